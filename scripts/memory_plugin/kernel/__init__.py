@@ -1,0 +1,1 @@
+"""The ground floor: knows no feature of the plugin."""

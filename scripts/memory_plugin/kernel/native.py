@@ -1,0 +1,102 @@
+"""JSON, SQLite and BLAKE2 without their Python wrappers.
+
+A hook pays for every import on every prompt: `json` and `sqlite3` cost as much as starting the interpreter, because they pull in `re`,
+`datetime` and more.  The C modules underneath do the same work.  They are private to CPython, so each has its public module as fallback.
+"""
+
+from __future__ import annotations
+
+try:
+    from _blake2 import blake2b
+except ImportError:  # an interpreter without the private C module
+    from hashlib import blake2b
+
+try:
+    from _sqlite3 import Connection, connect
+    from _sqlite3 import Error as SqliteError
+    from _sqlite3 import OperationalError as SqliteOperationalError
+except ImportError:
+    try:
+        from sqlite3 import Connection, connect
+        from sqlite3 import Error as SqliteError
+        from sqlite3 import OperationalError as SqliteOperationalError
+    except ImportError:  # an interpreter built without SQLite: `connect` is None there
+        Connection = connect = None  # type: ignore[assignment,misc]
+        SqliteError = SqliteOperationalError = OSError  # type: ignore[assignment,misc]
+
+__all__ = ["Connection", "SqliteError", "SqliteOperationalError", "connect", "digest", "dumps", "loads"]
+
+_SPACE = " \t\n\r"
+
+
+class _Defaults:
+    """What the C scanner reads from `json.JSONDecoder`."""
+
+    strict = True
+    object_hook = None
+    object_pairs_hook = None
+    parse_float = float
+    parse_int = int
+    memo: dict[str, str] = {}
+
+    @staticmethod
+    def parse_constant(name: str) -> float:
+        raise ValueError("not JSON: " + name)
+
+
+def _refuse(value: object) -> object:
+    raise TypeError("not JSON: " + type(value).__name__)
+
+
+try:
+    from _json import encode_basestring_ascii, make_encoder, make_scanner
+
+    _scan = make_scanner(_Defaults())  # type: ignore[arg-type]
+    _encode = make_encoder(None, _refuse, encode_basestring_ascii, None, ":", ",", False, False, False)
+
+    def _loads(text: str) -> object:
+        start = len(text) - len(text.lstrip(_SPACE))
+        try:
+            value, end = _scan(text, start)
+        except (StopIteration, SystemError):
+            # Python 3.10 to 3.12 look for the exception class in `json.decoder` and, when nobody imported it, set none at all.
+            raise ValueError("not JSON") from None
+        if text[end:].strip(_SPACE):
+            raise ValueError("not JSON: text after the value at character %d" % end)
+        return value
+
+    def _dumps(value: object) -> str:
+        return "".join(_encode(value, 0))
+except (ImportError, TypeError):
+    from json import dumps as _json_dumps
+    from json import loads as _loads  # type: ignore[assignment]
+
+    def _dumps(value: object) -> str:
+        return _json_dumps(value, separators=(",", ":"), allow_nan=False)
+
+
+def loads(text: str) -> object:
+    """The value of a JSON text.
+
+    Raises ValueError for anything that is not JSON, too deep nesting included; NaN and Infinity are refused (RFC 8259).
+    """
+    try:
+        return _loads(text)
+    except RecursionError:
+        raise ValueError("not JSON: nested too deeply") from None
+
+
+def dumps(value: object) -> str:
+    """The compact JSON text of a value, ASCII only, so that it is safe on any terminal and in any log.
+
+    Raises ValueError for NaN, infinity and circular values, TypeError for what JSON cannot hold.
+    """
+    try:
+        return _dumps(value)
+    except RecursionError:
+        raise ValueError("not JSON: nested too deeply") from None
+
+
+def digest(data: bytes, size: int = 16) -> str:
+    """The BLAKE2b digest of some bytes as `2 * size` hexadecimal characters (RFC 7693)."""
+    return blake2b(data, digest_size=size).hexdigest()

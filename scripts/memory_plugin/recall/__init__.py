@@ -1,0 +1,1 @@
+"""Recall: the right few memories for a prompt, or silence."""
