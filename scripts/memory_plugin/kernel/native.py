@@ -1,7 +1,7 @@
-"""JSON, SQLite and BLAKE2 without their Python wrappers.
+"""JSON and BLAKE2 without their Python wrappers.
 
-A hook pays for every import on every prompt: `json` and `sqlite3` cost as much as starting the interpreter, because they pull in `re`,
-`datetime` and more.  The C modules underneath do the same work.  They are private to CPython, so each has its public module as fallback.
+A hook pays for every import on every prompt: `json` and `hashlib` cost half as much as starting the interpreter, because they pull in `re`,
+OpenSSL and more.  The C modules underneath do the same work.  They are private to CPython, so each has its public module as fallback.
 """
 
 from __future__ import annotations
@@ -11,20 +11,7 @@ try:
 except ImportError:  # an interpreter without the private C module
     from hashlib import blake2b
 
-try:
-    from _sqlite3 import Connection, connect
-    from _sqlite3 import Error as SqliteError
-    from _sqlite3 import OperationalError as SqliteOperationalError
-except ImportError:
-    try:
-        from sqlite3 import Connection, connect
-        from sqlite3 import Error as SqliteError
-        from sqlite3 import OperationalError as SqliteOperationalError
-    except ImportError:  # an interpreter built without SQLite: `connect` is None there
-        Connection = connect = None  # type: ignore[assignment,misc]
-        SqliteError = SqliteOperationalError = OSError  # type: ignore[assignment,misc]
-
-__all__ = ["Connection", "SqliteError", "SqliteOperationalError", "connect", "digest", "dumps", "loads"]
+__all__ = ["digest", "dumps", "loads"]
 
 _SPACE = " \t\n\r"
 
