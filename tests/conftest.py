@@ -1,0 +1,77 @@
+"""What every test gets: no real home, no network beyond loopback, and projects to try things in."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import closing
+
+import pytest
+from hypothesis import settings
+
+from tests.guards import Guard, installed
+from tests.project import PLUGIN_ROOT, Project
+
+# What the host or a developer may have set, and what would change a result.
+FOREIGN = ("CLAUDE", "ANTHROPIC_", "MEMORY_", "LANGFUSE_", "XDG_", "GIT_")
+TEMP = tempfile.gettempdir()
+
+settings.register_profile("shared", deadline=None, database=None)
+settings.register_profile("ci", deadline=None, database=None, derandomize=True)
+settings.load_profile("ci" if os.environ.get("CI") else "shared")
+
+
+def pytest_report_header() -> str:
+    """The versions that decide what recall can do."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        options = {row[0] for row in connection.execute("PRAGMA compile_options")}
+    fts5 = "with" if "ENABLE_FTS5" in options else "without"
+    return "sqlite: %s %s FTS5" % (sqlite3.sqlite_version, fts5)
+
+
+@pytest.fixture(scope="session")
+def guard() -> Guard:
+    """The guard that refuses the real home and the network."""
+    return installed([PLUGIN_ROOT, TEMP, sys.prefix])
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _empty_home(guard: Guard, tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    assert guard.refused == []
+    home = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [name for name in os.environ if name.startswith(FOREIGN)]:
+            if not name.startswith(("MEMORY_TEST_", "CLAUDE_BIN", "CLAUDE_CLIENT")):
+                patch.delenv(name)
+        patch.setenv("HOME", str(home))
+        patch.setenv("USERPROFILE", str(home))
+        patch.setenv("CLAUDE_CONFIG_DIR", str(home / ".claude"))
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _nothing_refused(guard: Guard) -> Iterator[None]:
+    yield
+    refused, guard.refused[:] = list(guard.refused), []
+    assert refused == []
+
+
+@pytest.fixture
+def plugin_root() -> str:
+    """The folder of the plugin under test."""
+    return PLUGIN_ROOT
+
+
+@pytest.fixture
+def make_project(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Project]:
+    """Makes a new project, in a folder of its own, with each call; takes `plugin_root` and `python`."""
+    return lambda **options: Project(str(tmp_path_factory.mktemp("box")), **options)
+
+
+@pytest.fixture
+def project(make_project: Callable[..., Project]) -> Project:
+    """A new project with an empty home."""
+    return make_project()

@@ -1,0 +1,131 @@
+"""A project for a test: a git repository, a home folder, and the plugin's programs run as real processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import Any, NamedTuple
+
+PLUGIN_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+SCRIPTS = {"UserPromptSubmit": "user_prompt_submit.py", "SessionStart": "session_start.py"}
+SESSION = "0d1ec0de-0000-4000-8000-000000000001"
+
+
+class Run(NamedTuple):
+    """What a process left behind."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+
+    @property
+    def json(self) -> Any:  # noqa: ANN401 (a test knows the shape)
+        """The parsed standard output, or None when there is none; ValueError when it is not one JSON value."""
+        return json.loads(self.stdout) if self.stdout.strip() else None
+
+    @property
+    def context(self) -> str:
+        """The text that a hook puts before Claude, or ""."""
+        output = self.json or {}
+        return str(output.get("hookSpecificOutput", {}).get("additionalContext", ""))
+
+
+class Project:
+    """A git repository at `root` with a home folder of its own."""
+
+    def __init__(self, folder: str, *, plugin_root: str = PLUGIN_ROOT, python: str = sys.executable) -> None:
+        self.root = os.path.join(folder, "project")
+        self.home = os.path.join(folder, "home")
+        self.config = os.path.join(self.home, ".claude")
+        self.state = os.path.join(self.config, "lcars", "memory")
+        self.plugin_root, self.python = plugin_root, python
+        for made in (self.root, self.config, os.path.join(folder, "tmp")):
+            os.makedirs(made)
+        self.git("init", "-q", "-b", "main")
+
+    def environment(self, **extra: str | None) -> dict[str, str]:
+        """The environment of every process here, built from nothing; None takes a name away."""
+        values: dict[str, str | None] = {
+            "PATH": os.environ.get("PATH", os.defpath),
+            "HOME": self.home,
+            "CLAUDE_CONFIG_DIR": self.config,
+            "TMPDIR": os.path.join(os.path.dirname(self.root), "tmp"),
+            "LANG": "C.UTF-8",
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "GIT_AUTHOR_NAME": "Ada",
+            "GIT_AUTHOR_EMAIL": "ada@example.org",
+            "GIT_COMMITTER_NAME": "Ada",
+            "GIT_COMMITTER_EMAIL": "ada@example.org",
+            "PYTHONWARNDEFAULTENCODING": os.environ.get("PYTHONWARNDEFAULTENCODING"),
+            **extra,
+        }
+        return {name: value for name, value in values.items() if value is not None}
+
+    def process(
+        self, command: list[str], stdin: bytes = b"", timeout: float = 60, **env: str | None
+    ) -> Run:
+        """Any command, run in the project."""
+        done = subprocess.run(  # noqa: PLW1510 (the exit code is what a test looks at)
+            command, input=stdin, capture_output=True, cwd=self.root, timeout=timeout, env=self.environment(**env)
+        )
+        return Run(done.returncode, done.stdout.decode("utf-8"), done.stderr.decode("utf-8", "replace"))
+
+    def git(self, *args: str) -> str:
+        """The output of a git command that has to work."""
+        run = self.process(["git", *args])
+        assert run.returncode == 0, run.stderr
+        return run.stdout
+
+    def write(self, name: str, content: object) -> str:
+        """The path of a project file, written as text, or as JSON when it is none."""
+        path = os.path.join(self.root, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(content if isinstance(content, str) else json.dumps(content, indent=2))
+        return path
+
+    def event(self, name: str, **fields: object) -> dict[str, object]:
+        """A hook's input as the host sends it."""
+        common = {"session_id": SESSION, "cwd": self.root, "hook_event_name": name}
+        transcript = os.path.join(self.config, "projects", "p", SESSION + ".jsonl")
+        return {**common, "transcript_path": transcript, **fields}
+
+    def hook(self, name: str, event: dict[str, object] | bytes, **env: str | None) -> Run:
+        """One run of a hook, with its event as standard input (bytes are sent as they are)."""
+        stdin = event if isinstance(event, bytes) else json.dumps(event).encode()
+        script = os.path.join(self.plugin_root, "hooks", SCRIPTS[name])
+        env = {"CLAUDE_PROJECT_DIR": self.root, "CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": SESSION, **env}
+        return self.process([self.python, "-I", "-S", script], stdin, **env)
+
+    def prompt(self, text: str, prompt_id: str = "p1", **fields: object) -> Run:
+        """The UserPromptSubmit hook, run on a prompt."""
+        fields = {"prompt": text, "prompt_id": prompt_id, "permission_mode": "default", **fields}
+        return self.hook("UserPromptSubmit", self.event("UserPromptSubmit", **fields))
+
+    def start(self, source: str = "startup") -> Run:
+        """The SessionStart hook."""
+        return self.hook("SessionStart", self.event("SessionStart", source=source))
+
+    def cli(self, *args: str, inside: bool = False, stdin: str = "", **env: str | None) -> Run:
+        """The command line for this project; `inside` is inside the client, as its Bash tool runs it."""
+        if inside:
+            env = {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": SESSION, **env}
+        script = os.path.join(self.plugin_root, "scripts", "memory.py")
+        return self.process([self.python, script, *args, "--root", self.root], stdin.encode(), **env)
+
+    def save(self, title: str, body: str, *more: str, category: str = "decision", inside: bool = False) -> str:
+        """The id of a memory saved through the command line."""
+        words = ("--category", category, "--title", title, "--body", body, *more, "--json")
+        run = self.cli("save", *words, inside=inside)
+        assert run.returncode == 0, run.stderr
+        return str(run.json["id"])
+
+    def ledger(self, name: str) -> list[dict[str, Any]]:
+        """The rows of one ledger, such as "recalls"; none when there is no such file."""
+        path = os.path.join(self.state, name + ".jsonl")
+        if not os.path.exists(path):
+            return []
+        with open(path, encoding="utf-8") as file:
+            return [json.loads(line) for line in file]
