@@ -1,7 +1,7 @@
 """What no test may do: write into the real home folder, or talk to another machine.
 
-Both are refused by an audit hook (PEP 578), which sees every file and socket that this process opens, those of C code
-included.  A refusal is also written down and fails the test, since the code under test may catch the error.
+Both are refused by an audit hook (PEP 578), which sees every file and socket that this process opens, those of
+C code included.  A refusal is also written down and fails the test, since the tested code may catch the error.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
-LOOPBACK = ("127.", "::1", "localhost", "0.0.0.0", "::ffff:127.")  # noqa: S104 (names of this machine, compared only)
+LOOPBACK = ("127.", "::1", "localhost", "::ffff:127.")
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_TRUNC
 
 

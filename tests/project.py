@@ -22,7 +22,7 @@ class Run(NamedTuple):
 
     @property
     def json(self) -> Any:  # noqa: ANN401 (a test knows the shape)
-        """The parsed standard output, or None when there is none; ValueError when it is not one JSON value."""
+        """The parsed standard output, None when there is none; ValueError when it is not one JSON value."""
         return json.loads(self.stdout) if self.stdout.strip() else None
 
     @property
@@ -63,12 +63,11 @@ class Project:
         }
         return {name: value for name, value in values.items() if value is not None}
 
-    def process(
-        self, command: list[str], stdin: bytes = b"", timeout: float = 60, **env: str | None
-    ) -> Run:
-        """Any command, run in the project."""
+    def process(self, command: list[str], stdin: bytes = b"", **env: str | None) -> Run:
+        """Any command, run in the project for a minute at most."""
+        full = self.environment(**env)
         done = subprocess.run(  # noqa: PLW1510 (the exit code is what a test looks at)
-            command, input=stdin, capture_output=True, cwd=self.root, timeout=timeout, env=self.environment(**env)
+            command, input=stdin, capture_output=True, cwd=self.root, timeout=60, env=full
         )
         return Run(done.returncode, done.stdout.decode("utf-8"), done.stderr.decode("utf-8", "replace"))
 
@@ -115,7 +114,9 @@ class Project:
         script = os.path.join(self.plugin_root, "scripts", "memory.py")
         return self.process([self.python, script, *args, "--root", self.root], stdin.encode(), **env)
 
-    def save(self, title: str, body: str, *more: str, category: str = "decision", inside: bool = False) -> str:
+    def save(
+        self, title: str, body: str, *more: str, category: str = "decision", inside: bool = False
+    ) -> str:
         """The id of a memory saved through the command line."""
         words = ("--category", category, "--title", title, "--body", body, *more, "--json")
         run = self.cli("save", *words, inside=inside)

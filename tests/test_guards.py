@@ -34,7 +34,11 @@ def test_the_home_of_a_test_is_not_the_real_one(guard: Guard) -> None:
 
 
 def test_another_machine_is_refused_and_loopback_is_not(guard: Guard) -> None:
-    with closing(socket.socket()) as server, closing(socket.socket()) as near, closing(socket.socket()) as far:
+    with (
+        closing(socket.socket()) as server,
+        closing(socket.socket()) as near,
+        closing(socket.socket()) as far,
+    ):
         server.bind(("127.0.0.1", 0))
         server.listen()
         near.connect(server.getsockname())
