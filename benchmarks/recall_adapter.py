@@ -1,0 +1,89 @@
+"""The product's own index and ranking behind the two commands of a retrieval benchmark's runner.
+
+    recall_adapter.py index --corpus DIR --state DIR    reads DIR/corpus.jsonl {id, title, tags, body, category}
+    recall_adapter.py query --state DIR --k K           reads {id, text} lines, prints {id, results: [{id, score}], inject: [id]} lines
+
+`score` is the confidence with the rank behind it, `inject` what the product itself would put before Claude with its default settings.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts"))
+
+from memory_plugin.kernel.native import loads
+from memory_plugin.recall.index.document import Document
+from memory_plugin.recall.index.file import create_index, meta_get, open_index, transaction
+from memory_plugin.recall.index.write import put
+from memory_plugin.recall.ranking import analyse, rank
+
+MAX_INJECT = 3
+
+
+def document(record: dict[str, object]) -> Document:
+    """The document that a benchmark's record makes: everything it holds may be injected."""
+    key = str(record["id"])
+    tags = record.get("tags") or []
+    assert isinstance(tags, list)
+    return Document(
+        key=key,
+        scope="project",
+        id=key,
+        category=str(record.get("category", "")),
+        title=str(record["title"]),
+        tags=[str(tag) for tag in tags],
+        body=str(record["body"]),
+        files=[],
+        asked_as=[],
+        path=key,
+        stamp="",
+        digest="",
+        injectable=True,
+        trust="trusted",
+        expires_at="",
+        updated_at=str(record.get("created_at", "")),
+        inject="",
+    )
+
+
+def index(corpus: str, state: str) -> None:
+    """Index every record of a corpus."""
+    connection = create_index(os.path.join(state, "index.sqlite"))
+    with open(os.path.join(corpus, "corpus.jsonl"), encoding="utf-8") as file, transaction(connection):
+        put(connection, (document(json.loads(line)) for line in file))
+    connection.close()
+
+
+def query(state: str, limit: int) -> None:
+    """Answer every query on standard input."""
+    connection = open_index(os.path.join(state, "index.sqlite"))
+    floor = loads(meta_get(connection, "model") or "")["confidence"]["high_floor"]
+    for line in sys.stdin:
+        asked = json.loads(line)
+        hits = rank(connection, analyse(asked["text"]), limit, only_injectable=True, now_iso="")
+        results = [{"id": hit.key, "score": hit.confidence} for hit in hits]
+        inject = [hit.key for hit in hits[:MAX_INJECT] if hit.confidence >= floor]
+        print(json.dumps({"id": asked["id"], "results": results, "inject": inject}))
+
+
+def main() -> int:
+    """The exit status of one command."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("command", choices=("index", "query"))
+    parser.add_argument("--corpus")
+    parser.add_argument("--state", required=True)
+    parser.add_argument("--k", type=int, default=15)
+    options = parser.parse_args()
+    if options.command == "index":
+        index(options.corpus, options.state)
+    else:
+        query(options.state, options.k)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

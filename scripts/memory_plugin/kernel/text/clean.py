@@ -1,0 +1,89 @@
+"""Foreign text made fit for a prompt: visible characters only, bounded, and unable to forge our delimiters."""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from unicodedata import combining, normalize
+
+__all__ = ["block", "escape", "plain"]
+
+_ELLIPSIS = "\u2026"
+_ZWNJ, _ZWJ = "\u200c", "\u200d"
+_LINE_ENDS = re.compile("\r\n?|[\n\x0b\x0c\x85\u2028\u2029]")
+_RUN_OF_MARKS = re.compile(
+    "([\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]{4})[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]+"
+)
+_INDEX_ARROW = re.compile(r"(?<=\s)->(?=\s)")
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"}
+
+# Characters nobody sees: they hide text from the user or change what the eye reads (Unicode TR 36 and TR 39; tag characters carry whole
+# invisible sentences).  Tab and line feed are left for the callers.
+_INVISIBLE = (
+    "\x00-\x08\x0b-\x1f\x7f-\x9f"  # controls
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0"  # soft hyphen, joiners, fillers
+    "\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff"  # zero width and directions
+    "\ufdd0-\ufdef\ufff0-\ufffb\ufffe\uffff"  # no characters, annotations
+    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"  # shorthand, music, tags, selectors
+)
+
+
+@lru_cache(maxsize=None)
+def _invisible() -> re.Pattern[str]:
+    # A joiner stays between two letters of scripts that need it (RFC 5892, appendix A) and between emoji; a selector stays after a symbol.
+    joining = "\u0600-\u08ff\u0900-\u0dff"
+    symbol = "\u00a9\u00ae\u203c-\u3299\U0001f000-\U0001faff"
+    return re.compile(
+        "[%s]+"
+        "|(?<![%s])[\u200c\u200d]+|[\u200c\u200d]+(?![%s])|(?<=[\u200c\u200d])[\u200c\u200d]+"
+        "|(?<![%s#*0-9])[\ufe00-\ufe0f]+|(?<=[\ufe00-\ufe0f])[\ufe00-\ufe0f]+"
+        % (_INVISIBLE, joining + symbol + "\ufe0f", joining + symbol, symbol)
+    )
+
+
+def plain(text: str, limit: int) -> str:
+    """The text as one line of at most `limit` characters (>= 1).
+
+    NFC; line breaks and runs of space become one space; controls, zero-width, direction, tag and stray joining characters go; lone
+    surrogates become U+FFFD.  What is cut ends with an ellipsis, never inside a base letter and its marks.
+    """
+    return _cut(" ".join(_visible(_LINE_ENDS.sub(" ", text).replace("\t", " ")).split()), limit)
+
+
+def block(text: str, limit: int) -> str:
+    """The text as lines of at most `limit` characters (>= 1) in all, otherwise as `plain`.
+
+    Line feeds, tabs and indentation stay; space at line ends and blank lines at both ends go, and no more than one blank line follows
+    another.
+    """
+    lines = [line.rstrip() for line in _visible(_LINE_ENDS.sub("\n", text)).split("\n")]
+    kept = [line for at, line in enumerate(lines) if line or (at and lines[at - 1])]
+    return _cut("\n".join(kept).strip("\n"), limit)
+
+
+def escape(text: str) -> str:
+    """The text with `& < > " '` as entities, so that it can forge neither tag nor attribute.
+
+    The separator ` -> ` of index lines becomes an arrow character.
+    """
+    return "".join([_ENTITIES.get(c, c) for c in _INDEX_ARROW.sub("\u2192", text)])
+
+
+def _visible(text: str) -> str:
+    text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+    # Long runs of marks are cut before NFC, whose ordering step takes quadratic time on them.
+    return normalize("NFC", _RUN_OF_MARKS.sub(r"\1", _invisible().sub("", text)))
+
+
+def _cut(text: str, limit: int) -> str:
+    if len(text) <= limit:
+        return text
+    end = limit - 1
+    while end > 0 and _joined(text, end):
+        end -= 1
+    return text[:end].rstrip() + _ELLIPSIS
+
+
+def _joined(text: str, at: int) -> bool:
+    """Whether the character at `at` belongs to the one before."""
+    return bool(combining(text[at])) or "\ufe00" <= text[at] <= "\ufe0f" or _ZWJ in text[at - 1 : at + 1]

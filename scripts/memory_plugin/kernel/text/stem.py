@@ -1,0 +1,165 @@
+"""English stems by the Porter2 algorithm (M. F. Porter, "The English (Porter2) stemming algorithm", snowballstem.org, 2002)."""
+
+from __future__ import annotations
+
+_VOWELS = frozenset("aeiouy")
+_DOUBLES = frozenset(("bb", "dd", "ff", "gg", "mm", "nn", "pp", "rr", "tt"))
+_LI_ENDING = frozenset("cdeghkmnrt")
+_WHOLE = {
+    "skis": "ski", "skies": "sky", "dying": "die", "lying": "lie", "tying": "tie", "idly": "idl", "gently": "gentl", "ugly": "ugli",
+    "early": "earli", "only": "onli", "singly": "singl", "sky": "sky", "news": "news", "howe": "howe", "atlas": "atlas",
+    "cosmos": "cosmos", "bias": "bias", "andes": "andes",
+}  # fmt: skip
+_AFTER_1A = frozenset(
+    ("inning", "outing", "canning", "herring", "earring", "evening", "proceed", "exceed", "succeed")
+)
+_REGION_STARTS = ("gener", "commun", "arsen", "past", "univers", "later", "emerg", "organ", "inter")
+_STEP_2 = (
+    ("ization", "ize"), ("ational", "ate"), ("fulness", "ful"), ("ousness", "ous"), ("iveness", "ive"), ("tional", "tion"),
+    ("biliti", "ble"), ("lessli", "less"), ("entli", "ent"), ("ation", "ate"), ("alism", "al"), ("aliti", "al"), ("ousli", "ous"),
+    ("iviti", "ive"), ("fulli", "ful"), ("enci", "ence"), ("anci", "ance"), ("abli", "able"), ("izer", "ize"), ("ator", "ate"),
+    ("alli", "al"), ("bli", "ble"), ("ogist", "og"), ("ogi", "og"), ("li", ""),
+)  # fmt: skip
+_STEP_3 = (
+    ("ational", "ate"), ("tional", "tion"), ("alize", "al"), ("icate", "ic"), ("iciti", "ic"), ("ative", ""), ("ical", "ic"),
+    ("ness", ""), ("ful", ""),
+)  # fmt: skip
+_STEP_4 = (
+    "ement", "ance", "ence", "able", "ible", "ment", "ant", "ent", "ism", "ate", "iti", "ous", "ive", "ize", "ion", "al", "er", "ic",
+)  # fmt: skip
+
+
+def stem(word: str) -> str:
+    """The stem of a lower-case English word; a word with anything but the letters a to z comes back as it is."""
+    if len(word) < 3 or not (word.isascii() and word.isalpha()):
+        return word
+    if word in _WHOLE:
+        return _WHOLE[word]
+    word = _mark_consonant_y(word)
+    first, second = _regions(word)
+    word = _plural(word)
+    if word in _AFTER_1A:
+        return word
+    word = _past(word, first)
+    if len(word) > 2 and word[-1] in "yY" and word[-2] not in _VOWELS:
+        word = word[:-1] + "i"
+    word = _step_3(_step_2(word, first), first, second)
+    return _final_e(_step_4(word, second), first, second).lower()
+
+
+def _mark_consonant_y(word: str) -> str:
+    if "y" not in word:
+        return word
+    marked = "Y" + word[1:] if word[0] == "y" else word
+    for at in range(1, len(marked)):
+        if marked[at] == "y" and marked[at - 1] in _VOWELS:
+            marked = marked[:at] + "Y" + marked[at + 1 :]
+    return marked
+
+
+def _regions(word: str) -> tuple[int, int]:
+    """Where the regions R1 and R2 begin: after the first consonant that follows a vowel, and after the next such one."""
+    first = 0
+    for start in _REGION_STARTS:
+        if word.startswith(start):
+            first = len(start)
+    if not first:
+        first = _region(word, 0)
+    return first, _region(word, first)
+
+
+def _region(word: str, start: int) -> int:
+    for at in range(start + 1, len(word)):
+        if word[at] not in _VOWELS and word[at - 1] in _VOWELS:
+            return at + 1
+    return len(word)
+
+
+def _has_vowel(text: str) -> bool:
+    return any(char in _VOWELS for char in text)
+
+
+def _plural(word: str) -> str:
+    if word[-1] == "s":
+        if word.endswith("sses"):
+            return word[:-2]
+        if word.endswith("ies"):
+            return word[:-2] if len(word) > 4 else word[:-1]
+        if not word.endswith(("us", "ss")) and _has_vowel(word[:-2]):
+            return word[:-1]
+    elif word.endswith("ied"):
+        return word[:-2] if len(word) > 4 else word[:-1]
+    return word
+
+
+def _past(word: str, first: int) -> str:
+    for ending in ("eedly", "eed"):
+        if word.endswith(ending):
+            return word[: -len(ending)] + "ee" if len(word) - len(ending) >= first else word
+    for ending in ("ingly", "edly", "ing", "ed"):
+        if word.endswith(ending):
+            base = word[: -len(ending)]
+            return _mended(base, first) if _has_vowel(base) else word
+    return word
+
+
+def _mended(base: str, first: int) -> str:
+    if base.endswith(("at", "bl", "iz")):
+        return base + "e"
+    if base[-2:] in _DOUBLES:
+        return base if len(base) == 3 and base[0] in "aeo" else base[:-1]
+    if len(base) <= first and _ends_short(base):
+        return base + "e"
+    return base
+
+
+def _ends_short(word: str) -> bool:
+    """True when the word ends in a short syllable: vowel and consonant at its start, or consonant, vowel, and a consonant but w, x, Y."""
+    if len(word) == 2:
+        return word[0] in _VOWELS and word[1] not in _VOWELS
+    return (
+        len(word) > 2
+        and word[-1] not in _VOWELS
+        and word[-1] not in "wxY"
+        and word[-2] in _VOWELS
+        and word[-3] not in _VOWELS
+    )
+
+
+def _step_2(word: str, first: int) -> str:
+    for ending, instead in _STEP_2:
+        if word.endswith(ending):
+            base = word[: -len(ending)]
+            if (
+                len(base) < first
+                or (ending == "ogi" and base[-1:] != "l")
+                or (ending == "li" and base[-1:] not in _LI_ENDING)
+            ):
+                return word
+            return base + instead
+    return word
+
+
+def _step_3(word: str, first: int, second: int) -> str:
+    for ending, instead in _STEP_3:
+        if word.endswith(ending):
+            base = word[: -len(ending)]
+            return word if len(base) < (second if ending == "ative" else first) else base + instead
+    return word
+
+
+def _step_4(word: str, second: int) -> str:
+    for ending in _STEP_4:
+        if word.endswith(ending):
+            base = word[: -len(ending)]
+            return word if len(base) < second or (ending == "ion" and base[-1:] not in ("s", "t")) else base
+    return word
+
+
+def _final_e(word: str, first: int, second: int) -> str:
+    base = word[:-1]
+    if word.endswith("e") and (len(base) >= second or (len(base) >= first and not _ends_short(base))):
+        return base
+    if word.endswith("l") and len(base) >= second and base.endswith("l"):
+        return base
+    return word

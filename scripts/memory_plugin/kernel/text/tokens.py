@@ -1,0 +1,117 @@
+"""Words of a text: identifiers split and whole, scripts without spaces as bigrams."""
+
+from __future__ import annotations
+
+from .fold import fold
+
+JOINERS = "._-/"
+_KEPT = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789" + JOINERS
+# Every other ASCII character parts words, except the apostrophe, which vanishes: "user's" and "users" are one word.
+_BORDERS = {code: chr(code) if chr(code) in _KEPT else " " for code in range(128)}
+_BORDERS[ord("'")] = ""
+# Scripts written without spaces between words, or with endings grown together: first and last code point.
+_UNSPACED = (
+    (0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x2E80, 0x9FFF), (0xAC00, 0xD7AF), (0xF900, 0xFAFF), (0x20000, 0x3FFFF),
+)  # fmt: skip
+
+
+def words(text: str) -> list[str]:
+    """The words of a text in order, lower case, unstemmed.
+
+    An identifier, a path or a dotted name gives its parts and then itself (`userName.py` gives user, name, py, username.py); a run of
+    a script without spaces gives its bigrams.  Lone surrogates, control characters and punctuation give nothing.
+    """
+    found: list[str] = []
+    for chunk in fold(text).translate(_BORDERS).split():
+        if (
+            chunk.isalpha()
+            and chunk.isascii()
+            and (chunk.islower() or chunk[1:].islower() or len(chunk) == 1)
+        ):
+            found.append(chunk.lower())
+        elif chunk.isascii():
+            found.extend(_identifier(chunk.strip(JOINERS)))
+        else:
+            found.extend(_foreign(chunk))
+    return found
+
+
+def is_whole(word: str) -> bool:
+    """True for a name that was kept whole beside its parts and still shows its joiners, such as `user_name` or `store.py`."""
+    return not word.isalnum()
+
+
+def _identifier(chunk: str) -> list[str]:
+    parts: list[str] = []
+    for piece in chunk.translate(_PARTS).split():
+        parts.extend(_humps(piece))
+    if len(parts) > 1:
+        whole = chunk.lower()
+        name = whole.rpartition("/")[2]
+        if name != whole and len(name) > 2 and name not in parts:
+            parts.append(name)
+        parts.append(whole)
+    return parts
+
+
+_PARTS = {ord(char): " " for char in JOINERS}
+
+
+def _humps(piece: str) -> list[str]:
+    """The parts of camelCase, PascalCase, HTTPServer and utf8, lower case."""
+    parts: list[str] = []
+    start = 0
+    for at in range(1, len(piece)):
+        before, char = piece[at - 1], piece[at]
+        after = piece[at + 1 : at + 2]
+        if (
+            char.isupper() and (before.islower() or (before.isupper() and after.islower()))
+        ) or before.isdigit() != char.isdigit():
+            parts.append(piece[start:at].lower())
+            start = at
+    if start < len(piece):
+        parts.append(piece[start:].lower())
+    return parts
+
+
+def _foreign(chunk: str) -> list[str]:
+    """The words of a chunk with characters beyond ASCII: runs of one kind of script, the unspaced ones as bigrams."""
+    found: list[str] = []
+    run = ""
+    kind = ""
+    for char in chunk + " ":
+        now = _kind(char)
+        if now != kind:
+            found.extend(_run(run, kind))
+            run, kind = "", now
+        run += char
+    return found
+
+
+def _kind(char: str) -> str:
+    code = ord(char)
+    if code >= 0x0E00:
+        for first, last in _UNSPACED:
+            if first <= code <= last:
+                return "unspaced" if char.isalnum() or _is_mark(char) else ""
+    if char.isalnum() or char in JOINERS or (code > 127 and _is_mark(char)):
+        return "word"
+    return ""
+
+
+def _is_mark(char: str) -> bool:
+    from unicodedata import category
+
+    return category(char)[0] == "M"
+
+
+def _run(run: str, kind: str) -> list[str]:
+    if kind == "unspaced":
+        return [run[at : at + 2] for at in range(len(run) - 1)] or [run]
+    if kind == "word":
+        return (
+            _identifier(run.strip(JOINERS))
+            if run.isascii()
+            else [part.casefold() for part in run.translate(_PARTS).split()]
+        )
+    return []

@@ -1,0 +1,1 @@
+"""The disposable SQLite index over the memories of all scopes."""

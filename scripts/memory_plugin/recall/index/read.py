@@ -1,0 +1,88 @@
+"""What the index knows about its documents."""
+
+from __future__ import annotations
+
+from ...kernel.native import loads
+from .document import Document
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ...kernel.sqlite import Connection
+
+_COLUMNS = "key, scope, id, category, title, tags, files, asked_as, path, stamp, digest, injectable, trust, expires_at, updated_at, inject"
+
+
+def stamps(connection: Connection, scope: str) -> dict[str, tuple[str, str, str]]:
+    """Source file -> (key, stamp, digest) of every document of a scope."""
+    rows = connection.execute("SELECT path, key, stamp, digest FROM documents WHERE scope = ?", (scope,))
+    return {path: (key, stamp, digest) for path, key, stamp, digest in rows}
+
+
+def row(connection: Connection, key: str) -> Document | None:
+    """The document with this key, its body empty; None when there is none."""
+    for found in connection.execute("SELECT %s FROM documents WHERE key = ?" % _COLUMNS, (key,)):
+        return _document(found)
+    return None
+
+
+def rows(connection: Connection, scope: str = "") -> Iterator[Document]:
+    """All documents of a scope, or of all scopes, by key; their bodies empty."""
+    for found in connection.execute(
+        "SELECT %s FROM documents WHERE ? IN ('', scope) ORDER BY key" % _COLUMNS, (scope,)
+    ):
+        yield _document(found)
+
+
+def count(connection: Connection, scope: str = "") -> int:
+    """The number of documents of a scope, or of all scopes."""
+    found: int = connection.execute(
+        "SELECT count(*) FROM documents WHERE ? IN ('', scope)", (scope,)
+    ).fetchone()[0]
+    return found
+
+
+def _document(found: tuple[object, ...]) -> Document:
+    (
+        key,
+        scope,
+        id_,
+        category,
+        title,
+        tags,
+        files,
+        asked_as,
+        path,
+        stamp,
+        digest,
+        injectable,
+        trust,
+        expires_at,
+        updated_at,
+        inject,
+    ) = found
+    return Document(
+        key=str(key),
+        scope=str(scope),
+        id=str(id_),
+        category=str(category),
+        title=str(title),
+        tags=_texts(tags),
+        body="",
+        files=_texts(files),
+        asked_as=_texts(asked_as),
+        path=str(path),
+        stamp=str(stamp),
+        digest=str(digest),
+        injectable=bool(injectable),
+        trust=str(trust),
+        expires_at=str(expires_at),
+        updated_at=str(updated_at),
+        inject=str(inject),
+    )
+
+
+def _texts(value: object) -> list[str]:
+    found = loads(str(value))
+    return [str(item) for item in found] if isinstance(found, list) else []
