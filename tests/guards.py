@@ -1,7 +1,7 @@
 """What no test may do: write into the real home folder, or talk to another machine.
 
-Both are refused by an audit hook (PEP 578), which sees every file and socket that this process opens, those of
-C code included.  A refusal is also written down and fails the test, since the tested code may catch the error.
+Both are refused by an audit hook (PEP 578), which sees every file and socket that this process opens, those
+of C code included.  A refusal is also written down and fails the test, since tested code may catch the error.
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ class Guard:
             "socket.getaddrinfo": lambda args: self.reached((args[0],)),
             "subprocess.Popen": self.started,
             **dict.fromkeys(("os.mkdir", "os.remove", "os.rmdir", "os.truncate", "os.chmod"), self.changed),
-            **dict.fromkeys(("os.rename", "os.link", "os.symlink"), self.changed_both),
+            "os.rename": lambda args: self.changed(args[:1]) or self.changed(args[1:2]),
+            **dict.fromkeys(("os.link", "os.symlink"), lambda args: self.changed(args[1:2])),
         }
 
     def __call__(self, event: str, args: tuple[object, ...]) -> None:
@@ -59,10 +60,6 @@ class Guard:
     def changed(self, args: tuple[object, ...]) -> str:
         """The reason to refuse a change at the first argument, or ""."""
         return "a test wrote into the real home: %r" % (args[0],) if self.protected(args[0]) else ""
-
-    def changed_both(self, args: tuple[object, ...]) -> str:
-        """The reason to refuse a change at the first two arguments, or ""."""
-        return self.changed(args[:1]) or self.changed(args[1:2])
 
     @staticmethod
     def reached(address: object) -> str:

@@ -1,0 +1,90 @@
+"""The commands of hooks.json, run by a shell as the host runs them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import sys
+
+import pytest
+
+from tests.hooks.test_entries import ANSWER, copied
+from tests.project import PLUGIN_ROOT, Project, Run
+
+EVENTS = ["UserPromptSubmit", "SessionStart"]
+FOLDERS = ["plain", "with some  space", "it's", "100% $HOME `id` !x", "ünïcode-日本"]
+
+
+def command(event: str) -> str:
+    """The one command of an event."""
+    with open(os.path.join(PLUGIN_ROOT, "hooks", "hooks.json"), encoding="utf-8") as file:
+        groups = json.load(file)["hooks"][event]
+    assert len(groups) == 1
+    assert len(groups[0]["hooks"]) == 1
+    return str(groups[0]["hooks"][0]["command"])
+
+
+def path_with(project: Project, **programs: str) -> str:
+    """A PATH of one folder that holds these shell scripts, by name, and nothing else."""
+    folder = os.path.join(os.path.dirname(project.root), "bin")
+    os.makedirs(folder)
+    for name, script in programs.items():
+        path = os.path.join(folder, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("#!/bin/sh\n" + script + "\n")
+        os.chmod(path, 0o755)
+    return folder
+
+
+def run_command(project: Project, event: str, plugin: str, path: str) -> Run:
+    """The event's command in a shell; the last command's output and exit code."""
+    return project.process(["/bin/sh", "-c", command(event)], b"{}", CLAUDE_PLUGIN_ROOT=plugin, PATH=path)
+
+
+PYTHON = 'exec %s "$@"' % shlex.quote(os.path.realpath(sys.executable))
+
+
+@pytest.mark.parametrize("event", EVENTS)
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_any_plugin_folder_works(project: Project, event: str, folder: str) -> None:
+    plugin = os.path.join(os.path.dirname(project.root), folder)
+    shutil.move(copied(project), plugin)
+    run = run_command(project, event, plugin, path_with(project, python3=PYTHON))
+    assert run == Run(0, "ran %s\n" % event, "")
+
+
+@pytest.mark.parametrize("event", EVENTS)
+@pytest.mark.parametrize(
+    "programs",
+    [
+        pytest.param({"python": PYTHON}, id="only python is there"),
+        pytest.param({"python3": "exit 49", "python": PYTHON}, id="python3 is a stub that fails"),
+        pytest.param({"python3": PYTHON, "python": "echo twice"}, id="both are there and one runs"),
+    ],
+)
+def test_the_hook_runs_once_with_the_python_there_is(
+    project: Project, event: str, programs: dict[str, str]
+) -> None:
+    run = run_command(project, event, copied(project), path_with(project, **programs))
+    assert (run.returncode, run.stdout) == (0, "ran %s\n" % event)
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_without_any_python_the_prompt_goes_through(project: Project, event: str) -> None:
+    run = run_command(project, event, copied(project), path_with(project))
+    assert (run.returncode, run.stdout) == (0, "")
+
+
+@pytest.mark.parametrize("event", EVENTS)
+def test_a_missing_script_does_not_block(project: Project, event: str) -> None:
+    """An update may move the plugin under a session; Python then exits 2, which the host reads as "block"."""
+    run = run_command(project, event, "/nowhere", path_with(project, python3=PYTHON, python=PYTHON))
+    assert (run.returncode, run.stdout) == (0, "")
+
+
+def test_the_answer_is_not_printed_twice_when_a_hook_fails_after_it(project: Project) -> None:
+    plugin = copied(project, ANSWER.replace("return 0", "raise OSError"))
+    run = run_command(project, "UserPromptSubmit", plugin, path_with(project, python3=PYTHON, python=PYTHON))
+    assert (run.returncode, run.stdout) == (0, "ran UserPromptSubmit\n")

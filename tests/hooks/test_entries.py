@@ -1,0 +1,131 @@
+"""The entries as real processes: a too old Python, a damaged plugin, strangers on the import path."""
+
+from __future__ import annotations
+
+import glob
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+
+from tests.project import PLUGIN_ROOT, Project, Run
+
+ENTRIES = ["hooks/user_prompt_submit.py", "hooks/session_start.py", "scripts/memory.py"]
+HOOKS = ENTRIES[:2]
+ANSWER = "def run(event):\n    print('ran', event)\n    return 0\n"
+
+
+def copied(project: Project, package: str | None = ANSWER) -> str:
+    """A plugin folder with the real entries and a package whose `hosts.entry` is this text (None: no package)."""
+    root = os.path.join(os.path.dirname(project.root), "plugin")
+    for entry in ENTRIES:
+        os.makedirs(os.path.dirname(os.path.join(root, entry)), exist_ok=True)
+        shutil.copy(os.path.join(PLUGIN_ROOT, entry), os.path.join(root, entry))
+    if package is not None:
+        write_package(os.path.join(root, "scripts"), package)
+    return root
+
+
+def write_package(folder: str, entry: str) -> None:
+    """A package `memory_plugin` in a folder, with the given `hosts/entry.py`."""
+    hosts = os.path.join(folder, "memory_plugin", "hosts")
+    os.makedirs(hosts)
+    for path, text in (("../__init__.py", ""), ("__init__.py", ""), ("entry.py", entry)):
+        with open(os.path.join(hosts, path), "w", encoding="utf-8") as file:
+            file.write(text)
+
+
+def run_entry(project: Project, root: str, entry: str, *options: str, **env: str | None) -> Run:
+    """One run of an entry of the plugin folder `root`."""
+    return project.process([sys.executable, *options, os.path.join(root, entry)], b"{}", **env)
+
+
+def old_pythons() -> list[str]:
+    """The interpreters older than 3.9 on this machine that really start."""
+    found = [shutil.which("python" + version) for version in ("2.7", "3.5", "3.6", "3.7", "3.8")]
+    if os.environ.get("PYENV_ROOT"):
+        found += sorted(glob.glob(os.path.join(os.environ["PYENV_ROOT"], "versions", "*", "bin", "python")))
+    test = "import sys; sys.exit(sys.version_info >= (3, 9))"
+    return [p for p in found if p and subprocess.run([p, "-c", test], capture_output=True).returncode == 0]  # noqa: PLW1510
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_an_entry_is_plain_ascii_and_short(entry: str) -> None:
+    with open(os.path.join(PLUGIN_ROOT, entry), encoding="ascii") as file:
+        lines = file.read().splitlines()
+    assert len(lines) <= 30
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_an_old_version_number_gets_one_line_and_nothing_is_imported(project: Project, entry: str) -> None:
+    path = os.path.join(copied(project, "raise SystemExit(9)"), entry)
+    script = "import sys; sys.version_info = (3, 8, 18); exec(open(%r, encoding='ascii').read())" % path
+    run = project.process([sys.executable, "-c", script])
+    assert (run.returncode, run.stdout) == (int(entry == "scripts/memory.py"), "")
+    assert run.stderr.endswith("Python 3.8 is older than 3.9\n")
+    assert run.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_a_really_old_python_parses_the_entry(project: Project, entry: str) -> None:
+    pythons = old_pythons()
+    if not pythons:
+        pytest.skip("no Python older than 3.9 on this machine")
+    for python in pythons:
+        run = project.process([python, "-S", os.path.join(PLUGIN_ROOT, entry)], b"{}")
+        assert (run.returncode, run.stdout) == (int(entry == "scripts/memory.py"), ""), python
+        assert run.stderr.endswith("is older than 3.9\n"), python
+
+
+@pytest.mark.parametrize("entry", HOOKS)
+@pytest.mark.parametrize(
+    ("package", "said"),
+    [
+        pytest.param(None, "memory: ModuleNotFoundError", id="the package is not there"),
+        pytest.param("def run(:", "memory: SyntaxError", id="the package does not parse"),
+        pytest.param("def walk(): pass", "memory: ImportError", id="the package is of another version"),
+        pytest.param(
+            "def run(event): raise ValueError('a\\nb')", "memory: ValueError: a b", id="the package fails"
+        ),
+    ],
+)
+def test_a_damaged_plugin_lets_the_prompt_through(
+    project: Project, entry: str, package: str | None, said: str
+) -> None:
+    run = run_entry(project, copied(project, package), entry, "-I", "-S")
+    assert (run.returncode, run.stdout) == (0, "")
+    assert run.stderr.startswith(said)
+    assert run.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(("entry", "event"), [(HOOKS[0], "UserPromptSubmit"), (HOOKS[1], "SessionStart")])
+def test_a_hook_runs_its_event_through_links(project: Project, entry: str, event: str) -> None:
+    root = copied(project)
+    link = os.path.join(project.root, "linked.py")
+    os.symlink(os.path.join(root, entry), link)
+    for path in (os.path.join(root, entry), link):
+        assert project.process([sys.executable, "-I", "-S", path], b"{}") == Run(0, "ran %s\n" % event, "")
+
+
+@pytest.mark.parametrize("options", [("-I", "-S"), ()], ids=["isolated", "plain"])
+def test_a_package_of_the_project_is_never_imported(project: Project, options: tuple[str, ...]) -> None:
+    root = copied(project)
+    write_package(project.root, "print('HOSTILE')")
+    for name in ("os", "sys", "json", "sitecustomize"):
+        project.write(name + ".py", "print('HOSTILE')")
+    hostile = project.root if options else None
+    run = run_entry(
+        project, root, HOOKS[0], *options, PYTHONPATH=hostile, PYTHONSTARTUP=project.root + "/os.py"
+    )
+    assert run == Run(0, "ran UserPromptSubmit\n", "")
+
+
+def test_the_plugin_folder_may_be_read_only(make_project: Callable[..., Project]) -> None:
+    project = make_project()
+    root = copied(project)
+    for folder, _, _ in os.walk(root):
+        os.chmod(folder, 0o555)
+    assert run_entry(project, root, HOOKS[0], "-I", "-S").stdout == "ran UserPromptSubmit\n"

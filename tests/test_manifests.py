@@ -1,0 +1,83 @@
+"""The manifests: one plugin, told the same way to every reader, with nothing an older client refuses."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from typing import Any
+
+import memory_plugin
+import pytest
+
+from tests.project import PLUGIN_ROOT
+
+MANIFEST = ".claude-plugin/plugin.json"
+# Fields that client 2.1.197 knows and `claude plugin validate --strict` accepts.
+KNOWN = {"name", "version", "description", "author", "license", "keywords", "homepage", "repository"}
+
+
+def text(name: str) -> str:
+    """A file of the plugin."""
+    with open(os.path.join(PLUGIN_ROOT, name), encoding="utf-8", newline="") as file:
+        return file.read()
+
+
+def hooks() -> dict[str, list[dict[str, Any]]]:
+    """The events of hooks.json."""
+    value: dict[str, list[dict[str, Any]]] = json.loads(text("hooks/hooks.json"))["hooks"]
+    return value
+
+
+def test_both_copies_are_the_same_to_the_byte() -> None:
+    assert text("plugin.json") == text(MANIFEST)
+
+
+def test_the_manifest_has_our_name_our_version_and_known_fields() -> None:
+    manifest = json.loads(text(MANIFEST))
+    assert manifest["name"] == "memory"
+    assert manifest["version"] == memory_plugin.VERSION
+    assert set(manifest) <= KNOWN
+
+
+def test_the_marketplace_offers_this_folder() -> None:
+    market = json.loads(text(".claude-plugin/marketplace.json"))
+    assert market["name"] == "memory-plugin"
+    assert [(plugin["name"], plugin["source"]) for plugin in market["plugins"]] == [("memory", "./")]
+    assert market["plugins"][0]["description"] == json.loads(text(MANIFEST))["description"]
+
+
+def test_only_events_that_every_client_knows() -> None:
+    """One unknown event makes client 2.1.197 refuse the whole file."""
+    assert set(hooks()) == {"UserPromptSubmit", "SessionStart"}
+
+
+@pytest.mark.parametrize(
+    ("event", "matcher", "seconds"),
+    [("UserPromptSubmit", None, 15), ("SessionStart", "startup|resume|clear|compact", 10)],
+)
+def test_one_command_an_event_in_time(event: str, matcher: str | None, seconds: int) -> None:
+    (group,) = hooks()[event]
+    (hook,) = group["hooks"]
+    assert group.get("matcher") == matcher
+    assert (hook["type"], hook["timeout"]) == ("command", seconds)
+
+
+@pytest.mark.parametrize("event", ["UserPromptSubmit", "SessionStart"])
+def test_a_command_is_isolated_quoted_and_ends_well(event: str) -> None:
+    command = hooks()[event][0]["hooks"][0]["command"]
+    script = r'"\$\{CLAUDE_PLUGIN_ROOT\}/hooks/(\w+\.py)"'
+    form = r"python3 -I -S %s \|\| python -I -S %s \|\| exit 0" % (script, script)
+    found = re.fullmatch(form, command)
+    assert found
+    assert found.group(1) == found.group(2)
+    assert os.path.isfile(os.path.join(PLUGIN_ROOT, "hooks", found.group(1)))
+
+
+def test_the_command_of_the_bash_tool_can_be_run() -> None:
+    assert os.access(os.path.join(PLUGIN_ROOT, "bin", "memory"), os.X_OK)
+
+
+def test_the_licence_is_the_one_the_manifest_names() -> None:
+    assert text("LICENSE").startswith("MIT License\n\nCopyright (c) 2026 the memory authors\n")
+    assert json.loads(text(MANIFEST))["license"] == "MIT"
