@@ -9,19 +9,18 @@ from unicodedata import combining, normalize
 __all__ = ["block", "escape", "plain"]
 
 _ELLIPSIS = "\u2026"
-_ZWNJ, _ZWJ = "\u200c", "\u200d"
+_ZWJ = "\u200d"
 _LINE_ENDS = re.compile("\r\n?|[\n\x0b\x0c\x85\u2028\u2029]")
-_RUN_OF_MARKS = re.compile(
-    "([\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]{4})[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]+"
-)
-_INDEX_ARROW = re.compile(r"(?<=\s)->(?=\s)")
-_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"}
+_MARKS_KEPT = 4  # of one letter; Hebrew with vowels and cantillation needs that many
+_NO_WORDS = re.compile(r"[^\w\s\x00-\x7f]{%d,}" % (_MARKS_KEPT + 1))  # a run of marks is within one of these
+_INDEX_ARROW = re.compile(r"(?<!\S)->(?!\S)")
+_ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"})
 
-# Characters nobody sees: they hide text from the user or change what the eye reads (Unicode TR 36 and TR 39; tag characters carry whole
-# invisible sentences).  Tab and line feed are left for the callers.
+# Characters nobody sees: they hide text from the user or change what the eye reads (Unicode TR 36 and TR 39;
+# tag characters carry whole invisible sentences).  Tab and line feed are left for the callers.
 _INVISIBLE = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f"  # controls
-    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0"  # soft hyphen, joiners, fillers
+    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0"  # hyphen, joiners, fillers
     "\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff"  # zero width and directions
     "\ufdd0-\ufdef\ufff0-\ufffb\ufffe\uffff"  # no characters, annotations
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"  # shorthand, music, tags, selectors
@@ -30,22 +29,22 @@ _INVISIBLE = (
 
 @lru_cache(maxsize=None)
 def _invisible() -> re.Pattern[str]:
-    # A joiner stays between two letters of scripts that need it (RFC 5892, appendix A) and between emoji; a selector stays after a symbol.
-    joining = "\u0600-\u08ff\u0900-\u0dff"
+    # A joiner stays between two letters of scripts that need it (RFC 5892, appendix A) and between emoji;
+    # one variation selector stays after a symbol.
     symbol = "\u00a9\u00ae\u203c-\u3299\U0001f000-\U0001faff"
+    joining = "\u0600-\u08ff\u0900-\u0dff" + symbol
     return re.compile(
-        "[%s]+"
-        "|(?<![%s])[\u200c\u200d]+|[\u200c\u200d]+(?![%s])|(?<=[\u200c\u200d])[\u200c\u200d]+"
-        "|(?<![%s#*0-9])[\ufe00-\ufe0f]+|(?<=[\ufe00-\ufe0f])[\ufe00-\ufe0f]+"
-        % (_INVISIBLE, joining + symbol + "\ufe0f", joining + symbol, symbol)
+        "[%s]+|(?<![%s\ufe0f])[\u200c\u200d]+|[\u200c\u200d]+(?![%s])|(?<![%s#*0-9])[\ufe00-\ufe0f]+"
+        % (_INVISIBLE, joining, joining, symbol)
     )
 
 
 def plain(text: str, limit: int) -> str:
     """The text as one line of at most `limit` characters (>= 1).
 
-    NFC; line breaks and runs of space become one space; controls, zero-width, direction, tag and stray joining characters go; lone
-    surrogates become U+FFFD.  What is cut ends with an ellipsis, never inside a base letter and its marks.
+    NFC; line breaks and runs of space become one space; controls, zero-width, direction, tag and stray
+    joining characters go; lone surrogates become U+FFFD.  What is cut ends with an ellipsis, never inside a
+    base letter and its marks.
     """
     return _cut(" ".join(_visible(_LINE_ENDS.sub(" ", text).replace("\t", " ")).split()), limit)
 
@@ -53,8 +52,8 @@ def plain(text: str, limit: int) -> str:
 def block(text: str, limit: int) -> str:
     """The text as lines of at most `limit` characters (>= 1) in all, otherwise as `plain`.
 
-    Line feeds, tabs and indentation stay; space at line ends and blank lines at both ends go, and no more than one blank line follows
-    another.
+    Line feeds, tabs and indentation stay; space at line ends and blank lines at both ends go, and of several
+    blank lines one stays.
     """
     lines = [line.rstrip() for line in _visible(_LINE_ENDS.sub("\n", text)).split("\n")]
     kept = [line for at, line in enumerate(lines) if line or (at and lines[at - 1])]
@@ -66,13 +65,25 @@ def escape(text: str) -> str:
 
     The separator ` -> ` of index lines becomes an arrow character.
     """
-    return "".join([_ENTITIES.get(c, c) for c in _INDEX_ARROW.sub("\u2192", text)])
+    return _INDEX_ARROW.sub("\u2192", text).translate(_ENTITIES)
 
 
 def _visible(text: str) -> str:
     text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
-    # Long runs of marks are cut before NFC, whose ordering step takes quadratic time on them.
-    return normalize("NFC", _RUN_OF_MARKS.sub(r"\1", _invisible().sub("", text)))
+    # Long runs of marks are cut before NFC, whose ordering step takes quadratic time on them, and after it,
+    # since it takes some characters apart.
+    text = normalize("NFC", _NO_WORDS.sub(_few_marks, _invisible().sub("", text)))
+    return _NO_WORDS.sub(_few_marks, text)
+
+
+def _few_marks(run: re.Match[str]) -> str:
+    kept: list[str] = []
+    marks = 0
+    for character in run[0]:
+        marks = marks + 1 if combining(character) else 0
+        if marks <= _MARKS_KEPT:
+            kept.append(character)
+    return "".join(kept)
 
 
 def _cut(text: str, limit: int) -> str:
