@@ -1,0 +1,97 @@
+"""Files laid over the defaults: each key checked against the schema, a project held to what it may say."""
+
+from __future__ import annotations
+
+from .record import JUDGE_SWITCH, USER, Problem, Settings
+from .values import allowed, expected, fits, lower_than, shown
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Block = dict[str, Any]
+
+__all__ = ["apply"]
+
+_MOST_PROBLEMS = 100  # of one file: a hostile one may hold a hundred thousand wrong keys
+_OWN = "memory"
+
+
+class _Reading:
+    """What one file says: its valid keys, the blocks that it opens, and its problems."""
+
+    __slots__ = ("blocks", "file", "leaves", "problems", "wrong")
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.leaves: dict[str, tuple[object, Block, tuple[str, ...]]] = {}
+        self.blocks: set[str] = set()
+        self.wrong: set[str] = set()
+        self.problems: list[Problem] = []
+
+    def report(self, kind: str, path: tuple[str, ...], wanted: str, got: str) -> None:
+        if len(self.problems) < _MOST_PROBLEMS:
+            self.problems.append(Problem(kind, self.file, path, wanted, got))
+
+
+def apply(settings: Settings, schema: Block, contents: list[tuple[str, str, Block]]) -> None:
+    """Lay files over the settings: `contents` holds layer, path and JSON object, the user's layer first."""
+    ceiling: dict[str, object] = {}
+    for layer, path, content in contents:
+        reading = _read(schema, path, content)
+        if layer == USER:
+            _apply_user(settings, reading)
+        else:
+            ceiling = ceiling or {key: settings.get(key) for key in settings.names()}
+            _apply_project(settings, ceiling, reading, layer)
+        settings.problems += reading.problems
+
+
+def _read(schema: Block, path: str, content: Block) -> _Reading:
+    reading = _Reading(path)
+    for name in schema["x-top-level"]:
+        if name in content:
+            _check(reading, schema["properties"][name], content[name], (name,), name)
+    if _OWN in content:
+        _check(reading, schema, content[_OWN], (_OWN,), "")
+    return reading
+
+
+def _check(reading: _Reading, rule: Block, value: object, path: tuple[str, ...], key: str) -> None:
+    """Check a key and all below it; the schema's depth bounds the descent.
+
+    A block that the schema gives no `properties` belongs to a later version.
+    """
+    if not fits(rule, value):
+        reading.wrong.add(key)
+        reading.report("value", path, expected(rule), shown(value))
+    elif rule["type"] != "object":
+        reading.leaves[key] = (value, rule, path)
+    elif isinstance(value, dict) and "properties" in rule:
+        reading.blocks.add(key)
+        for name, below in value.items():
+            if name in rule["properties"]:
+                dotted = key + "." + name if key else name
+                _check(reading, rule["properties"][name], below, (*path, name), dotted)
+            else:
+                reading.report("unknown", (*path, name), "a known key", "one that does not exist")
+
+
+def _apply_user(settings: Settings, reading: _Reading) -> None:
+    for key, (value, _, _) in reading.leaves.items():
+        settings.put(key, value, USER)
+    for feature in settings.judge_features():
+        switch = feature + JUDGE_SWITCH
+        said = switch in reading.leaves or switch in reading.wrong
+        if feature + ".judge" in reading.blocks and not said:
+            settings.put(switch, True, USER)
+
+
+def _apply_project(settings: Settings, ceiling: dict[str, object], reading: _Reading, layer: str) -> None:
+    for key, (value, rule, path) in reading.leaves.items():
+        if allowed(rule, value, ceiling[key]):
+            settings.put(key, value, layer)
+        elif rule["x-project"] == "never":
+            reading.report("refused", path, "this key only in your own settings", shown(value))
+        else:
+            reading.report("refused", path, lower_than(rule, ceiling[key]), shown(value))

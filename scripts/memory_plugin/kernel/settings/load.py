@@ -1,0 +1,166 @@
+"""The settings in effect for one project: four layers, later ones win.
+
+`config/defaults.json`, the user's `settings.json` in the host's config folder, the project's
+`.claude/settings.json`, and its `.claude/settings.local.json`.  In a file the block `memory` holds ours; the
+blocks named by the schema's `x-top-level` are read at the top level too, and `memory` wins over them.  What a
+project may change stands beside each key in `config/settings.schema.json`.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from memory_plugin.kernel.files import Unreadable, read_regular
+from memory_plugin.kernel.native import loads
+from memory_plugin.kernel.paths import data_path
+
+from .record import LOCAL, PROJECT, USER, Problem, Settings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    Contents = list[tuple[str, str, dict[str, Any]]]
+
+__all__ = [
+    "MAX_BYTES",
+    "Problem",
+    "Settings",
+    "SettingsFileError",
+    "content",
+    "decoded",
+    "defaults",
+    "load",
+    "schema",
+]
+
+MAX_BYTES = 1_000_000
+_BOM = b"\xef\xbb\xbf"
+
+
+class SettingsFileError(Exception):
+    """A settings file whose content cannot be used: what was expected and what was found."""
+
+    def __init__(self, expected: str, got: str) -> None:
+        super().__init__("expected %s, got %s" % (expected, got))
+        self.expected = expected
+        self.got = got
+
+
+def load(config_dir: str | None, project_root: str | None) -> Settings:
+    """The settings in effect; without a config folder or a project there is no such layer.
+
+    Never raises: a file that cannot be used, and a key in it that is wrong or not for a project to say, leaves
+    a problem.
+    """
+    settings = Settings({})
+    contents: Contents = []
+    try:
+        settings = Settings(defaults())
+        _collect(_user_file(config_dir) + _project_files(config_dir, project_root), settings, contents)
+        if contents:
+            from .layers import apply
+
+            apply(settings, schema(), contents)
+    except (
+        SettingsFileError
+    ) as error:  # a damaged installation: no key has a value, so every feature stays silent
+        settings.problems.append(Problem("file", data_path(), (), error.expected, error.got))
+    return settings
+
+
+def _collect(files: list[tuple[str, str]], settings: Settings, contents: Contents) -> None:
+    for layer, path in files:
+        found = _content_or_problem(path, follow=layer == USER)
+        if isinstance(found, Problem):
+            settings.problems.append(found)
+        elif found is not None:
+            contents.append((layer, path, found))
+            settings.files[layer] = path
+
+
+def _content_or_problem(path: str, follow: bool) -> dict[str, Any] | Problem | None:
+    try:
+        return content(path, follow)
+    except FileNotFoundError:
+        return None
+    except SettingsFileError as error:
+        return Problem("file", path, (), error.expected, error.got)
+
+
+def _user_file(config_dir: str | None) -> list[tuple[str, str]]:
+    return [] if config_dir is None else [(USER, os.path.join(config_dir, "settings.json"))]
+
+
+def _project_files(config_dir: str | None, project_root: str | None) -> list[tuple[str, str]]:
+    """The project's files; in the home folder, `.claude/settings.json` is the user's own."""
+    if project_root is None:
+        return []
+    folder = os.path.join(project_root, ".claude")
+    try:
+        status = os.lstat(folder)
+        own = config_dir is not None and os.path.samestat(status, os.stat(config_dir))
+    except (OSError, ValueError):
+        own = False
+    local = (LOCAL, os.path.join(folder, "settings.local.json"))
+    return [local] if own else [(PROJECT, os.path.join(folder, "settings.json")), local]
+
+
+def content(path: str, follow: bool = False) -> dict[str, Any]:
+    """The JSON object in a settings file; empty for an empty file.
+
+    A link is followed only for the user's own file, which people keep in a folder of dotfiles; elsewhere
+    neither the file nor the folder that holds it may be one. Raises FileNotFoundError and SettingsFileError.
+    """
+    try:
+        if not follow and stat.S_ISLNK(os.lstat(os.path.dirname(path)).st_mode):
+            raise SettingsFileError("a folder", "a symbolic link, " + os.path.dirname(path))
+        return decoded(read_regular(path, MAX_BYTES, follow)[0])
+    except FileNotFoundError:
+        raise
+    except Unreadable as error:
+        raise SettingsFileError("a readable file of at most %d bytes" % MAX_BYTES, str(error)) from None
+    except (OSError, ValueError) as error:
+        raise SettingsFileError("a readable file", str(error)) from None
+
+
+def decoded(data: bytes) -> dict[str, Any]:
+    """The JSON object in the bytes of a settings file; empty for no text at all. Raises SettingsFileError."""
+    try:
+        text = data[len(_BOM) if data.startswith(_BOM) else 0 :].decode("utf-8")
+        value = loads(text) if text.strip() else {}
+    except UnicodeDecodeError:
+        raise SettingsFileError("text in UTF-8", "other bytes") from None
+    except ValueError:
+        raise SettingsFileError("JSON", "a text that is not JSON") from None
+    if not isinstance(value, dict):
+        raise SettingsFileError("a JSON object", "another JSON value")
+    return value
+
+
+def defaults() -> dict[str, object]:
+    """Every key with its default. Raises SettingsFileError when our own file is damaged."""
+    flat: dict[str, object] = {}
+    _flatten(_own("defaults.json"), "", flat)
+    return flat
+
+
+def schema() -> dict[str, Any]:
+    """The JSON schema of the block `memory`. Raises SettingsFileError when our own file is damaged."""
+    return _own("settings.schema.json")
+
+
+def _own(name: str) -> dict[str, Any]:
+    try:
+        return content(data_path(name), follow=True)
+    except FileNotFoundError:
+        raise SettingsFileError("the plugin's own " + name, "nothing") from None
+
+
+def _flatten(block: dict[str, Any], prefix: str, flat: dict[str, object]) -> None:
+    for name, value in block.items():
+        if isinstance(value, dict):
+            _flatten(value, prefix + name + ".", flat)
+        else:
+            flat[prefix + name] = value

@@ -1,0 +1,121 @@
+"""One value against the schema of its key: does it fit, and may a project say it."""
+
+from __future__ import annotations
+
+from memory_plugin.kernel.native import dumps
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+__all__ = ["allowed", "expected", "fits", "lower_than", "shown"]
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "boolean": (bool,),
+    "integer": (int,),
+    "number": (int, float),
+    "string": (str,),
+    "array": (list,),
+    "object": (dict,),
+}
+_NAMES = {
+    "boolean": "true or false",
+    "integer": "a whole number",
+    "number": "a number",
+    "string": "a text",
+    "array": "a list of texts",
+    "object": "a block of keys",
+}
+_LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
+_LONGEST_SHOWN = 24
+
+
+def fits(rule: dict[str, Any], value: object) -> bool:
+    """Whether a value has the type, range, choice and form that the schema of its key asks for."""
+    if not isinstance(value, _TYPES[rule["type"]]) or (isinstance(value, bool) and rule["type"] != "boolean"):
+        return False
+    if "enum" in rule:
+        return value in rule["enum"]
+    if isinstance(value, (int, float)):
+        return bool(rule.get("minimum", value) <= value <= rule.get("maximum", value))
+    if isinstance(value, str):
+        return _text_fits(rule, value)
+    if isinstance(value, list):
+        return len(value) <= rule["maxItems"] and all(fits(rule["items"], item) for item in value)
+    return True
+
+
+def _text_fits(rule: dict[str, Any], value: str) -> bool:
+    if not rule.get("minLength", 0) <= len(value) <= rule["maxLength"] or not value.isprintable():
+        return False
+    form = rule.get("format")
+    return not value or form is None or _FORMS[form](value)
+
+
+def _is_url(value: str) -> bool:
+    """Whether this is an https URL, or an http one to this machine, that carries no password."""
+    scheme, _, rest = value.partition("://")
+    host = rest.split("/", 1)[0]
+    if not value.isascii() or " " in value or "\\" in value or "@" in host:
+        return False
+    name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
+    return bool(name) and (scheme == "https" or (scheme == "http" and name in _LOOPBACK))
+
+
+def _is_variable(value: str) -> bool:
+    """Whether this is written like an environment variable's name; a key pasted by mistake does not pass."""
+    return value.isascii() and value.isidentifier() and value == value.upper()
+
+
+_FORMS = {"uri": _is_url, "environment-variable": _is_variable}
+_FORM_NAMES = {
+    "uri": "an https:// URL without user and password, or an http:// one to this machine",
+    "environment-variable": "the name of an environment variable in capitals",
+}
+
+
+def expected(rule: dict[str, Any]) -> str:
+    """What fits, in words."""
+    if "enum" in rule:
+        return "one of " + ", ".join(dumps(choice) for choice in rule["enum"])
+    if "format" in rule:
+        return _FORM_NAMES[rule["format"]]
+    words = _NAMES[rule["type"]]
+    if "minimum" in rule:
+        words += " from %s to %s" % (dumps(rule["minimum"]), dumps(rule["maximum"]))
+    elif rule["type"] == "string":
+        words += " of %d to %d printable characters" % (rule.get("minLength", 0), rule["maxLength"])
+    return words
+
+
+def shown(value: object) -> str:
+    """A value as an error may show it: numbers and short words, never what is long enough to be a key."""
+    if isinstance(value, (list, dict)):
+        return "a list" if isinstance(value, list) else "a block of keys"
+    if isinstance(value, str) and (len(value) > _LONGEST_SHOWN or not value.isprintable()):
+        return "a text of %d characters" % len(value)
+    if isinstance(value, float) and abs(value) == float("inf"):
+        return "a number without end"
+    text = dumps(value)
+    return text if len(text) <= 2 * _LONGEST_SHOWN else "a number of %d digits" % len(text)
+
+
+def lower_than(rule: dict[str, Any], ceiling: object) -> str:
+    """What a project may say under a key that it may only lower, in words."""
+    if rule["type"] == "boolean":
+        return "nothing but false in a project's file"
+    if "enum" in rule:
+        choices = rule["enum"][: rule["enum"].index(ceiling) + 1]
+        return "in a project's file " + " or ".join(dumps(choice) for choice in choices)
+    return "at most %s in a project's file, the value of your own settings" % dumps(ceiling)
+
+
+def allowed(rule: dict[str, Any], value: Any, ceiling: Any) -> bool:  # noqa: ANN401 - both fit the same schema
+    """Whether a project may set this value, given the user's own; both fit the schema."""
+    if rule["x-project"] == "any":
+        return True
+    if rule["x-project"] == "never":
+        return False
+    if "enum" in rule:
+        return bool(rule["enum"].index(value) <= rule["enum"].index(ceiling))
+    return bool(value <= ceiling)
