@@ -1,0 +1,1 @@
+"""One module per command: `HELP`, `EXAMPLES`, `configure(parser)` and `run(arguments, session) -> exit code`."""

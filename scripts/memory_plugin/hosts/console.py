@@ -1,0 +1,84 @@
+"""What a person sees on a terminal, and what a program reads: tables, colour where it helps, JSON where it is asked for."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sys
+import unicodedata
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import TextIO
+
+__all__ = ["Console"]
+
+_STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+
+
+class Console:
+    """The two output streams. Colour is used on a terminal only, and never with NO_COLOR set (no-color.org)."""
+
+    def __init__(self, out: TextIO | None = None, err: TextIO | None = None) -> None:
+        self._out = out or sys.stdout
+        self._err = err or sys.stderr
+        self.colour = self._out.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+        self.width = shutil.get_terminal_size((100, 24)).columns if self._out.isatty() else 100
+
+    def json(self, value: object) -> None:
+        """Print one JSON document, ASCII only."""
+        self.line(json.dumps(value, indent=2))
+
+    def line(self, text: str = "") -> None:
+        """Print one line; characters that the terminal's encoding lacks are escaped."""
+        _write(self._out, text + "\n")
+
+    def error(self, text: str) -> None:
+        """Print one line for the user on the error stream."""
+        _write(self._err, "memory: %s\n" % " ".join(text.split()))
+
+    def progress(self, text: str) -> None:
+        """Show how far a long work is, on a terminal only."""
+        if self._err.isatty():
+            _write(self._err, "\r\033[K" + text)
+
+    def style(self, text: str, *names: str) -> str:
+        """The text in the named styles (bold dim red green yellow cyan), or as it is without colour."""
+        if not self.colour or not names:
+            return text
+        return "\033[%sm%s\033[0m" % (";".join(_STYLES[name] for name in names), text)
+
+    def table(self, headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+        """Print rows under headers; the last column takes what room is left."""
+        widths = [max(map(_columns, column)) for column in zip(headers, *rows)]
+        room = self.width - sum(widths[:-1]) - 2 * (len(widths) - 1)
+        widths[-1] = max(20, min(widths[-1], room))
+        self.line(self.style(_row(headers, widths), "bold"))
+        for row in rows:
+            self.line(_row(row, widths))
+
+
+def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
+    return "  ".join(_fit(cell, width) for cell, width in zip(cells, widths)).rstrip()
+
+
+def _fit(cell: str, width: int) -> str:
+    cell = " ".join(cell.split())
+    if _columns(cell) > width:
+        while _columns(cell) > width - 1:
+            cell = cell[:-1]
+        cell += "\u2026"
+    return cell + " " * (width - _columns(cell))
+
+
+def _columns(text: str) -> int:
+    """How many columns a text takes on a terminal (Unicode Standard Annex 11)."""
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 0 if unicodedata.combining(c) else 1 for c in text)
+
+
+def _write(stream: TextIO, text: str) -> None:
+    encoding = stream.encoding or "utf-8"
+    stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
+    stream.flush()

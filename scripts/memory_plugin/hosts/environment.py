@@ -1,0 +1,99 @@
+"""Cleaning the environment: what a project's settings put there is dropped before anything else runs.
+
+The client hands the `env` block of a project's settings to our hooks, over the launch environment and over the user's settings, and in
+print mode even without folder trust.  Whoever wrote the repository could so send the user's key to a server of theirs, or move our state
+into a folder that they own.
+"""
+
+from __future__ import annotations
+
+import os
+
+from ..kernel.files import read_regular
+from ..kernel.native import loads
+from ..kernel.paths import config_folder, main_worktree, project_root
+
+__all__ = ["OFF", "Taint", "clean", "launch_folder", "switched_off"]
+
+OFF = "MEMORY_DISABLE"
+_MAX_BYTES = 1 << 20
+_FILES = ("settings.json", "settings.local.json")
+_SENSITIVE_PARTS = ("KEY", "TOKEN", "SECRET", "URL", "PROXY", "CERT", "CA_", "_CA", "SSL", "AUTH", "PASSWORD", "ENDPOINT", "HEADERS")
+_SENSITIVE_NAMES = frozenset(["HOME", "USERPROFILE", "TMPDIR", "TEMP", "TMP", "PATH", "CLAUDE_CONFIG_DIR"])
+_MOVERS = frozenset(["HOME", "USERPROFILE", "CLAUDE_CONFIG_DIR"])
+_SENSITIVE_STARTS = ("ANTHROPIC", "OPENAI", "GEMINI", "GOOGLE", "MEMORY_", "XDG_", "PYTHON", "LD_", "DYLD_", "CLAUDE_")
+
+
+class Taint:
+    """What a project's settings had put into the environment.
+
+    `names` maps each dropped name to its file; `unread` lists settings files that could not be understood.  `judges_off` says that the
+    project may not use judges or uploads, because one of the names decides where keys and texts go, or because we cannot know.
+    """
+
+    __slots__ = ("names", "unread")
+
+    def __init__(self) -> None:
+        self.names: dict[str, str] = {}
+        self.unread: list[str] = []
+
+    @property
+    def judges_off(self) -> bool:
+        return bool(self.unread) or any(is_sensitive(name) for name in self.names)
+
+
+def is_sensitive(name: str) -> bool:
+    """Whether an environment name may hold or redirect a key, a token, a URL, a proxy, a certificate or a home folder, or is ours."""
+    name = name.upper()
+    return name in _SENSITIVE_NAMES or name.startswith(_SENSITIVE_STARTS) or any(part in name for part in _SENSITIVE_PARTS)
+
+
+def switched_off() -> bool:
+    """Whether the user, or a hook of ours that started this process, switched the plugin off."""
+    return os.environ.get(OFF, "") not in ("", "0")
+
+
+def launch_folder(fallback: str = "") -> str:
+    """The folder in which the client was started; a project cannot override this name. Else `fallback`, else the working folder."""
+    return os.environ.get("CLAUDE_PROJECT_DIR") or fallback or os.getcwd()
+
+
+def clean(launch: str) -> Taint:
+    """Drop from `os.environ` every name that the settings of the project around `launch` set; what was dropped comes back."""
+    taint = Taint()
+    root = project_root(launch)
+    folders = [os.path.realpath(launch), root]
+    main = main_worktree(root)
+    if main is not None:
+        folders.append(main)
+    for folder in dict.fromkeys(folders):
+        for name in _FILES:
+            _collect_names(os.path.join(folder, ".claude", name), taint)
+    if not _is_users_own(root, taint):
+        for name in taint.names:
+            os.environ.pop(name, None)
+        return taint
+    return Taint()
+
+
+def _collect_names(path: str, taint: Taint) -> None:
+    try:
+        settings = loads(read_regular(path, _MAX_BYTES, follow=True)[0].decode("utf-8-sig"))
+    except FileNotFoundError:
+        return
+    except (OSError, ValueError):
+        taint.unread.append(path)
+        return
+    block = settings.get("env") if isinstance(settings, dict) else None
+    for name in block if isinstance(block, dict) else ():
+        taint.names.setdefault(name, path)
+
+
+def _is_users_own(root: str, taint: Taint) -> bool:
+    """Whether the project is the home folder, so that its settings are the user's own file.
+
+    A project whose settings move the home or config folder could pass itself off as the home, so those names rule it out.
+    """
+    config = config_folder()
+    moved = _MOVERS.intersection(taint.names)
+    return not moved and not taint.unread and config is not None and os.path.realpath(config) == os.path.join(root, ".claude")

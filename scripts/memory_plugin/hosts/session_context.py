@@ -1,0 +1,47 @@
+"""What every command of the command line works with: the places, the settings, the console, and whose word it carries."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from ..kernel.settings.load import load
+from ..memories.grants import is_granted
+
+if TYPE_CHECKING:
+    from ..kernel.paths import Places
+    from ..kernel.settings.load import Settings
+    from .console import Console
+    from .environment import Taint
+
+__all__ = ["Session"]
+
+
+class Session:
+    """One run of the command line."""
+
+    def __init__(self, places: Places, console: Console, taint: Taint) -> None:
+        self.places = places
+        self.console = console
+        self.taint = taint
+        self.settings: Settings = load(places.config_dir, places.project_root)
+        self.id = os.environ.get("CLAUDE_CODE_SESSION_ID", "")
+
+    @property
+    def inside_client(self) -> bool:
+        """Whether Claude runs this command, rather than the user in a terminal of theirs."""
+        return bool(os.environ.get("CLAUDECODE"))
+
+    @property
+    def has_word(self) -> bool:
+        """Whether this run carries the user's own word: typed in a terminal of theirs, or asked for by a prompt of theirs just now."""
+        return not self.inside_client or is_granted(self.places, self.id)
+
+    def require_word(self, deed: str) -> bool:
+        """Whether the user's word is there; where it is not, the error says how to give it."""
+        if self.has_word:
+            return True
+        self.console.error(
+            "to %s, the user has to ask for it: type it in a terminal, or begin a prompt with a /memory: command; nothing was changed" % deed
+        )
+        return False

@@ -1,0 +1,44 @@
+"""The time: one format for every record, and the one deadline that every wait of a hook shares."""
+
+from __future__ import annotations
+
+from time import gmtime, monotonic, strftime, time
+
+__all__ = ["Deadline", "iso", "now", "now_iso"]
+
+
+def now() -> float:
+    """The seconds since 1970, UTC."""
+    return time()
+
+
+def iso(seconds: float) -> str:
+    """A time in UTC with whole seconds, such as `2026-03-01T08:00:00Z` (RFC 3339); such texts sort by time."""
+    return strftime("%Y-%m-%dT%H:%M:%SZ", gmtime(seconds))
+
+
+def now_iso() -> str:
+    """The present time as `iso` writes it."""
+    return iso(time())
+
+
+class Deadline:
+    """A point in time that is handed down to everything that may wait."""
+
+    __slots__ = ("_end", "_start")
+
+    def __init__(self, seconds: float) -> None:
+        self._start = monotonic()
+        self._end = self._start + seconds
+
+    def remaining(self) -> float:
+        """The seconds left, never below 0."""
+        return max(0.0, self._end - monotonic())
+
+    def elapsed_ms(self) -> float:
+        """The milliseconds since the deadline was set, rounded to a tenth."""
+        return round((monotonic() - self._start) * 1000, 1)
+
+    def within(self, seconds: float) -> Deadline:
+        """A deadline at most that many seconds from now, and never later than this one."""
+        return Deadline(min(seconds, self.remaining()))

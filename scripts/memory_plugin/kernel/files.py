@@ -1,0 +1,105 @@
+"""Careful file access: regular files only, no links followed, sizes capped, replaced as a whole.
+
+What lies in a repository may be a link, a pipe or a terabyte; opening it must neither block nor lead elsewhere.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat as modes
+
+__all__ = ["Unreadable", "make_folder", "read_regular", "replace_file", "stamp"]
+
+_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+_NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | _NO_LINKS
+
+
+class Unreadable(OSError):
+    """A file that is there but is not read: a link, a pipe, a folder, too large, or not permitted."""
+
+
+def stamp(status: os.stat_result) -> str:
+    """What tells that a file changed: time of change in ns, size and inode."""
+    return "%d:%d:%d" % (status.st_mtime_ns, status.st_size, status.st_ino)
+
+
+def read_regular(path: str, limit: int, follow: bool = False) -> tuple[bytes, os.stat_result]:
+    """The content of a regular file of at most `limit` bytes, with its status.
+
+    Raises FileNotFoundError when nothing is there and Unreadable, naming the cause, for everything else.
+    """
+    try:
+        handle = os.open(path, _READ if follow else _READ | _NO_LINKS)
+    except (FileNotFoundError, NotADirectoryError):
+        raise FileNotFoundError(errno.ENOENT, "not there", path) from None
+    except (OSError, ValueError) as error:
+        cause = "a symbolic link" if getattr(error, "errno", 0) == errno.ELOOP else str(error)
+        raise Unreadable("%s: %s" % (path, cause)) from None
+    try:
+        status = os.fstat(handle)
+        if not modes.S_ISREG(status.st_mode):
+            raise Unreadable("%s: not a regular file" % path)
+        if status.st_size > limit:
+            raise Unreadable("%s: %d bytes, at most %d are read" % (path, status.st_size, limit))
+        return _read_all(handle, limit, path), status
+    finally:
+        os.close(handle)
+
+
+def _read_all(handle: int, limit: int, path: str) -> bytes:
+    parts: list[bytes] = []
+    left = limit + 1
+    while left > 0:
+        try:
+            part = os.read(handle, left)
+        except OSError as error:
+            raise Unreadable("%s: %s" % (path, error)) from None
+        if not part:
+            break
+        parts.append(part)
+        left -= len(part)
+    if left <= 0:
+        raise Unreadable("%s: grew beyond %d bytes" % (path, limit))
+    return b"".join(parts)
+
+
+def make_folder(path: str, mode: int = 0o700) -> None:
+    """Make a folder and those above it, readable by their owner alone; an existing one is left as it is. Raises OSError."""
+    if os.path.isdir(path):
+        return
+    parent = os.path.dirname(path)
+    if parent and parent != path:
+        make_folder(parent, mode)
+    try:
+        os.mkdir(path, mode)
+    except FileExistsError:
+        if not os.path.isdir(path):
+            raise
+
+
+def replace_file(path: str, data: bytes, mode: int = 0o600, durable: bool = True) -> None:
+    """Put `data` at `path` as a whole or not at all; a reader sees the old file or the new one. Raises OSError.
+
+    Not `durable` spares the wait for the disk, for what may be lost in a power cut.
+    """
+    draft = "%s.%d.%s.tmp" % (path, os.getpid(), os.urandom(4).hex())
+    handle = os.open(draft, _CREATE, mode)
+    try:
+        try:
+            _write_all(handle, data)
+            if durable:
+                os.fsync(handle)
+        finally:
+            os.close(handle)
+        os.replace(draft, path)
+    except BaseException:
+        os.unlink(draft)
+        raise
+
+
+def _write_all(handle: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(handle, view) :]

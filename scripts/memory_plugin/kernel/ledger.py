@@ -1,0 +1,139 @@
+"""Ledgers: JSON lines that are only ever appended, one whole line per record.
+
+Safe with many writers at once and after a kill in mid-write: each record is one locked write, and the next writer closes a line that was
+cut off.  A file that grows past its bound is set aside as `NAME.1.jsonl`, the oldest is dropped.  A disk that is full or read-only loses the
+record and nothing else.
+"""
+
+from __future__ import annotations
+
+import os
+
+from .. import VERSION
+from .clock import now_iso
+from .files import make_folder
+from .locks import lock_handle
+from .native import dumps, loads
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["SCHEMA", "Ledger", "Rows"]
+
+SCHEMA = 1
+WAIT = 0.25
+_MAX_LINE = 1 << 20
+_OPEN = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+
+
+class Ledger:
+    """One ledger file and its older parts."""
+
+    __slots__ = ("folder", "keep", "max_bytes", "name")
+
+    def __init__(self, folder: str, name: str, max_bytes: int = 5_000_000, keep: int = 3) -> None:
+        self.folder = folder
+        self.name = name
+        self.max_bytes = max_bytes
+        self.keep = keep
+
+    def path(self, part: int = 0) -> str:
+        """The path of the present file, or of its older part `part` (1 is the youngest)."""
+        return os.path.join(self.folder, self.name + (".%d" % part if part else "") + ".jsonl")
+
+    def append(self, session: str, project: str, fields: dict[str, object]) -> str | None:
+        """Write one record; None when it is written, else the reason in a few words. Never raises for what a disk does."""
+        record: dict[str, object] = {"schema": SCHEMA, "time": now_iso(), "session": session, "project": project, "version": VERSION}
+        record.update(fields)
+        try:
+            line = dumps(record).encode("ascii") + b"\n"
+        except (TypeError, ValueError) as error:
+            return "%s: a record could not be written as JSON: %s" % (self.name, error)
+        try:
+            make_folder(self.folder)
+            self._append_line(line)
+        except OSError as error:
+            return "%s: %s" % (self.name, error.strerror or error)
+        return None
+
+    def _append_line(self, line: bytes) -> None:
+        handle = self._open_locked()
+        try:
+            size = os.fstat(handle).st_size
+            if size and _last_byte(handle) != b"\n":
+                line = b"\n" + line
+            if os.write(handle, line) != len(line):
+                os.ftruncate(handle, size)
+                raise OSError(28, "disk full")
+            if size + len(line) > self.max_bytes:
+                self._rotate()
+        finally:
+            os.close(handle)
+
+    def _open_locked(self) -> int:
+        while True:
+            handle = os.open(self.path(), _OPEN, 0o600)
+            try:
+                lock_handle(handle, WAIT)
+                if self._is_current(handle):
+                    return handle
+            except BaseException:
+                os.close(handle)
+                raise
+            os.close(handle)
+
+    def _is_current(self, handle: int) -> bool:
+        """Whether nobody set the file aside while we waited for its lock."""
+        try:
+            return os.stat(self.path()).st_ino == os.fstat(handle).st_ino
+        except FileNotFoundError:
+            return False
+
+    def _rotate(self) -> None:
+        for part in range(self.keep, 0, -1):
+            if os.path.exists(self.path(part - 1)):
+                os.replace(self.path(part - 1), self.path(part))
+        if self.keep == 0:
+            os.unlink(self.path())
+
+    def rows(self) -> Rows:
+        """The records, oldest first, read line by line."""
+        return Rows([self.path(part) for part in range(self.keep, -1, -1)])
+
+
+def _last_byte(handle: int) -> bytes:
+    os.lseek(handle, -1, os.SEEK_END)
+    return os.read(handle, 1)
+
+
+class Rows:
+    """An iterator over the records of some ledger files; `skipped` counts the lines that were none."""
+
+    __slots__ = ("_paths", "skipped")
+
+    def __init__(self, paths: list[str]) -> None:
+        self._paths = paths
+        self.skipped = 0
+
+    def __iter__(self) -> Iterator[dict[str, object]]:
+        for path in self._paths:
+            try:
+                handle = open(path, "rb")
+            except OSError:
+                continue
+            with handle:
+                yield from self._parse(handle)
+
+    def _parse(self, lines: Iterator[bytes]) -> Iterator[dict[str, object]]:
+        for line in lines:
+            if not line.strip():
+                continue
+            try:
+                row = loads(line.decode("utf-8")) if len(line) <= _MAX_LINE else None
+            except ValueError:
+                row = None
+            if isinstance(row, dict):
+                yield row
+            else:
+                self.skipped += 1

@@ -1,0 +1,146 @@
+"""Where things lie: the plugin's own data, the host's config folder, our state, and the project at hand."""
+
+from __future__ import annotations
+
+import os
+
+from .native import digest
+
+__all__ = ["Places", "config_folder", "data_path", "git_folder", "locate", "main_worktree", "project_root", "state_folder"]
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_MAX_POINTER = 4096
+
+
+def data_path(*parts: str) -> str:
+    """The path of a file under the plugin's `config/`, which lies inside the package when it is installed from a wheel."""
+    inside = os.path.join(_PACKAGE, "config")
+    folder = inside if os.path.isdir(inside) else os.path.join(os.path.dirname(os.path.dirname(_PACKAGE)), "config")
+    return os.path.join(folder, *parts)
+
+
+def config_folder() -> str | None:
+    """The host's config folder: CLAUDE_CONFIG_DIR, else `.claude` in the home folder; None when the environment names neither."""
+    chosen = os.environ.get("CLAUDE_CONFIG_DIR", "")
+    if os.path.isabs(chosen):
+        return os.path.normpath(chosen)
+    home = os.environ.get("HOME") or os.environ.get("USERPROFILE") or ""
+    return os.path.join(os.path.normpath(home), ".claude") if os.path.isabs(home) else None
+
+
+def state_folder(config: str | None, project: str | None) -> tuple[str | None, str]:
+    """Our folder for ledgers, indexes and trust, and why there is none.
+
+    None without a home, when the folder lies inside the project (whoever wrote the project would then own it), or when it belongs to
+    somebody else.  The one project that may hold it is the home folder itself.
+    """
+    if config is None:
+        return None, "no home folder: neither CLAUDE_CONFIG_DIR nor HOME is set to an absolute path"
+    real = os.path.realpath(config)
+    if project is not None and _inside(real, project) and os.path.dirname(real) != project:
+        return None, "the config folder %s lies inside the project" % config
+    folder = os.path.join(config, "lcars", "memory")
+    for path in (config, folder):
+        try:
+            status = os.stat(path)
+        except OSError:
+            continue
+        if hasattr(os, "getuid") and status.st_uid != os.getuid():
+            return None, "%s belongs to another user" % path
+    if project is not None and _inside(os.path.realpath(folder), project) and os.path.dirname(real) != project:
+        return None, "the state folder %s leads into the project" % folder
+    return folder, ""
+
+
+def _inside(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)
+
+
+def project_root(start: str) -> str:
+    """The real path of the project that holds `start`.
+
+    That is the git root; without git the nearest folder above with a memory store of its own, else `start` itself.
+    """
+    start = os.path.realpath(start)
+    without_git = ""
+    folder = start
+    while True:
+        if os.path.lexists(os.path.join(folder, ".git")):
+            return folder
+        if not without_git and os.path.isdir(os.path.join(folder, ".claude", "memory")) and not _is_config(folder):
+            without_git = folder
+        above = os.path.dirname(folder)
+        if above == folder:
+            return without_git or start
+        folder = above
+
+
+def _is_config(folder: str) -> bool:
+    """Whether `folder/.claude` is the host's config folder, whose `memory` is the user's own store and no project's."""
+    config = config_folder()
+    return config is not None and os.path.realpath(config) == os.path.join(folder, ".claude")
+
+
+def git_folder(root: str) -> str | None:
+    """The git folder of a project: `.git`, or for a worktree the folder that its `.git` file names; None without git."""
+    path = os.path.join(root, ".git")
+    if os.path.isdir(path):
+        return path
+    target = _pointer(path, "gitdir:")
+    return os.path.normpath(os.path.join(root, target)) if target else None
+
+
+def main_worktree(root: str) -> str | None:
+    """The main worktree of a linked one; None for every other project.
+
+    A `.git` file is only believed when the main repository points back at it: anybody can write such a file.
+    """
+    linked = git_folder(root)
+    if linked is None or linked == os.path.join(root, ".git"):
+        return None
+    back = _pointer(os.path.join(linked, "gitdir"), "")
+    common = os.path.dirname(os.path.dirname(linked))
+    if not back or os.path.realpath(os.path.join(linked, back)) != os.path.realpath(os.path.join(root, ".git")):
+        return None
+    if os.path.basename(os.path.dirname(linked)) != "worktrees" or os.path.basename(common) != ".git":
+        return None
+    return os.path.realpath(os.path.dirname(common))
+
+
+def _pointer(path: str, prefix: str) -> str:
+    from .files import read_regular
+
+    try:
+        text = read_regular(path, _MAX_POINTER)[0].decode("utf-8", "replace").strip()
+    except OSError:
+        return ""
+    return text[len(prefix) :].strip() if text.startswith(prefix) else ""
+
+
+class Places:
+    """Where one project and its user keep things; every path is absolute."""
+
+    __slots__ = ("config_dir", "launch_dir", "project_key", "project_root", "state_dir", "why_no_state")
+
+    def __init__(self, launch: str) -> None:
+        self.launch_dir = os.path.realpath(launch)
+        self.project_root = project_root(launch)
+        self.project_key = "%s-%s" % (_slug(os.path.basename(self.project_root)), digest(os.fsencode(self.project_root), 6))
+        self.config_dir = config_folder()
+        self.state_dir, self.why_no_state = state_folder(self.config_dir, self.project_root)
+
+    def state(self, *parts: str) -> str:
+        """A path in the state folder. Raises RuntimeError when there is none: callers ask `state_dir` first."""
+        if self.state_dir is None:
+            raise RuntimeError(self.why_no_state)
+        return os.path.join(self.state_dir, *parts)
+
+
+def _slug(name: str) -> str:
+    kept = "".join(c if c.isascii() and c.isalnum() else "-" for c in name.lower()).strip("-")
+    return kept[:40].strip("-") or "project"
+
+
+def locate(launch: str) -> Places:
+    """The places of the project that holds the folder `launch`."""
+    return Places(launch)

@@ -1,0 +1,79 @@
+"""`index.md`: a store's table of contents for people, generated, and never read by recall.
+
+One line for each active memory: `- [CATEGORY] title -> path #tags:a,b`.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from ..kernel.files import Unreadable, read_regular, replace_file
+from ..kernel.text.clean import plain
+from .files import all_memories
+from .record import ACTIVE, MAX_TITLE, categories
+from .stores import USER
+
+if TYPE_CHECKING:
+    from .files import StoredMemory
+    from .stores import Store
+
+__all__ = ["forget", "note", "rebuild"]
+
+_HEADER = "# Memory Index\n"
+_MAX_BYTES = 32 << 20
+_ARROW = " -> "
+
+
+def note(store: Store, stored: StoredMemory) -> None:
+    """Bring the line of one memory up to date."""
+    lines = _lines(store)
+    lines.pop(_shown_path(store, stored.path), None)
+    if stored.memory.status == ACTIVE:
+        lines[_shown_path(store, stored.path)] = _line(store, stored)
+    _save(store, lines)
+
+
+def forget(store: Store, path: str) -> None:
+    """Drop the line of a memory whose file is gone."""
+    lines = _lines(store)
+    lines.pop(_shown_path(store, path), None)
+    _save(store, lines)
+
+
+def rebuild(store: Store) -> int:
+    """Write the index anew from the files; how many memories it lists."""
+    lines = {_shown_path(store, s.path): _line(store, s) for s in all_memories(store) if s.memory.status == ACTIVE}
+    _save(store, lines)
+    return len(lines)
+
+
+def _lines(store: Store) -> dict[str, str]:
+    """The lines by the path that they name; made from the files when there is no index yet."""
+    try:
+        text = read_regular(_path(store), _MAX_BYTES)[0].decode("utf-8", "replace")
+    except (FileNotFoundError, Unreadable):
+        return {_shown_path(store, s.path): _line(store, s) for s in all_memories(store) if s.memory.status == ACTIVE}
+    rows = (line for line in text.splitlines() if line.startswith("- [") and _ARROW in line)
+    return {row.rpartition(_ARROW)[2].partition(" #tags:")[0]: row for row in rows}
+
+
+def _save(store: Store, lines: dict[str, str]) -> None:
+    text = _HEADER + "\n" + "".join(line + "\n" for line in sorted(lines.values()))
+    replace_file(_path(store), text.encode("utf-8", "replace"), 0o600 if store.scope == USER else 0o666, durable=False)
+
+
+def _path(store: Store) -> str:
+    return os.path.join(store.root, "index.md")
+
+
+def _shown_path(store: Store, path: str) -> str:
+    return os.path.relpath(path, store.worktree or store.root).replace(os.sep, "/")
+
+
+def _line(store: Store, stored: StoredMemory) -> str:
+    memory = stored.memory
+    title = plain(memory.title, MAX_TITLE).replace(_ARROW, " - ").replace("#tags:", "")
+    tags = ",".join(plain(tag, 40).replace(",", " ") for tag in memory.tags)
+    line = "- [%s] %s -> %s" % (categories()[memory.category].label, title, _shown_path(store, stored.path))
+    return line + " #tags:" + tags if tags else line

@@ -1,0 +1,143 @@
+"""Reading a store: which files are memories, and what is wrong with the others."""
+
+from __future__ import annotations
+
+import os
+import stat as modes
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..kernel.files import Unreadable, read_regular, stamp
+from ..kernel.native import digest, loads
+from .record import InvalidMemory, Memory, categories, parse_memory
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .record import Category
+    from .stores import Store
+
+__all__ = ["MAX_BYTES", "FileProblem", "StoredMemory", "all_memories", "category_folders", "find", "listing", "read_memory", "why_left_alone"]
+
+MAX_BYTES = 256 * 1024
+MAX_FILES = 200_000
+
+
+class StoredMemory(NamedTuple):
+    """A memory with the file that holds it: `stamp` tells cheaply, `digest` surely, whether the file changed."""
+
+    memory: Memory
+    store: Store
+    path: str
+    stamp: str
+    digest: str
+
+    @property
+    def key(self) -> str:
+        return memory_key(self.store.scope, self.memory.category, self.memory.id)
+
+
+class FileProblem(NamedTuple):
+    """A file in a store that is no memory, and why."""
+
+    path: str
+    reason: str
+
+
+def memory_key(scope: str, category: str, identity: str) -> str:
+    """The name of a memory that is unique over all scopes and categories."""
+    return "%s:%s/%s" % (scope, category, identity)
+
+
+def why_left_alone(store: Store) -> str:
+    """Why a store is not read at all; an empty text for one that is read, also when it does not exist yet.
+
+    A project's store must lie in the project itself, and no store may belong to another user.
+    """
+    try:
+        status = os.stat(store.root)
+    except OSError:
+        return ""
+    if not modes.S_ISDIR(status.st_mode):
+        return "%s is not a folder" % store.root
+    if hasattr(os, "getuid") and status.st_uid != os.getuid():
+        return "%s belongs to another user" % store.root
+    if store.worktree is not None and os.path.realpath(store.root) != os.path.join(os.path.realpath(store.worktree), ".claude", "memory"):
+        return "%s is a symbolic link that leads elsewhere" % store.root
+    return ""
+
+
+def category_folders(store: Store) -> list[tuple[Category, str]]:
+    """The folders of a store that exist, each with its category; linked ones are passed over."""
+    if why_left_alone(store):
+        return []
+    found = []
+    for category in categories().values():
+        path = os.path.join(store.root, category.folder)
+        if os.path.isdir(path) and not os.path.islink(path):
+            found.append((category, path))
+    return found
+
+
+def listing(folder: str) -> Iterator[tuple[str, os.stat_result]]:
+    """The JSON files of a folder with their status; links, folders and hidden files are passed over. Nothing for a folder that cannot be read."""
+    try:
+        entries = os.scandir(folder)
+    except OSError:
+        return
+    with entries:
+        for count, entry in enumerate(entries):
+            if count >= MAX_FILES:
+                return
+            if entry.name.endswith(".json") and not entry.name.startswith(".") and entry.is_file(follow_symlinks=False):
+                try:
+                    yield entry.path, entry.stat(follow_symlinks=False)
+                except FileNotFoundError:
+                    continue
+
+
+def read_memory(store: Store, category: Category, path: str) -> StoredMemory:
+    """The memory in a file. Raises InvalidMemory for content that is none, Unreadable or FileNotFoundError for the file."""
+    data, status = read_regular(path, MAX_BYTES)
+    try:
+        parsed = loads(data.decode("utf-8-sig"))
+    except ValueError as error:
+        raise InvalidMemory("not a JSON text in UTF-8: %s" % error) from None
+    memory = parse_memory(parsed, os.path.basename(path)[: -len(".json")], category)
+    return StoredMemory(memory, store, path, stamp(status), digest(data))
+
+
+def all_memories(store: Store, problems: list[FileProblem] | None = None) -> Iterator[StoredMemory]:
+    """Every memory of a store; what cannot be read is added to `problems`."""
+    for category, folder in category_folders(store):
+        for path, _status in sorted(listing(folder)):
+            try:
+                yield read_memory(store, category, path)
+            except FileNotFoundError:
+                continue
+            except (InvalidMemory, Unreadable) as error:
+                if problems is not None:
+                    problems.append(FileProblem(path, str(error)))
+
+
+def find(stores: list[Store], name: str) -> StoredMemory:
+    """The memory of that id, or `category/id` where two categories share an id; the first store that holds it wins.
+
+    Raises InvalidMemory when there is none, or more than one in a store.
+    """
+    wanted, _, identity = name.rpartition("/")
+    for store in stores:
+        hits = []
+        for category, folder in category_folders(store):
+            path = os.path.join(folder, identity + ".json")
+            if (not wanted or wanted.replace("-", "_") == category.name) and _is_name(identity) and os.path.isfile(path):
+                hits.append(read_memory(store, category, path))
+        if len(hits) > 1:
+            choices = ", ".join("%s/%s" % (hit.memory.category, identity) for hit in hits)
+            raise InvalidMemory("%s: more than one memory has this id; name one of %s" % (name, choices))
+        if hits:
+            return hits[0]
+    raise InvalidMemory("%s: no memory has this id; `memory list` shows all" % name)
+
+
+def _is_name(identity: str) -> bool:
+    return bool(identity) and os.sep not in identity and "\0" not in identity and not identity.startswith(".")

@@ -1,0 +1,77 @@
+"""What git did in a worktree since we last looked, read from its own log without running git."""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from ..kernel.clock import now
+from ..kernel.native import digest
+from ..kernel.paths import git_folder
+
+__all__ = ["Mark", "is_settled", "mark", "moved_since"]
+
+_TAIL = 512
+_MAX_NEW = 4 << 20
+_SETTLE_SECONDS = 2.0
+_OWN = (b"commit:", b"commit (amend):", b"commit (initial):")
+
+
+class Mark(NamedTuple):
+    """A place in `.git/logs/HEAD`: its length in bytes, and a digest of the last bytes before it. Length 0: no log yet."""
+
+    size: int
+    tail: str
+
+
+def _log(worktree: str) -> str | None:
+    folder = git_folder(worktree)
+    return os.path.join(folder, "logs", "HEAD") if folder else None
+
+
+def mark(worktree: str) -> Mark:
+    """The present end of the log."""
+    path = _log(worktree)
+    try:
+        with open(path or os.devnull, "rb") as handle:
+            size = handle.seek(0, os.SEEK_END)
+            return Mark(size, _tail_digest(handle, size))
+    except OSError:
+        return Mark(0, "")
+
+
+def _tail_digest(handle: object, size: int) -> str:
+    handle.seek(max(0, size - _TAIL))  # type: ignore[attr-defined]
+    return digest(handle.read(min(_TAIL, size))) if size else ""  # type: ignore[attr-defined]
+
+
+def moved_since(worktree: str, before: Mark) -> bool:
+    """Whether git brought other content here since `before`: anything in the log but the user's own commits.
+
+    A log that was rewritten counts as moved, since what happened cannot be known; so does one that is gone.
+    """
+    path = _log(worktree)
+    try:
+        with open(path or os.devnull, "rb") as handle:
+            size = handle.seek(0, os.SEEK_END)
+            if size < before.size or size - before.size > _MAX_NEW or _tail_digest(handle, before.size) != before.tail:
+                return True
+            handle.seek(before.size)
+            lines = handle.read(size - before.size).splitlines()
+    except OSError:
+        return before.size > 0
+    return any(not line.partition(b"\t")[2].startswith(_OWN) for line in lines)
+
+
+def is_settled(worktree: str) -> bool:
+    """Whether git is at rest: it changes files before it writes its log, so a change seen in between would look like an edit by hand."""
+    folder = git_folder(worktree)
+    if folder is None:
+        return True
+    if os.path.lexists(os.path.join(folder, "index.lock")):
+        return False
+    try:
+        age = now() - os.stat(os.path.join(folder, "index")).st_mtime
+    except OSError:
+        return True
+    return not 0 <= age < _SETTLE_SECONDS

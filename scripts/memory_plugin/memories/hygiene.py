@@ -1,0 +1,73 @@
+"""What is kept out of memories: private passages, secrets and personal numbers, and characters that deceive a reader."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from ..kernel.hygiene import redact
+from ..kernel.text.clean import block, plain
+from ..kernel.text.private import without_private
+from .record import MAX_ASKED_AS, MAX_TITLE, InvalidMemory
+
+__all__ = ["Redacted", "clean_data"]
+
+MAX_TEXT = 20_000
+MAX_TAG = 40
+MAX_TAGS = 20
+MAX_PHRASE = 200
+_FIXED = frozenset(["schema_version", "category", "id", "created_at", "updated_at", "record_status", "retired_at", "archived_at"])
+_MAX_DEPTH = 12
+
+
+class Redacted(NamedTuple):
+    """Something that was not written: the rule that found it, and the field it stood in."""
+
+    rule: str
+    field: str
+
+
+def clean_data(data: dict[str, Any]) -> tuple[dict[str, Any], list[Redacted]]:
+    """A memory's data as it may be written, and what was taken out.
+
+    Raises InvalidMemory when nothing is left of the title or the content, or a rule refuses the text altogether.
+    """
+    redacted: list[Redacted] = []
+    cleaned = {name: value if name in _FIXED else _clean(value, name, redacted, 0) for name, value in data.items()}
+    cleaned["title"] = plain(str(cleaned.get("title") or ""), MAX_TITLE)
+    for name, most, length in (("tags", MAX_TAGS, MAX_TAG), ("asked_as", MAX_ASKED_AS, MAX_PHRASE)):
+        if isinstance(cleaned.get(name), list):
+            texts = (plain(item, length).replace(",", " ") for item in cleaned[name] if isinstance(item, str))
+            cleaned[name] = list(dict.fromkeys(filter(None, texts)))[:most]
+    if not cleaned["title"]:
+        raise InvalidMemory("title: nothing is left of it once private text and hidden characters are taken out")
+    if not any(_holds_text(value) for value in cleaned["content"].values()):
+        raise InvalidMemory("content: nothing is left of it once private text and hidden characters are taken out")
+    return cleaned, redacted
+
+
+def _holds_text(value: object) -> bool:
+    if isinstance(value, dict):
+        return any(map(_holds_text, value.values()))
+    return any(map(_holds_text, value)) if isinstance(value, list) else bool(value)
+
+
+def _clean(value: Any, field: str, redacted: list[Redacted], depth: int) -> Any:
+    if depth > _MAX_DEPTH:
+        raise InvalidMemory("%s: nested more than %d levels deep" % (field, _MAX_DEPTH))
+    if isinstance(value, str):
+        return _clean_text(value, field, redacted)
+    if isinstance(value, list):
+        return [_clean(item, field, redacted, depth + 1) for item in value]
+    if isinstance(value, dict):
+        return {block(str(name), MAX_TAG): _clean(item, "%s.%s" % (field, name), redacted, depth + 1) for name, item in value.items()}
+    return value
+
+
+def _clean_text(text: str, field: str, redacted: list[Redacted]) -> str:
+    result = redact(block(without_private(text), MAX_TEXT), "memory")
+    for finding in result.findings:
+        if finding.action == "block":
+            raise InvalidMemory("%s: refused, it holds what must not be stored (%s)" % (field, finding.rule))
+        if finding.action == "redact":
+            redacted.append(Redacted(finding.rule, field))
+    return result.text

@@ -1,0 +1,222 @@
+"""One memory: its fields, what each category holds, and what of it counts as its content."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from ..kernel.clock import now_iso
+from ..kernel.native import digest, dumps, loads
+from ..kernel.paths import data_path
+
+__all__ = [
+    "ACTIVE",
+    "ARCHIVED",
+    "MAX_CHANGES",
+    "MAX_TITLE",
+    "RETIRED",
+    "Category",
+    "InvalidMemory",
+    "Memory",
+    "body_text",
+    "canonical_digest",
+    "categories",
+    "category_named",
+    "new_memory",
+    "parse_memory",
+    "slug",
+    "with_change",
+]
+
+SCHEMA_VERSION = "1.0"
+ACTIVE, RETIRED, ARCHIVED = "active", "retired", "archived"
+MAX_TITLE = 120
+MAX_CHANGES = 50
+MAX_ASKED_AS = 8
+_ID = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,78}[a-z0-9])?\Z")
+_STATUSES = (ACTIVE, RETIRED, ARCHIVED)
+
+
+class InvalidMemory(ValueError):
+    """A memory that cannot be used as it is; the text says which field, what was expected and what was found."""
+
+
+class Category(NamedTuple):
+    """One kind of memory: its folder in a store, its label, and the fields of its content in reading order."""
+
+    name: str
+    folder: str
+    label: str
+    primary: str
+    fields: tuple[str, ...]
+
+
+class Memory(NamedTuple):
+    """A memory as its file holds it; `data` keeps fields that this version does not know."""
+
+    id: str
+    category: str
+    title: str
+    tags: tuple[str, ...]
+    files: tuple[str, ...]
+    asked_as: tuple[str, ...]
+    status: str
+    created_at: str
+    updated_at: str
+    expires_at: str
+    superseded_by: str
+    data: dict[str, Any]
+
+
+@lru_cache(maxsize=1)
+def categories() -> dict[str, Category]:
+    """The categories by name, in the order in which equal matches are listed."""
+    with open(data_path("memories", "categories.json"), encoding="utf-8") as handle:
+        table = loads(handle.read())
+    assert isinstance(table, dict)
+    return {name: Category(name, c["folder"], c["label"], c["primary"], tuple(c["fields"])) for name, c in table.items()}
+
+
+def category_named(name: str) -> Category:
+    """The category of that name, in any spelling (`TECH_DEBT`, `tech-debt`). Raises InvalidMemory naming all there are."""
+    found = categories().get(name.strip().lower().replace("-", "_"))
+    if found is None:
+        raise InvalidMemory("category: expected one of %s, got %r" % (", ".join(categories()), name))
+    return found
+
+
+def parse_memory(data: object, identity: str, category: Category) -> Memory:
+    """The memory in a parsed JSON file; the file's name and folder say which it is, whatever the data claims.
+
+    Raises InvalidMemory when it has no usable id, title or content. Fields of a wrong type that recall can do without are read as empty.
+    """
+    if not _ID.match(identity):
+        raise InvalidMemory("id: expected lower-case letters, digits and inner hyphens (at most 80), got %r" % identity)
+    if not isinstance(data, dict):
+        raise InvalidMemory("expected an object, got %s" % type(data).__name__)
+    title = data.get("title")
+    if not isinstance(title, str) or not title.strip():
+        raise InvalidMemory("title: expected a text, got %r" % (title,))
+    if not isinstance(data.get("content"), dict):
+        raise InvalidMemory("content: expected an object, got %s" % type(data.get("content")).__name__)
+    return Memory(
+        id=identity,
+        category=category.name,
+        title=title,
+        tags=_texts(data.get("tags")),
+        files=_texts(data.get("related_files")),
+        asked_as=_texts(data.get("asked_as"))[:MAX_ASKED_AS],
+        status=_status(data.get("record_status")),
+        created_at=_text(data.get("created_at")),
+        updated_at=_text(data.get("updated_at")),
+        expires_at=_expiry(data),
+        superseded_by=_text(data.get("superseded_by")),
+        data=data,
+    )
+
+
+def _status(value: object) -> str:
+    if value is None:
+        return ACTIVE
+    if value not in _STATUSES:
+        raise InvalidMemory("record_status: expected one of %s, got %r" % (", ".join(_STATUSES), value))
+    return str(value)
+
+
+def _expiry(data: dict[str, Any]) -> str:
+    """When a memory ends to hold, comparable as text with `now_iso`; a day without a time holds until it is over."""
+    found = _text(data.get("expires_at")) or _text(data["content"].get("expires"))
+    if re.match(r"\d{4}-\d\d-\d\d\Z", found):
+        return found + "T23:59:59Z"
+    return found if re.match(r"\d{4}-\d\d-\d\dT", found) else ""
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    return tuple(item for item in value if isinstance(item, str) and item) if isinstance(value, list) else ()
+
+
+def slug(title: str) -> str:
+    """An id made from a title: ASCII letters, digits, hyphens; for a title without any, a digest of it."""
+    folded = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode("ascii").lower()
+    kept = re.sub(r"[^a-z0-9]+", "-", folded).strip("-")[:60].strip("-")
+    return kept or "memory-" + digest(title.encode("utf-8", "replace"), 4)
+
+
+def new_memory(category: Category, identity: str, title: str, content: dict[str, Any], extra: dict[str, Any]) -> dict[str, Any]:
+    """The JSON object of a memory made now; `extra` holds the further common fields."""
+    moment = now_iso()
+    data: dict[str, Any] = {
+        "schema_version": SCHEMA_VERSION,
+        "category": category.name,
+        "id": identity,
+        "title": title,
+        "created_at": moment,
+        "updated_at": moment,
+        "tags": [],
+        "related_files": [],
+        "confidence": 1.0,
+        "record_status": ACTIVE,
+        "changes": [],
+        "content": content,
+    }
+    data.update(extra)
+    return data
+
+
+def with_change(data: dict[str, Any], summary: str, fields: dict[str, Any]) -> dict[str, Any]:
+    """A copy with some fields replaced, the change noted in `changes` (the last 50 are kept) and `updated_at` set."""
+    changes = data.get("changes")
+    kept = list(changes) if isinstance(changes, list) else []
+    changed = dict(data, **fields)
+    changed["changes"] = [*kept, {"date": now_iso(), "summary": summary[:300]}][-MAX_CHANGES:]
+    changed["updated_at"] = now_iso()
+    if isinstance(data.get("times_updated"), int):
+        changed["times_updated"] = data["times_updated"] + 1
+    return changed
+
+
+def body_text(memory: Memory) -> str:
+    """The content as a person would read it: one `name: value` line per field, the category's main field first and without a name."""
+    category = categories()[memory.category]
+    content = memory.data["content"]
+    names = [category.primary] + [n for n in category.fields if n != category.primary]
+    names += [n for n in content if n not in names]
+    lines = []
+    for name in names:
+        text = _readable(content.get(name))
+        if text:
+            lines.append(text if name == category.primary else "%s: %s" % (name.replace("_", " "), text))
+    return "\n".join(lines)
+
+
+def _readable(value: object) -> str:
+    if isinstance(value, str):
+        return value.strip()
+    if isinstance(value, bool) or value is None:
+        return ""
+    if isinstance(value, (int, float)):
+        return str(value)
+    if isinstance(value, list):
+        return "; ".join(filter(None, map(_readable, value)))
+    if isinstance(value, dict):
+        return ", ".join("%s: %s" % (k.replace("_", " "), t) for k, t in ((k, _readable(v)) for k, v in value.items()) if t)
+    return ""
+
+
+def canonical_digest(memory: Memory) -> str:
+    """A digest over everything that recall can put before Claude, so that reformatting a file or noting a change leaves it as it is."""
+    data = memory.data
+    shown = [memory.category, memory.title, memory.tags, memory.files, memory.asked_as, memory.expires_at, memory.status, data["content"]]
+    return digest(dumps(_sorted(shown)).encode("ascii"))
+
+
+def _sorted(value: object) -> object:
+    if isinstance(value, dict):
+        return {str(key): _sorted(value[key]) for key in sorted(value, key=str)}
+    return [_sorted(item) for item in value] if isinstance(value, (list, tuple)) else value

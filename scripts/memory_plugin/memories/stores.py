@@ -1,0 +1,72 @@
+"""The places in which memories lie: the project's store, the user's own, and the memory that Claude Code itself keeps."""
+
+from __future__ import annotations
+
+import os
+from typing import NamedTuple
+
+from ..kernel.native import digest
+from ..kernel.paths import Places, main_worktree
+from .record import categories
+
+__all__ = ["PROJECT", "USER", "Store", "named_store", "project_store", "store_key", "stores", "user_store"]
+
+PROJECT, USER = "project", "user"
+
+
+class Store(NamedTuple):
+    """A folder of memory files. `root` need not exist yet; `worktree` is the project it belongs to, None for the user's own."""
+
+    scope: str
+    root: str
+    worktree: str | None
+
+    def folder(self, category: str) -> str:
+        """The folder of one category."""
+        return os.path.join(self.root, categories()[category].folder)
+
+    def path(self, category: str, identity: str) -> str:
+        """The file of a memory; category and id alone choose it."""
+        return os.path.join(self.folder(category), identity + ".json")
+
+
+def store_key(store: Store) -> str:
+    """The name under which our state knows a store: its last folders for people and a digest of its real path."""
+    return "%s-%s" % (store.scope, digest(os.fsencode(os.path.realpath(store.root)), 8))
+
+
+def project_store(places: Places) -> Store:
+    """The store of the project; a linked worktree without one of its own shares that of the main worktree."""
+    root = places.project_root
+    main = main_worktree(root)
+    if main is not None and not os.path.isdir(_inside(root)) and os.path.isdir(_inside(main)):
+        root = main
+    return Store(PROJECT, _inside(root), root)
+
+
+def _inside(root: str) -> str:
+    return os.path.join(root, ".claude", "memory")
+
+
+def user_store(places: Places) -> Store | None:
+    """The user's own store, for all projects; None without a config folder."""
+    return Store(USER, os.path.join(places.config_dir, "memory"), None) if places.config_dir else None
+
+
+def stores(places: Places) -> list[Store]:
+    """The stores that are searched together, the project's first."""
+    found = [project_store(places)]
+    user = user_store(places)
+    if user is not None and os.path.realpath(user.root) == os.path.realpath(found[0].root):
+        return [user]
+    return found + ([user] if user else [])
+
+
+def named_store(places: Places, scope: str) -> Store:
+    """The store of that scope. Raises RuntimeError for the user's store without a config folder."""
+    if scope == PROJECT:
+        return project_store(places)
+    user = user_store(places)
+    if user is None:
+        raise RuntimeError(places.why_no_state)
+    return user

@@ -1,0 +1,163 @@
+"""Which memories may be put before Claude: those that are the user's own, or that the user accepted.
+
+The record lies outside every repository and outside the disposable index, one file per store, so that neither a clone nor a rebuild can
+grant anything.  A memory is known by a digest of what recall would inject (`record.canonical_digest`): reformatting keeps trust, and so
+does switching back to content that was trusted before.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from ..kernel.clock import now_iso
+from ..kernel.files import Unreadable, make_folder, read_regular, replace_file
+from ..kernel.native import digest, dumps, loads
+from . import gitlog
+from .record import canonical_digest
+from .stores import USER, store_key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ..kernel.paths import Places
+    from .files import StoredMemory
+    from .stores import Store
+
+__all__ = ["FOREIGN", "PENDING", "TRUSTED", "StoreTrust", "load_trust", "trust_path"]
+
+TRUSTED, PENDING, FOREIGN = "trusted", "pending", "foreign"
+BY_CLAUDE, ARRIVED = "saved by Claude unasked", "arrived with a pull, merge or checkout"
+_KEPT_DIGESTS = 20
+_MAX_BYTES = 64 << 20
+
+
+def trust_path(places: Places, store: Store) -> str:
+    """The file that holds the trust in one store."""
+    return places.state("trust", store_key(store) + ".json")
+
+
+def load_trust(places: Places, store: Store) -> StoreTrust:
+    """What is trusted in a store; nothing when no record exists or it cannot be read."""
+    try:
+        data = loads(read_regular(trust_path(places, store), _MAX_BYTES)[0].decode("utf-8"))
+    except (FileNotFoundError, Unreadable, ValueError):
+        data = None
+    if not isinstance(data, dict) or data.get("store") != os.path.realpath(store.root):
+        data = {}
+    return StoreTrust(places, store, data)
+
+
+class StoreTrust:
+    """The trust in one store; `save` writes it when something changed."""
+
+    def __init__(self, places: Places, store: Store, data: dict[str, Any]) -> None:
+        self._path = trust_path(places, store)
+        self._store = store
+        self.mine: bool = store.scope == USER or data.get("mine") is True
+        self._trusted: dict[str, list[str]] = _lists(data.get("trusted"))
+        self.pending: dict[str, str] = _reasons(data.get("pending"))
+        self._notified = str(data.get("notified") or "")
+        log = data.get("log")
+        known = isinstance(log, list) and len(log) == 2 and isinstance(log[0], int)
+        self._mark = gitlog.Mark(log[0], str(log[1])) if known and isinstance(log, list) else None
+        self.unsettled = False
+        self._before = dumps(self._data())
+
+    def _data(self) -> dict[str, Any]:
+        return {
+            "schema": 1,
+            "store": os.path.realpath(self._store.root),
+            "mine": self.mine,
+            "trusted": self._trusted,
+            "pending": self.pending,
+            "notified": self._notified,
+            "log": list(self._mark) if self._mark else None,
+        }
+
+    def save(self) -> None:
+        """Write the record when it changed. Raises OSError."""
+        text = dumps(self._data())
+        if text != self._before:
+            make_folder(os.path.dirname(self._path))
+            replace_file(self._path, text.encode("ascii"))
+            self._before = text
+
+    def is_known(self, stored: StoredMemory) -> bool:
+        """Whether this very content was trusted once, or is waiting."""
+        name = _name(stored)
+        return name in self.pending or canonical_digest(stored.memory) in self._trusted.get(name, ())
+
+    def trust(self, stored: StoredMemory) -> None:
+        """Trust this content of a memory, on the user's word."""
+        name, mark = _name(stored), canonical_digest(stored.memory)
+        kept = [old for old in self._trusted.get(name, []) if old != mark]
+        self._trusted[name] = [*kept, mark][-_KEPT_DIGESTS:]
+        self.pending.pop(name, None)
+
+    def hold(self, stored: StoredMemory, reason: str) -> None:
+        """Make a memory wait for the user's word."""
+        self.pending[_name(stored)] = reason
+
+    def forget(self, stored: StoredMemory) -> None:
+        """Drop all that is known of a memory that is gone for good."""
+        self._trusted.pop(_name(stored), None)
+        self.pending.pop(_name(stored), None)
+
+    def own(self) -> None:
+        """Take the store as the user's: from now on edits by hand are theirs, and what git brings waits."""
+        self.mine = True
+        if self._mark is None and self._store.worktree:
+            self._mark = gitlog.mark(self._store.worktree)
+
+    def review(self, found: Iterable[StoredMemory], accept_pulls: bool = False) -> dict[str, str]:
+        """The standing of each memory found, by its key, after taking note of edits by hand and of what git brought.
+
+        Edits that git may still be making are answered as pending without being noted; `unsettled` then says that one more look is due.
+        """
+        self.unsettled = False
+        worktree = self._store.worktree
+        moved = bool(worktree and self._mark and gitlog.moved_since(worktree, self._mark)) and not accept_pulls
+        settled = not worktree or gitlog.is_settled(worktree)
+        standings = {stored.key: self._standing(stored, moved, settled or accept_pulls) for stored in found}
+        if self.mine and worktree and settled:
+            self._mark = gitlog.mark(worktree)
+        return standings
+
+    def _standing(self, stored: StoredMemory, moved: bool, settled: bool) -> str:
+        name = _name(stored)
+        if canonical_digest(stored.memory) in self._trusted.get(name, ()):
+            return TRUSTED
+        if name in self.pending:
+            return PENDING
+        if not self.mine:
+            return FOREIGN
+        if moved:
+            self.pending[name] = ARRIVED
+            return PENDING
+        if not settled:
+            self.unsettled = True
+            return PENDING
+        self.trust(stored)
+        return TRUSTED
+
+    def notice_due(self, waiting: Iterable[str]) -> bool:
+        """Whether the user was not yet told of exactly this set of waiting memories; asking counts as telling."""
+        mark = digest("\n".join(sorted(waiting)).encode("utf-8", "replace"))
+        due = mark != self._notified
+        self._notified = mark
+        return due
+
+
+def _name(stored: StoredMemory) -> str:
+    return "%s/%s" % (stored.memory.category, stored.memory.id)
+
+
+def _lists(value: object) -> dict[str, list[str]]:
+    if not isinstance(value, dict):
+        return {}
+    return {k: [m for m in v if isinstance(m, str)] for k, v in value.items() if isinstance(k, str) and isinstance(v, list)}
+
+
+def _reasons(value: object) -> dict[str, str]:
+    return {k: v for k, v in value.items() if isinstance(k, str) and isinstance(v, str)} if isinstance(value, dict) else {}
