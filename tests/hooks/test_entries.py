@@ -19,7 +19,7 @@ ANSWER = "def run(event):\n    print('ran', event)\n    return 0\n"
 
 
 def copied(project: Project, package: str | None = ANSWER) -> str:
-    """A plugin folder with the real entries and a package whose `hosts.entry` is this text (None: no package)."""
+    """A plugin folder with the real entries and a package with this `hosts.entry` (None: no package)."""
     root = os.path.join(os.path.dirname(project.root), "plugin")
     for entry in ENTRIES:
         os.makedirs(os.path.dirname(os.path.join(root, entry)), exist_ok=True)
