@@ -44,7 +44,7 @@ def _empty_home(guard: Guard, tmp_path_factory: pytest.TempPathFactory) -> Itera
     home = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
         for name in [name for name in os.environ if name.startswith(FOREIGN)]:
-            if not name.startswith(("MEMORY_TEST_", "CLAUDE_BIN", "CLAUDE_CLIENT")):
+            if not name.startswith(("MEMORY_TEST_", "CLAUDE_BIN")):
                 patch.delenv(name)
         patch.setenv("HOME", str(home))
         patch.setenv("USERPROFILE", str(home))

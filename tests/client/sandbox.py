@@ -1,0 +1,171 @@
+"""A home and a project in which the real client runs against the fake API, and nothing else gets in."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING, Any
+
+from tests.client.fake_api import FakeApi
+from tests.client.script import Script
+from tests.client.terminal import Terminal
+from tests.client.turn import Row, Turn, rows
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+KEY = "sk-ant-dummy"
+QUIET = {
+    "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    "CLAUDE_CODE_MAX_RETRIES": "2",
+    "DISABLE_AUTOUPDATER": "1",
+    "DISABLE_ERROR_REPORTING": "1",
+    "DISABLE_TELEMETRY": "1",
+}
+
+
+class Sandbox:
+    """`with Sandbox(folder, client, script) as box:`; `python3` is the Python that runs the tests."""
+
+    def __init__(self, folder: str, client: str, script: dict[str, Any] | None = None) -> None:
+        self.folder, self.client = folder, client
+        self.home, self.project, self.tmp, self.bin = (
+            os.path.join(folder, name) for name in ("home", "project", "tmp", "bin")
+        )
+        self.config = os.path.join(self.home, ".claude")
+        for made in (self.config, self.project, self.tmp, self.bin):
+            os.makedirs(made)
+        for name in ("python3", "python"):
+            os.symlink(os.path.realpath(sys.executable), os.path.join(self.bin, name))
+        self.api = FakeApi(script)
+        self.terminals: list[Terminal] = []
+
+    def __enter__(self) -> Self:
+        self.api.__enter__()
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        for terminal in self.terminals:
+            terminal.close()
+        self.api.__exit__(*exception)
+
+    def say(self, script: dict[str, Any]) -> None:
+        """Answers from another script from now on."""
+        self.api.script = Script(script)
+
+    def environment(self, **extra: str | None) -> dict[str, str]:
+        """The client's environment, built from nothing; None takes a name away.
+
+        The proxy variables lead to the fake API, which refuses and keeps every try to reach another host.
+        """
+        values: dict[str, str | None] = {
+            **QUIET,
+            "PATH": os.pathsep.join([self.bin, os.environ.get("PATH", os.defpath)]),
+            "HOME": self.home,
+            "TMPDIR": self.tmp,
+            "LANG": "C.UTF-8",
+            "TERM": "xterm-256color",
+            "SHELL": "/bin/bash",
+            "ANTHROPIC_API_KEY": KEY,
+            "ANTHROPIC_BASE_URL": self.api.url,
+            "HTTPS_PROXY": self.api.url,
+            "HTTP_PROXY": self.api.url,
+            "NO_PROXY": "127.0.0.1,localhost",
+            "no_proxy": "127.0.0.1,localhost",
+            **extra,
+        }
+        return {name: value for name, value in values.items() if value is not None}
+
+    def claude(self, *args: str, **env: str | None) -> Turn:
+        """One run of the client; TimeoutExpired after two minutes, when all its processes have been ended."""
+        before, start = len(self.api.requests), time.monotonic()
+        process = subprocess.Popen(
+            [self.client, *args],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=self.project,
+            env=self.environment(**env),
+            start_new_session=True,
+        )
+        with process:
+            try:
+                out, err = process.communicate(timeout=120)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                raise
+        took, requests = time.monotonic() - start, self.api.requests[before:]
+        return Turn(process.returncode, out.decode("utf-8"), err.decode("utf-8", "replace"), took, requests)
+
+    def prompt(self, text: str, *args: str, plugins: tuple[str, ...] = (), **env: str | None) -> Turn:
+        """`claude -p TEXT`, with plugins from folders."""
+        folders = [word for plugin in plugins for word in ("--plugin-dir", plugin)]
+        return self.claude("-p", text, *folders, "--output-format", "stream-json", "--verbose", *args, **env)
+
+    def terminal(self, *args: str, **env: str | None) -> Terminal:
+        """The client in a terminal, its first questions answered; it is closed with the sandbox."""
+        self.answer_first_questions()
+        socket = os.path.join(self.tmp, "tmux-%d" % len(self.terminals))
+        terminal = Terminal(socket, [self.client, *args], self.project, self.environment(**env))
+        self.terminals.append(terminal)
+        return terminal
+
+    def answer_first_questions(self) -> None:
+        """Writes down theme, key and trust; with a fresh home the client asks, and goes to the network."""
+        path = os.path.join(self.home, ".claude.json")
+        config = json.loads(self.read(path) or "{}")
+        project = config.setdefault("projects", {}).setdefault(os.path.realpath(self.project), {})
+        project.update(hasTrustDialogAccepted=True, hasCompletedProjectOnboarding=True)
+        keys = {"approved": [KEY[-20:]], "rejected": []}
+        config.update(hasCompletedOnboarding=True, theme="dark", customApiKeyResponses=keys)
+        self.write(path, config)
+
+    @staticmethod
+    def read(path: str) -> str:
+        """A file's text, "" when there is none."""
+        if not os.path.exists(path):
+            return ""
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return file.read()
+
+    @staticmethod
+    def write(path: str, content: object) -> None:
+        """Writes text, or JSON when it is none."""
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(content if isinstance(content, str) else json.dumps(content, indent=2))
+
+    def settings(self, content: dict[str, Any]) -> None:
+        """Writes the user's settings.json."""
+        self.write(os.path.join(self.config, "settings.json"), content)
+
+    def ledger(self, name: str, wait: float = 0, at_least: int = 1) -> list[Row]:
+        """The rows of a JSON-lines file below the config folder, waited for if a detached writer makes them."""
+        path, end = os.path.join(self.config, name), time.monotonic() + wait
+        while True:
+            found = rows(self.read(path))
+            if len(found) >= at_least or time.monotonic() >= end:
+                return found
+            time.sleep(0.1)
+
+    def transcript(self, session: str) -> list[Row]:
+        """The client's own record of a session."""
+        for folder, _, names in os.walk(os.path.join(self.config, "projects")):
+            if session + ".jsonl" in names:
+                return rows(self.read(os.path.join(folder, session + ".jsonl")))
+        return []
+
+    def hook_records(self, session: str) -> list[Row]:
+        """What the client wrote down about hooks.
+
+        Types seen: hook_success (durationMs, exitCode, stdout, stderr), hook_additional_context,
+        hook_system_message, hook_non_blocking_error, hook_blocking_error, hook_cancelled (timedOut),
+        hook_stopped_continuation.
+        """
+        items = [row.get("attachment") or {} for row in self.transcript(session)]
+        return [item for item in items if re.search("hook", str(item.get("type")))]

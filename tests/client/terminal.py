@@ -1,0 +1,53 @@
+"""A program in a terminal: tmux with a private server, so that nothing of the user's own is touched."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import time
+
+READY = "\u276f"  # the client's prompt
+
+
+class Terminal:
+    """One program in a window of 140 x 50 characters."""
+
+    def __init__(self, socket: str, command: list[str], folder: str, env: dict[str, str]) -> None:
+        self.socket, self.env = socket, env
+        size = ["-x", "140", "-y", "50"]
+        self.tmux("-f", "/dev/null", "new-session", "-d", *size, "-c", folder, "exec " + shlex.join(command))
+
+    def tmux(self, *args: str) -> str:
+        """The output of a tmux command; "" when it failed, as it does once the program has ended."""
+        command = ["tmux", "-S", self.socket, *args]
+        done = subprocess.run(command, env=self.env, capture_output=True, check=False)
+        return done.stdout.decode("utf-8", "replace")
+
+    def alive(self) -> bool:
+        """Whether the program still runs."""
+        return bool(self.tmux("list-sessions"))
+
+    def screen(self) -> str:
+        """What is to be seen, with what has scrolled away."""
+        return self.tmux("capture-pane", "-p", "-S", "-2000")
+
+    def submit(self, text: str) -> None:
+        """Types a line; Enter comes apart, for a paste would keep it as a line break."""
+        self.tmux("send-keys", "-l", text)
+        time.sleep(0.5)
+        self.tmux("send-keys", "Enter")
+
+    def wait(self, pattern: str, seconds: float = 30) -> str:
+        """The screen once the pattern is seen; TimeoutError with the last screen when it is not."""
+        end, screen = time.monotonic() + seconds, ""
+        while time.monotonic() < end and self.alive():
+            screen = self.screen()
+            if re.search(pattern, screen, re.DOTALL):
+                return screen
+            time.sleep(0.2)
+        raise TimeoutError("%r was not seen on the screen:\n%s" % (pattern, screen))
+
+    def close(self) -> None:
+        """Ends the program and its terminal."""
+        self.tmux("kill-server")

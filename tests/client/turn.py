@@ -1,0 +1,64 @@
+"""What one run of the client left behind."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, NamedTuple
+
+from tests.client.fake_api import Request
+
+Row = dict[str, Any]
+
+
+def rows(text: str) -> list[Row]:
+    """The JSON objects of a text that holds one on each line; other lines are left out."""
+    found: list[Row] = []
+    for line in text.splitlines():
+        try:
+            row = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(row, dict):
+            found.append(row)
+    return found
+
+
+class Turn(NamedTuple):
+    """One run: its end, its output, and the requests that the API got meanwhile."""
+
+    returncode: int
+    stdout: str
+    stderr: str
+    seconds: float
+    requests: list[Request]
+
+    @property
+    def events(self) -> list[Row]:
+        """The events of `--output-format stream-json`."""
+        return rows(self.stdout)
+
+    @property
+    def init(self) -> Row:
+        """The event that names plugins, plugin_errors, skills and slash_commands; {} when it did not come."""
+        return next((event for event in self.events if event.get("subtype") == "init"), {})
+
+    @property
+    def text(self) -> str:
+        """Claude's last answer, or the plain output."""
+        results = [event for event in self.events if event.get("type") == "result"]
+        return str(results[-1].get("result") or "") if results else self.stdout.strip()
+
+    @property
+    def session(self) -> str:
+        """The session's id."""
+        return str(self.init["session_id"])
+
+    def of_kind(self, kind: str) -> list[Request]:
+        """The requests of one kind: `main`, `side`, `other`, `proxy` ..."""
+        return [request for request in self.requests if request.kind == kind]
+
+    def sent(self, pattern: str) -> list[str]:
+        """The texts sent to the model in the agent loop that match a pattern."""
+        texts = [text for request in self.of_kind("main") for text in request.texts]
+        return [text for text in texts if re.search(pattern, text, re.DOTALL)]
