@@ -1,12 +1,12 @@
-"""Foreign text made fit for a prompt: visible characters only, bounded, and unable to forge our delimiters."""
+"""Foreign text made fit for a prompt: visible characters only, bounded, no forged delimiters."""
 
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from functools import cache
 from unicodedata import combining, normalize
 
-__all__ = ["block", "escape", "plain"]
+__all__ = ["block", "escape", "escape_content", "plain"]
 
 _ELLIPSIS = "\u2026"
 _ZWJ = "\u200d"
@@ -15,6 +15,7 @@ _MARKS_KEPT = 4  # of one letter; Hebrew with vowels and cantillation needs that
 _NO_WORDS = re.compile(r"[^\w\s\x00-\x7f]{%d,}" % (_MARKS_KEPT + 1))  # a run of marks is within one of these
 _INDEX_ARROW = re.compile(r"(?<!\S)->(?!\S)")
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"})
+_CONTENT_ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 # Characters nobody sees: they hide text from the user or change what the eye reads (Unicode TR 36 and TR 39;
 # tag characters carry whole invisible sentences).  Tab and line feed are left for the callers.
@@ -27,7 +28,7 @@ _INVISIBLE = (
 )
 
 
-@lru_cache(maxsize=None)
+@cache
 def _invisible() -> re.Pattern[str]:
     # A joiner stays between two letters of scripts that need it (RFC 5892, appendix A) and between emoji;
     # one variation selector stays after a symbol.
@@ -66,6 +67,11 @@ def escape(text: str) -> str:
     The separator ` -> ` of index lines becomes an arrow character.
     """
     return _INDEX_ARROW.sub("\u2192", text).translate(_ENTITIES)
+
+
+def escape_content(text: str) -> str:
+    """The text as it may stand between tags: as `escape`, but with its quotes, since Claude is to read it."""
+    return text.translate(_CONTENT_ENTITIES)
 
 
 def _visible(text: str) -> str:

@@ -48,6 +48,10 @@ class IndexUnusable(IndexError_):
     """The index file is damaged, locked, or of another version."""
 
 
+class IndexLocked(IndexUnusable):
+    """The index file is whole as far as one can tell, but somebody is writing it."""
+
+
 def open_index(path: str, timeout: float = 0.05) -> Connection:
     """A connection to a whole index of this version; it waits up to `timeout` seconds for a writer.
 
@@ -60,7 +64,8 @@ def open_index(path: str, timeout: float = 0.05) -> Connection:
         version = connection.execute("PRAGMA user_version").fetchone()[0]
     except SqliteError as error:
         connection.close()
-        raise IndexUnusable("%s: %s" % (path, error)) from None
+        unusable = IndexLocked if "locked" in str(error) else IndexUnusable
+        raise unusable("%s: %s" % (path, error)) from None
     if version != SCHEMA:
         connection.close()
         raise IndexUnusable("%s has version %s, expected %d" % (path, version, SCHEMA))

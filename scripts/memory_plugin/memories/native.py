@@ -1,0 +1,111 @@
+"""The memory that Claude Code itself keeps: Markdown files in its project folder, read and never written.
+
+The folder's name is the project's path with every other character than letters and digits turned into a hyphen, so `/a/b-c` and `/a/b/c`
+share one.  It is read only when a transcript beside it names this very project.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..kernel.files import Unreadable, read_regular, stamp
+from ..kernel.native import digest, loads
+from ..kernel.paths import project_root
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..kernel.paths import Places
+
+__all__ = ["NativeNote", "native_folders", "notes"]
+
+_MAX_BYTES = 512 * 1024
+_MAX_TRANSCRIPTS = 5
+_HEAD_BYTES = 256 * 1024
+_MAX_NOTES_PER_FILE = 200
+_HEADING = re.compile(r"^#{1,3}[ \t]+(\S.*)$", re.M)
+_FRONT = re.compile(r"\A---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.S)
+_FIELD = re.compile(r"^(name|title|description)[ \t]*:[ \t]*(\S.*)$", re.M)
+
+
+class NativeNote(NamedTuple):
+    """One passage of such a file: below a heading, or the whole file when it has none."""
+
+    key: str
+    path: str
+    title: str
+    body: str
+    stamp: str
+    digest: str
+
+
+def native_folders(places: Places) -> list[str]:
+    """The memory folders that belong to this project, proved by a transcript beside them; they may not exist yet."""
+    if places.config_dir is None:
+        return []
+    found = []
+    for start in dict.fromkeys([places.project_root, places.launch_dir]):
+        folder = os.path.join(places.config_dir, "projects", re.sub(r"[^A-Za-z0-9]", "-", start))
+        if os.path.isdir(folder) and not os.path.islink(folder) and _names_project(folder, places.project_root):
+            found.append(os.path.join(folder, "memory"))
+    return found
+
+
+def _names_project(folder: str, root: str) -> bool:
+    try:
+        names = [name for name in os.listdir(folder) if name.endswith(".jsonl")]
+        names.sort(key=lambda name: os.lstat(os.path.join(folder, name)).st_mtime, reverse=True)
+    except OSError:
+        return False
+    return any(_working_folder_is(os.path.join(folder, name), root) for name in names[:_MAX_TRANSCRIPTS])
+
+
+def _working_folder_is(path: str, root: str) -> bool:
+    """Whether the first record of a transcript that names its working folder names one in this project."""
+    try:
+        with open(path, "rb") as handle:
+            lines = handle.read(_HEAD_BYTES).splitlines()
+    except OSError:
+        return False
+    for line in lines:
+        try:
+            record = loads(line.decode("utf-8"))
+        except ValueError:
+            continue
+        folder = record.get("cwd") if isinstance(record, dict) else None
+        if isinstance(folder, str) and os.path.isabs(folder):
+            return project_root(folder) == root
+    return False
+
+
+def notes(folder: str) -> Iterator[NativeNote]:
+    """The passages of all Markdown files in a memory folder; what cannot be read is passed over."""
+    try:
+        names = sorted(name for name in os.listdir(folder) if name.endswith(".md"))
+    except OSError:
+        return
+    for name in names:
+        path = os.path.join(folder, name)
+        try:
+            data, status = read_regular(path, _MAX_BYTES)
+        except (FileNotFoundError, Unreadable):
+            continue
+        text = data.decode("utf-8", "replace").replace("\r\n", "\n")
+        for number, (title, body) in enumerate(_passages(name, text)):
+            yield NativeNote("native:%s#%d" % (path, number), path, title, body, stamp(status), digest(data))
+
+
+def _passages(name: str, text: str) -> list[tuple[str, str]]:
+    front = _FRONT.match(text)
+    fields = dict(_FIELD.findall(front[1])) if front else {}
+    text = text[front.end() :] if front else text
+    whole = fields.get("description") or fields.get("title") or fields.get("name") or os.path.splitext(name)[0]
+    headings = list(_HEADING.finditer(text))[:_MAX_NOTES_PER_FILE]
+    if not headings:
+        return [(whole, text.strip())] if text.strip() else []
+    found = [(whole, text[: headings[0].start()].strip())]
+    ends = [heading.start() for heading in headings[1:]] + [len(text)]
+    found += [(heading[1].strip(), text[heading.end() : end].strip()) for heading, end in zip(headings, ends)]
+    return [(title, body) for title, body in found if body]

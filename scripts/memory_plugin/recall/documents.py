@@ -1,0 +1,95 @@
+"""From a memory to what the index holds of it: text for matching, and the block that a prompt gets, ready to inject."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from ..kernel.hygiene import redact
+from ..kernel.text.clean import block, escape, escape_content, plain
+from ..memories.record import MAX_TITLE, body_text, categories
+from ..memories.trust import TRUSTED
+from .index.document import Document
+
+if TYPE_CHECKING:
+    from ..memories.files import StoredMemory
+    from ..memories.native import NativeNote
+
+__all__ = ["MAX_LESSON", "memory_document", "note_document"]
+
+MAX_LESSON = 1500
+MAX_INDEXED = 20_000
+_MAX_SHOWN_FILES = 5
+
+
+def memory_document(stored: StoredMemory, standing: str) -> Document:
+    """The document of a memory whose standing is trusted, pending or foreign; only the trusted one may be injected."""
+    memory = stored.memory
+    label = categories()[memory.category].label
+    title = _safe_line(memory.title, MAX_TITLE)
+    body = redact(block(body_text(memory), MAX_INDEXED), "inject").text
+    files = [_safe_line(name, 200) for name in memory.files]
+    return Document(
+        key=stored.key,
+        scope=stored.store.scope,
+        id=memory.id,
+        category=label,
+        title=title,
+        tags=[_safe_line(tag, 40) for tag in memory.tags],
+        body=body,
+        files=files,
+        asked_as=[_safe_line(phrase, 200) for phrase in memory.asked_as],
+        path=stored.path,
+        stamp=stored.stamp,
+        digest=stored.digest,
+        injectable=standing == TRUSTED,
+        trust=standing,
+        expires_at=memory.expires_at,
+        updated_at=memory.updated_at,
+        inject=_block(memory.category, _shown_path(stored), memory.updated_at[:10], title, body, files),
+    )
+
+
+def note_document(note: NativeNote) -> Document:
+    """The document of a passage from Claude Code's own memory, which the user trusts by using it."""
+    title = _safe_line(note.title, MAX_TITLE)
+    body = redact(block(note.body, MAX_INDEXED), "inject").text
+    return Document(
+        key=note.key,
+        scope="native",
+        id=note.key.partition(":")[2],
+        category="NOTE",
+        title=title,
+        tags=[],
+        body=body,
+        files=[],
+        asked_as=[],
+        path=note.path,
+        stamp=note.stamp,
+        digest=note.digest,
+        injectable=True,
+        trust=TRUSTED,
+        expires_at="",
+        updated_at="",
+        inject=_block("note", os.path.basename(note.path), "", title, body, []),
+    )
+
+
+def _safe_line(text: str, limit: int) -> str:
+    return plain(redact(plain(text, limit), "inject").text, limit)
+
+
+def _shown_path(stored: StoredMemory) -> str:
+    base = stored.store.worktree
+    shown = os.path.relpath(stored.path, base) if base else os.path.join("~", os.path.relpath(stored.path, os.path.dirname(stored.store.root)))
+    return shown.replace(os.sep, "/")
+
+
+def _block(category: str, source: str, updated: str, title: str, body: str, files: list[str]) -> str:
+    """One memory as it stands inside `<memory-context>`; nothing in it can close the block or forge an attribute."""
+    dated = ' updated="%s"' % escape(plain(updated, 10)) if updated else ""
+    head = '<memory category="%s" source="%s"%s>' % (escape(category), escape(plain(source, 300)), dated)
+    lines = [head, escape_content(title), escape_content(block(body, MAX_LESSON))]
+    if files:
+        lines.append("Files: " + escape_content(", ".join(files[:_MAX_SHOWN_FILES])))
+    return "\n".join([*filter(None, lines), "</memory>"])

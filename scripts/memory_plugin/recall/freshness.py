@@ -1,0 +1,56 @@
+"""Whether the index still shows what lies in the stores, told by a handful of `stat` calls per prompt."""
+
+from __future__ import annotations
+
+import os
+from time import time
+
+from ..kernel.native import dumps, loads
+from .index.file import meta_get, meta_set
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ..kernel.sqlite import Connection
+
+__all__ = ["changed_paths", "glance", "remember"]
+
+_WATCHED = "watched"
+# A file changed within the clock's grain of our look bears the stamp we saw; such a folder is looked at again (git calls this "racy").
+_GRAIN_SECONDS = 0.05
+_COARSE_GRAIN_SECONDS = 2.1
+_UNSURE = "?"
+_ABSENT = "-"
+
+
+def glance(paths: Iterable[str]) -> dict[str, str]:
+    """The present mark of each folder or file: time of change and inode, `-` where nothing is, `?` where it changed too recently to tell."""
+    moment = time()
+    return {path: _mark(path, moment) for path in paths}
+
+
+def _mark(path: str, moment: float) -> str:
+    try:
+        status = os.stat(path)
+    except OSError:
+        return _ABSENT
+    coarse = status.st_mtime_ns % 1_000_000_000 == 0
+    if moment - status.st_mtime < (_COARSE_GRAIN_SECONDS if coarse else _GRAIN_SECONDS):
+        return _UNSURE
+    return "%d:%d" % (status.st_mtime_ns, status.st_ino)
+
+
+def remember(connection: Connection, marks: dict[str, str]) -> None:
+    """Keep marks for later prompts, instead of all earlier ones, inside the caller's transaction."""
+    meta_set(connection, _WATCHED, dumps(marks))
+
+
+def changed_paths(connection: Connection) -> set[str] | None:
+    """The watched paths that are not as they were when they were indexed; None when nothing was ever watched."""
+    kept = meta_get(connection, _WATCHED)
+    marks = loads(kept) if kept else None
+    if not isinstance(marks, dict):
+        return None
+    now = glance(marks)
+    return {path for path, mark in marks.items() if mark == _UNSURE or now[path] != mark}

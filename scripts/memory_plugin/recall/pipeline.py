@@ -1,0 +1,137 @@
+"""Recall for one prompt, from top to bottom: gate, index, ranking, floor, what the session knows already, the block, the record.
+
+No judge and no network: what the rules are sure of is a whole answer.
+"""
+
+from __future__ import annotations
+
+from .gate import SHORT, effective_length, load_gate, typed_text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..kernel.clock import Deadline
+    from ..kernel.paths import Places
+    from ..kernel.settings.load import Settings
+    from .lookup import Lookup
+    from .ranking import Hit
+
+__all__ = ["Answer", "Prompt", "recall"]
+
+_NEAR_MISSES = 5
+
+
+class Prompt:
+    """A prompt as the host hands it over."""
+
+    __slots__ = ("id", "session", "text", "transcript")
+
+    def __init__(self, text: str, session: str = "", id: str = "", transcript: str = "") -> None:
+        self.text = text
+        self.session = session
+        self.id = id
+        self.transcript = transcript
+
+
+class Answer:
+    """What recall says to a prompt: the block to inject, empty for silence; the record of how that came; whether the index needs healing."""
+
+    __slots__ = ("context", "record", "wants_healing")
+
+    def __init__(self) -> None:
+        self.context = ""
+        self.wants_healing = False
+        self.record: dict[str, Any] = {"outcome": "silent", "reason": "", "answered_by": "none", "candidates": [], "injected": []}
+
+    def silent(self, reason: str, outcome: str = "silent") -> Answer:
+        """This answer, saying nothing for that reason."""
+        self.record.update(outcome=outcome, reason=reason)
+        return self
+
+
+def recall(prompt: Prompt, places: Places, settings: Settings, deadline: Deadline) -> Answer:
+    """The answer to one prompt. Raises only what is a fault of ours: files, indexes and time that fail are answers too."""
+    answer = Answer()
+    if not settings.flag("retrieval.enabled"):
+        return answer.silent("disabled", "skipped")
+    text, extra, refusal = _read_prompt(prompt, settings)
+    if refusal:
+        return answer.silent(refusal, "skipped")
+    from .lookup import Lookup  # SQLite is not loaded for a prompt that is skipped
+
+    lookup = Lookup(places, settings, deadline)
+    try:
+        hits = lookup.best(text, extra, settings.integer("retrieval.judge.candidate_pool_size"))
+        _describe(answer, lookup, hits, settings)
+        if lookup.trouble and not hits:
+            return answer.silent(lookup.trouble)
+        return _decide(answer, prompt, places, settings, hits)
+    finally:
+        answer.wants_healing = lookup.wants_healing
+        lookup.close()
+
+
+def _read_prompt(prompt: Prompt, settings: Settings) -> tuple[str, str, str]:
+    """The text to recall for, the turn before where the text points back at it, and why there is nothing to recall for."""
+    gate = load_gate()
+    text = typed_text(prompt.text)
+    refusal = gate.refusal(text)
+    if refusal:
+        return text, "", refusal
+    extra = ""
+    if settings.flag("retrieval.followups") and prompt.transcript and gate.is_followup(text, settings.integer("retrieval.followup_length")):
+        from .followup import last_turn
+
+        extra = last_turn(prompt.transcript)
+    if not extra and effective_length(text) < settings.integer("retrieval.min_prompt_length"):
+        refusal = SHORT
+    return text, extra, refusal
+
+
+def _describe(answer: Answer, lookup: Lookup, hits: list[Hit], settings: Settings) -> None:
+    shown = [
+        {"key": hit.key, "confidence": round(hit.confidence, 4), "score": round(hit.score, 3), "parts": _numbers(hit.parts)}
+        for hit in hits[:_NEAR_MISSES]
+    ]
+    answer.record.update(
+        answered_by=lookup.answered_by,
+        candidates=shown,
+        found=len(hits),
+        floor=settings.number("retrieval.high_floor"),
+        healed=lookup.healed,
+        trouble=lookup.trouble,
+    )
+
+
+def _numbers(parts: dict[str, Any]) -> dict[str, float]:
+    """The parts of a score that are numbers: matched words stay out of the ledger, since they are the prompt's."""
+    return {name: round(value, 3) for name, value in parts.items() if isinstance(value, (int, float))}
+
+
+def _decide(answer: Answer, prompt: Prompt, places: Places, settings: Settings, hits: list[Hit]) -> Answer:
+    """Inject what passes the floor, is new to the session and fits the budget."""
+    from .rendering import estimated_tokens, render, within_budget
+    from .session import Told
+
+    if not hits:
+        return answer.silent("no_match")
+    floor, most = settings.number("retrieval.high_floor"), settings.integer("retrieval.max_inject")
+    sure = [hit for hit in hits if hit.confidence >= floor][:most]
+    if not sure:
+        return answer.silent("below_floor" if most else "max_inject")
+    told = Told(places, prompt.session)
+    fresh = [hit for hit in sure if not told.knows(hit.key, hit.inject, settings.integer("retrieval.repeat_after_turns"))]
+    if not fresh:
+        return answer.silent("already_injected")
+    chosen = within_budget(fresh, settings.integer("retrieval.max_tokens"), settings.integer("retrieval.max_characters"))
+    if not chosen:
+        return answer.silent("over_budget")
+    answer.context = render(chosen)
+    for hit in chosen:
+        told.note(hit.key, hit.inject)
+    told.save()
+    answer.record.update(
+        outcome="injected", injected=[hit.key for hit in chosen], tokens=estimated_tokens(answer.context), characters=len(answer.context)
+    )
+    return answer

@@ -1,0 +1,54 @@
+"""Memories that wait for the user's word: how many, and when to say so."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from ..kernel.locks import Busy
+from ..kernel.sqlite import SqliteError
+from ..memories.stores import stores
+from ..memories.trust import TRUSTED, load_trust
+from ..memories.writing import store_lock
+from .index import read
+from .index.file import IndexError_, open_index
+from .lookup import index_path
+
+if TYPE_CHECKING:
+    from ..kernel.clock import Deadline
+    from ..kernel.paths import Places
+
+__all__ = ["due_notice", "waiting_keys"]
+
+
+def waiting_keys(places: Places) -> dict[str, str]:
+    """The memories that are found by search but not injected: key -> pending or foreign. Empty when no index tells."""
+    try:
+        connection = open_index(index_path(places))
+    except IndexError_:
+        return {}
+    try:
+        return {found.key: found.trust for found in read.rows(connection) if found.trust != TRUSTED}
+    except SqliteError:
+        return {}
+    finally:
+        connection.close()
+
+
+def due_notice(places: Places, deadline: Deadline) -> str:
+    """One line for the user on what waits, the first time that just this set waits; else an empty text."""
+    waiting = waiting_keys(places)
+    if not waiting or deadline.remaining() <= 0:
+        return ""
+    store = stores(places)[0]
+    try:
+        with store_lock(places, store):
+            trust = load_trust(places, store)
+            due = trust.notice_due(waiting)
+            trust.save()
+    except (Busy, OSError):
+        return ""
+    if not due:
+        return ""
+    count = "%d memor%s" % (len(waiting), "y waits" if len(waiting) == 1 else "ies wait")
+    return "memory: %s for your word and will not be recalled until then; see them with /memory:status, accept them with `memory accept`" % count
