@@ -9,11 +9,14 @@ import errno
 import os
 import stat as modes
 
-__all__ = ["Unreadable", "make_folder", "read_regular", "replace_file", "stamp"]
+__all__ = ["Unreadable", "is_draft", "make_folder", "read_regular", "replace_file", "stamp"]
 
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 _NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | _NO_LINKS
+
+_DRAFT_BYTES = 4
+_DRAFT_END = ".tmp"
 
 
 class Unreadable(OSError):
@@ -84,7 +87,7 @@ def replace_file(path: str, data: bytes, mode: int = 0o600, durable: bool = True
 
     Not `durable` spares the wait for the disk, for what may be lost in a power cut.
     """
-    draft = "%s.%d.%s.tmp" % (path, os.getpid(), os.urandom(4).hex())
+    draft = "%s.%d.%s%s" % (path, os.getpid(), os.urandom(_DRAFT_BYTES).hex(), _DRAFT_END)
     handle = os.open(draft, _CREATE, mode)
     try:
         try:
@@ -97,6 +100,12 @@ def replace_file(path: str, data: bytes, mode: int = 0o600, durable: bool = True
     except BaseException:
         os.unlink(draft)
         raise
+
+
+def is_draft(name: str) -> bool:
+    """Whether a file name is that of a draft of `replace_file`: what a killed writer leaves behind."""
+    parts = name.rsplit(".", 3)
+    return name.endswith(_DRAFT_END) and len(parts) == 4 and parts[1].isdigit() and len(parts[2]) == 2 * _DRAFT_BYTES  # noqa: PLR2004
 
 
 def _write_all(handle: int, data: bytes) -> None:

@@ -53,6 +53,8 @@ def why_left_alone(store: Store) -> str:
 
     A project's store must lie in the project itself, and no store may belong to another user.
     """
+    if store.worktree is not None and os.path.realpath(store.root) != os.path.join(os.path.realpath(store.worktree), ".claude", "memory"):
+        return "%s is a symbolic link that leads elsewhere" % store.root
     try:
         status = os.stat(store.root)
     except OSError:
@@ -61,8 +63,6 @@ def why_left_alone(store: Store) -> str:
         return "%s is not a folder" % store.root
     if hasattr(os, "getuid") and status.st_uid != os.getuid():
         return "%s belongs to another user" % store.root
-    if store.worktree is not None and os.path.realpath(store.root) != os.path.join(os.path.realpath(store.worktree), ".claude", "memory"):
-        return "%s is a symbolic link that leads elsewhere" % store.root
     return ""
 
 

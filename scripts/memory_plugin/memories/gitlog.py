@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from typing import NamedTuple
+import stat as modes
+from typing import BinaryIO, NamedTuple
 
 from ..kernel.clock import now
 from ..kernel.native import digest
@@ -14,6 +15,7 @@ __all__ = ["Mark", "is_settled", "mark", "moved_since"]
 _TAIL = 512
 _MAX_NEW = 4 << 20
 _SETTLE_SECONDS = 2.0
+_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _OWN = (b"commit:", b"commit (amend):", b"commit (initial):")
 
 
@@ -33,16 +35,25 @@ def mark(worktree: str) -> Mark:
     """The present end of the log."""
     path = _log(worktree)
     try:
-        with open(path or os.devnull, "rb") as handle:
+        with _opened(path) as handle:
             size = handle.seek(0, os.SEEK_END)
             return Mark(size, _tail_digest(handle, size))
     except OSError:
         return Mark(0, "")
 
 
-def _tail_digest(handle: object, size: int) -> str:
-    handle.seek(max(0, size - _TAIL))  # type: ignore[attr-defined]
-    return digest(handle.read(min(_TAIL, size))) if size else ""  # type: ignore[attr-defined]
+def _opened(path: str | None) -> BinaryIO:
+    """The log, opened without following links or waiting for a pipe. Raises OSError when it is no regular file."""
+    handle = os.open(path or os.devnull, _READ)
+    if path and not modes.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError("%s: not a regular file" % path)
+    return os.fdopen(handle, "rb")
+
+
+def _tail_digest(handle: BinaryIO, size: int) -> str:
+    handle.seek(max(0, size - _TAIL))
+    return digest(handle.read(min(_TAIL, size))) if size else ""
 
 
 def moved_since(worktree: str, before: Mark) -> bool:
@@ -52,7 +63,7 @@ def moved_since(worktree: str, before: Mark) -> bool:
     """
     path = _log(worktree)
     try:
-        with open(path or os.devnull, "rb") as handle:
+        with _opened(path) as handle:
             size = handle.seek(0, os.SEEK_END)
             if size < before.size or size - before.size > _MAX_NEW or _tail_digest(handle, before.size) != before.tail:
                 return True

@@ -7,16 +7,14 @@ from typing import Any, NamedTuple
 from ..kernel.hygiene import redact
 from ..kernel.text.clean import block, plain
 from ..kernel.text.private import without_private
-from .record import MAX_ASKED_AS, MAX_TITLE, InvalidMemory
+from .record import MAX_DEPTH, MAX_TITLE, InvalidMemory
 
-__all__ = ["Redacted", "clean_data"]
+__all__ = ["Redacted", "clean_data", "clean_text", "shown"]
 
-MAX_TEXT = 20_000
 MAX_TAG = 40
-MAX_TAGS = 20
 MAX_PHRASE = 200
+_GROWTH = 4  # how much longer a text may become in NFC, amply
 _FIXED = frozenset(["schema_version", "category", "id", "created_at", "updated_at", "record_status", "retired_at", "archived_at"])
-_MAX_DEPTH = 12
 
 
 class Redacted(NamedTuple):
@@ -34,10 +32,10 @@ def clean_data(data: dict[str, Any]) -> tuple[dict[str, Any], list[Redacted]]:
     redacted: list[Redacted] = []
     cleaned = {name: value if name in _FIXED else _clean(value, name, redacted, 0) for name, value in data.items()}
     cleaned["title"] = plain(str(cleaned.get("title") or ""), MAX_TITLE)
-    for name, most, length in (("tags", MAX_TAGS, MAX_TAG), ("asked_as", MAX_ASKED_AS, MAX_PHRASE)):
+    for name, length in (("tags", MAX_TAG), ("asked_as", MAX_PHRASE)):
         if isinstance(cleaned.get(name), list):
             texts = (plain(item, length).replace(",", " ") for item in cleaned[name] if isinstance(item, str))
-            cleaned[name] = list(dict.fromkeys(filter(None, texts)))[:most]
+            cleaned[name] = list(dict.fromkeys(filter(None, texts)))
     if not cleaned["title"]:
         raise InvalidMemory("title: nothing is left of it once private text and hidden characters are taken out")
     if not any(_holds_text(value) for value in cleaned["content"].values()):
@@ -52,19 +50,30 @@ def _holds_text(value: object) -> bool:
 
 
 def _clean(value: Any, field: str, redacted: list[Redacted], depth: int) -> Any:
-    if depth > _MAX_DEPTH:
-        raise InvalidMemory("%s: nested more than %d levels deep" % (field, _MAX_DEPTH))
+    if depth > MAX_DEPTH:
+        raise InvalidMemory("%s: nested more than %d levels deep" % (field, MAX_DEPTH))
     if isinstance(value, str):
-        return _clean_text(value, field, redacted)
+        return clean_text(value, field, redacted)
     if isinstance(value, list):
         return [_clean(item, field, redacted, depth + 1) for item in value]
     if isinstance(value, dict):
-        return {block(str(name), MAX_TAG): _clean(item, "%s.%s" % (field, name), redacted, depth + 1) for name, item in value.items()}
+        return {_visible(str(name)): _clean(item, "%s.%s" % (field, name), redacted, depth + 1) for name, item in value.items()}
     return value
 
 
-def _clean_text(text: str, field: str, redacted: list[Redacted]) -> str:
-    result = redact(block(without_private(text), MAX_TEXT), "memory")
+def _visible(text: str) -> str:
+    """The text without hidden characters, and with nothing cut off: what is too long is refused when it is written."""
+    return block(text, _GROWTH * len(text) + 1)
+
+
+def shown(text: str) -> str:
+    """A stored text as it may be shown to a person or to Claude: files in a repository may hold anything."""
+    return redact(_visible(text), "inject").text
+
+
+def clean_text(text: str, field: str, redacted: list[Redacted]) -> str:
+    """A text as it may be written; what was taken out is added to `redacted`. Raises InvalidMemory when a rule refuses it."""
+    result = redact(_visible(without_private(text)), "memory")
     for finding in result.findings:
         if finding.action == "block":
             raise InvalidMemory("%s: refused, it holds what must not be stored (%s)" % (field, finding.rule))

@@ -7,8 +7,9 @@ from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernel.clock import now_iso
-from . import writing
+from . import catalog, writing
 from .files import StoredMemory, all_memories
+from .hygiene import clean_text
 from .record import ACTIVE, ARCHIVED, RETIRED, InvalidMemory, with_change
 from .trust import BY_CLAUDE, load_trust
 
@@ -17,9 +18,10 @@ if TYPE_CHECKING:
 
     from ..kernel.paths import Places
     from .stores import Store
+    from .trust import StoreTrust
     from .writing import Written
 
-__all__ = ["Removal", "accept", "archive", "edit", "forget", "remove_expired_retired", "restore", "save"]
+__all__ = ["Removal", "accept", "archive", "edit", "forget", "redact", "remove_expired_retired", "restore", "save", "save_all"]
 
 
 class Removal(NamedTuple):
@@ -32,29 +34,69 @@ class Removal(NamedTuple):
 
 def save(places: Places, store: Store, data: dict[str, Any], word: bool) -> Written:
     """Store a memory. With the user's `word` it is trusted at once and may begin a store of theirs; without, it waits to be accepted."""
-    begins = not any(True for _ in all_memories(store))
+    begins = _is_empty(store)
     written = writing.add(places, store, data)
-    _settle(places, store, written, word, begins)
+    _settle(places, store, [written], word, begins)
     return written
+
+
+def save_all(places: Places, store: Store, many: Iterable[dict[str, Any]], word: bool) -> list[Written | InvalidMemory]:
+    """Store many memories as `save` does; for each what was written, or why not. Raises OSError and Busy, with the earlier ones stored."""
+    begins = _is_empty(store)
+    results: list[Written | InvalidMemory] = []
+    try:
+        results.extend(_added(places, store, data) for data in many)
+    finally:
+        _settle(places, store, [result for result in results if not isinstance(result, InvalidMemory)], word, begins)
+        catalog.rebuild(store)
+    return results
+
+
+def _is_empty(store: Store) -> bool:
+    return not any(True for _ in all_memories(store))
+
+
+def _added(places: Places, store: Store, data: dict[str, Any]) -> Written | InvalidMemory:
+    try:
+        return writing.add(places, store, data, listed=False)
+    except InvalidMemory as error:
+        return error
 
 
 def edit(places: Places, stored: StoredMemory, fields: dict[str, Any], summary: str, word: bool) -> Written:
     """Change some fields of a memory; without the user's `word` the changed memory waits to be accepted."""
     written = writing.change(places, stored, lambda data: with_change(data, summary, fields))
-    _settle(places, stored.store, written, word, begins=False)
+    _settle(places, stored.store, [written], word, begins=False)
     return written
 
 
-def _settle(places: Places, store: Store, written: Written, word: bool, begins: bool) -> None:
+def redact(places: Places, stored: StoredMemory) -> Written:
+    """Take secrets and hidden characters out of a memory's file; its standing stays what it is."""
+    written = writing.change(places, stored, lambda data: with_change(data, "secrets taken out", {}))
+    with writing.store_lock(places, stored.store):
+        trust = load_trust(places, stored.store)
+        if trust.is_trusted(stored):
+            trust.trust(written.stored)
+            trust.save()
+    return written
+
+
+def _settle(places: Places, store: Store, many: list[Written], word: bool, begins: bool) -> None:
     with writing.store_lock(places, store):
         trust = load_trust(places, store)
-        if word:
-            if begins or all(trust.is_known(other) or other.key == written.stored.key for other in all_memories(store)):
-                trust.own()
-            trust.trust(written.stored)
-        elif written.created or not trust.is_known(written.stored):
-            trust.hold(written.stored, BY_CLAUDE)
+        if word and not trust.mine and (begins or _all_known(trust, store, {written.stored.key for written in many})):
+            trust.own()
+        for written in many:
+            if word:
+                trust.trust(written.stored)
+            elif written.created or not trust.is_known(written.stored):
+                trust.hold(written.stored, BY_CLAUDE)
         trust.save()
+
+
+def _all_known(trust: StoreTrust, store: Store, new: set[str]) -> bool:
+    """Whether every memory of a store is the user's, accepted, or waiting already: none came unseen with a repository."""
+    return all(stored.key in new or trust.is_known(stored) for stored in all_memories(store))
 
 
 def accept(places: Places, store: Store, memories: Iterable[StoredMemory], whole_store: bool) -> list[str]:
@@ -75,19 +117,27 @@ def forget(places: Places, stored: StoredMemory, reason: str, at_once: bool, gra
     """Retire a memory, or delete its file at once. A retired file goes after the grace period."""
     if at_once:
         deleted = writing.remove(places, stored)
-        with writing.store_lock(places, stored.store):
-            trust = load_trust(places, stored.store)
-            trust.forget(stored)
-            trust.save()
+        _distrust(places, stored)
         return Removal(stored.memory.id, deleted, "")
-    fields = {"record_status": RETIRED, "retired_at": now_iso(), "retired_reason": reason or "forgotten by the user"}
+    said = clean_text(reason, "retired_reason", [])
+    fields = {"record_status": RETIRED, "retired_at": now_iso(), "retired_reason": said or "forgotten by the user"}
     _move(places, stored, fields, "retired")
+    _distrust(places, stored)
     return Removal(stored.memory.id, [], _after(str(fields["retired_at"]), grace_days))
+
+
+def _distrust(places: Places, stored: StoredMemory) -> None:
+    """Drop what is known of a forgotten memory, so that only the user's word brings it back."""
+    with writing.store_lock(places, stored.store):
+        trust = load_trust(places, stored.store)
+        trust.forget(stored)
+        trust.save()
 
 
 def archive(places: Places, stored: StoredMemory, reason: str) -> Written:
     """Keep a memory for ever without recalling it."""
-    return _move(places, stored, {"record_status": ARCHIVED, "archived_at": now_iso(), "archived_reason": reason}, "archived")
+    said = clean_text(reason, "archived_reason", [])
+    return _move(places, stored, {"record_status": ARCHIVED, "archived_at": now_iso(), "archived_reason": said}, "archived")
 
 
 def restore(places: Places, stored: StoredMemory, word: bool) -> Written:
@@ -100,7 +150,7 @@ def restore(places: Places, stored: StoredMemory, word: bool) -> Written:
 
 
 def _move(places: Places, stored: StoredMemory, fields: dict[str, Any], summary: str) -> Written:
-    return writing.change(places, stored, lambda data: with_change(data, summary, fields))
+    return writing.change(places, stored, lambda data: with_change(data, summary, fields), cleaned=False)
 
 
 def _after(moment: str, days: int) -> str:
@@ -112,12 +162,16 @@ def _after(moment: str, days: int) -> str:
 
 
 def remove_expired_retired(places: Places, store: Store, grace_days: int) -> list[str]:
-    """Delete the files of memories that were retired longer ago than the grace period, in a store of the user's; the paths come back."""
+    """Delete the files of memories that were retired longer ago than the grace period, in a store of the user's; the paths come back.
+
+    What killed writers left behind goes too.
+    """
     if not load_trust(places, store).mine:
         return []
-    gone = []
+    gone = writing.sweep(places, store)
     for stored in list(all_memories(store)):
         goes_at = _after(str(stored.memory.data.get("retired_at") or ""), grace_days)
         if stored.memory.status == RETIRED and goes_at and goes_at <= now_iso() and os.path.isfile(stored.path):
             gone += writing.remove(places, stored)
+            _distrust(places, stored)
     return gone

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import lru_cache
+from math import isfinite
 from typing import Any, NamedTuple
 
 from ..kernel.clock import now_iso
@@ -20,10 +21,12 @@ __all__ = [
     "Category",
     "InvalidMemory",
     "Memory",
+    "body_content",
     "body_text",
     "canonical_digest",
     "categories",
     "category_named",
+    "is_id",
     "new_memory",
     "parse_memory",
     "slug",
@@ -35,7 +38,10 @@ ACTIVE, RETIRED, ARCHIVED = "active", "retired", "archived"
 MAX_TITLE = 120
 MAX_CHANGES = 50
 MAX_ASKED_AS = 8
+MAX_DEPTH = 32
 _ID = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,78}[a-z0-9])?\Z")
+_STEP_MARK = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])\s+")
+_LISTED = frozenset(["steps"])
 _STATUSES = (ACTIVE, RETIRED, ARCHIVED)
 
 
@@ -92,7 +98,7 @@ def parse_memory(data: object, identity: str, category: Category) -> Memory:
 
     Raises InvalidMemory when it has no usable id, title or content. Fields of a wrong type that recall can do without are read as empty.
     """
-    if not _ID.match(identity):
+    if not is_id(identity):
         raise InvalidMemory("id: expected lower-case letters, digits and inner hyphens (at most 80), got %r" % identity)
     if not isinstance(data, dict):
         raise InvalidMemory("expected an object, got %s" % type(data).__name__)
@@ -101,6 +107,7 @@ def parse_memory(data: object, identity: str, category: Category) -> Memory:
         raise InvalidMemory("title: expected a text, got %r" % (title,))
     if not isinstance(data.get("content"), dict):
         raise InvalidMemory("content: expected an object, got %s" % type(data.get("content")).__name__)
+    _refuse_odd(data, 0)
     return Memory(
         id=identity,
         category=category.name,
@@ -115,6 +122,25 @@ def parse_memory(data: object, identity: str, category: Category) -> Memory:
         superseded_by=_text(data.get("superseded_by")),
         data=data,
     )
+
+
+def is_id(identity: object) -> bool:
+    """Whether a value may name a memory and so choose its file."""
+    return isinstance(identity, str) and _ID.match(identity) is not None
+
+
+def _refuse_odd(value: object, depth: int) -> None:
+    """Refuse what could not be walked through, or not be written as JSON again: deep nesting, and numbers that became infinite."""
+    if depth > MAX_DEPTH:
+        raise InvalidMemory("nested more than %d levels deep" % MAX_DEPTH)
+    if isinstance(value, dict):
+        for item in value.values():
+            _refuse_odd(item, depth + 1)
+    elif isinstance(value, list):
+        for item in value:
+            _refuse_odd(item, depth + 1)
+    elif isinstance(value, float) and not isfinite(value):
+        raise InvalidMemory("a number is out of range")
 
 
 def _status(value: object) -> str:
@@ -179,6 +205,14 @@ def with_change(data: dict[str, Any], summary: str, fields: dict[str, Any]) -> d
     if isinstance(data.get("times_updated"), int):
         changed["times_updated"] = data["times_updated"] + 1
     return changed
+
+
+def body_content(category: Category, body: str) -> dict[str, Any]:
+    """The content that holds a plain body in the category's main field; the steps of a runbook are its lines, without their marks."""
+    if category.primary not in _LISTED:
+        return {category.primary: body.strip()}
+    lines = (_STEP_MARK.sub("", line, count=1).rstrip() for line in body.splitlines())
+    return {category.primary: [line for line in lines if line]}
 
 
 def body_text(memory: Memory) -> str:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from ..kernel.clock import now_iso
 from ..kernel.files import Unreadable, make_folder, read_regular, replace_file
 from ..kernel.native import digest, dumps, loads
 from . import gitlog
@@ -88,6 +87,10 @@ class StoreTrust:
         name = _name(stored)
         return name in self.pending or canonical_digest(stored.memory) in self._trusted.get(name, ())
 
+    def is_trusted(self, stored: StoredMemory) -> bool:
+        """Whether this very content is trusted."""
+        return canonical_digest(stored.memory) in self._trusted.get(_name(stored), ())
+
     def trust(self, stored: StoredMemory) -> None:
         """Trust this content of a memory, on the user's word."""
         name, mark = _name(stored), canonical_digest(stored.memory)
@@ -98,6 +101,10 @@ class StoreTrust:
     def hold(self, stored: StoredMemory, reason: str) -> None:
         """Make a memory wait for the user's word."""
         self.pending[_name(stored)] = reason
+
+    def reason(self, stored: StoredMemory) -> str:
+        """Why a memory waits; empty when nothing holds it."""
+        return self.pending.get(_name(stored), "")
 
     def forget(self, stored: StoredMemory) -> None:
         """Drop all that is known of a memory that is gone for good."""

@@ -6,12 +6,12 @@ import json
 import os
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
-from ..kernel.files import make_folder, replace_file
+from ..kernel.files import is_draft, make_folder, replace_file
 from ..kernel.locks import FileLock
 from . import catalog
-from .files import StoredMemory, read_memory, why_left_alone
+from .files import MAX_BYTES, StoredMemory, category_folders, read_memory, why_left_alone
 from .hygiene import clean_data
-from .record import InvalidMemory, categories, slug
+from .record import InvalidMemory, categories, is_id, slug
 from .stores import USER, store_key
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .hygiene import Redacted
     from .stores import Store
 
-__all__ = ["LOCK_WAIT", "Written", "add", "change", "remove", "store_lock"]
+__all__ = ["LOCK_WAIT", "Written", "add", "change", "remove", "store_lock", "sweep"]
 
 LOCK_WAIT = 5.0
 _MAX_SAME_TITLE = 1000
@@ -40,15 +40,17 @@ def store_lock(places: Places, store: Store) -> FileLock:
     return FileLock(os.path.join(folder, store_key(store) + ".lock"), LOCK_WAIT)
 
 
-def add(places: Places, store: Store, data: dict[str, Any]) -> Written:
-    """Store a new memory under an id made from its title; the same title and content again give back what is there.
+def add(places: Places, store: Store, data: dict[str, Any], listed: bool = True) -> Written:
+    """Store a new memory under its id, or one made from its title; the same title and content again give back what is there.
 
+    Not `listed` leaves the readable index to a later `catalog.rebuild`.
     Raises InvalidMemory, OSError, and Busy when another process held the store for five seconds.
     """
     _refuse_foreign(store)
     data, redacted = clean_data(data)
     category = categories()[data["category"]]
-    base = data.get("id") or slug(data["title"])
+    wished = data.get("id")
+    base = str(wished) if is_id(wished) else slug(data["title"])
     with store_lock(places, store):
         _begin(store)
         for number in range(1, _MAX_SAME_TITLE):
@@ -57,6 +59,8 @@ def add(places: Places, store: Store, data: dict[str, Any]) -> Written:
             if not os.path.lexists(path):
                 data["id"] = identity
                 stored = _write(store, category.name, path, data)
+                if listed:
+                    _list(store, stored)
                 return Written(stored, redacted, True)
             same = _same(store, category.name, path, data)
             if same is not None:
@@ -73,14 +77,24 @@ def _same(store: Store, category: str, path: str, data: dict[str, Any]) -> Store
     return there if same else None
 
 
-def change(places: Places, stored: StoredMemory, edit: Callable[[dict[str, Any]], dict[str, Any]]) -> Written:
-    """Rewrite a memory's file with what `edit` makes of its present content, read again under the lock, so that no other change is lost."""
+def change(
+    places: Places, stored: StoredMemory, edit: Callable[[dict[str, Any]], dict[str, Any]], cleaned: bool = True
+) -> Written:
+    """Rewrite a memory's file with what `edit` makes of its present content, read again under the lock, so that no other change is lost.
+
+    Not `cleaned` leaves all other fields as they are: taking a memory out of use must work whatever the file holds.
+    """
     store = stored.store
     _refuse_foreign(store)
     with store_lock(places, store):
         fresh = read_memory(store, categories()[stored.memory.category], stored.path)
-        data, redacted = clean_data(edit(fresh.memory.data))
-        return Written(_write(store, stored.memory.category, stored.path, data), redacted, False)
+        data = edit(fresh.memory.data)
+        redacted: list[Redacted] = []
+        if cleaned:
+            data, redacted = clean_data(data)
+        changed = _write(store, stored.memory.category, stored.path, data)
+        _list(store, changed)
+        return Written(changed, redacted, False)
 
 
 def remove(places: Places, stored: StoredMemory) -> list[str]:
@@ -88,8 +102,18 @@ def remove(places: Places, stored: StoredMemory) -> list[str]:
     _refuse_foreign(stored.store)
     with store_lock(places, stored.store):
         os.unlink(stored.path)
-        catalog.forget(stored.store, stored.path)
+        _list(stored.store, None, stored.path)
     return [stored.path]
+
+
+def sweep(places: Places, store: Store) -> list[str]:
+    """Delete the drafts of writers that were killed; the paths come back. Under the lock every draft is such a one."""
+    with store_lock(places, store):
+        folders = [store.root, *(folder for _, folder in category_folders(store))]
+        drafts = [entry.path for folder in folders if os.path.isdir(folder) for entry in os.scandir(folder) if is_draft(entry.name)]
+        for path in drafts:
+            os.unlink(path)
+    return drafts
 
 
 def _refuse_foreign(store: Store) -> None:
@@ -103,7 +127,18 @@ def _begin(store: Store) -> None:
         make_folder(store.root, 0o700 if store.scope == USER else 0o777)
     ignore = os.path.join(store.root, ".gitignore")
     if store.worktree is not None and not os.path.lexists(ignore):
-        replace_file(ignore, b"index.md\n", 0o666)
+        replace_file(ignore, b"index.md\n*.tmp\n", 0o666)
+
+
+def _list(store: Store, stored: StoredMemory | None, gone: str = "") -> None:
+    """Bring the readable index up to date. It is for people only, so a store where it cannot be written is written all the same."""
+    try:
+        if stored is None:
+            catalog.forget(store, gone)
+        else:
+            catalog.note(store, stored)
+    except OSError:
+        return
 
 
 def _write(store: Store, category: str, path: str, data: dict[str, Any]) -> StoredMemory:
@@ -112,8 +147,13 @@ def _write(store: Store, category: str, path: str, data: dict[str, Any]) -> Stor
     if os.path.islink(folder):
         raise InvalidMemory("%s is a symbolic link; a store's folders are never linked" % folder)
     make_folder(folder, 0o700 if private else 0o777)
-    text = json.dumps(data, indent=2, ensure_ascii=False) + "\n"
-    replace_file(path, text.encode("utf-8", "replace"), 0o600 if private else 0o666)
-    stored = read_memory(store, categories()[category], path)
-    catalog.note(store, stored)
-    return stored
+    replace_file(path, _encoded(data), 0o600 if private else 0o666)
+    return read_memory(store, categories()[category], path)
+
+
+def _encoded(data: dict[str, Any]) -> bytes:
+    # A lone surrogate becomes its JSON escape, so that a file which holds one can still be retired without a loss.
+    text = (json.dumps(data, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
+    if len(text) > MAX_BYTES:
+        raise InvalidMemory("%d bytes, a memory holds at most %d; keep the long text in a file and name it" % (len(text), MAX_BYTES))
+    return text
