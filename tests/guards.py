@@ -19,7 +19,8 @@ class Guard:
 
     def __init__(self, home: str, allowed: Sequence[str]) -> None:
         self.home = os.path.realpath(home)
-        self.allowed = tuple(os.path.realpath(folder) for folder in allowed)
+        real = [os.path.realpath(folder) + os.sep for folder in allowed]
+        self.allowed = tuple(folder for folder in real if not self.home.startswith(folder))
         self.refused: list[str] = []
         self.checks: dict[str, Callable[[tuple[object, ...]], str]] = {
             "open": self.opened,

@@ -145,7 +145,7 @@ class Sandbox:
         self.write(os.path.join(self.config, "settings.json"), content)
 
     def ledger(self, name: str, wait: float = 0, at_least: int = 1) -> list[Row]:
-        """The rows of a JSON-lines file below the config folder, waited for if a detached writer makes them."""
+        """The rows of a JSON-lines file below the config folder, waited for where they come late."""
         path, end = os.path.join(self.config, name), time.monotonic() + wait
         while True:
             found = rows(self.read(path))

@@ -1,0 +1,80 @@
+"""The plugin under test in a sandbox: its memories, its command line, what the client says of its hooks."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from typing import Any
+
+from tests.client.sandbox import Sandbox
+from tests.client.turn import Row, Turn, rows
+from tests.project import PLUGIN_ROOT
+
+PLUGIN = (PLUGIN_ROOT,)
+SHIPPED = (".claude-plugin", "bin", "config", "hooks", "plugin.json", "scripts", "skills")
+BLOCK = "<memory-context>"
+TITLE = "Use Postgres for the billing database"
+BODY = "The billing service stores its invoices in Postgres 15, never in MySQL."
+ASK = "Which database do we use for the billing service?"
+SILENT = "Write a short poem about the sea, please."
+
+
+def copied(folder: str) -> str:
+    """The folder, with everything of the plugin that a user gets."""
+    for name in SHIPPED:
+        source, target = os.path.join(PLUGIN_ROOT, name), os.path.join(folder, name)
+        if os.path.isdir(source):
+            shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", ".*_cache"))
+        else:
+            shutil.copy(source, target)
+    return folder
+
+
+def memory(box: Sandbox, *args: str) -> list[Row]:
+    """The JSON that the command line prints in a terminal of the user's, outside the client."""
+    script = os.path.join(PLUGIN_ROOT, "scripts", "memory.py")
+    env = {"PATH": os.environ.get("PATH", os.defpath), "HOME": box.home, "LANG": "C.UTF-8"}
+    command = [os.path.join(box.bin, "python3"), script, *args, "--root", box.project, "--json"]
+    done = subprocess.run(command, env=env, cwd=box.project, capture_output=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr.decode()
+    return rows(done.stdout.decode())
+
+
+def begin(box: Sandbox) -> Sandbox:
+    """The sandbox, its project a git repository that holds one memory of the user's own."""
+    repository(box)
+    memory(box, "save", "--category", "decision", "--title", TITLE, "--body", BODY)
+    return box
+
+
+def repository(box: Sandbox) -> None:
+    """Makes the project a git repository."""
+    env = {"PATH": os.environ.get("PATH", os.defpath), "HOME": box.home, "GIT_CONFIG_NOSYSTEM": "1"}
+    subprocess.run(["git", "init", "-q", "-b", "main"], cwd=box.project, env=env, check=True)
+
+
+def bash(command: str) -> dict[str, Any]:
+    """Claude's call of the Bash tool."""
+    return {"tool_use": [{"name": "Bash", "input": {"command": command, "description": "Run it"}}]}
+
+
+def recalled(turn: Turn) -> bool:
+    """Whether the memory was put before Claude; when it was not, that nothing was."""
+    if not turn.sent(BLOCK):
+        return False
+    assert turn.sent("%s.*Postgres 15" % BLOCK)
+    return True
+
+
+def hooks_went_well(box: Sandbox, turn: Turn) -> bool:
+    """Whether hooks ran and the client wrote down no failure of any, nor one word on standard error."""
+    found = box.hook_records(turn.session)
+    fine = {"hook_success", "hook_additional_context", "hook_system_message"}
+    assert [record for record in found if record["type"] not in fine or record.get("stderr")] == []
+    return bool(found)
+
+
+def written(box: Sandbox, name: str) -> list[Row]:
+    """The rows of a ledger of ours, such as `recalls`."""
+    return box.ledger(os.path.join("lcars", "memory", name + ".jsonl"))
