@@ -154,8 +154,8 @@ class Sandbox:
             time.sleep(0.1)
 
     def transcript(self, session: str) -> list[Row]:
-        """The client's own record of a session."""
-        for folder, _, names in os.walk(os.path.join(self.config, "projects")):
+        """The client's own record of a session, wherever it was led to write it."""
+        for folder, _, names in os.walk(self.folder):
             if session + ".jsonl" in names:
                 return rows(self.read(os.path.join(folder, session + ".jsonl")))
         return []

@@ -34,7 +34,7 @@ def test_no_code_of_the_project_is_imported(box: Sandbox, name: str) -> None:
 
 
 def test_the_project_cannot_switch_recall_off_through_the_environment(box: Sandbox) -> None:
-    hostile(begin(box), MEMORY_DISABLE="1", PYTHONDONTWRITEBYTECODE="1", LANG="C", LC_ALL="C", PYTHONUTF8="0")
+    hostile(begin(box), MEMORY_DISABLE="1", GIT_DIR="/nowhere", LANG="C", LC_ALL="C", PYTHONUTF8="0")
     turn = box.prompt(ASK, plugins=PLUGIN)
     assert recalled(turn)
     assert hooks_went_well(box, turn)
