@@ -71,7 +71,7 @@ def line_of(text: str, path: tuple[str, ...]) -> int | None:
 def with_value(text: str, path: tuple[str, ...], value: object) -> str:
     """The text with the value at a path set, and blocks on the way made where they are missing.
 
-    Raises ValueError when something that is no object stands on the way.
+    The value is no object. Raises ValueError when something that is no object stands on the way.
     """
     start, depth = _root(text), 0
     while depth < len(path):
@@ -82,7 +82,7 @@ def with_value(text: str, path: tuple[str, ...], value: object) -> str:
             return _with_member(text, start, path[depth], _nested(path[depth + 1 :], value))
         start, depth = member.value, depth + 1
     end = _DECODER.raw_decode(text, start)[1]
-    return text[:start] + _written(text, value, _margin(text, start)) + text[end:]
+    return text[:start] + _inline(value) + text[end:]
 
 
 def _nested(path: tuple[str, ...], value: object) -> object:
@@ -97,25 +97,40 @@ def _with_member(text: str, start: int, name: str, value: object) -> str:
     if not present:
         return _with_first_member(text, start, name, value)
     last = present[-1]
-    gap = text[_after_comma(text, present) : last.start] if len(present) > 1 else text[start + 1 : last.start]
-    margin = gap.rpartition("\n")[2] if "\n" in gap else _margin(text, start)
-    if not gap and "\n" not in text:
-        gap = " "
-    addition = "," + gap + dumps(name, ensure_ascii=False) + ": " + _written(text, value, margin)
-    return text[: last.end] + addition + text[last.end :]
-
-
-def _after_comma(text: str, present: list[Member]) -> int:
-    return _skip(text, present[-2].end) + 1
+    gap = (
+        text[_skip(text, present[-2].end) + 1 : last.start]
+        if len(present) > 1
+        else text[start + 1 : last.start]
+    )
+    on_lines = "\n" in gap
+    body = _member(text, name, value, gap.rpartition("\n")[2] if on_lines else None)
+    comma = "," + (gap if on_lines or len(present) > 1 else " ")
+    return text[: last.end] + comma + body + text[last.end :]
 
 
 def _with_first_member(text: str, start: int, name: str, value: object) -> str:
     end = _skip(text, start + 1)
-    margin = _margin(text, start)
+    if start != _root(text) and "\n" not in text.strip():
+        return text[: start + 1] + _member(text, name, value, None) + text[end:]
+    margin, line = _margin(text, start), _newline(text)
     inner = margin + _unit(text)
-    line = _newline(text)
-    body = dumps(name, ensure_ascii=False) + ": " + _written(text, value, inner)
-    return text[: start + 1] + line + inner + body + line + margin + text[end:]
+    return text[: start + 1] + line + inner + _member(text, name, value, inner) + line + margin + text[end:]
+
+
+def _member(text: str, name: str, value: object, margin: str | None) -> str:
+    """A key and its value as this file writes them: on lines behind a margin, else on one line."""
+    key = dumps(name, ensure_ascii=False) + ": "
+    if margin is None or not isinstance(value, dict):
+        return key + _inline(value)
+    inner = _newline(text) + margin + _unit(text)
+    lines = ",".join(
+        inner + _member(text, below, deeper, margin + _unit(text)) for below, deeper in value.items()
+    )
+    return key + "{" + lines + _newline(text) + margin + "}"
+
+
+def _inline(value: object) -> str:
+    return dumps(value, ensure_ascii=False)
 
 
 def without(text: str, path: tuple[str, ...]) -> str:
@@ -135,12 +150,6 @@ def without(text: str, path: tuple[str, ...]) -> str:
             text = text[: present[at - 1].end] + text[member.end :]
         member = find(text, path)
     return text
-
-
-def _written(text: str, value: object, margin: str) -> str:
-    """JSON of a value as this file writes it; every line but the first begins with the margin."""
-    indent = _unit(text) if isinstance(value, dict) else None
-    return dumps(value, ensure_ascii=False, indent=indent).replace("\n", _newline(text) + margin)
 
 
 def _newline(text: str) -> str:

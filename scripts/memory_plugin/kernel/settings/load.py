@@ -51,8 +51,8 @@ class SettingsFileError(Exception):
 def load(config_dir: str | None, project_root: str | None) -> Settings:
     """The settings in effect; without a config folder or a project there is no such layer.
 
-    Never raises: a file that cannot be used, and a key in it that is wrong or not for a project to say, leaves
-    a problem.
+    Never raises: a file that cannot be used, and a key in it that is wrong or not for a project to say,
+    leaves a problem.
     """
     settings = Settings({})
     contents: Contents = []
