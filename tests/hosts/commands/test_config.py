@@ -1,0 +1,161 @@
+"""`memory config` as a real process."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from tests.project import Project
+
+KEY = "retrieval.max_inject"
+
+
+def own(project: Project) -> str:
+    """The path of the user's settings."""
+    return os.path.join(project.config, "settings.json")
+
+
+def test_set_get_unset(project: Project) -> None:
+    done = project.cli("config", "set", KEY, "2")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "%s: written to %s\n" % (KEY, own(project)), "")
+    assert project.cli("config", "get", "memory." + KEY).stdout == "2\n"
+    assert project.cli("config", "unset", KEY).returncode == 0
+    assert project.cli("config", "get", KEY).stdout == "3\n"
+
+
+def test_json(project: Project) -> None:
+    change = project.cli("config", "set", KEY, "2", "--json").json
+    assert change == {
+        "key": KEY,
+        "changed": True,
+        "file": own(project),
+        "backup": None,
+        "value": 2,
+        "origin": "user",
+        "notes": [],
+    }
+    assert project.cli("config", "get", KEY, "--json").json == {"key": KEY, "value": 2, "origin": "user"}
+    show = project.cli("config", "show", "--json").json
+    assert (show["settings"]["retrieval"]["max_inject"], show["origins"][KEY], show["problems"]) == (
+        2,
+        "user",
+        [],
+    )
+    assert project.cli("config", "check", "--json").json == {"files": {"user": own(project)}, "problems": []}
+    assert project.cli("config", "unset", KEY, "--json").json["changed"]
+
+
+def test_json_may_stand_before_the_action_too(project: Project) -> None:
+    assert project.cli("config", "--json", "get", KEY).json["value"] == 3
+
+
+def test_show_prints_every_key_and_get_a_block(project: Project) -> None:
+    lines = project.cli("config", "show").stdout.splitlines()
+    assert [line.split() for line in lines if line.startswith(KEY)] == [[KEY, "3"]]
+    assert project.cli("config", "get", "judge.caps").json == {"session_usd": 0.25, "day_usd": 1.0}
+
+
+def test_show_origin_names_layers_files_and_refusals(project: Project) -> None:
+    path = project.write(
+        ".claude/settings.json", {"memory": {"retrieval": {"max_inject": 9, "enabled": False}}}
+    )
+    lines = project.cli("config", "show", "retrieval", "--origin").stdout.splitlines()
+    rows = {line.split()[0]: line.split(None, 2)[1:] for line in lines if line}
+    assert rows["retrieval.enabled"] == ["false", "project"]
+    assert rows[KEY] == ["3", "default, project refused"]
+    assert "project: " + path in lines
+    assert lines[-1].startswith(path + ":4: retrieval.max_inject: expected at most 3")
+
+
+def test_check_fails_on_problems(project: Project) -> None:
+    path = project.write(".claude/settings.local.json", {"memory": {"trust": {"pulls": "accept"}}})
+    run = project.cli("config", "check")
+    assert (run.returncode, run.stdout.startswith(path + ":4: trust.pulls: ")) == (1, True)
+    (problem,) = project.cli("config", "check", "--json").json["problems"]
+    assert (problem["kind"], problem["line"]) == ("refused", 4)
+
+
+def test_check_without_problems(project: Project) -> None:
+    run = project.cli("config", "check")
+    assert (run.returncode, run.stdout) == (0, "no problems; read: the defaults alone\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        pytest.param(
+            ["set", "retrieval.max_injct", "2"],
+            2,
+            "memory: retrieval.max_injct: no such key; did you mean retrieval.max_inject?",
+            id="a misspelt key",
+        ),
+        pytest.param(
+            ["get", "zzz"], 2, "memory: zzz: no such key; `memory config show` lists", id="no key at all"
+        ),
+        pytest.param(["show", "zzz"], 2, "memory: zzz: no such key", id="show of no key"),
+        pytest.param(["unset", "zzz"], 2, "memory: zzz: no such key", id="unset of no key"),
+        pytest.param(["unset", ""], 2, "memory: (empty): no such key", id="unset of nothing"),
+        pytest.param(
+            ["set", KEY, "11"],
+            2,
+            "memory: retrieval.max_inject: expected a whole number from 0 to 10, got 11",
+            id="range",
+        ),
+        pytest.param(["set", "retrieval", "1"], 2, "memory: retrieval: no such key", id="set of a block"),
+        pytest.param([], 2, "memory: the following arguments are required: ACTION", id="no action"),
+        pytest.param(["set", KEY], 2, "memory: the following arguments are required: VALUE", id="no value"),
+    ],
+)
+def test_errors_are_one_line_on_the_error_stream(
+    project: Project, words: list[str], code: int, message: str
+) -> None:
+    run = project.cli("config", *words)
+    assert (run.returncode, run.stdout) == (code, "")
+    assert run.stderr.startswith(message)
+    assert run.stderr.count("\n") == 1
+    assert not os.path.exists(own(project))
+
+
+def test_a_broken_file_is_not_touched(project: Project) -> None:
+    with open(own(project), "w", encoding="utf-8") as file:
+        file.write("{")
+    run = project.cli("config", "set", KEY, "2")
+    assert (run.returncode, run.stderr.startswith("memory: %s: expected JSON" % own(project))) == (1, True)
+    with open(own(project), encoding="utf-8") as file:
+        assert file.read() == "{"
+
+
+@pytest.mark.parametrize("words", [["set", KEY, "2"], ["unset", KEY]], ids=["set", "unset"])
+def test_inside_the_client_a_change_needs_the_users_word(project: Project, words: list[str]) -> None:
+    before = json.dumps({"memory": {"retrieval": {"max_inject": 1}}})
+    with open(own(project), "w", encoding="utf-8") as file:
+        file.write(before)
+    run = project.cli("config", *words, inside=True)
+    assert (run.returncode, run.stdout, "to change settings" in run.stderr) == (1, "", True)
+    with open(own(project), encoding="utf-8") as file:
+        assert file.read() == before
+    assert project.cli("config", "get", KEY, inside=True).stdout == "1\n"
+
+
+def test_switching_a_judge_on_says_what_is_sent_and_what_it_may_cost(project: Project) -> None:
+    quiet = project.cli("config", "set", "retrieval.judge.model", "m").stdout.splitlines()
+    assert quiet[1] == "its judge is off; `memory config set retrieval.judge.enabled true` switches it on"
+    loud = project.cli("config", "set", "retrieval.judge.enabled", "true").stdout.splitlines()
+    assert loud[1].startswith("the judge of retrieval is on: it sends the prompt's head and tail")
+    assert loud[1].endswith("at most $0.25 a session and $1.00 a day")
+    again = project.cli("config", "unset", "retrieval.judge.enabled").stdout.splitlines()
+    assert len(again) == 1
+
+
+def test_a_value_that_the_project_overrules_is_said(project: Project) -> None:
+    path = project.write(".claude/settings.json", {"memory": {"retrieval": {"max_inject": 1}}})
+    run = project.cli("config", "set", KEY, "2")
+    assert run.stdout.splitlines()[1] == "here %s decides: 1" % path
+
+
+@pytest.mark.parametrize("action", ["show", "get", "set", "unset", "check"])
+def test_help_has_an_example(project: Project, action: str) -> None:
+    run = project.cli("config", action, "--help")
+    assert (run.returncode, "example:\n  memory config " + action in run.stdout) == (0, True)
