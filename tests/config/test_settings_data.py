@@ -1,0 +1,99 @@
+"""One truth about the keys: schema, defaults, README and the code that reads them agree."""
+
+from __future__ import annotations
+
+import ast
+import glob
+import json
+import os
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from tests.config.settings_table import CONFIG, README, leaves, schema, with_table
+from tests.project import PLUGIN_ROOT
+
+GETTERS = {"get", "flag", "integer", "number", "text", "texts", "origin"}
+KEYS = [name for name, _ in leaves(schema())]
+
+
+def defaults() -> dict[str, Any]:
+    """The content of config/defaults.json."""
+    with open(os.path.join(CONFIG, "defaults.json"), encoding="utf-8") as file:
+        content: dict[str, Any] = json.load(file)
+    return content
+
+
+def flat(block: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """The keys of a block with their values."""
+    found: dict[str, Any] = {}
+    for name, value in block.items():
+        found.update(flat(value, prefix + name + ".") if isinstance(value, dict) else {prefix + name: value})
+    return found
+
+
+def test_the_schema_is_one_and_the_defaults_are_valid_under_it() -> None:
+    Draft202012Validator.check_schema(schema())
+    assert list(Draft202012Validator(schema()).iter_errors(defaults())) == []
+
+
+def test_defaults_and_schema_hold_the_same_keys_in_the_same_order_with_the_same_values() -> None:
+    assert json.dumps(flat(defaults())) == json.dumps(
+        {name: rule["default"] for name, rule in leaves(schema())}
+    )
+
+
+def test_the_readme_explains_every_key() -> None:
+    with open(README, encoding="utf-8") as file:
+        text = file.read()
+    assert text == with_table(text), "run: python3 tests/config/settings_table.py"
+
+
+@pytest.mark.parametrize(("name", "rule"), leaves(schema()), ids=KEYS)
+def test_every_key_has_bounds_a_meaning_and_a_rule_for_projects(name: str, rule: dict[str, Any]) -> None:
+    bounds = {
+        "integer": {"minimum", "maximum"},
+        "number": {"minimum", "maximum"},
+        "array": {"maxItems", "items"},
+    }
+    assert bounds.get(rule["type"], set()) <= set(rule)
+    assert rule["type"] != "string" or "enum" in rule or "maxLength" in rule
+    assert rule["description"].endswith(".")
+    assert rule["x-project"] in ("any", "lower", "never")
+    assert rule["x-project"] != "lower" or rule["type"] != "string" or "enum" in rule, name
+
+
+def closed(rule: dict[str, Any]) -> list[dict[str, Any]]:
+    """The blocks that list their keys."""
+    below = [one for part in rule.get("properties", {}).values() for one in closed(part)]
+    return [rule, *below] if "properties" in rule else below
+
+
+def test_a_block_that_lists_its_keys_allows_no_other() -> None:
+    assert [block for block in closed(schema()) if block.get("additionalProperties") is not False] == []
+
+
+def asked_keys() -> list[tuple[str, str]]:
+    """Every settings key that the plugin's code spells out, with its place."""
+    found = []
+    for path in glob.glob(os.path.join(PLUGIN_ROOT, "scripts", "**", "*.py"), recursive=True):
+        with open(path, encoding="utf-8") as file:
+            tree = ast.parse(file.read(), path)
+        for node in ast.walk(tree):
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Attribute)
+                and node.func.attr in GETTERS
+            ):
+                owner = ast.unparse(node.func.value).rpartition(".")[2]
+                key = node.args[0] if node.args else None
+                if owner in ("settings", "now") and isinstance(key, ast.Constant) and "." in str(key.value):
+                    found.append((os.path.relpath(path, PLUGIN_ROOT), str(key.value)))
+    return found
+
+
+def test_the_code_asks_for_no_key_that_does_not_exist() -> None:
+    asked = asked_keys()
+    assert asked
+    assert [(path, key) for path, key in asked if key not in KEYS] == []

@@ -1,0 +1,88 @@
+"""What a person reads about a wrong setting."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from memory_plugin.kernel.settings.advice import nearest, readable, terminal_safe
+
+from tests.kernel.settings.files import PROJECT, USER, Box, block
+
+SECRET = "-".join(["sk", "ant", "api03", "x" * 40])
+
+
+@pytest.mark.parametrize(
+    ("key", "near"),
+    [
+        ("retrieval.max_injct", "retrieval.max_inject"),
+        ("retreival.max_inject", "retrieval.max_inject"),
+        ("max_inject", "retrieval.max_inject"),
+        ("prompt_text", "ledger.prompt_text"),
+        ("retrieval.judge.timeout", "retrieval.judge.timeout_per_call"),
+        ("zzz", None),
+        ("", None),
+    ],
+)
+def test_nearest(key: str, near: str | None) -> None:
+    assert nearest(key) == near
+
+
+def test_a_whole_sentence(box: Box) -> None:
+    path = box.write(USER, {"theme": "dark", "memory": {"retrieval": {"max_injct": 2}}})
+    assert str(box.load().problems[0]) == (
+        path + ":5: retrieval.max_injct: expected a known key, got one that does not exist;"
+        " nearest key: retrieval.max_inject; `memory config show` lists all keys"
+    )
+
+
+def test_a_refused_key_says_where_it_belongs(box: Box) -> None:
+    path = box.write(PROJECT, block("retrieval.max_inject", 9))
+    assert str(box.load().problems[0]) == (
+        path + ":4: retrieval.max_inject: expected at most 3 in a project's file, the value of your own"
+        " settings, got 9; take the key out of this file; if you want it,"
+        " run: memory config set retrieval.max_inject VALUE"
+    )
+
+
+def test_a_broken_file_says_its_line(box: Box) -> None:
+    box.write(USER, '{\n  "a": 1,\n  "b" 2\n}')
+    problem = box.load().problems[0]
+    assert (problem.line, problem.key) == (3, "")
+    assert str(problem) == box.path(USER) + ":3: expected JSON, got a text that is not JSON; " + problem.hint
+
+
+def test_the_line_of_a_key_in_a_file_that_is_gone(box: Box) -> None:
+    path = box.write(USER, block("retrieval.max_inject", "x"))
+    problem = box.load().problems[0]
+    os.unlink(path)
+    assert (problem.line, path in str(problem)) == (None, True)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(block("judge.key_variable", SECRET), id="a key instead of its name"),
+        pytest.param(block("judge.base_url", "https://u:%s@h" % SECRET), id="a key in a URL"),
+        pytest.param(block("judge.api_key", SECRET), id="a key that does not exist"),
+        pytest.param(block("judge.backend", SECRET), id="a key for a choice"),
+        pytest.param(block("hygiene.allow", SECRET), id="a key for a list"),
+        pytest.param({"memory": SECRET}, id="a key for a block"),
+    ],
+)
+def test_no_secret_is_repeated(box: Box, content: object) -> None:
+    box.write(USER, content)
+    (problem,) = box.load().problems
+    assert SECRET not in str(problem)
+
+
+def test_a_key_cannot_talk_to_the_terminal(box: Box) -> None:
+    box.write(PROJECT, {"memory": {"a\x1b[2J\u202e\n\ud800" + "x" * 500: 1}})
+    text = str(box.load().problems[0])
+    assert text.isprintable()
+    assert text.isascii()
+    assert len(text) < 400
+
+
+def test_names_are_cut_and_paths_are_not() -> None:
+    assert (len(readable("x" * 500)), len(terminal_safe("x" * 500))) == (83, 500)

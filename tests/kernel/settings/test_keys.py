@@ -1,0 +1,56 @@
+"""Keys and values as people write them."""
+
+from __future__ import annotations
+
+import pytest
+from memory_plugin.kernel.settings.keys import WrongValueError, canonical, is_block, keys, parsed, top_level
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("retrieval.max_inject", "2", 2),
+        ("retrieval.enabled", "false", False),
+        ("retrieval.low_floor", "0.25", 0.25),
+        ("retrieval.low_floor", "0", 0),
+        ("trust.pulls", "accept", "accept"),
+        ("trust.pulls", '"accept"', "accept"),
+        ("judge.base_url", "", ""),
+        ("hygiene.allow", '["email"]', ["email"]),
+    ],
+)
+def test_values(name: str, text: str, value: object) -> None:
+    assert parsed(keys()[name], text) == value
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("retrieval.max_inject", "two", 'expected a whole number from 0 to 10, got "two"'),
+        ("retrieval.max_inject", "2.0", "expected a whole number from 0 to 10, got 2.0"),
+        ("retrieval.enabled", "yes", 'expected true or false, got "yes"'),
+        ("retrieval.enabled", "", 'expected true or false, got ""'),
+        ("trust.pulls", '"', 'expected one of "ask", "accept", got "\\""'),
+        ("hygiene.allow", "email", 'expected a list of texts, got "email"'),
+        ("retrieval.low_floor", "NaN", 'expected a number from 0 to 1, got "NaN"'),
+        ("retrieval.low_floor", "1e999", "expected a number from 0 to 1, got a number without end"),
+    ],
+)
+def test_values_that_do_not_fit(name: str, text: str, message: str) -> None:
+    with pytest.raises(WrongValueError) as error:
+        parsed(keys()[name], text)
+    assert str(error.value) == name + ": " + message
+
+
+def test_names() -> None:
+    assert canonical("memory.retrieval.enabled") == canonical("retrieval.enabled") == "retrieval.enabled"
+    assert (
+        canonical("memories.grace_period_days"),
+        is_block("retrieval.judge"),
+        is_block("retrieval.judg"),
+    ) == (
+        "memories.grace_period_days",
+        True,
+        False,
+    )
+    assert top_level() == ("retrieval", "scoring")

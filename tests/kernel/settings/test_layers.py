@@ -1,0 +1,167 @@
+"""What counts in a user's file and in a project's, key by key."""
+
+from __future__ import annotations
+
+import pytest
+from memory_plugin.kernel.settings.load import load
+
+from tests.kernel.settings.files import LOCAL, PROJECT, USER, Box, block
+
+JUDGE = "retrieval.judge.enabled"
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "expected"),
+    [
+        pytest.param("retrieval.max_inject", 2, 2, id="a limit lowered"),
+        pytest.param("retrieval.max_inject", 3, 3, id="a limit repeated"),
+        pytest.param("retrieval.enabled", False, False, id="a feature switched off"),
+        pytest.param("native.enabled", False, False, id="native memory switched off"),
+        pytest.param("retrieval.low_floor", 0.9, 0.9, id="a threshold raised"),
+        pytest.param("retrieval.high_floor", 0.1, 0.1, id="a threshold lowered"),
+        pytest.param("retrieval.match_strategy", "keyword", "keyword", id="the plain strategy"),
+        pytest.param("judge.caps.day_usd", 0, 0, id="a cap lowered"),
+        pytest.param("retrieval.judge.timeout_per_call", 1, 1, id="a time-out lowered"),
+        pytest.param("retrieval.judge.modes.search.verification", "strict", "strict", id="a stricter judge"),
+        pytest.param("retrieval.judge.dual_verification", False, False, id="one judge instead of two"),
+    ],
+)
+@pytest.mark.parametrize("layer", [PROJECT, LOCAL])
+def test_what_a_project_may_say(box: Box, layer: str, key: str, value: object, expected: object) -> None:
+    box.write(layer, block(key, value))
+    settings = box.load()
+    assert (settings.get(key), settings.origin(key), settings.problems) == (expected, layer, [])
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        pytest.param("retrieval.max_inject", 4, id="a limit raised"),
+        pytest.param("retrieval.max_tokens", 2000, id="more tokens"),
+        pytest.param("search.limit", 50, id="more results"),
+        pytest.param("judge.backend", "openai", id="a backend"),
+        pytest.param("judge.backend", "anthropic", id="the same backend"),
+        pytest.param("judge.base_url", "https://example.org", id="a URL"),
+        pytest.param("judge.key_variable", "SOME_KEY", id="where the key is"),
+        pytest.param("judge.caps.session_usd", 1, id="a session's cap raised"),
+        pytest.param("judge.caps.day_usd", 1.5, id="a day's cap raised"),
+        pytest.param("retrieval.judge.enabled", True, id="the judge"),
+        pytest.param("retrieval.judge.when", "always", id="the judge always"),
+        pytest.param("retrieval.judge.model", "claude-opus-4", id="a dearer model"),
+        pytest.param("retrieval.judge.candidate_pool_size", 50, id="more candidates"),
+        pytest.param("retrieval.judge.modes.auto.verification", "lenient", id="a laxer judge"),
+        pytest.param("trust.pulls", "accept", id="trust"),
+        pytest.param("trust.pulls", "ask", id="trust as it is"),
+        pytest.param("hygiene.allow", ["aws_key"], id="secrets let through"),
+        pytest.param("ledger.prompt_text", True, id="prompts written down"),
+        pytest.param("ledger.max_bytes", 10_000, id="the user's ledgers cut"),
+        pytest.param("ledger.keep_files", 0, id="the user's old ledgers dropped"),
+        pytest.param("memories.grace_period_days", 0, id="forgotten files deleted"),
+    ],
+)
+@pytest.mark.parametrize("layer", [PROJECT, LOCAL])
+def test_what_a_project_may_not_say(box: Box, layer: str, key: str, value: object) -> None:
+    before = load(None, None).get(key)
+    path = box.write(layer, block(key, value))
+    settings = box.load()
+    (problem,) = settings.problems
+    assert (settings.get(key), settings.origin(key)) == (before, "default")
+    assert (problem.kind, problem.key, problem.file) == ("refused", key, path)
+
+
+def test_the_measure_is_the_users_own_value_not_the_default(box: Box) -> None:
+    box.write(USER, block("retrieval.max_inject", 8))
+    box.write(PROJECT, block("retrieval.max_inject", 1))
+    box.write(LOCAL, block("retrieval.max_inject", 6))
+    settings = box.load()
+    assert (settings.integer("retrieval.max_inject"), settings.problems) == (6, [])
+
+
+def test_a_switch_that_the_user_turned_off_stays_off(box: Box) -> None:
+    box.write(USER, block("retrieval.enabled", value=False))
+    box.write(PROJECT, block("retrieval.enabled", value=True))
+    settings = box.load()
+    assert (settings.flag("retrieval.enabled"), [p.kind for p in settings.problems]) == (False, ["refused"])
+
+
+def test_a_project_may_set_what_the_user_raised(box: Box) -> None:
+    box.write(USER, block("retrieval.judge.when", "always"))
+    box.write(PROJECT, block("retrieval.judge.when", "always"))
+    assert box.load().problems == []
+
+
+@pytest.mark.parametrize(
+    ("user", "project", "asked"),
+    [
+        pytest.param({}, {}, False, id="no block"),
+        pytest.param({"memory": {"retrieval": {"judge": {}}}}, {}, True, id="an empty block"),
+        pytest.param(block("retrieval.judge.model", "m"), {}, True, id="a block without the switch"),
+        pytest.param({"retrieval": {"judge": {"enabled": True}}}, {}, True, id="the top-level form"),
+        pytest.param(block(JUDGE, value=False), {}, False, id="switched off"),
+        pytest.param(
+            {"retrieval": {"judge": {}}, **block(JUDGE, value=False)}, {}, False, id="off in the own block"
+        ),
+        pytest.param(block(JUDGE, "yes"), {}, False, id="a switch that is neither true nor false"),
+        pytest.param({"memory": {"retrieval": {"judge": True}}}, {}, False, id="no block but a value"),
+        pytest.param({}, block(JUDGE, value=True), False, id="a project cannot ask"),
+        pytest.param({}, {"retrieval": {"judge": {}}}, False, id="a project's empty block"),
+        pytest.param(
+            block(JUDGE, value=True), block(JUDGE, value=False), False, id="a project may switch off"
+        ),
+        pytest.param(block("judge.backend", "openai"), {}, False, id="the block of all judges asks for none"),
+    ],
+)
+def test_a_judge_is_asked_for_by_the_users_own_block_alone(
+    box: Box, user: dict[str, object], project: dict[str, object], *, asked: bool
+) -> None:
+    box.write(USER, user)
+    box.write(PROJECT, project)
+    settings = box.load()
+    assert (settings.judge_asked_for("retrieval"), settings.flag(JUDGE)) == (asked, asked)
+
+
+def test_a_feature_without_a_judge_is_never_asked_for() -> None:
+    settings = load(None, None)
+    assert (settings.judge_asked_for("search"), settings.judge_features()) == (False, ["retrieval"])
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "key"),
+    [
+        pytest.param(
+            {"memory": {"retrieval": {"max_injct": 2}}}, "unknown", "retrieval.max_injct", id="a misspelt key"
+        ),
+        pytest.param({"memory": {"retreival": {}}}, "unknown", "retreival", id="a misspelt block"),
+        pytest.param(
+            {"retrieval": {"judge": {"enbled": 1}}},
+            "unknown",
+            "retrieval.judge.enbled",
+            id="at the top level",
+        ),
+        pytest.param({"memory": []}, "value", "memory", id="a list for the whole block"),
+        pytest.param({"memory": {"retrieval": 3}}, "value", "retrieval", id="a number for a block"),
+        pytest.param(
+            block("retrieval.max_inject", "3"), "value", "retrieval.max_inject", id="a text for a number"
+        ),
+        pytest.param(
+            block("retrieval.max_inject", value=True), "value", "retrieval.max_inject", id="true for 1"
+        ),
+        pytest.param(block("retrieval.enabled", 1), "value", "retrieval.enabled", id="1 for true"),
+        pytest.param(block("retrieval.low_floor", 1.1), "value", "retrieval.low_floor", id="out of range"),
+        pytest.param(block("retrieval.low_floor", None), "value", "retrieval.low_floor", id="null"),
+        pytest.param(block("trust.pulls", "yes"), "value", "trust.pulls", id="no such choice"),
+        pytest.param(block("hygiene.allow", [1]), "value", "hygiene.allow", id="a list of numbers"),
+    ],
+)
+def test_a_wrong_key_is_a_problem_and_the_rest_of_the_file_counts(
+    box: Box, content: dict[str, object], kind: str, key: str
+) -> None:
+    if isinstance(content.get("memory"), dict):
+        content = {"retrieval": {"max_tokens": 777}, **content}
+    box.write(USER, content)
+    settings = box.load()
+    (problem,) = settings.problems
+    assert (problem.kind, problem.key) == (kind, key)
+    assert settings.integer("retrieval.max_tokens") == (
+        777 if "memory" in content and key != "memory" else 1200
+    )

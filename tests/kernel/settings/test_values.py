@@ -1,0 +1,115 @@
+"""One value against its rule: this file's table, and the public JSON Schema reader as a second opinion."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+from memory_plugin.kernel.settings.keys import keys
+from memory_plugin.kernel.settings.values import allowed, expected, fits, lower_than, shown
+
+URL = keys()["judge.base_url"].rule
+VARIABLE = keys()["judge.key_variable"].rule
+SECRET = "-".join(["sk", "ant", "api03", "x" * 40])
+
+
+@pytest.mark.parametrize(
+    ("value", "good"),
+    [
+        pytest.param("", True, id="empty means the backend's own"),
+        pytest.param("https://openrouter.ai/api/v1", True, id="https"),
+        pytest.param("http://localhost:11434/v1", True, id="http to this machine"),
+        pytest.param("http://127.0.0.1:8000", True, id="http to the loopback address"),
+        pytest.param("http://[::1]:8000", True, id="http to the loopback address, version 6"),
+        pytest.param("http://example.org", False, id="http elsewhere"),
+        pytest.param("http://localhost.example.org", False, id="a name that begins like this machine"),
+        pytest.param("http://localhost@example.org", False, id="this machine as a user's name"),
+        pytest.param("https://user:word@example.org", False, id="a password"),
+        pytest.param("file:///etc/passwd", False, id="a file"),
+        pytest.param("https://", False, id="no host"),
+        pytest.param("https://exa mple.org", False, id="a space"),
+        pytest.param("https://example.org\n", False, id="a line break"),
+        pytest.param("https://ex\u00e4mple.org", False, id="no ASCII"),
+        pytest.param("http://localhost\\@example.org", False, id="a backslash"),
+        pytest.param("https://example.org/" + "a" * 500, False, id="very long"),
+    ],
+)
+def test_urls(value: str, *, good: bool) -> None:
+    assert fits(URL, value) == good
+
+
+@pytest.mark.parametrize(
+    ("value", "good"),
+    [
+        ("", True),
+        ("OPENROUTER_API_KEY", True),
+        ("lower", False),
+        ("A-B", False),
+        (SECRET, False),
+        ("1A", False),
+    ],
+)
+def test_names_of_variables(value: str, *, good: bool) -> None:
+    assert fits(VARIABLE, value) == good
+
+
+@pytest.mark.parametrize(
+    "value", ["a\x1b[2J", "a\n", "\ud800", "\u202e", ""], ids=["escape", "line", "surrogate", "bidi", "empty"]
+)
+def test_texts_that_no_model_is_called(value: str) -> None:
+    assert not fits(keys()["retrieval.judge.model"].rule, value)
+
+
+ANY = st.one_of(
+    st.booleans(),
+    st.integers(-5, 20),
+    st.integers(),
+    st.floats(allow_nan=False),
+    st.sampled_from(["strict", "lenient", "unsure", "always", "anthropic", "", "ask", "keyword", "a b"]),
+    st.text("ab", max_size=8),
+    st.lists(st.text("ab", max_size=3) | st.integers(), max_size=3),
+    st.just({}),
+    st.none(),
+)
+
+
+@pytest.mark.parametrize("name", [name for name, key in keys().items() if "format" not in key.rule])
+@given(value=ANY)
+def test_a_second_reader_of_the_schema_agrees(name: str, value: Any) -> None:  # noqa: ANN401 (any JSON)
+    rule = keys()[name].rule
+    if rule["type"] == "integer" and isinstance(value, float):
+        assert not fits(
+            rule, value
+        )  # JSON Schema takes 3.0 for an integer; a limit of 3.0 is more likely a slip
+    else:
+        assert fits(rule, value) == Draft202012Validator(rule).is_valid(value)
+
+
+@pytest.mark.parametrize("name", list(keys()))
+def test_every_default_fits_and_every_rule_says_what_it_expects(name: str) -> None:
+    key = keys()[name]
+    assert fits(key.rule, key.default)
+    assert expected(key.rule)
+    assert key.project == "never" or allowed(key.rule, key.default, key.default)
+    assert key.project != "lower" or "project's file" in lower_than(key.rule, key.default)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        pytest.param(SECRET, "a text of %d characters" % len(SECRET), id="what may be a key"),
+        pytest.param("a\x1bb", "a text of 3 characters", id="what a terminal would obey"),
+        pytest.param("yes", '"yes"', id="a short word"),
+        pytest.param(10**60, "a number of 61 digits", id="a long number"),
+        pytest.param(float("inf"), "a number without end", id="infinity"),
+        pytest.param([SECRET], "a list", id="a list"),
+        pytest.param({"a": SECRET}, "a block of keys", id="a block"),
+        pytest.param(None, "null", id="null"),
+        pytest.param(True, "true", id="true"),
+    ],
+)
+def test_what_an_error_shows(value: object, text: str) -> None:
+    assert shown(value) == text
