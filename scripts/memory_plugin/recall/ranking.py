@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
-from math import log
+from memory_plugin.kernel.native import loads
 
-from ..kernel.native import loads
-from ..kernel.text.stem import stem
+from .candidates import candidates
 from .index.document import CATEGORIES
-from .index.file import POSTINGS, meta_get
+from .model import load_model
 from .query import Query, analyse
+from .scoring import Pattern, scored
+from .weighting import weighted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from ..kernel.sqlite import Connection
+    from memory_plugin.kernel.sqlite import Connection
+
+    from .model import Model
+    from .scoring import Match
+    from .weighting import Term
 
     class Deadline(Protocol):
-        def remaining(self) -> float: ...
+        def remaining(self) -> float:
+            """The seconds left."""
 
 
 __all__ = ["Hit", "Query", "analyse", "rank"]
+
+_COLUMNS = "key, id, scope, category, title, tags, path, digest, trust, expires_at, inject"
 
 
 class Hit:
@@ -31,22 +39,8 @@ class Hit:
         "trust",
     )  # fmt: skip
 
-    def __init__(
-        self, row: tuple[str, ...], score: float, confidence: float, parts: dict[str, object]
-    ) -> None:
-        (
-            self.key,
-            self.id,
-            self.scope,
-            self.category,
-            self.title,
-            tags,
-            self.path,
-            self.digest,
-            self.trust,
-            self.expires_at,
-        ) = row[:10]
-        self.inject = row[10]
+    def __init__(self, row: tuple[str, ...], score: float, confidence: float, parts: dict[str, object]) -> None:
+        self.key, self.id, self.scope, self.category, self.title, tags, self.path, self.digest, self.trust, self.expires_at, self.inject = row
         found = loads(tags)
         self.tags: list[str] = found if isinstance(found, list) else []
         self.score = score
@@ -55,126 +49,49 @@ class Hit:
 
 
 def rank(
-    connection: Connection,
-    query: Query,
-    limit: int,
-    only_injectable: bool,
-    now_iso: str,
-    deadline: Deadline | None = None,
+    connection: Connection, query: Query, limit: int, only_injectable: bool, now_iso: str, deadline: Deadline | None = None
 ) -> list[Hit]:
     """The at most `limit` best memories, best first.
 
     With `only_injectable` the others, and the expired ones, are neither found nor counted.  Raises TimeoutError when the deadline passes.
     """
-    model = loads(meta_get(connection, "model") or "")
-    settings = model["ranking"]
-    terms = _terms(query, frozenset(model["stop"]["en"].split()), settings["extra"])
-    tables = (True,) if only_injectable else (True, False)
-    totals = connection.execute(
-        "SELECT sum(documents), sum(title), sum(tags), sum(body), sum(files), sum(asked_as) FROM totals WHERE injectable >= ?",
-        (int(only_injectable),),
-    ).fetchone()
-    documents = totals[0]
-    if not documents or not terms:
+    model = load_model(connection)
+    documents, averages = _totals(connection, only_injectable)
+    if not documents:
         return []
-    idf, plan = {}, []
-    for term in terms:
-        row = connection.execute(
-            "SELECT strong, weak, held_strong, held_weak FROM vocabulary WHERE term = ?", (term,)
-        ).fetchone()
-        strong, weak = (
-            (0, 0)
-            if row is None
-            else (row[0], row[1])
-            if only_injectable
-            else (row[0] + row[2], row[1] + row[3])
-        )
-        idf[term] = log(1 + (documents - strong - weak + 0.5) / (strong + weak + 0.5))
-        plan.append((2.0 * terms[term] * idf[term], strong, term + "+"))
-        plan.append((1.0 * terms[term] * idf[term], weak, term))
-    pool = _candidates(connection, sorted(plan, reverse=True), tables, settings)
-    averages = [max(1.0, total / documents) for total in totals[1:]]
-    scored = []
-    mass = sum(terms[term] * idf[term] for term in terms) ** 0.5
+    terms = weighted(connection, query, model, only_injectable, documents)
+    pool = candidates(connection, terms, model, only_injectable)
+    _check(deadline)
+    patterns = [Pattern(term) for term in terms[: model.ranking["terms"]]]
+    matches = []
     for rowid in pool:
         _check(deadline)
-        fields = connection.execute(
-            "SELECT title, tags, body, files, asked_as FROM vectors WHERE rowid = ?", (rowid,)
-        ).fetchone()
-        parts = _score(fields, terms, idf, averages, settings)
-        scored.append((sum(parts.values()), rowid, parts))
-    scored.sort(key=lambda item: (-item[0], item[1]))
+        fields = connection.execute("SELECT title, tags, body, files, asked_as FROM vectors WHERE rowid = ?", (rowid,)).fetchone()
+        matches.append(scored(rowid, fields, patterns, averages, model))
+    matches.sort(key=lambda match: (-match.score, match.rowid))
     hits = []
-    for score, rowid, parts in scored:
-        row = connection.execute(
-            "SELECT key, id, scope, category, title, tags, path, digest, trust, expires_at, inject FROM documents WHERE rowid = ?",
-            (rowid,),
-        ).fetchone()
+    mass = sum(term.weight for term in terms) ** .5
+    for match in matches[: 2 * limit]:
+        row = connection.execute("SELECT %s FROM documents WHERE rowid = ?" % _COLUMNS, (match.rowid,)).fetchone()
         if only_injectable and row[9] and row[9] <= now_iso:
             continue
-        hits.append(Hit(row, score, min(1.0, score / mass / 10.0), {"terms": parts}))
-        if len(hits) >= 2 * limit:
-            break
+        hits.append(Hit(row, match.score, min(1.0, match.score / mass / 20), {}))
     hits.sort(key=lambda hit: (-hit.score, _category_order(hit.category), hit.key))
     return hits[:limit]
 
 
+def _totals(connection: Connection, only_injectable: bool) -> tuple[int, list[float]]:
+    """The number of documents, and the mean lengths of their fields with that of all fields together at the end."""
+    documents, *lengths = connection.execute(
+        "SELECT sum(documents), sum(title), sum(tags), sum(body), sum(files), sum(asked_as) FROM totals WHERE injectable >= ?",
+        (int(only_injectable),),
+    ).fetchone()
+    lengths.append(sum(lengths))
+    return documents, [max(1.0, length / max(1, documents)) for length in lengths]
+
+
 def _category_order(category: str) -> int:
     return CATEGORIES.index(category) if category in CATEGORIES else len(CATEGORIES)
-
-
-def _terms(query: Query, stop: frozenset[str], extra: float) -> dict[str, float]:
-    weights: dict[str, float] = {}
-    for found, weight in ((query.words, 1.0), (query.extra, extra)):
-        for word in found:
-            if word not in stop:
-                term = stem(word)
-                weights[term] = weights.get(term, 0.0) + weight
-    return weights
-
-
-def _candidates(
-    connection: Connection,
-    plan: list[tuple[float, int, str]],
-    tables: tuple[bool, ...],
-    settings: dict[str, int],
-) -> list[int]:
-    best: dict[int, float] = {}
-    left = settings["postings"]
-    for weight, postings, token in plan:
-        if not postings:
-            continue
-        left -= postings
-        if left < 0 and best:
-            break
-        for table in tables:
-            name = POSTINGS[table]
-            for (rowid,) in connection.execute(
-                "SELECT rowid FROM %s WHERE %s MATCH ?" % (name, name), ('"%s"' % token,)
-            ):
-                best[rowid] = best.get(rowid, 0.0) + weight
-    return sorted(best, key=lambda rowid: (-best[rowid], rowid))[: settings["pool"]]
-
-
-def _score(
-    fields: tuple[str, ...],
-    terms: dict[str, float],
-    idf: dict[str, float],
-    averages: list[float],
-    settings: dict[str, object],
-) -> dict[str, float]:
-    k1, b, weights = settings["k1"], settings["b"], settings["weights"]
-    norms = [1 - b + b * (field.count("  ") + 1) / average for field, average in zip(fields, averages)]
-    parts = {}
-    for term, weight in terms.items():
-        spaced = " " + term + " "
-        frequency = 0.0
-        for field, norm, field_weight in zip(fields, norms, weights):
-            if field:
-                frequency += field_weight * field.count(spaced) / norm
-        if frequency:
-            parts[term] = weight * idf[term] * frequency * (k1 + 1) / (frequency + k1)
-    return parts
 
 
 def _check(deadline: Deadline | None) -> None:

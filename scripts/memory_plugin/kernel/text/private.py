@@ -11,8 +11,8 @@ _SPACE = " \t\r\n\f\v"
 def without_private(text: str) -> str:
     """The text without its `<private>…</private>` parts.
 
-    Case does not count, tags may hold spaces and attributes, parts may be nested.  A part that is never closed
-    reaches to the end of the text; `<private/>` opens one too, since leaving out too much is the safe error.
+    Case does not count, tags may hold spaces and attributes, parts may be nested.  A part never closed reaches
+    to the end of the text; `<private/>` opens one too, since leaving out too much is the safe error.
     A closing tag without an open part is dropped.
     """
     if "<" not in text:

@@ -1,39 +1,42 @@
-"""What ranking needs of `config/recall/`, read when an index is made and kept inside it, so that a prompt opens one file."""
+"""What ranking needs of `config/recall/`: read when an index is made and kept inside it, so that a prompt opens one file."""
 
 from __future__ import annotations
 
-from ...kernel.native import digest, dumps, loads
-from ...kernel.paths import data_path
+from memory_plugin.kernel.native import digest, dumps, loads
+from memory_plugin.kernel.paths import data_path
 
-FILES = ("stopwords.json", "ranking.json", "confidence.json")
+_FILES = ("stopwords", "ranking", "confidence")
 
 
 def model() -> str:
-    """The prepared ranking model: stop words, weights and the confidence model, as one JSON text.
+    """The prepared ranking model as one JSON text: `{stopwords: {language: words}, ranking: {…}, confidence: {…}}`.
 
     Raises OSError or ValueError when the plugin's own files are missing or damaged.
     """
-    stop, ranking, confidence = (_read(name) for name in FILES)
-    return dumps(
-        {"stop": stop["languages"], "ranking": ranking["values"], "confidence": confidence["values"]}
-    )
+    return dumps({name: _values(name) for name in _FILES})
 
 
 def model_digest() -> str:
-    """The digest of the prepared model, by which an index made from older files is told."""
-    return digest(model().encode("ascii"))
+    """The digest of the prepared model and of the background, by which an index made from other files is told."""
+    return digest((model() + dumps(_read("background"))).encode("ascii"))
 
 
-def stop_words() -> frozenset[str]:
-    """The stop words that no document's terms hold: those of every language."""
-    languages = _read("stopwords.json")["languages"]
-    assert isinstance(languages, dict)
-    return frozenset(word for words in languages.values() for word in words.split())
+def background() -> dict[str, float]:
+    """Stem -> the share of short English and technical texts that hold it, in (0, 1)."""
+    found = _read("background")
+    texts, counts = found["texts"], found["counts"]
+    assert isinstance(texts, int)
+    assert isinstance(counts, dict)
+    return {str(term): int(count) / texts for term, count in counts.items()}
+
+
+def _values(name: str) -> dict[str, object]:
+    return {entry: described["value"] for entry, described in _read(name)["entries"].items()}  # type: ignore[attr-defined]
 
 
 def _read(name: str) -> dict[str, object]:
-    with open(data_path("recall", name), encoding="utf-8") as file:
+    with open(data_path("recall", name + ".json"), encoding="utf-8") as file:
         found = loads(file.read())
     if not isinstance(found, dict):
-        raise ValueError("%s: expected an object" % name)
+        raise ValueError("config/recall/%s.json: expected an object" % name)
     return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ...kernel.sqlite import Connection, SqliteError, connect
+from memory_plugin.kernel.sqlite import Connection, SqliteError, connect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +24,8 @@ CREATE TABLE documents (
 CREATE TABLE vectors (
   rowid INTEGER PRIMARY KEY, title TEXT NOT NULL, tags TEXT NOT NULL, body TEXT NOT NULL, files TEXT NOT NULL, asked_as TEXT NOT NULL);
 CREATE TABLE vocabulary (
-  term TEXT PRIMARY KEY, strong INTEGER NOT NULL, weak INTEGER NOT NULL, held_strong INTEGER NOT NULL, held_weak INTEGER NOT NULL
+  term TEXT PRIMARY KEY, strong INTEGER NOT NULL, weak INTEGER NOT NULL, held_strong INTEGER NOT NULL,
+  held_weak INTEGER NOT NULL, share REAL NOT NULL DEFAULT 0
 ) WITHOUT ROWID;
 CREATE TABLE totals (
   injectable INTEGER PRIMARY KEY, documents INTEGER NOT NULL, title INTEGER NOT NULL, tags INTEGER NOT NULL, body INTEGER NOT NULL,
@@ -138,7 +139,7 @@ def _connected(path: str, timeout: float) -> Connection:
 
 
 def _make_tables(connection: Connection, fts5: bool) -> None:
-    from .config import model
+    from .config import background, model
 
     connection.execute("BEGIN")
     for statement in _statements(_TABLES):
@@ -146,6 +147,7 @@ def _make_tables(connection: Connection, fts5: bool) -> None:
     made = fts5 and _make_fts5(connection)
     meta_set(connection, "fts5", "1" if made else "0")
     meta_set(connection, "model", model())
+    connection.executemany("INSERT INTO vocabulary VALUES (?, 0, 0, 0, 0, ?)", sorted(background().items()))
     connection.execute("PRAGMA user_version = %d" % SCHEMA)
     connection.execute("COMMIT")
 

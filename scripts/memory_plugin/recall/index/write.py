@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ...kernel.native import dumps
-from .config import stop_words
+from memory_plugin.kernel.native import dumps
+from memory_plugin.recall.model import load_model
 from .document import Document
 from .file import POSTINGS, has_fts5
 from .terms import FIELDS, Terms, document_terms
@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ...kernel.sqlite import Connection
+    from memory_plugin.kernel.sqlite import Connection
 
 _COLUMNS = (
     "key", "scope", "id", "category", "title", "tags", "files", "asked_as", "path", "stamp", "digest", "injectable", "trust", "expires_at",
@@ -42,7 +42,7 @@ class _Counts:
 
     def write(self, connection: Connection) -> None:
         connection.executemany(
-            "INSERT INTO vocabulary VALUES (?, ?, ?, ?, ?) ON CONFLICT (term) DO UPDATE SET strong = strong + excluded.strong, "
+            "INSERT INTO vocabulary (term, strong, weak, held_strong, held_weak) VALUES (?, ?, ?, ?, ?) ON CONFLICT (term) DO UPDATE SET strong = strong + excluded.strong, "
             "weak = weak + excluded.weak, held_strong = held_strong + excluded.held_strong, held_weak = held_weak + excluded.held_weak",
             ((term, *self.terms[term]) for term in sorted(self.terms)),
         )
@@ -57,7 +57,7 @@ class _Counts:
 
 def put(connection: Connection, documents: Iterable[Document]) -> None:
     """Put documents in, each instead of the one with the same key, inside the caller's transaction."""
-    stop = stop_words()
+    stop = load_model(connection).stopwords
     memo: dict[str, str] = {}
     counts = _Counts()
     fts5 = has_fts5(connection)

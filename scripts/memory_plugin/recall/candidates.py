@@ -1,0 +1,41 @@
+"""The documents worth a close look: found by FTS5 in order of impact, within a budget of postings.
+
+Each term has two lists of postings, one of the documents that hold it in a strong field and one of those that hold it in the body alone.
+The lists are read heaviest first and each adds its weight to its documents (impact-ordered retrieval: V. N. Anh and A. Moffat, "Pruned
+query evaluation using pre-computed impacts", SIGIR 2006), so that the budget runs out over common words and not over telling ones.
+"""
+
+from __future__ import annotations
+
+from .index.file import POSTINGS
+from .index.write import STRONG_MARK
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory_plugin.kernel.sqlite import Connection
+
+    from .model import Model
+    from .weighting import Term
+
+
+def candidates(connection: Connection, terms: list[Term], model: Model, only_injectable: bool) -> list[int]:
+    """The row ids of the best documents by the weights of their lists, best first."""
+    tables = (POSTINGS[True],) if only_injectable else (POSTINGS[True], POSTINGS[False])
+    found: dict[int, float] = {}
+    left = model.ranking["postings"]
+    for weight, length, token in _lists(terms, model.ranking["strong"]):
+        left -= length
+        if left < 0 and found:
+            break
+        for table in tables:
+            rows = connection.execute("SELECT rowid FROM %s WHERE %s MATCH ?" % (table, table), (token,))
+            for (rowid,) in rows:
+                found[rowid] = found.get(rowid, 0.0) + weight
+    return sorted(found, key=lambda rowid: (-found[rowid], rowid))[: model.ranking["pool"]]
+
+
+def _lists(terms: list[Term], strong: float) -> list[tuple[float, int, str]]:
+    """(weight, number of documents, FTS5 query) of every list that is not empty, heaviest first."""
+    lists = [(term.weight * strong, term.strong, '"%s"' % (term.stem + STRONG_MARK)) for term in terms if term.strong]
+    lists += [(term.weight, term.weak, '"%s"' % term.stem) for term in terms if term.weak]
+    return sorted(lists, key=lambda item: (-item[0], item[2]))

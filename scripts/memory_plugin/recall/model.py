@@ -1,0 +1,34 @@
+"""The ranking model as the index file keeps it, so that a prompt reads no configuration."""
+
+from __future__ import annotations
+
+from memory_plugin.kernel.native import loads
+
+from .index.file import IndexUnusable, meta_get
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from memory_plugin.kernel.sqlite import Connection
+
+
+class Model:
+    """Stop words by language, and the values of `config/recall/ranking.json` and `confidence.json` by their ids."""
+
+    __slots__ = ("confidence", "ranking", "stopwords")
+
+    def __init__(self, stopwords: dict[str, str], ranking: dict[str, Any], confidence: dict[str, Any]) -> None:
+        self.stopwords = {language: frozenset(words.split()) for language, words in stopwords.items()}
+        self.ranking = ranking
+        self.confidence = confidence
+
+
+def load_model(connection: Connection) -> Model:
+    """The model this index was made with.  Raises IndexUnusable when it holds none."""
+    text = meta_get(connection, "model")
+    try:
+        found = loads(text or "")
+        return Model(**found)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise IndexUnusable("the index holds no ranking model") from None

@@ -1,0 +1,76 @@
+"""What each term of a query weighs in this store."""
+
+from __future__ import annotations
+
+from math import log
+
+from memory_plugin.kernel.text.stopwords import language
+
+from .index.terms import form
+from .typos import corrected
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from memory_plugin.kernel.sqlite import Connection
+
+    from .model import Model
+    from .query import Query
+
+
+class Term:
+    """One term of a query: its `stem~ending` form, how many documents hold it, and its weight (frequency in the query times idf)."""
+
+    __slots__ = ("count", "form", "idf", "share", "stem", "strong", "typed", "weak", "weight")
+
+    def __init__(self, stem: str, form: str) -> None:
+        self.stem = stem
+        self.typed = stem
+        self.form = form
+        self.count = 0.0
+        self.strong = 0
+        self.weak = 0
+        self.share = 0.0
+        self.idf = 0.0
+        self.weight = 0.0
+
+
+def weighted(connection: Connection, query: Query, model: Model, only_injectable: bool, documents: int) -> list[Term]:
+    """The distinct terms of a query without stop words, heaviest first; a term the store does not know is there with no documents."""
+    terms = _terms(query, model)
+    prior = model.ranking["prior"]
+    unknown = model.ranking["corrections"]
+    for term in terms:
+        _look_up(connection, term, only_injectable)
+        if not term.strong + term.weak and unknown:
+            unknown -= 1
+            other = corrected(connection, term.stem)
+            if other:
+                term.stem = other
+                term.form = other + "~"
+                term.count *= model.ranking["corrected"]
+                _look_up(connection, term, only_injectable)
+        held = term.strong + term.weak + prior * term.share
+        term.idf = log(1 + max(0.0, documents + prior - held + 0.5) / (held + 0.5))
+        term.weight = term.count * term.idf
+    terms.sort(key=lambda term: (-term.weight, term.stem))
+    return terms
+
+
+def _terms(query: Query, model: Model) -> list[Term]:
+    idle = model.stopwords[language(query.words, model.stopwords)]
+    terms: dict[str, Term] = {}
+    for words, count in ((query.words, 1.0), (query.extra, model.ranking["extra"])):
+        for word in words:
+            if word not in idle:
+                whole = form(word)
+                stem = whole.partition("~")[0]
+                if stem not in terms:
+                    terms[stem] = Term(stem, whole)
+                terms[stem].count += count
+    return list(terms.values())
+
+
+def _look_up(connection: Connection, term: Term, only_injectable: bool) -> None:
+    columns = "strong, weak" if only_injectable else "strong + held_strong, weak + held_weak"
+    row = connection.execute("SELECT %s, share FROM vocabulary WHERE term = ?" % columns, (term.stem,)).fetchone()
+    term.strong, term.weak, term.share = row or (0, 0, 0.0)
