@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from typing import Any
 
+from tests.client.fake_api import Request
 from tests.client.sandbox import Sandbox
 from tests.client.turn import Row, Turn, rows
 from tests.project import PLUGIN_ROOT
@@ -65,6 +66,11 @@ def recalled(turn: Turn) -> bool:
         return False
     assert turn.sent("%s.*Postgres 15" % BLOCK)
     return True
+
+
+def times(request: Request) -> int:
+    """How often the memory stands in the conversation that one request carries."""
+    return "\n".join(request.texts).count("Postgres 15")
 
 
 def hooks_went_well(box: Sandbox, turn: Turn) -> bool:
