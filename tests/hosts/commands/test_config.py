@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import shlex
 
 import pytest
+from memory_plugin.hosts.commands.config import EXAMPLES
 
+from tests.config.settings_table import README
 from tests.project import Project
 
 KEY = "retrieval.max_inject"
@@ -55,6 +59,14 @@ def test_show_prints_every_key_and_get_a_block(project: Project) -> None:
     lines = project.cli("config", "show").stdout.splitlines()
     assert [line.split() for line in lines if line.startswith(KEY)] == [[KEY, "3"]]
     assert project.cli("config", "get", "judge.caps").json == {"session_usd": 0.25, "day_usd": 1.0}
+
+
+def test_show_of_one_key_says_what_it_means(project: Project) -> None:
+    assert project.cli("config", "show", KEY).stdout.splitlines()[2:] == [
+        "",
+        "Most memories injected for one prompt.",
+        "takes a whole number from 0 to 10; default 3; a project's files may only lower it or switch it off",
+    ]
 
 
 def test_show_origin_names_layers_files_and_refusals(project: Project) -> None:
@@ -159,3 +171,18 @@ def test_a_value_that_the_project_overrules_is_said(project: Project) -> None:
 def test_help_has_an_example(project: Project, action: str) -> None:
     run = project.cli("config", action, "--help")
     assert (run.returncode, "example:\n  memory config " + action in run.stdout) == (0, True)
+
+
+def documented() -> list[str]:
+    """The command lines in the help and in config/README.md."""
+    with open(README, encoding="utf-8") as file:
+        blocks = re.findall(r"```sh\n(.*?)```", file.read(), re.DOTALL)
+    lines = EXAMPLES.splitlines() + "".join(blocks).splitlines()
+    return [re.split(r"  +|\s#", line.strip())[0] for line in lines]
+
+
+@pytest.mark.parametrize("line", documented())
+def test_every_documented_command_works(project: Project, line: str) -> None:
+    program, *words = shlex.split(line)
+    run = project.cli(*words)
+    assert (program, run.returncode, run.stderr) == ("memory", 0, "")

@@ -14,6 +14,7 @@ from memory_plugin.kernel.settings.edit import Change, EditError, set_value, uns
 from memory_plugin.kernel.settings.keys import Key, WrongValueError, canonical, is_block, keys, parsed
 from memory_plugin.kernel.settings.load import Settings, load
 from memory_plugin.kernel.settings.origin import Origin, nested, origins, problem_record
+from memory_plugin.kernel.settings.values import expected
 
 if TYPE_CHECKING:
     from memory_plugin.hosts.session_context import Session
@@ -26,12 +27,14 @@ HELP = "show, change and check the settings"
 EXAMPLES = """\
   memory config show                              every key and its value
   memory config show retrieval --origin           one block, and which file decides each key
+  memory config show retrieval.max_inject         what a key means and takes
   memory config get retrieval.max_inject
   memory config set retrieval.max_inject 2
   memory config set hygiene.allow '["email"]'
   memory config unset retrieval.max_inject        back to the default
   memory config check                             what in your files is wrong, or refused
 """
+_PROJECT = {"any": "set it", "lower": "only lower it or switch it off", "never": "not set it"}
 _JUDGE_ON = (
     "the judge of %s is on: it sends the prompt's head and tail and the candidates' titles, categories and"
     " tags to the model's provider, at most $%.2f a session and $%.2f a day"
@@ -83,7 +86,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     try:
         return action(name, arguments, session)
     except WrongValueError as error:
-        session.console.error("%s; `memory config show %s` prints what is in effect" % (error, name))
+        session.console.error("%s; `memory config show %s` says what it takes" % (error, name))
         return USAGE
     except EditError as error:
         session.console.error(str(error))
@@ -101,7 +104,17 @@ def _show(name: str, arguments: argparse.Namespace, session: Session) -> int:
         _say_files_and_problems(session)
     else:
         session.console.table(["key", "value"], [[row.key, _written(row.value)] for row in rows])
+        _explain(name, session)
     return DONE
+
+
+def _explain(name: str, session: Session) -> None:
+    key = keys().get(name)
+    if key is not None:
+        facts = (expected(key.rule), json.dumps(key.default), _PROJECT[key.project])
+        session.console.line()
+        session.console.line(key.description)
+        session.console.line("takes %s; default %s; a project's files may %s" % facts)
 
 
 def _shown_as_json(rows: list[Origin], settings: Settings) -> dict[str, object]:

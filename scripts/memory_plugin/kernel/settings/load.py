@@ -76,8 +76,14 @@ def _collect(files: list[tuple[str, str]], settings: Settings, contents: Content
         if isinstance(found, Problem):
             settings.problems.append(found)
         elif found is not None:
-            contents.append((layer, path, found))
             settings.files[layer] = path
+            if _says_something(settings, found):
+                contents.append((layer, path, found))
+
+
+def _says_something(settings: Settings, content: dict[str, Any]) -> bool:
+    """Whether a file may hold a key of ours; most hold none, and then no prompt need read the schema."""
+    return "memory" in content or any(name.partition(".")[0] in content for name in settings.names())
 
 
 def _content_or_problem(path: str, follow: bool) -> dict[str, Any] | Problem | None:
@@ -114,8 +120,9 @@ def content(path: str, follow: bool = False) -> dict[str, Any]:
     neither the file nor the folder that holds it may be one. Raises FileNotFoundError and SettingsFileError.
     """
     try:
-        if not follow and stat.S_ISLNK(os.lstat(os.path.dirname(path)).st_mode):
-            raise SettingsFileError("a folder", "a symbolic link, " + os.path.dirname(path))
+        folder = os.path.dirname(path)
+        if not follow and stat.S_ISLNK(os.lstat(folder).st_mode) and os.path.lexists(path):
+            raise SettingsFileError("a folder", "a symbolic link, " + folder)
         return decoded(read_regular(path, MAX_BYTES, follow)[0])
     except FileNotFoundError:
         raise
