@@ -1,0 +1,37 @@
+"""Secrets and personal data: found by rules that are data, and redacted by place.
+
+Text is redacted when it is written or indexed, not when a prompt waits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from .finding import Finding, Redaction
+from .scan import scan
+
+__all__ = ["Finding", "Redaction", "findings", "redact"]
+
+
+def findings(text: str, kinds: Collection[str] | None = None, place: str = "memory") -> list[Finding]:
+    """Secrets and personal data in a text, by position, without overlaps.
+
+    `kinds` limits the search, None means all; `place` decides the action.  Raises ValueError for an unknown place.
+    """
+    return scan(text, kinds, place)
+
+
+def redact(text: str, place: str = "memory") -> Redaction:
+    """The text with `[redacted:RULE]` for each finding that `place` does not allow, and all findings.
+
+    Findings keep their positions in the original text.  Redacting twice changes nothing.  Whether something has
+    to be refused, action "block", is for the caller to see in the findings; it is redacted all the same.
+    """
+    found = scan(text, None, place)
+    pieces: list[str] = []
+    position = 0
+    for finding in found:
+        if finding.action != "allow":
+            pieces += (text[position : finding.start], "[redacted:%s]" % finding.rule)
+            position = finding.end
+    return Redaction("".join([*pieces, text[position:]]), found)

@@ -1,0 +1,60 @@
+"""Values given to a name: `name = "value"`, `name: value`, `"name": "value"`, `<name>value`, `name("value")`."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from .words import words
+
+__all__ = ["assignment_pattern", "names_a_secret", "whole_name"]
+
+_CLOSE = r"""\\*["'`)\]}]{0,2}[ \t]{0,8}"""
+_TYPE = r"""(?:: ?[A-Za-z][\w.\[\]<>|? ]{0,24}?(?= ?=))?"""
+_OPERATOR = r"""(?:=>|:=|\?=|\|\|=|={1,3}|:{1,3}|>|(?<=["'`]),|\((?=\\*["'`]))"""
+_OPEN = r"""[ \t]{0,8}(?:[bfruBFRU@$]{0,2}\\*["'`({]{0,2})"""
+_TAIL = r"[\w.\-]{0,25}"
+_NAME = re.compile(r"[\w.\-]{1,60}\Z")
+_LOOK_BACK = 60
+_PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+
+
+def assignment_pattern(names: str, value: str) -> str:
+    """The pattern of a value of the form `value` that is assigned to a name with one of `names` in it.
+
+    Group `name` is the name from there on, group `value` the value without quotes.
+    """
+    return r"(?P<name>(?i:%s)%s)%s%s%s%s(?P<value>%s)" % (names, _TAIL, _CLOSE, _TYPE, _OPERATOR, _OPEN, value)
+
+
+def whole_name(text: str, start: int, end: int) -> str:
+    """The identifier that ends at `end` and holds `start`, also where it begins before `start`."""
+    begins = _NAME.search(text, max(0, start - _LOOK_BACK), end)
+    return begins[0] if begins else text[start:end]
+
+
+@cache
+def _nouns() -> tuple[frozenset[str], frozenset[str], frozenset[str], frozenset[str]]:
+    return (
+        frozenset(words("secret_nouns")),
+        frozenset(words("key_qualifiers")),
+        frozenset(words("name_suffixes")),
+        frozenset(words("name_never")),
+    )
+
+
+def names_a_secret(name: str) -> bool:
+    """Whether an identifier says that its value is secret: its last noun is one, or `key` with a word such as `api`.
+
+    Numbers and words such as `prod`, `value` or `base64` may follow the noun.
+    """
+    nouns, qualifiers, suffixes, never = _nouns()
+    pieces = [piece.lower() for piece in _PIECE.findall(name)]
+    while pieces and (pieces[-1].isdigit() or pieces[-1] in suffixes):
+        pieces.pop()
+    if not pieces or not never.isdisjoint(pieces):
+        return False
+    last = pieces[-1]
+    if last in nouns or any(last.endswith(noun) for noun in nouns if len(noun) > 4):  # noqa: PLR2004
+        return True
+    return last in ("key", "keys") and not qualifiers.isdisjoint(pieces[:-1])

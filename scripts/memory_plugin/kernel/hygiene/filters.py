@@ -1,0 +1,220 @@
+"""Named reasons why a candidate is no finding after all.
+
+Each takes the candidate and says whether it is a false alarm.  A rule lists the ones that apply to it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import cache
+from math import log2
+from typing import NamedTuple
+
+from .words import words
+
+__all__ = ["FILTERS", "Candidate", "entropy"]
+
+_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
+_MASKED = re.compile(r"[xX]{4}|\*{3}|\.{3}|\u2026|\u2022{2}|#{4}|_{4}|-{4,}$|\?{3}|[xX.*_-]{8}")
+_REPEATED = re.compile(r"(.)\1{7}")
+_TEMPLATE = re.compile(r"^\$|\$[{(]|\{\{|\}\}|<[A-Za-z_%/]|%[sdr(]|%\w+%|^[<{\[(`]|^[@&][\w.-]+$|#\{|^%")
+_HEX = re.compile(r"(?:0x)?(?:[0-9a-f]+|[0-9A-F]+)")
+_PATH = re.compile(r"[~.]{0,2}/[\w@.-]*(?:/[\w@.-]*)+|[A-Za-z]:\\.*|[\w@.-]+(?:/[\w@.-]+)*\.[A-Za-z]{1,5}|[a-z]+://.*")
+_DOTTED = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|->|::|\?\.)[A-Za-z_$][\w$]*)+")
+_SLUG = re.compile(r"(?:[A-Za-z]{1,20}\d{0,4}|v?\d{1,10})(?:[-_./:+ @](?:[A-Za-z]{1,20}\d{0,4}|v?\d{1,10}))*")
+_FRAGMENT = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_DATE = re.compile(r"(?:19|20)\d\d[-/. ](?:19|20)?\d\d?|\d\d?[-/.]\d\d?[-/.](?:19|20)\d\d")
+_VERSION = re.compile(r"(?i)(?:version|release|build|ver\.?|[a-z]/|\bv|[=<>~^]=?|@)[\"': ]{0,3}$")
+_SEQUENCE = "abcdefghijklmnopqrstuvwxyz0123456789abcdefghijklmnopqrstuvwxyz9876543210"
+_LONG_SEQUENCE = 10
+_WORD = 4
+_MOSTLY = 0.6
+
+
+class Candidate(NamedTuple):
+    """What a pattern found: `value` is `text[start:end]`; `name` is what it is assigned to, "" without one."""
+
+    text: str
+    start: int
+    end: int
+    value: str
+    name: str = ""
+
+
+def entropy(value: str) -> float:
+    """Shannon's entropy of the characters, in bits per character; 0 for an empty text."""
+    shares = [value.count(character) / len(value) for character in set(value)]
+    return -sum(share * log2(share) for share in shares)
+
+
+def _example(candidate: Candidate) -> bool:
+    """Vendors write EXAMPLE into the keys of their documentation."""
+    return "EXAMPLE" in candidate.value or "example" in candidate.value
+
+
+def _masked(candidate: Candidate) -> bool:
+    return _MASKED.search(candidate.value) is not None
+
+
+def _repeated(candidate: Candidate) -> bool:
+    return _REPEATED.search(candidate.value) is not None
+
+
+def _sequence(candidate: Candidate) -> bool:
+    """The alphabet, the digits, or a long piece of them."""
+    lower = candidate.value.lower()
+    pieces = (lower[at : at + _LONG_SEQUENCE] for at in range(0, len(lower) - _LONG_SEQUENCE + 1, _LONG_SEQUENCE))
+    return any(piece in _SEQUENCE for piece in pieces)
+
+
+def _template(candidate: Candidate) -> bool:
+    """A variable that something fills in later: `${X}`, `{{ x }}`, `<x>`, `%s`, `$1`."""
+    return _TEMPLATE.search(candidate.value) is not None
+
+
+@cache
+def _placeholder_pattern() -> re.Pattern[str]:
+    return re.compile("|".join(words("placeholders")))
+
+
+def _placeholder(candidate: Candidate) -> bool:
+    """Says itself that it stands for something: `your-token-here`, `changeme`, `insert_key`."""
+    return _placeholder_pattern().search(candidate.value.lower()) is not None
+
+
+@cache
+def _plain_words() -> frozenset[str]:
+    return frozenset(words("plain"))
+
+
+def _stand_in(candidate: Candidate) -> bool:
+    """Made of nothing but such words as `test`, `user`, `password`, and digits: `password123`, `test_user_1`."""
+    parts = re.findall("[a-z]+", re.sub("([a-z])([A-Z])", r"\1 \2", candidate.value).lower())
+    return all(part in _plain_words() for part in parts)
+
+
+def _uuid(candidate: Candidate) -> bool:
+    return _UUID.fullmatch(candidate.value) is not None
+
+
+def _hash(candidate: Candidate) -> bool:
+    """A digest in hexadecimal: MD5, SHA-1, SHA-2 and git's names have these lengths."""
+    return len(candidate.value) in (32, 40, 56, 64, 96, 128) and _HEX.fullmatch(candidate.value) is not None
+
+
+def _path(candidate: Candidate) -> bool:
+    return _PATH.fullmatch(candidate.value) is not None and entropy(candidate.value) < 4.5  # noqa: PLR2004
+
+
+def _code(candidate: Candidate) -> bool:
+    """An expression: `config.api.key`, `self->token`, a call, or an index."""
+    follows = candidate.text[candidate.end : candidate.end + 1]
+    value = candidate.value
+    return follows in ("(", "[") or (_DOTTED.fullmatch(value) is not None and _wordy(candidate))
+
+
+def _slug(candidate: Candidate) -> bool:
+    """Words and short numbers with separators: `us-east-1`, `orders-api.rc0.15`, `longer-name`."""
+    runs = [run for run in _FRAGMENT.findall(candidate.value) if len(run) >= _WORD]
+    return _SLUG.fullmatch(candidate.value) is not None and all(_is_word(run.lower()) for run in runs)
+
+
+def _letters(candidate: Candidate) -> bool:
+    """Letters and separators only: a word, a name, a sentence."""
+    return not any(c.isdigit() or c in "!$%&*+^#~=?|" for c in candidate.value.rstrip("!?=*+"))
+
+
+def _wordy(candidate: Candidate) -> bool:
+    """Most letters stand in runs that look like words: identifiers, file names, prose."""
+    letters = sum(c.isalpha() for c in candidate.value)
+    runs = [run for run in _FRAGMENT.findall(candidate.value) if len(run) >= _WORD and _is_word(run.lower())]
+    return sum(map(len, runs)) >= _MOSTLY * letters
+
+
+@cache
+def _common_pairs() -> frozenset[str]:
+    return frozenset(" ".join(words("common_pairs")).split())
+
+
+def _is_word(run: str) -> bool:
+    """Whether two thirds of the letter pairs are among the commonest in English words.
+
+    So are those of 95 % of words of five letters and more, and of about 5 % of random runs.
+    """
+    pairs = [run[at : at + 2] in _common_pairs() for at in range(len(run) - 1)]
+    return 3 * sum(pairs) >= 2 * len(pairs)
+
+
+def _no_digit(candidate: Candidate) -> bool:
+    return not any(c.isdigit() for c in candidate.value)
+
+
+def _number(candidate: Candidate) -> bool:
+    """A plain number, a date, a version."""
+    return all(c.isdigit() or c in ".,_-+:TZ" for c in candidate.value)
+
+
+def _url_stand_in(candidate: Candidate) -> bool:
+    """`user:password@` in documentation; also where the host is one that RFC 2606 keeps for examples."""
+    host = candidate.text[candidate.end + 1 : candidate.end + 65]
+    return candidate.value.lower() in words("url_stand_ins") or _example_domain(re.split("[/:?#\\s]", host, 1)[0])
+
+
+def _example_domain(domain: str) -> bool:
+    lower = domain.lower()
+    return any(lower == name or lower.endswith("." + name) for name in words("example_hosts"))
+
+
+def _example_host(candidate: Candidate) -> bool:
+    """Domains that RFC 2606 and RFC 6761 keep for examples."""
+    return _example_domain(candidate.value.rpartition("@")[2])
+
+
+def _not_mail(candidate: Candidate) -> bool:
+    """`git@host:path`, a package with its version, a file name such as `icon@2x.png`."""
+    name, _, domain = candidate.value.rpartition("@")
+    follows = candidate.text[candidate.end : candidate.end + 2]
+    remote = follows[:1] == ":" and follows[1:2] not in ("", " ", "\n") and not follows[1:2].isdigit()
+    return name == "git" or remote or domain.rpartition(".")[2].lower() in words("file_endings")
+
+
+def _date(candidate: Candidate) -> bool:
+    """A date or a span of years."""
+    return _DATE.search(candidate.value) is not None
+
+
+def _version(candidate: Candidate) -> bool:
+    """Four numbers after a program's name or a word for versions."""
+    return _VERSION.search(candidate.text[max(0, candidate.start - 24) : candidate.start]) is not None
+
+
+def _shared_home(candidate: Candidate) -> bool:
+    """A home that says nothing about a person: `user`, `runner`, `ubuntu`."""
+    return candidate.value.lower() in words("shared_homes")
+
+
+FILTERS: Mapping[str, Callable[[Candidate], bool]] = {
+    "code": _code,
+    "date": _date,
+    "example": _example,
+    "example-host": _example_host,
+    "hash": _hash,
+    "letters": _letters,
+    "masked": _masked,
+    "no-digit": _no_digit,
+    "not-mail": _not_mail,
+    "number": _number,
+    "path": _path,
+    "placeholder": _placeholder,
+    "repeated": _repeated,
+    "sequence": _sequence,
+    "shared-home": _shared_home,
+    "slug": _slug,
+    "stand-in": _stand_in,
+    "template": _template,
+    "url-stand-in": _url_stand_in,
+    "uuid": _uuid,
+    "version": _version,
+    "wordy": _wordy,
+}

@@ -1,0 +1,48 @@
+"""What happens to a finding, by place: memory, injection, judge, ledger, report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+
+from .data import DataError, table
+
+__all__ = ["ACTIONS", "KINDS", "action", "places"]
+
+ACTIONS = ("allow", "redact", "block")
+KINDS = (
+    "secret",
+    "url_credentials",
+    "credit_card",
+    "iban",
+    "us_ssn",
+    "email",
+    "phone",
+    "ip_address",
+    "home_path",
+)
+
+
+@cache
+def places() -> Mapping[str, Mapping[str, str]]:
+    """Per place the action by kind or rule id. Raises DataError for an unknown action or a missing kind."""
+    found = table("policy.json").get("places")
+    if not isinstance(found, dict) or not all(isinstance(actions, dict) for actions in found.values()):
+        raise DataError("policy.json: places: expected an object of objects")
+    for place, actions in found.items():
+        wrong = [key for key, chosen in actions.items() if chosen not in ACTIONS]
+        wrong += [kind for kind in KINDS if kind not in actions]
+        if wrong:
+            raise DataError("policy.json: places: %s: expected one of %s for %s" % (place, ACTIONS, wrong))
+    return found
+
+
+def action(place: str, kind: str, rule: str) -> str:
+    """ "allow", "redact" or "block"; what the policy says of the rule goes before what it says of the kind.
+
+    Raises ValueError for a place that the policy does not know.
+    """
+    known = places()
+    if place not in known:
+        raise ValueError("no such place: %r; the policy knows %s" % (place, ", ".join(known)))
+    return known[place].get(rule, known[place][kind])

@@ -1,0 +1,128 @@
+"""The rules: one record each, read once, compiled when first needed.
+
+How to write one stands in `config/rules/hygiene/README.md`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import cache
+from typing import NamedTuple
+
+from .assignment import assignment_pattern
+from .checks import CHECKS
+from .data import DataError, strings, table
+from .filters import FILTERS
+from .policy import KINDS
+from .words import words
+
+__all__ = ["FILES", "Rule", "compiled", "rules"]
+
+# In order of rank: where two findings overlap, the earlier file and the earlier rule name them.
+FILES = ("keys.json", "services.json", "generic.json", "personal.json")
+
+_FIELDS = {
+    "id", "kind", "reason", "keywords", "pattern", "names", "value", "entropy", "check", "filters", "name_filter",
+    "context", "anywhere", "hit", "miss",
+}  # fmt: skip
+
+
+class Rule(NamedTuple):
+    """One rule.
+
+    `pattern` begins with one of the keywords, except for what looks behind, and is tried where they stand; with
+    `anywhere`, or without keywords, it is looked for in all of the text.  What it finds is its group `value`,
+    or all of it.
+    """
+
+    id: str
+    kind: str
+    reason: str
+    keywords: tuple[str, ...]  # lower case; one of them must be in the text
+    anywhere: bool
+    pattern: str
+    entropy: float  # bits per character that the value needs at least
+    check: str  # of CHECKS; "" for none
+    filters: tuple[str, ...]  # of FILTERS
+    name_filter: bool  # whether the name it is assigned to must speak of a secret
+    context: str  # pattern that must be found shortly before or after; "" for none
+    hit: tuple[str, ...]
+    miss: tuple[str, ...]
+
+
+@cache
+def rules() -> tuple[Rule, ...]:
+    """All rules by rank. Raises DataError that names the file, the rule and the field."""
+    found = [_rule(entry, name) for name in FILES for entry in _entries(name)]
+    seen: set[str] = set()
+    for rule in found:
+        if rule.id in seen:
+            raise DataError("the rule id %s is there twice" % rule.id)
+        seen.add(rule.id)
+    return tuple(found)
+
+
+@cache
+def compiled(pattern: str) -> re.Pattern[str]:
+    """The compiled pattern; `re`'s own cache would be too small for all of them."""
+    return re.compile(pattern)
+
+
+def _entries(name: str) -> list[object]:
+    entries = table(name).get("rules")
+    if not isinstance(entries, list):
+        raise DataError("%s: rules: expected a list" % name)
+    return entries
+
+
+def _rule(entry: object, name: str) -> Rule:
+    if not isinstance(entry, dict) or not isinstance(entry.get("id"), str):
+        raise DataError("%s: every rule is an object with an id" % name)
+    where = "%s: %s" % (name, entry["id"])
+    unknown = sorted(set(entry) - _FIELDS)
+    if unknown:
+        raise DataError("%s: unknown field %s" % (where, unknown[0]))
+    kind, check = entry.get("kind", "secret"), entry.get("check", "")
+    filters = strings(entry.get("filters"), where + ": filters")
+    if kind not in KINDS or (check and check not in CHECKS) or not FILTERS.keys() >= set(filters):
+        raise DataError("%s: unknown kind, check or filter" % where)
+    return Rule(
+        id=entry["id"],
+        kind=kind,
+        reason=_text(entry, "reason", where),
+        keywords=strings(entry.get("keywords"), where + ": keywords"),
+        anywhere=entry.get("anywhere") is True or not entry.get("keywords"),
+        pattern=_pattern(entry, where),
+        entropy=float(entry.get("entropy", 0)),
+        check=check,
+        filters=filters,
+        name_filter=entry.get("name_filter") is True,
+        context=_context(entry.get("context", "")),
+        hit=_examples(entry.get("hit"), where + ": hit"),
+        miss=_examples(entry.get("miss"), where + ": miss"),
+    )
+
+
+def _text(entry: Mapping[str, object], field: str, where: str) -> str:
+    value = entry.get(field)
+    if not isinstance(value, str) or not value:
+        raise DataError("%s: %s: expected a text" % (where, field))
+    return value
+
+
+def _pattern(entry: Mapping[str, object], where: str) -> str:
+    if "pattern" in entry:
+        return _text(entry, "pattern", where)
+    return assignment_pattern(_text(entry, "names", where), _text(entry, "value", where))
+
+
+def _context(name: object) -> str:
+    return r"(?i)(?<![a-z])(?:%s)(?![a-z])" % "|".join(words(str(name))) if name else ""
+
+
+def _examples(value: object, where: str) -> tuple[str, ...]:
+    """Texts; one given as a list is its pieces joined, so that no key-shaped string lies in our own files."""
+    if not isinstance(value, list) or not value:
+        raise DataError("%s: expected at least one example" % where)
+    return tuple(item if isinstance(item, str) else "".join(strings(item, where)) for item in value)

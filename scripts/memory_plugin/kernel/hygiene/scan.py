@@ -1,0 +1,152 @@
+"""The scan: keywords first, then the patterns of their rules, then checks and filters."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from typing import NamedTuple
+
+from . import policy
+from .assignment import names_a_secret, whole_name
+from .checks import CHECKS
+from .filters import FILTERS, Candidate, entropy
+from .finding import Finding
+from .rules import Rule, compiled, rules
+
+__all__ = ["MARKER", "scan"]
+
+MARKER = re.compile(r"\[redacted:[a-z0-9-]{1,60}\]")
+_HIDDEN = "\0"  # stands for what is already found
+_CONTEXT_BEFORE = 48
+_CONTEXT_AFTER = 24
+
+
+class _Span(NamedTuple):
+    start: int
+    end: int
+    rank: int
+    rule: Rule
+
+
+def scan(text: str, kinds: Collection[str] | None, place: str) -> list[Finding]:
+    """The findings in order, without overlaps, each with the action for `place`.
+
+    What is found is hidden and the rest scanned again until nothing new turns up.  So a second scan of the
+    redacted text finds nothing more: a marker there looks the same as a hidden finding here.
+    """
+    hidden = MARKER.sub(_hide, text)
+    found: list[_Span] = []
+    while True:
+        spans = _resolved(list(_spans(hidden, kinds)))
+        if not spans:
+            break
+        found += spans
+        hidden = _without(hidden, spans)
+    found.sort()
+    return [Finding(s.rule.kind, s.rule.id, s.start, s.end, _action(s.rule, place)) for s in found]
+
+
+def _action(rule: Rule, place: str) -> str:
+    return policy.action(place, rule.kind, rule.id)
+
+
+def _hide(match: re.Match[str]) -> str:
+    return _filler(len(match[0]))
+
+
+def _filler(length: int) -> str:
+    """As long as what it hides, and at both ends the same as a marker."""
+    return "[" + _HIDDEN * (length - 2) + "]" if length > 2 else _HIDDEN * length  # noqa: PLR2004
+
+
+def _without(text: str, spans: list[_Span]) -> str:
+    pieces: list[str] = []
+    position = 0
+    for span in spans:
+        pieces += (text[position : span.start], _filler(span.end - span.start))
+        position = span.end
+    return "".join([*pieces, text[position:]])
+
+
+def _spans(text: str, kinds: Collection[str] | None) -> Iterator[_Span]:
+    lower = text.replace("\u0130", "i").lower()  # the one character that grows would shift positions
+    places: dict[str, list[int]] = {}
+    for rank, rule in enumerate(rules()):
+        if kinds is None or rule.kind in kinds:
+            for match in _matches(rule, text, lower, places):
+                end = _accepted(rule, match, text)
+                if end:
+                    yield _Span(match.start(_group(match)), end, rank, rule)
+
+
+def _matches(rule: Rule, text: str, lower: str, places: dict[str, list[int]]) -> Iterator[re.Match[str]]:
+    """The matches of a rule's pattern; `places` collects where the keywords stand."""
+    for keyword in rule.keywords:
+        if keyword not in places:
+            places[keyword] = list(_occurrences(lower, keyword))
+    present = [keyword for keyword in rule.keywords if places[keyword]]
+    if rule.anywhere:
+        if present or not rule.keywords:
+            yield from compiled(rule.pattern).finditer(text)
+        return
+    for keyword in present:
+        match_at = compiled(rule.pattern).match
+        for place in places[keyword]:
+            match = match_at(text, place)
+            if match:
+                yield match
+
+
+def _occurrences(lower: str, keyword: str) -> Iterator[int]:
+    place = lower.find(keyword)
+    while place >= 0:
+        yield place
+        place = lower.find(keyword, place + 1)
+
+
+def _group(match: re.Match[str]) -> str | int:
+    return "value" if "value" in match.re.groupindex else 0
+
+
+def _accepted(rule: Rule, match: re.Match[str], text: str) -> int:
+    """Where the finding ends; 0 when it is none."""
+    start, end = match.span(_group(match))
+    value = text[start:end]
+    if rule.check:
+        end = start + CHECKS[rule.check](value)
+        value = text[start:end]
+    if not value or _HIDDEN in value or (rule.entropy and entropy(value) < rule.entropy):
+        return 0
+    if rule.name_filter and not names_a_secret(whole_name(text, *match.span("name"))):
+        return 0
+    candidate = Candidate(text, start, end, value)
+    if any(FILTERS[name](candidate) for name in rule.filters):
+        return 0
+    return end if not rule.context or _in_context(rule.context, text, start, end) else 0
+
+
+def _in_context(context: str, text: str, start: int, end: int) -> bool:
+    """Whether the pattern is found near, on the same side of everything hidden."""
+    before = text[max(0, start - _CONTEXT_BEFORE) : start].rpartition(_HIDDEN)[2]
+    after = text[end : end + _CONTEXT_AFTER].partition(_HIDDEN)[0]
+    pattern = compiled(context)
+    return pattern.search(before) is not None or pattern.search(after) is not None
+
+
+def _resolved(spans: list[_Span]) -> list[_Span]:
+    """The spans by position without overlaps: the better rank wins, and takes in what it overlaps of its kind."""
+    spans.sort()
+    kept: list[_Span] = []
+    for span in spans:
+        last = kept[-1] if kept else span
+        if not kept or span.start >= last.end:
+            kept.append(span)
+        elif last.rule.kind == span.rule.kind:
+            kept[-1] = min(last, span, key=_rank)._replace(start=last.start, end=max(last.end, span.end))
+        else:
+            kept[-1] = min(last, span, key=_rank)
+    return kept
+
+
+def _rank(span: _Span) -> int:
+    return span.rank
