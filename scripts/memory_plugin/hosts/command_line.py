@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from .. import VERSION
 from ..kernel.locks import Busy
@@ -14,6 +14,7 @@ from ..kernel.paths import locate
 from ..memories.record import InvalidMemory
 from .console import Console
 from .environment import clean, launch_folder
+from .events import where
 from .session_context import Session
 
 if TYPE_CHECKING:
@@ -46,10 +47,9 @@ COMMANDS = {
 def main(argv: Sequence[str]) -> int:
     """Run one command; the exit code: 0 done, 1 failed or problems found, 2 usage."""
     console = Console()
-    argv = _source_form(list(argv))
-    parser = _parser(argv)
     try:
-        arguments = parser.parse_args(argv)
+        argv = _source_form(list(argv))
+        arguments = _parser(argv).parse_args(argv)
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else USAGE
     try:
@@ -61,14 +61,19 @@ def main(argv: Sequence[str]) -> int:
         session = Session(locate(_project_of(root)), console, taint)
         result: int = _module(arguments.command).run(arguments, session)
         return result
+    except BrokenPipeError:
+        # Whoever read our output has gone; else Python would complain once more when it closes the stream.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
     except (InvalidMemory, Busy, OSError, RuntimeError) as error:
         console.error(str(error))
-        return FAILED
-    except BrokenPipeError:
         return FAILED
     except KeyboardInterrupt:
         console.error("stopped")
         return 130
+    except Exception as error:  # noqa: BLE001  (the outermost line: a fault of ours is one line too)
+        console.error("a fault of memory's own, %s at %s: %s" % (type(error).__name__, where(error), error))
+        return FAILED
 
 
 def _project_of(root: str) -> str:
@@ -79,13 +84,22 @@ def _project_of(root: str) -> str:
 
 def _source_form(argv: list[str]) -> list[str]:
     """The other spelling of a search, `--mode search --query "…"`, as a search command."""
-    if "--mode" not in argv or not argv[0].startswith("--"):
+    if not argv or not argv[0].startswith("--") or not any(word.split("=")[0] == "--mode" for word in argv):
         return argv
-    parser = argparse.ArgumentParser(add_help=False)
+    parser = _Parser(prog="memory", add_help=False)
     parser.add_argument("--mode", choices=["search"])
     parser.add_argument("--query", default="")
     known, rest = parser.parse_known_args(argv)
     return ["search", *rest, "--", known.query]
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong and where help is, and stop with exit code 2."""
+        message = " ".join(message.split())
+        self.exit(USAGE, "memory: %s; `%s --help` shows how\n" % (message, self.prog))
 
 
 def _module(command: str) -> Any:  # noqa: ANN401  (a module of functions: HELP, EXAMPLES, configure, run)
@@ -93,7 +107,8 @@ def _module(command: str) -> Any:  # noqa: ANN401  (a module of functions: HELP,
 
 
 def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="memory", description="What Claude should remember, and when it may be recalled.")
+    parser = _Parser(prog="memory", description="What Claude should remember, and when it may be recalled.")
+    _add_common(parser, None, default_json=False)
     parser.add_argument("--version", action="version", version="memory %s, Python %s" % (VERSION, sys.version.split()[0]))
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     named = next((word for word in argv if word in COMMANDS), None)
@@ -106,7 +121,15 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
             epilog="examples:\n" + module.EXAMPLES.rstrip(),
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        sub.add_argument("--root", metavar="DIR", help="the project, or its store (default: the folder you are in)")
-        sub.add_argument("--json", action="store_true", help="print JSON for programs")
+        # Suppressed defaults: what stands before the command must survive what is missing after it.
+        _add_common(sub, argparse.SUPPRESS, default_json=argparse.SUPPRESS)
         module.configure(sub)
     return parser
+
+
+def _add_common(parser: argparse.ArgumentParser, default_root: str | None, default_json: bool | str) -> None:
+    parser.add_argument(
+        "--root", metavar="DIR", default=default_root, help="the project, or its store (default: the folder you are in)"
+    )
+    parser.add_argument("--json", action="store_true", default=default_json, help="print JSON for programs")
+

@@ -9,12 +9,16 @@ import sys
 import unicodedata
 from typing import TYPE_CHECKING
 
+from memory_plugin.kernel.text.clean import plain
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import TextIO
 
 __all__ = ["Console"]
 
+_MAX_CELL = 1000
+_MAX_ERROR = 2000
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 
 
@@ -37,7 +41,7 @@ class Console:
 
     def error(self, text: str) -> None:
         """Print one line for the user on the error stream."""
-        _write(self._err, "memory: %s\n" % " ".join(text.split()))
+        _write(self._err, "memory: %s\n" % plain(text, _MAX_ERROR))
 
     def progress(self, text: str) -> None:
         """Show how far a long work is, on a terminal only."""
@@ -52,7 +56,7 @@ class Console:
 
     def table(self, headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         """Print rows under headers; the last column takes what room is left."""
-        widths = [max(map(_columns, column)) for column in zip(headers, *rows)]
+        widths = [max(_columns(plain(cell, _MAX_CELL)) for cell in column) for column in zip(headers, *rows)]
         room = self.width - sum(widths[:-1]) - 2 * (len(widths) - 1)
         widths[-1] = max(20, min(widths[-1], room))
         self.line(self.style(_row(headers, widths), "bold"))
@@ -65,12 +69,15 @@ def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def _fit(cell: str, width: int) -> str:
-    cell = " ".join(cell.split())
-    if _columns(cell) > width:
-        while _columns(cell) > width - 1:
+    """A cell that takes just `width` columns; what a file wrote into it can neither move the cursor nor hide."""
+    cell = plain(cell, _MAX_CELL)
+    taken = _columns(cell)
+    if taken > width:
+        while taken > width - 1:
+            taken -= _columns(cell[-1])
             cell = cell[:-1]
-        cell += "\u2026"
-    return cell + " " * (width - _columns(cell))
+        cell, taken = cell + "\u2026", taken + 1
+    return cell + " " * (width - taken)
 
 
 def _columns(text: str) -> int:

@@ -37,6 +37,11 @@ class Session:
         """Whether this run carries the user's own word: typed in a terminal of theirs, or asked for by a prompt of theirs just now."""
         return not self.inside_client or is_granted(self.places, self.id)
 
+    @property
+    def accepts_pulls(self) -> bool:
+        """Whether the user's own file says that what git brings is trusted."""
+        return self.settings.text("trust.pulls") == "accept"
+
     def require_word(self, deed: str) -> bool:
         """Whether the user's word is there; where it is not, the error says how to give it."""
         if self.has_word:

@@ -59,6 +59,8 @@ def _lines(store: Store) -> dict[str, str]:
 
 
 def _save(store: Store, lines: dict[str, str]) -> None:
+    if not os.path.isdir(store.root):
+        return
     text = _HEADER + "\n" + "".join(line + "\n" for line in sorted(lines.values()))
     replace_file(_path(store), text.encode("utf-8", "replace"), 0o600 if store.scope == USER else 0o666, durable=False)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from datetime import datetime, timedelta, timezone
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from ..kernel.clock import now_iso
 from . import catalog, writing
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .trust import StoreTrust
     from .writing import Written
 
-__all__ = ["Removal", "accept", "archive", "edit", "forget", "redact", "remove_expired_retired", "restore", "save", "save_all"]
+__all__ = ["Removal", "accept", "archive", "edit", "forget", "redact", "remove_expired_retired", "restore", "rewrite", "save", "save_all"]
 
 
 class Removal(NamedTuple):
@@ -63,9 +63,24 @@ def _added(places: Places, store: Store, data: dict[str, Any]) -> Written | Inva
         return error
 
 
-def edit(places: Places, stored: StoredMemory, fields: dict[str, Any], summary: str, word: bool) -> Written:
-    """Change some fields of a memory; without the user's `word` the changed memory waits to be accepted."""
-    written = writing.change(places, stored, lambda data: with_change(data, summary, fields))
+def edit(
+    places: Places, stored: StoredMemory, fields: Callable[[dict[str, Any]], dict[str, Any]], summary: str, word: bool
+) -> Written:
+    """Change some fields of a memory, made by `fields` from its present data; without the user's `word` the changed memory waits."""
+    written = writing.change(places, stored, lambda data: with_change(data, summary, fields(data)))
+    _settle(places, stored.store, [written], word, begins=False)
+    return written
+
+
+def rewrite(places: Places, stored: StoredMemory, data: dict[str, Any], summary: str, word: bool) -> Written:
+    """Replace all fields of a memory by what the user made of them. Raises InvalidMemory when somebody else changed it in the meantime."""
+
+    def replaced(present: dict[str, Any]) -> dict[str, Any]:
+        if present != stored.memory.data:
+            raise InvalidMemory("%s was changed by somebody else in the meantime; nothing was changed" % stored.memory.id)
+        return with_change(data, summary, {})
+
+    written = writing.change(places, stored, replaced)
     _settle(places, stored.store, [written], word, begins=False)
     return written
 
@@ -146,7 +161,7 @@ def restore(places: Places, stored: StoredMemory, word: bool) -> Written:
         raise InvalidMemory("%s is active already" % stored.memory.id)
     dropped = {"retired_at": None, "retired_reason": None, "archived_at": None, "archived_reason": None}
     fields = {name: value for name, value in dropped.items() if name in stored.memory.data}
-    return edit(places, stored, {"record_status": ACTIVE, **fields}, "restored", word)
+    return edit(places, stored, lambda _: {"record_status": ACTIVE, **fields}, "restored", word)
 
 
 def _move(places: Places, stored: StoredMemory, fields: dict[str, Any], summary: str) -> Written:

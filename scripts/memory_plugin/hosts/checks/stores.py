@@ -1,0 +1,156 @@
+"""Checks of what is stored: files that are no memories, secrets, hidden characters, and what waits."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from typing import TYPE_CHECKING
+from unicodedata import normalize
+
+from memory_plugin.hosts.secrets_scan import scan_paths
+from memory_plugin.kernel.text.clean import plain
+from memory_plugin.memories.files import why_left_alone
+from memory_plugin.memories.hygiene import shown
+from memory_plugin.memories.record import ACTIVE
+from memory_plugin.memories.stores import stores
+from memory_plugin.memories.survey import EXPIRED, Survey, life
+from memory_plugin.memories.trust import FOREIGN
+
+from .check import NOTE, OK, WARN, Check, counted
+
+if TYPE_CHECKING:
+    from memory_plugin.hosts.session_context import Session
+    from memory_plugin.memories.survey import Item
+
+__all__ = ["duplicates", "expired", "files", "hidden_characters", "left_alone", "names", "secrets", "waiting"]
+
+_MAX_REASON = 300
+_UNCUT = 1 << 20
+
+
+def left_alone(_session: Session, found: Survey) -> Check:
+    """Stores that are not read at all."""
+    if found.left_alone:
+        fix = "make it a plain folder of your own"
+        return Check("stores", WARN, "not read: " + "; ".join(found.left_alone), fix)
+    scopes = Counter(item.stored.store.scope for item in found.items)
+    parts = ["%s %s" % (counted(number, "memory"), "in " + scope) for scope, number in sorted(scopes.items())]
+    return Check("stores", OK, ", ".join(parts) or "nothing stored yet")
+
+
+def files(_session: Session, found: Survey) -> Check:
+    """Files in a store that are no memories."""
+    if not found.problems:
+        return Check("files", OK, "every file is a memory")
+    details = tuple(
+        "%s: %s" % (problem.path, plain(problem.reason, _MAX_REASON)) for problem in found.problems
+    )
+    text = "%s cannot be read as memories, and are not recalled" % counted(len(details), "file")
+    return Check("files", WARN, text, "mend or delete them", details)
+
+
+def names(_session: Session, found: Survey) -> Check:
+    """Memories whose data names another id or category than their place; the place counts."""
+    wrong = tuple(detail for item in found.items for detail in _disagreements(item))
+    if wrong:
+        return Check(
+            "names",
+            NOTE,
+            "what these files say of themselves is not where they lie; their place counts",
+            "",
+            wrong,
+        )
+    return Check("names", OK, "ids and categories agree with the files' places")
+
+
+def _disagreements(item: Item) -> list[str]:
+    memory = item.stored.memory
+    said = [
+        (name, memory.data.get(name), place)
+        for name, place in (("id", memory.id), ("category", memory.category))
+    ]
+    return [
+        "%s: says %s %s" % (item.stored.path, name, shown(str(value)[:80]))
+        for name, value, place in said
+        if value is not None and value != place
+    ]
+
+
+def secrets(session: Session, _found: Survey) -> Check:
+    """Secrets that lie in a store, by file, line and rule; never the value."""
+    roots = [
+        store.root
+        for store in stores(session.places)
+        if not why_left_alone(store) and os.path.isdir(store.root)
+    ]
+    places = scan_paths(roots).places
+    if not places:
+        return Check("secrets", OK, "none found in the stores")
+    details = tuple("%s:%d: %s" % (place.path, place.line, place.rule) for place in places)
+    text = "%s in the stores; they are not injected" % counted(len(places), "secret")
+    return Check("secrets", WARN, text, "memory scan --fix, and replace what was exposed", details)
+
+
+def hidden_characters(_session: Session, found: Survey) -> Check:
+    """Titles that hold what nobody can see."""
+    paths = tuple(item.stored.path for item in found.items if _hides(item.stored.memory.title))
+    if paths:
+        text = "%s hidden characters; they are left out wherever it is shown" % (
+            "a title holds" if len(paths) == 1 else "%d titles hold" % len(paths)
+        )
+        return Check(
+            "hidden characters", WARN, text, "look at who wrote it; memory edit ID --title ...", paths
+        )
+    return Check("hidden characters", OK, "none in any title")
+
+
+def _hides(title: str) -> bool:
+    try:
+        visible = " ".join(normalize("NFC", title).split())
+        visible.encode("utf-8")
+    except UnicodeEncodeError:
+        return True
+    return plain(title, _UNCUT) != visible
+
+
+def waiting(_session: Session, found: Survey) -> Check:
+    """Memories that wait for the user's word."""
+    items = [item for item in found.items if item.waits]
+    if not items:
+        return Check("waiting", OK, "nothing waits for your word")
+    foreign = sum(item.trust == FOREIGN for item in items)
+    text = "%s for your word and not recalled until then" % (
+        "1 memory waits" if len(items) == 1 else "%d memories wait" % len(items)
+    )
+    if foreign:
+        text += "; %d came with the repository" % foreign
+    return Check("waiting", NOTE, text, "memory list --status pending, then memory accept ID or --all")
+
+
+def expired(_session: Session, found: Survey) -> Check:
+    """Memories whose time is over."""
+    paths = tuple(item.stored.memory.id for item in found.items if life(item.stored) == EXPIRED)
+    if paths:
+        text = "%s expired and not recalled any more" % (
+            "1 memory is" if len(paths) == 1 else "%d memories are" % len(paths)
+        )
+        return Check("expired", NOTE, text, "memory edit ID --expires DATE, or memory archive ID", paths)
+    return Check("expired", OK, "none")
+
+
+def duplicates(_session: Session, found: Survey) -> Check:
+    """Active memories with one title."""
+    active = [item.stored.memory for item in found.items if life(item.stored) == ACTIVE]
+    titles = Counter(" ".join(memory.title.casefold().split()) for memory in active)
+    details = tuple(
+        "%s (%d times)" % (shown(title), number) for title, number in titles.items() if number > 1
+    )
+    if details:
+        return Check(
+            "duplicates",
+            NOTE,
+            "some titles stand more than once",
+            "memory forget ID, or --superseded-by",
+            details,
+        )
+    return Check("duplicates", OK, "every title stands once")

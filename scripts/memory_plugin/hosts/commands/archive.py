@@ -1,0 +1,43 @@
+"""`memory archive`: a memory is kept for good, and not recalled any more."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memory_plugin.memories.lifecycle import archive
+from memory_plugin.memories.survey import choose, survey
+
+from .memory_row import as_json
+from .refresh import refresh
+
+if TYPE_CHECKING:
+    import argparse
+
+    from memory_plugin.hosts.session_context import Session
+
+__all__ = ["EXAMPLES", "HELP", "configure", "run"]
+
+HELP = "keep a memory, but recall it no more"
+EXAMPLES = """\
+  memory archive old-release-process --reason "replaced by the new pipeline"
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("id", metavar="ID", help="its id, or category/id")
+    parser.add_argument("--reason", default="", metavar="TEXT", help="kept in the file")
+
+
+def run(arguments: argparse.Namespace, session: Session) -> int:
+    """Take it out of recall; its file stays."""
+    item = choose(survey(session.places, session.accepts_pulls).items, arguments.id)
+    written = archive(session.places, item.stored, arguments.reason)
+    refresh(session)
+    if arguments.json:
+        session.console.json(as_json(item._replace(stored=written.stored)))
+    else:
+        session.console.line(
+            "archived: %s; `memory restore %s` brings it back" % ((item.stored.memory.id,) * 2)
+        )
+    return 0

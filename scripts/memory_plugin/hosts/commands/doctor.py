@@ -1,0 +1,85 @@
+"""`memory doctor`: what is wrong, where, and what to do about it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Callable
+
+from memory_plugin.hosts.checks import installation, state, stores
+from memory_plugin.hosts.checks.check import FAIL, MAX_DETAILS, NOTE, OK, WARN, Check
+from memory_plugin.kernel.text.clean import plain
+from memory_plugin.memories.survey import survey
+
+if TYPE_CHECKING:
+    import argparse
+
+    from memory_plugin.hosts.session_context import Session
+    from memory_plugin.memories.survey import Survey
+
+__all__ = ["CHECKS", "EXAMPLES", "HELP", "STORE_CHECKS", "configure", "examine", "run"]
+
+HELP = "find out what is wrong, and what to do about it"
+EXAMPLES = """\
+  memory doctor
+  memory doctor --json
+"""
+
+DONE, FOUND = 0, 1
+# To add a check: a function in `hosts/checks`, a line here, a test.
+CHECKS: tuple[Callable[[Session], Check], ...] = (
+    installation.python,
+    installation.sqlite,
+    installation.state_folder,
+    installation.switch,
+    installation.settings,
+    installation.environment,
+    installation.path_variable,
+    state.index,
+    state.ledgers,
+    state.events,
+)
+STORE_CHECKS: tuple[Callable[[Session, Survey], Check], ...] = (
+    stores.left_alone,
+    stores.files,
+    stores.names,
+    stores.secrets,
+    stores.hidden_characters,
+    stores.waiting,
+    stores.expired,
+    stores.duplicates,
+)
+_COLOURS = {OK: "green", NOTE: "cyan", WARN: "yellow", FAIL: "red"}
+_MAX_LINE = 1000
+
+
+def configure(_parser: argparse.ArgumentParser) -> None:
+    """No arguments of its own."""
+
+
+def run(arguments: argparse.Namespace, session: Session) -> int:
+    """Print every check; exit code 1 when one warns or fails."""
+    checks = examine(session)
+    sound = all(check.status in (OK, NOTE) for check in checks)
+    if arguments.json:
+        session.console.json({"ok": sound, "checks": [check._asdict() for check in checks]})
+    else:
+        for check in checks:
+            _print(check, session)
+    return DONE if sound else FOUND
+
+
+def examine(session: Session) -> list[Check]:
+    """The result of every check."""
+    found = survey(session.places, session.accepts_pulls)
+    return [check(session) for check in CHECKS] + [check(session, found) for check in STORE_CHECKS]
+
+
+def _print(check: Check, session: Session) -> None:
+    console = session.console
+    label = console.style("%-4s" % check.status, _COLOURS[check.status])
+    console.line("%s  %s: %s" % (label, check.name, plain(check.text, _MAX_LINE)))
+    for detail in check.details[:MAX_DETAILS]:
+        console.line("        " + plain(detail, _MAX_LINE))
+    if len(check.details) > MAX_DETAILS:
+        console.line("        and %d more" % (len(check.details) - MAX_DETAILS))
+    if check.fix:
+        console.line("      > " + plain(check.fix, _MAX_LINE))

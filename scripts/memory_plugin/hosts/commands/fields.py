@@ -1,0 +1,137 @@
+"""The fields of a memory as options of the command line, shared by `save` and `edit`."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any
+
+from memory_plugin.memories.record import MAX_ASKED_AS, InvalidMemory, category_named
+
+if TYPE_CHECKING:
+    from memory_plugin.kernel.paths import Places
+
+__all__ = ["MAX_INPUT", "add_fields", "content_json", "project_files", "text_of", "to_category", "too_many"]
+
+MAX_INPUT = 1 << 20
+MAX_TAGS = 20
+_NEVER = "never"
+_TIME = "%Y-%m-%dT%H:%M:%SZ"
+
+
+def add_fields(parser: argparse.ArgumentParser) -> None:
+    """Declare the options that both commands take."""
+    parser.add_argument(
+        "--tags",
+        type=_words,
+        action="extend",
+        metavar="a,b",
+        help="tags, parted by commas (at most %d)" % MAX_TAGS,
+    )
+    parser.add_argument(
+        "--file",
+        dest="files",
+        action="append",
+        metavar="PATH",
+        help="a file that it is about; may be repeated",
+    )
+    parser.add_argument(
+        "--asked-as",
+        action="append",
+        metavar="PHRASE",
+        help="other words by which a prompt may ask for it; up to %d times" % MAX_ASKED_AS,
+    )
+    parser.add_argument(
+        "--expires", type=_expiry, metavar="DATE", help="YYYY-MM-DD, after which it is not recalled"
+    )
+    parser.add_argument(
+        "--content-json",
+        metavar="JSON|-",
+        help="the category's own fields as a JSON object, or - for standard input",
+    )
+
+
+def to_category(name: str) -> str:
+    """A category's name from any spelling of it. Raises ArgumentTypeError naming all there are."""
+    try:
+        return category_named(name).name
+    except InvalidMemory as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in (part.strip() for part in text.split(",")) if word]
+
+
+def _expiry(text: str) -> str:
+    """A day as it is, a time in UTC; empty for `never`. Raises ArgumentTypeError for what is no date, or past."""
+    if text == _NEVER:
+        return ""
+    try:
+        moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
+        form = _TIME if "T" in text or " " in text else "%Y-%m-%d"
+        written = moment.astimezone(timezone.utc).strftime(form)
+    except (ValueError, OverflowError):
+        raise argparse.ArgumentTypeError("expected a date such as 2031-12-31, got %r" % text) from None
+    if written < datetime.now(timezone.utc).strftime(_TIME)[: len(written)]:
+        raise argparse.ArgumentTypeError("%s is past" % text)
+    return written
+
+
+def too_many(arguments: argparse.Namespace) -> str:
+    """What is wrong with how often an option was given, or empty."""
+    if len(arguments.tags or ()) > MAX_TAGS:
+        return "--tags: at most %d, got %d" % (MAX_TAGS, len(arguments.tags))
+    if len(arguments.asked_as or ()) > MAX_ASKED_AS:
+        return "--asked-as: at most %d, got %d" % (MAX_ASKED_AS, len(arguments.asked_as))
+    if arguments.body == arguments.content_json == "-":
+        return "only one of --body and --content-json can read standard input"
+    return ""
+
+
+def text_of(value: str, option: str) -> str:
+    """An option's text; `-` stands for standard input. Raises InvalidMemory for input that is no UTF-8 text, or too much."""
+    if value != "-":
+        return value
+    data = sys.stdin.buffer.read(MAX_INPUT + 1) if sys.stdin else b""
+    if len(data) > MAX_INPUT:
+        raise InvalidMemory("%s: more than %d bytes on standard input" % (option, MAX_INPUT))
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidMemory(
+            "%s: standard input is not UTF-8 (byte %d); nothing was stored" % (option, error.start)
+        ) from None
+
+
+def content_json(value: str) -> dict[str, Any]:
+    """The JSON object of `--content-json`. Raises InvalidMemory for anything else."""
+    try:
+        content = json.loads(text_of(value, "--content-json"), parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, InvalidMemory):
+            raise
+        raise InvalidMemory("--content-json: not JSON: %s" % error) from None
+    if not isinstance(content, dict):
+        raise InvalidMemory("--content-json: expected an object, got %s" % type(content).__name__)
+    return content
+
+
+def _refuse(name: str) -> None:
+    raise ValueError("%s is no JSON number" % name)
+
+
+def project_files(paths: list[str], places: Places) -> list[str]:
+    """Files named from the folder at hand or from the project's, as they are written in a memory: from the project's folder."""
+    return list(dict.fromkeys(_project_file(path, places.project_root) for path in paths))
+
+
+def _project_file(path: str, root: str) -> str:
+    full = os.path.realpath(path)
+    if os.path.exists(full) and full.startswith(root + os.sep):
+        path = os.path.relpath(full, root)
+    return path.replace(os.sep, "/")

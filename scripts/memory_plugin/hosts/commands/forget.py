@@ -1,0 +1,75 @@
+"""`memory forget`: a memory is not recalled any more, at once; its file goes later, or now."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memory_plugin.memories.lifecycle import forget
+from memory_plugin.memories.survey import choose, survey
+
+from .refresh import refresh
+
+if TYPE_CHECKING:
+    import argparse
+
+    from memory_plugin.hosts.session_context import Session
+    from memory_plugin.memories.lifecycle import Removal
+    from memory_plugin.memories.survey import Item
+
+__all__ = ["EXAMPLES", "HELP", "configure", "run"]
+
+HELP = "forget a memory"
+EXAMPLES = """\
+  memory forget use-mysql
+  memory forget use-mysql --reason "we moved to Postgres"
+  memory forget use-mysql --now           delete its file at once
+"""
+
+DONE, FAILED = 0, 1
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("id", metavar="ID", help="its id, or category/id")
+    parser.add_argument("--now", action="store_true", help="delete the file at once, for good")
+    parser.add_argument("--reason", default="", metavar="TEXT", help="kept in the file until it goes")
+
+
+def run(arguments: argparse.Namespace, session: Session) -> int:
+    """Take it out of use and say what was removed, and when the file goes."""
+    if arguments.now and not session.require_word("delete a memory for good"):
+        return FAILED
+    item = choose(survey(session.places, session.accepts_pulls).items, arguments.id)
+    days = session.settings.integer("memories.grace_period_days")
+    removal = forget(session.places, item.stored, arguments.reason, arguments.now, days)
+    indexed = not refresh(session)
+    removed = [] if indexed else ["the index and what it caches"]
+    removed += ["the store's index.md", "what was known of its trust"]
+    if arguments.json:
+        _print_json(item, removal, removed, session)
+        return DONE
+    session.console.line("forgotten: %s" % removal.id)
+    session.console.line("  gone from " + ", ".join(removed))
+    for path in removal.deleted:
+        session.console.line("  deleted " + path)
+    if removal.goes_at:
+        session.console.line(
+            "  its file goes after %s; until then: memory restore %s" % (removal.goes_at[:10], removal.id)
+        )
+        session.console.line("  " + item.stored.path)
+    return DONE
+
+
+def _print_json(item: Item, removal: Removal, removed: list[str], session: Session) -> None:
+    session.console.json(
+        {
+            "id": removal.id,
+            "category": item.stored.memory.category,
+            "scope": item.stored.store.scope,
+            "path": item.stored.path,
+            "status": "retired" if removal.goes_at else "deleted",
+            "removed_from": removed,
+            "deleted": removal.deleted,
+            "goes_at": removal.goes_at,
+        }
+    )

@@ -1,0 +1,137 @@
+"""`memory import`: stores what other tools and people kept."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from memory_plugin.kernel.text.clean import plain
+from memory_plugin.memories.hygiene import clean_data
+from memory_plugin.memories.importing import Draft, read
+from memory_plugin.memories.lifecycle import save_all
+from memory_plugin.memories.record import InvalidMemory, categories
+from memory_plugin.memories.stores import PROJECT, USER, named_store
+
+from .fields import to_category
+from .refresh import refresh
+
+if TYPE_CHECKING:
+    import argparse
+
+    from memory_plugin.hosts.session_context import Session
+    from memory_plugin.memories.writing import Written
+
+__all__ = ["EXAMPLES", "HELP", "configure", "run"]
+
+HELP = "store what is in notes, JSON files or another store"
+EXAMPLES = """\
+  memory import CLAUDE.md docs/adr --dry-run      one memory for each section, nothing written yet
+  memory import notes.jsonl --category runbook    {"title": "...", "body": "...", "tags": ["a"]} on each line
+  memory import ../other-project/.claude/memory   a whole store
+"""
+
+DONE, FAILED = 0, 1
+_MAX_REASON = 300
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "paths", nargs="+", metavar="PATH", help="Markdown, JSON or JSON lines; a folder of them; a store"
+    )
+    parser.add_argument(
+        "--category",
+        type=to_category,
+        default="",
+        metavar="NAME",
+        help="for what names none: " + ", ".join(categories()),
+    )
+    parser.add_argument(
+        "--scope", choices=(PROJECT, USER), default=PROJECT, help="this project (default), or all of yours"
+    )
+    parser.add_argument("--dry-run", action="store_true", help="only say what would be stored")
+
+
+def run(arguments: argparse.Namespace, session: Session) -> int:
+    """Store everything that can be understood, and name the rest."""
+    drafts: list[Draft] = []
+    skipped: list[tuple[str, str]] = []
+    for path in arguments.paths:
+        reading = read(path, arguments.category)
+        drafts += reading.drafts
+        skipped += reading.problems
+    results = (
+        list(map(_would_store, drafts)) if arguments.dry_run else _store(drafts, arguments.scope, session)
+    )
+    results += [
+        {"source": source, "outcome": "skipped", "reason": plain(why, _MAX_REASON)} for source, why in skipped
+    ]
+    if arguments.json:
+        waits = bool(drafts) and not session.has_word
+        session.console.json(
+            {"dry_run": arguments.dry_run, "waits_for_user": waits, "items": results, **_counts(results)}
+        )
+    else:
+        _print(results, arguments, session)
+    return FAILED if _counts(results)["skipped"] else DONE
+
+
+def _store(drafts: list[Draft], scope: str, session: Session) -> list[dict[str, Any]]:
+    if not drafts:
+        return []
+    store = named_store(session.places, scope)
+    written = save_all(session.places, store, (draft.data for draft in drafts), session.has_word)
+    refresh(session)
+    return [_stored(draft, one) for draft, one in zip(drafts, written)]
+
+
+def _stored(draft: Draft, result: Written | InvalidMemory) -> dict[str, Any]:
+    if isinstance(result, InvalidMemory):
+        return {"source": draft.source, "outcome": "skipped", "reason": plain(str(result), _MAX_REASON)}
+    memory = result.stored.memory
+    return {
+        "source": draft.source,
+        "outcome": "created" if result.created else "same",
+        "id": memory.id,
+        "category": memory.category,
+        "title": memory.title,
+        "redacted": [found._asdict() for found in result.redacted],
+    }
+
+
+def _would_store(draft: Draft) -> dict[str, Any]:
+    try:
+        data, redacted = clean_data(draft.data)
+    except InvalidMemory as error:
+        return {"source": draft.source, "outcome": "skipped", "reason": plain(str(error), _MAX_REASON)}
+    return {
+        "source": draft.source,
+        "outcome": "would be stored",
+        "category": data["category"],
+        "title": data["title"],
+        "redacted": [found._asdict() for found in redacted],
+    }
+
+
+def _counts(results: list[dict[str, Any]]) -> dict[str, int]:
+    outcomes = [result["outcome"] for result in results]
+    return {name: outcomes.count(name) for name in ("created", "same", "skipped")}
+
+
+def _print(results: list[dict[str, Any]], arguments: argparse.Namespace, session: Session) -> None:
+    console = session.console
+    kept = [result for result in results if result["outcome"] != "skipped"]
+    if kept:
+        console.table(
+            ("OUTCOME", "CATEGORY", "TITLE", "FROM"),
+            [[result["outcome"], result["category"], result["title"], result["source"]] for result in kept],
+        )
+    for result in results:
+        if result["outcome"] == "skipped":
+            console.error("%s: skipped: %s" % (result["source"], result["reason"]))
+        for found in result.get("redacted", ()):
+            console.line("taken out of %s, %s: %s" % (result["source"], found["field"], found["rule"]))
+    console.line("%(created)d stored, %(same)d there already, %(skipped)d skipped" % _counts(results))
+    if kept and not arguments.dry_run and not session.has_word:
+        console.line(
+            "they wait for the user's word and are not recalled until then: /memory:status, or memory accept --all"
+        )

@@ -1,0 +1,81 @@
+"""`memory list`: what is stored, and whether it is recalled."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memory_plugin.kernel.text.clean import plain
+from memory_plugin.memories.record import ACTIVE, ARCHIVED, RETIRED, categories
+from memory_plugin.memories.stores import PROJECT, USER
+from memory_plugin.memories.survey import survey
+
+from .fields import to_category
+from .memory_row import HEADERS, as_json, as_row
+
+if TYPE_CHECKING:
+    import argparse
+
+    from memory_plugin.hosts.session_context import Session
+    from memory_plugin.memories.survey import Item, Survey
+
+__all__ = ["EXAMPLES", "HELP", "configure", "run"]
+
+HELP = "list the memories"
+EXAMPLES = """\
+  memory list
+  memory list --status pending            what waits for your word
+  memory list --status all --category decision --json
+"""
+
+PENDING, ALL = "pending", "all"
+_MAX_REASON = 300
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    statuses = (ACTIVE, RETIRED, ARCHIVED, PENDING, ALL)
+    parser.add_argument("--status", choices=statuses, default=ACTIVE, help="which ones (default: active)")
+    parser.add_argument(
+        "--category", type=to_category, metavar="NAME", help="only one of " + ", ".join(categories())
+    )
+    parser.add_argument("--scope", choices=(PROJECT, USER), default="", help="only one store")
+
+
+def run(arguments: argparse.Namespace, session: Session) -> int:
+    """Print them, the newest first; files that are no memories are named on standard error."""
+    found = survey(session.places, session.accepts_pulls, arguments.scope)
+    items = [item for item in found.items if _is_wanted(item, arguments)]
+    items.sort(key=lambda item: item.stored.memory.updated_at, reverse=True)
+    if arguments.json:
+        problems = [
+            {"path": problem.path, "reason": plain(problem.reason, _MAX_REASON)} for problem in found.problems
+        ]
+        session.console.json(
+            {
+                "memories": [as_json(item) for item in items],
+                "problems": problems,
+                "left_alone": found.left_alone,
+            }
+        )
+        return 0
+    _print(items, found, session)
+    return 0
+
+
+def _is_wanted(item: Item, arguments: argparse.Namespace) -> bool:
+    if arguments.category and item.stored.memory.category != arguments.category:
+        return False
+    if arguments.status == PENDING:
+        return item.waits
+    return arguments.status in (ALL, item.stored.memory.status)
+
+
+def _print(items: list[Item], found: Survey, session: Session) -> None:
+    if items:
+        session.console.table(HEADERS, [as_row(item) for item in items])
+    else:
+        session.console.line("no such memories")
+    if found.problems:
+        session.console.error("%d files are no memories; `memory doctor` names them" % len(found.problems))
+    for reason in found.left_alone:
+        session.console.error(reason)

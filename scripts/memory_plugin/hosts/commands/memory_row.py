@@ -1,0 +1,54 @@
+"""One memory as the commands show it: a JSON object for programs, a row for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memory_plugin.memories.hygiene import shown
+from memory_plugin.memories.record import ACTIVE
+from memory_plugin.memories.survey import life
+from memory_plugin.memories.trust import TRUSTED
+
+if TYPE_CHECKING:
+    from memory_plugin.memories.survey import Item
+
+__all__ = ["as_json", "as_row", "standing"]
+
+HEADERS = ("ID", "CATEGORY", "SCOPE", "UPDATED", "STANDING", "TITLE")
+
+
+def as_json(item: Item) -> dict[str, object]:
+    """The fields that a program needs; what files hold is shown without secrets and hidden characters."""
+    memory = item.stored.memory
+    return {
+        "id": memory.id,
+        "title": shown(memory.title),
+        "category": memory.category,
+        "scope": item.stored.store.scope,
+        "status": memory.status,
+        "life": life(item.stored),
+        "trust": item.trust,
+        "waits_because": item.reason,
+        "tags": [shown(tag) for tag in memory.tags],
+        "files": [shown(name) for name in memory.files],
+        "path": item.stored.path,
+        "created_at": shown(memory.created_at),
+        "updated_at": shown(memory.updated_at),
+        "expires_at": memory.expires_at,
+        "superseded_by": shown(memory.superseded_by),
+    }
+
+
+def as_row(item: Item) -> list[str]:
+    """The cells of a table row, in the order of `HEADERS`."""
+    memory = item.stored.memory
+    cells = [memory.id, memory.category, item.stored.store.scope, memory.updated_at[:10]]
+    return [*cells, standing(item), shown(memory.title)]
+
+
+def standing(item: Item) -> str:
+    """In a word or two, whether a memory is recalled, and if not, why not."""
+    words = [] if life(item.stored) == ACTIVE else [life(item.stored)]
+    if item.trust != TRUSTED:
+        words.append(item.trust)
+    return ", ".join(words) or ACTIVE

@@ -1,0 +1,26 @@
+"""After a command changed a store: the index is brought up to date, so that the very next prompt sees the change."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memory_plugin.kernel.sqlite import SqliteError
+from memory_plugin.recall.healing import heal_now
+from memory_plugin.recall.index.file import IndexError_
+
+if TYPE_CHECKING:
+    from memory_plugin.hosts.session_context import Session
+
+__all__ = ["refresh"]
+
+
+def refresh(session: Session) -> bool:
+    """Whether the index is up to date now; where not, the user is told: the change itself is stored, and a later prompt heals."""
+    try:
+        heal_now(session.places, session.settings)
+    except (IndexError_, SqliteError, OSError) as error:
+        session.console.error(
+            "done, but the index is not up to date yet (%s); the next prompt sees to it" % error
+        )
+        return False
+    return True

@@ -1,0 +1,104 @@
+"""Markdown as a source of memories: the fields at the head of a file, and its sections below their headings."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+__all__ = ["Section", "front_matter", "sections"]
+
+_FRONT = re.compile(r"\A---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
+_FIELD = re.compile(r"([A-Za-z][\w-]*)[ \t]*:[ \t]*(.*)\Z")
+_ITEM = re.compile(r"[ \t]*-[ \t]+(.*)\Z")
+_HEADING = re.compile(r" {0,3}(#{1,6})[ \t]+(.*?)(?:[ \t]+#+)?[ \t]*\Z")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_TOP = 1
+
+
+class Section(NamedTuple):
+    """A heading with the text below it, up to the next heading; `line` counts from 1, `above` is the heading that holds this one."""
+
+    heading: str
+    above: str
+    text: str
+    line: int
+
+
+def front_matter(text: str) -> tuple[dict[str, str | list[str]], str, int]:
+    """The fields at the head of a file, the text after them, and how many lines they take.
+
+    Understood are `name: value`, quoted values, `[a, b]`, lists with dashes and indented blocks after `|` or `>`; all that notes use of
+    YAML.  Names come in lower case.
+    """
+    found = _FRONT.match(text)
+    if found is None:
+        return {}, text, 0
+    return _fields(found[1].splitlines()), text[found.end() :], found[0].count("\n")
+
+
+def _fields(lines: list[str]) -> dict[str, str | list[str]]:
+    fields: dict[str, str | list[str]] = {}
+    name = ""
+    for line in lines:
+        field = _FIELD.match(line)
+        item = _ITEM.match(line)
+        if field is not None:
+            name = field[1].lower()
+            fields[name] = _value(field[2].strip())
+        elif item is not None and name:
+            fields[name] = [*_as_list(fields[name]), _unquoted(item[1])]
+        elif name and line.startswith((" ", "\t")) and isinstance(fields[name], str):
+            fields[name] = ("%s\n%s" % (fields[name], line.strip())).strip()
+    return fields
+
+
+def _value(text: str) -> str | list[str]:
+    if text.startswith("[") and text.endswith("]"):
+        return [part for part in (_unquoted(part) for part in text[1:-1].split(",")) if part]
+    return "" if text in ("|", ">", "|-", ">-") else _unquoted(text)
+
+
+def _as_list(value: str | list[str]) -> list[str]:
+    return value if isinstance(value, list) else [value] if value else []
+
+
+def _unquoted(text: str) -> str:
+    text = text.strip()
+    quoted = len(text) > 1 and text[0] == text[-1] and text[0] in "\"'"
+    return text[1:-1] if quoted else text
+
+
+def sections(text: str) -> list[Section]:
+    """The sections of a text; what stands before the first heading has an empty heading. Headings inside code fences are code."""
+    found: list[Section] = []
+    open_headings: list[tuple[int, str]] = []
+    heading, line_of, lines, fence = "", 1, [], ""
+    for number, line in enumerate(text.splitlines(), 1):
+        fence = _fence_after(line, fence)
+        mark = None if fence else _HEADING.match(line)
+        if mark is None:
+            lines.append(line)
+            continue
+        found.append(_section(heading, open_headings, lines, line_of))
+        level = len(mark[1])
+        open_headings = [one for one in open_headings if one[0] < level] + [(level, mark[2])]
+        heading, line_of, lines = mark[2], number, []
+    found.append(_section(heading, open_headings, lines, line_of))
+    return [section for section in found if section.text]
+
+
+def _section(heading: str, open_headings: list[tuple[int, str]], lines: list[str], line: int) -> Section:
+    # The title of the whole document holds everything and says nothing of its own.
+    above = [text for level, text in open_headings[:-1] if level > _TOP]
+    return Section(heading, above[-1] if above else "", "\n".join(lines).strip("\n").rstrip(), line)
+
+
+def _fence_after(line: str, fence: str) -> str:
+    """The fence that is open after a line: a longer or equal one of the same sign closes it (CommonMark 0.31, section 4.5)."""
+    mark = _FENCE.match(line)
+    if mark is None:
+        return fence
+    if not fence:
+        return mark[1]
+    closes = mark[1][0] == fence[0] and len(mark[1]) >= len(fence) and not line.strip().strip(fence[0])
+    return "" if closes else fence
