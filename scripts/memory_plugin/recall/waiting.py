@@ -28,7 +28,7 @@ def waiting_keys(places: Places) -> dict[str, str]:
     except IndexError_:
         return {}
     try:
-        return {found.key: found.trust for found in read.rows(connection) if found.trust != TRUSTED}
+        return read.standings_but(connection, TRUSTED)
     except SqliteError:
         return {}
     finally:

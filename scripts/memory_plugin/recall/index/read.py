@@ -86,3 +86,8 @@ def _document(found: tuple[object, ...]) -> Document:
 def _texts(value: object) -> list[str]:
     found = loads(str(value))
     return [str(item) for item in found] if isinstance(found, list) else []
+
+
+def standings_but(connection: Connection, trust: str) -> dict[str, str]:
+    """Key -> trust of every document whose trust is another than the one named."""
+    return dict(connection.execute("SELECT key, trust FROM documents WHERE trust != ? ORDER BY key", (trust,)).fetchall())
