@@ -53,12 +53,12 @@ def main(argv: Sequence[str]) -> int:
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else USAGE
     try:
-        root = os.path.abspath(arguments.root) if arguments.root else launch_folder()
+        root = _project_of(os.path.abspath(arguments.root)) if arguments.root else launch_folder()
         if not os.path.isdir(root):
             console.error("--root: no folder at %s" % root)
             return USAGE
         taint = clean(root)
-        session = Session(locate(_project_of(root)), console, taint)
+        session = Session(locate(root), console, taint)
         result: int = _module(arguments.command).run(arguments, session)
         return result
     except BrokenPipeError:
