@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -9,7 +10,7 @@ from typing import Any
 
 from tests.client.fake_api import Request
 from tests.client.sandbox import Sandbox
-from tests.client.turn import Row, Turn, rows
+from tests.client.turn import Row, Turn
 from tests.project import PLUGIN_ROOT
 
 PLUGIN = (PLUGIN_ROOT,)
@@ -32,14 +33,14 @@ def copied(folder: str) -> str:
     return folder
 
 
-def memory(box: Sandbox, *args: str) -> list[Row]:
+def memory(box: Sandbox, *args: str) -> Any:  # noqa: ANN401 (a test knows the shape)
     """The JSON that the command line prints in a terminal of the user's, outside the client."""
     script = os.path.join(PLUGIN_ROOT, "scripts", "memory.py")
     env = {"PATH": os.environ.get("PATH", os.defpath), "HOME": box.home, "LANG": "C.UTF-8"}
     command = [os.path.join(box.bin, "python3"), script, *args, "--root", box.project, "--json"]
     done = subprocess.run(command, env=env, cwd=box.project, capture_output=True, check=False, timeout=60)
     assert done.returncode == 0, done.stderr.decode()
-    return rows(done.stdout.decode())
+    return json.loads(done.stdout)
 
 
 def begin(box: Sandbox) -> Sandbox:

@@ -26,8 +26,7 @@ def saves(box: Sandbox, prompt: str) -> None:
 
 def trust(box: Sandbox) -> list[Any]:
     """The trust of each memory that search finds, best first."""
-    (answer,) = memory(box, "search", "billing database")
-    return [found["trust"] for found in answer["results"]]
+    return [found["trust"] for found in memory(box, "search", "billing database")["results"]]
 
 
 def test_the_bash_tool_tells_the_session_and_that_it_is_claude(box: Sandbox) -> None:
@@ -77,7 +76,7 @@ def test_claude_cannot_accept_for_the_user(box: Sandbox) -> None:
 def test_memories_that_came_with_a_repository_wait(box: Sandbox) -> None:
     """A clone: the files are there, and no save of the user's began the store."""
     begin(box)
-    (row,) = memory(box, "search", "billing database")[0]["results"]
+    (row,) = memory(box, "search", "billing database")["results"]
     state = box.config + "/lcars"
     shutil.rmtree(state)
     assert not recalled(box.prompt(ASK, plugins=PLUGIN))
