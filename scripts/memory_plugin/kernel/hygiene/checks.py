@@ -21,7 +21,7 @@ _X = (
 _CARD_SCHEMES = (  # first digits and length: ISO/IEC 7812 and the schemes' own tables
     (re.compile(r"4|5[1-5]|222[1-9]|22[3-9]|2[3-6]|27[01]|2720"), 16),  # Visa, Mastercard
     (re.compile(r"6011|64[4-9]|65|35|62|220[0-4]"), 16),  # Discover, JCB, UnionPay, Mir
-    (re.compile(r"3[47]|2131|1800|1[0-9]{2}0000"), 15),  # American Express, JCB, UATP
+    (re.compile(r"3[47]|2131|1800"), 15),  # American Express, JCB
 )
 # ISO 13616 registry: characters of an IBAN by country.
 _IBAN_LENGTHS = dict(

@@ -184,6 +184,18 @@ def _date(candidate: Candidate) -> bool:
     return _DATE.search(candidate.value) is not None
 
 
+def _scope(candidate: Candidate) -> bool:
+    """One name before `::` is code, unless a prefix length follows."""
+    lone = candidate.value.endswith("::") and candidate.value.count(":") == 2  # noqa: PLR2004
+    return lone and candidate.text[candidate.end : candidate.end + 1] != "/"
+
+
+def _range(candidate: Candidate) -> bool:
+    """From one number to a greater one: lines, pages, years."""
+    low, _, high = candidate.value.partition("-")
+    return low.isdigit() and high.isdigit() and len(high) - len(low) in (0, 1) and int(low) < int(high)
+
+
 def _version(candidate: Candidate) -> bool:
     """Four numbers after a program's name or a word for versions."""
     return _VERSION.search(candidate.text[max(0, candidate.start - 24) : candidate.start]) is not None
@@ -207,7 +219,9 @@ FILTERS: Mapping[str, Callable[[Candidate], bool]] = {
     "number": _number,
     "path": _path,
     "placeholder": _placeholder,
+    "range": _range,
     "repeated": _repeated,
+    "scope": _scope,
     "sequence": _sequence,
     "shared-home": _shared_home,
     "slug": _slug,

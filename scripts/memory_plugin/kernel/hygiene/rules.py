@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import NamedTuple
 
+from .anchors import gates
 from .assignment import assignment_pattern
 from .checks import CHECKS
 from .data import DataError, strings, table
@@ -24,23 +25,24 @@ FILES = ("keys.json", "services.json", "generic.json", "personal.json")
 
 _FIELDS = {
     "id", "kind", "reason", "keywords", "pattern", "names", "value", "entropy", "check", "filters", "name_filter",
-    "context", "anywhere", "hit", "miss",
+    "context", "window", "gate", "hit", "miss",
 }  # fmt: skip
 
 
 class Rule(NamedTuple):
     """One rule.
 
-    `pattern` begins with one of the keywords, except for what looks behind, and is tried where they stand; with
-    `anywhere`, or without keywords, it is looked for in all of the text.  What it finds is its group `value`,
-    or all of it.
+    `pattern` begins with one of the keywords, except for what looks behind, and is tried where they stand; with a
+    window it is looked for in that many characters before and after them, with a gate in the gate's regions.
+    What it finds is its group `value`, or all of it.
     """
 
     id: str
     kind: str
     reason: str
-    keywords: tuple[str, ...]  # lower case; one of them must be in the text
-    anywhere: bool
+    keywords: tuple[str, ...]  # in lower case
+    window: tuple[int, ...]  # empty for none
+    gate: str  # "" for none
     pattern: str
     entropy: float  # bits per character that the value needs at least
     check: str  # of CHECKS; "" for none
@@ -92,7 +94,8 @@ def _rule(entry: object, name: str) -> Rule:
         kind=kind,
         reason=_text(entry, "reason", where),
         keywords=strings(entry.get("keywords"), where + ": keywords"),
-        anywhere=entry.get("anywhere") is True or not entry.get("keywords"),
+        window=_window(entry.get("window", []), where),
+        gate=_gate(entry, where),
         pattern=_pattern(entry, where),
         entropy=float(entry.get("entropy", 0)),
         check=check,
@@ -115,6 +118,19 @@ def _pattern(entry: Mapping[str, object], where: str) -> str:
     if "pattern" in entry:
         return _text(entry, "pattern", where)
     return assignment_pattern(_text(entry, "names", where), _text(entry, "value", where))
+
+
+def _window(value: object, where: str) -> tuple[int, ...]:
+    if not isinstance(value, list) or not all(isinstance(item, int) for item in value) or len(value) not in (0, 2):
+        raise DataError("%s: window: expected two numbers" % where)
+    return tuple(value)
+
+
+def _gate(entry: Mapping[str, object], where: str) -> str:
+    name = entry.get("gate", "")
+    if not isinstance(name, str) or (name not in gates() if name else not entry.get("keywords")):
+        raise DataError("%s: gate: expected one of %s, or else keywords" % (where, ", ".join(gates())))
+    return name
 
 
 def _context(name: object) -> str:

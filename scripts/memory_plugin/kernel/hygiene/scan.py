@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from . import policy
+from .anchors import Anchors
 from .assignment import names_a_secret, whole_name
 from .checks import CHECKS
 from .filters import FILTERS, Candidate, entropy
@@ -35,9 +36,10 @@ def scan(text: str, kinds: Collection[str] | None, place: str) -> list[Finding]:
     redacted text finds nothing more: a marker there looks the same as a hidden finding here.
     """
     hidden = MARKER.sub(_hide, text)
+    anchors = Anchors(hidden)  # hiding adds none
     found: list[_Span] = []
     while True:
-        spans = _resolved(list(_spans(hidden, kinds)))
+        spans = _resolved(list(_spans(hidden, anchors, kinds)))
         if not spans:
             break
         found += spans
@@ -68,40 +70,29 @@ def _without(text: str, spans: list[_Span]) -> str:
     return "".join([*pieces, text[position:]])
 
 
-def _spans(text: str, kinds: Collection[str] | None) -> Iterator[_Span]:
-    lower = text.replace("\u0130", "i").lower()  # the one character that grows would shift positions
-    places: dict[str, list[int]] = {}
+def _spans(text: str, anchors: Anchors, kinds: Collection[str] | None) -> Iterator[_Span]:
     for rank, rule in enumerate(rules()):
         if kinds is None or rule.kind in kinds:
-            for match in _matches(rule, text, lower, places):
+            for match in _matches(rule, text, anchors):
                 end = _accepted(rule, match, text)
                 if end:
                     yield _Span(match.start(_group(match)), end, rank, rule)
 
 
-def _matches(rule: Rule, text: str, lower: str, places: dict[str, list[int]]) -> Iterator[re.Match[str]]:
-    """The matches of a rule's pattern; `places` collects where the keywords stand."""
-    for keyword in rule.keywords:
-        if keyword not in places:
-            places[keyword] = list(_occurrences(lower, keyword))
-    present = [keyword for keyword in rule.keywords if places[keyword]]
-    if rule.anywhere:
-        if present or not rule.keywords:
-            yield from compiled(rule.pattern).finditer(text)
-        return
-    for keyword in present:
-        match_at = compiled(rule.pattern).match
-        for place in places[keyword]:
-            match = match_at(text, place)
-            if match:
-                yield match
-
-
-def _occurrences(lower: str, keyword: str) -> Iterator[int]:
-    place = lower.find(keyword)
-    while place >= 0:
-        yield place
-        place = lower.find(keyword, place + 1)
+def _matches(rule: Rule, text: str, anchors: Anchors) -> Iterator[re.Match[str]]:
+    regions: list[tuple[int, int]] = []
+    if rule.gate:
+        regions = anchors.regions(rule.gate)
+    elif rule.window:
+        regions = anchors.around(rule.keywords, *rule.window)
+    else:
+        for keyword in rule.keywords:
+            for place in anchors.places(keyword):
+                match = compiled(rule.pattern).match(text, place)
+                if match:
+                    yield match
+    for start, end in regions:
+        yield from compiled(rule.pattern).finditer(text, start, end)
 
 
 def _group(match: re.Match[str]) -> str | int:
