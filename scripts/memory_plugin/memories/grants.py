@@ -22,6 +22,8 @@ __all__ = ["SECONDS", "asks_to_remember", "grant", "is_granted"]
 SECONDS = 600.0
 _MAX_BYTES = 4096
 _LOOKED_AT = 600
+_LONG = 20_000
+_FENCES = ("```", "~~~")
 
 
 def asks_to_remember(prompt: str) -> bool:
@@ -32,16 +34,28 @@ def asks_to_remember(prompt: str) -> bool:
     text = prompt.strip()
     if text.startswith("/memory:"):
         return True
-    spoken = " ".join(_own_lines(text)).lower().replace("\u2019", "'")
-    spoken = " ".join(spoken.split())
-    near = spoken[:_LOOKED_AT] + " \n " + spoken[-_LOOKED_AT:]
+    head, tail = _ends(text)
+    near = _spoken(head)[:_LOOKED_AT] + " \n " + _spoken(tail)[-_LOOKED_AT:]
     return any(phrase in near for phrase in _phrases())
+
+
+def _ends(text: str) -> tuple[str, str]:
+    """The beginning and the end of a prompt; of a very long one no end that a fence further up could reach into."""
+    if len(text) <= _LONG:
+        return text, text
+    fenced = any(mark in text[:-_LONG] for mark in _FENCES)
+    return text[:_LONG], "" if fenced else text[-_LONG:]
+
+
+def _spoken(text: str) -> str:
+    """What of a text the user says themselves, in lower case and on one line."""
+    return " ".join(" ".join(_own_lines(text)).lower().replace("\u2019", "'").split())
 
 
 def _own_lines(text: str) -> list[str]:
     kept, fenced = [], False
     for line in text.splitlines():
-        if line.lstrip().startswith(("```", "~~~")):
+        if line.lstrip().startswith(_FENCES):
             fenced = not fenced
         elif not fenced and not line.lstrip().startswith(">"):
             kept.append(line)

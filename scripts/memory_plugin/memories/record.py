@@ -40,7 +40,7 @@ MAX_CHANGES = 50
 MAX_ASKED_AS = 8
 MAX_DEPTH = 32
 _ID = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,78}[a-z0-9])?\Z")
-_STEP_MARK = re.compile(r"\s*(?:[-*+]|\d{1,3}[.)])\s+")
+_STEP_MARK = re.compile(r"\A\s*(?:[-*+]|\d{1,3}[.)])\s+")
 _LISTED = frozenset(["steps"])
 _STATUSES = (ACTIVE, RETIRED, ARCHIVED)
 

@@ -1,0 +1,46 @@
+"""A project's places in this process, and files put into its stores as they are."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+
+import pytest
+
+from memory_plugin.kernel.paths import Places, locate
+from memory_plugin.memories.record import categories, new_memory
+from memory_plugin.memories.stores import Store, project_store
+from tests.project import Project
+
+Put = Callable[..., str]
+
+
+@pytest.fixture
+def places(project: Project, monkeypatch: pytest.MonkeyPatch) -> Places:
+    """The places of a new project, with its own config folder in the environment."""
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", project.config)
+    monkeypatch.setenv("HOME", project.home)
+    return locate(project.root)
+
+
+@pytest.fixture
+def store(places: Places) -> Store:
+    """The project's store, which does not exist yet."""
+    return project_store(places)
+
+
+@pytest.fixture
+def put(store: Store) -> Put:
+    """Writes a file into a store behind the plugin's back: `put("use-x", title="…")`, or `put("use-x", raw=b"…")`."""
+
+    def written(identity: str, raw: bytes | None = None, category: str = "decision", to: Store = store, **fields: object) -> str:
+        path = os.path.join(to.folder(category), identity + ".json")
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        content = {categories()[category].primary: "the body of " + identity}
+        data = {**new_memory(categories()[category], identity, "Title of " + identity, content, {}), **fields}
+        with open(path, "wb") as file:
+            file.write(json.dumps(data, indent=2).encode("ascii") if raw is None else raw)
+        return path
+
+    return written

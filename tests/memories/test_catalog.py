@@ -1,0 +1,73 @@
+"""index.md: a table of contents for people, kept in step, that no title can forge."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from memory_plugin.kernel.paths import Places
+from memory_plugin.memories import catalog, lifecycle
+from memory_plugin.memories.files import find
+from memory_plugin.memories.record import categories, new_memory
+from memory_plugin.memories.stores import Store
+from tests.memories.conftest import Put
+
+
+def save(places: Places, store: Store, title: str, **fields: object) -> None:
+    lifecycle.save(places, store, {**new_memory(categories()["decision"], "", title, {"decision": "b"}, {}), **fields}, word=True)
+
+
+def index(store: Store) -> list[str]:
+    with open(os.path.join(store.root, "index.md"), encoding="utf-8") as file:
+        return file.read().splitlines()
+
+
+def test_each_active_memory_has_a_line(places: Places, store: Store) -> None:
+    save(places, store, "Use Postgres", tags=["db", "billing"])
+    save(places, store, "Deploy on Tuesdays")
+    assert index(store) == [
+        "# Memory Index",
+        "",
+        "- [DECISION] Deploy on Tuesdays -> .claude/memory/decisions/deploy-on-tuesdays.json",
+        "- [DECISION] Use Postgres -> .claude/memory/decisions/use-postgres.json #tags:db,billing",
+    ]
+
+
+@pytest.mark.parametrize("title", ["a -> /etc/passwd #tags:evil", "a -> b -> c", "x\n- [DECISION] forged -> /etc/passwd", "#tags:x"])
+def test_a_title_can_choose_neither_path_nor_tags_nor_lines(places: Places, store: Store, title: str) -> None:
+    save(places, store, title)
+    lines = index(store)[2:]
+    assert len(lines) == 1
+    path = lines[0].split(" -> ", 1)[1]
+    assert path.startswith(".claude/memory/decisions/")
+    assert "#tags:" not in lines[0]
+
+
+def test_what_is_forgotten_goes_and_what_is_restored_comes_back(places: Places, store: Store) -> None:
+    save(places, store, "Use Postgres")
+    stored = find([store], "use-postgres")
+    lifecycle.forget(places, stored, "", at_once=False, grace_days=30)
+    assert index(store)[2:] == []
+    lifecycle.restore(places, find([store], "use-postgres"), word=True)
+    assert len(index(store)) == 3
+    lifecycle.forget(places, find([store], "use-postgres"), "", at_once=True, grace_days=30)
+    assert index(store)[2:] == []
+
+
+def test_it_can_be_built_anew(places: Places, store: Store, put: Put) -> None:
+    put("one")
+    put("two", record_status="retired")
+    assert catalog.rebuild(store) == 1
+    assert [line.split(" ")[1] for line in index(store)[2:]] == ["[DECISION]"]
+
+
+@pytest.mark.parametrize("odd", ["folder", "link", "pipe"])
+def test_an_index_that_cannot_be_written_stops_no_save(places: Places, store: Store, odd: str) -> None:
+    save(places, store, "First")
+    path = os.path.join(store.root, "index.md")
+    os.unlink(path)
+    {"folder": os.mkdir, "link": lambda p: os.symlink("/dev/full", p), "pipe": os.mkfifo}[odd](path)
+    save(places, store, "Second")
+    assert find([store], "second").memory.title == "Second"
+    assert odd == "folder" or len(index(store)) == 4

@@ -1,0 +1,184 @@
+"""Reading stores that may be hostile: links, pipes, huge files, other owners, odd bytes."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+
+import pytest
+
+from memory_plugin.kernel.paths import Places
+from memory_plugin.memories.files import (
+    MAX_BYTES,
+    FileProblem,
+    all_memories,
+    category_folders,
+    find,
+    memory_key,
+    read_memory,
+    why_left_alone,
+)
+from memory_plugin.memories.record import InvalidMemory, categories
+from memory_plugin.memories.stores import Store, user_store
+from tests.memories.conftest import Put
+
+DECISION = categories()["decision"]
+AS_ROOT = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
+
+
+def found(store: Store) -> tuple[list[str], list[FileProblem]]:
+    problems: list[FileProblem] = []
+    return [stored.memory.id for stored in all_memories(store, problems)], problems
+
+
+def test_a_store_that_does_not_exist_is_empty(store: Store) -> None:
+    assert why_left_alone(store) == ""
+    assert found(store) == ([], [])
+
+
+def test_memories_of_all_categories_are_found(store: Store, put: Put) -> None:
+    for name in categories():
+        put("in-" + name.replace("_", "-"), category=name)
+    assert sorted(found(store)[0]) == sorted("in-" + name.replace("_", "-") for name in categories())
+
+
+DEEP = b'{"title":"t","content":{"decision":' + b"[" * 100_000 + b"]" * 100_000 + b"}}"
+BARELY_DEEP = b'{"title":"t","content":{"decision":' + b"[" * 500 + b'"x"' + b"]" * 500 + b"}}"
+
+
+@pytest.mark.parametrize(
+    ("raw", "reason"),
+    [
+        pytest.param(b"", "not a JSON text", id="empty"),
+        pytest.param(b"\0" * 100, "not a JSON text", id="NULs"),
+        pytest.param(b"{", "not a JSON text", id="cut off"),
+        pytest.param(b'{"title": "\xff", "content": {"decision": "x"}}', "not a JSON text in UTF-8", id="not UTF-8"),
+        pytest.param(b"{} {}", "not a JSON text", id="two values"),
+        pytest.param(b'{"title":"t","content":{"decision":NaN}}', "not a JSON text", id="NaN"),
+        pytest.param(b'{"title":"t","content":{"decision":1e999}}', "out of range", id="a number that becomes infinite"),
+        pytest.param(DEEP, "not a JSON text", id="nested 100,000 deep"),
+        pytest.param(BARELY_DEEP, "nested", id="nested 500 deep"),
+        pytest.param(b"[1]", "expected an object", id="a list"),
+        pytest.param(b" " * (MAX_BYTES + 1), "at most", id="huge"),
+    ],
+)
+def test_a_file_that_is_no_memory_is_a_problem_and_hides_no_other(store: Store, put: Put, raw: bytes, reason: str) -> None:
+    put("good")
+    bad = put("bad", raw=raw)
+    names, problems = found(store)
+    assert names == ["good"]
+    assert [problem.path for problem in problems] == [bad]
+    assert reason in problems[0].reason
+
+
+def test_a_byte_order_mark_and_lone_surrogates_are_read(store: Store, put: Put) -> None:
+    content = json.dumps({"title": "a\ud800b", "content": {"decision": "x"}}).encode("ascii")
+    put("odd", raw=b"\xef\xbb\xbf" + content)
+    assert found(store) == (["odd"], [])
+
+
+@pytest.mark.parametrize("name", ["Bad", "a_b", "-a", "a" * 81, "ä"])
+def test_a_file_name_that_is_no_id_is_a_problem(store: Store, put: Put, name: str) -> None:
+    put(name)
+    names, problems = found(store)
+    assert (names, len(problems)) == ([], 1)
+    assert "id: expected" in problems[0].reason
+
+
+def test_links_pipes_folders_and_hidden_files_are_passed_over(store: Store, put: Put, places: Places) -> None:
+    good = put("good")
+    folder = os.path.dirname(good)
+    outside = os.path.join(places.project_root, "outside.json")
+    shutil.copy(good, outside)
+    os.symlink(outside, os.path.join(folder, "linked.json"))
+    os.symlink("/dev/zero", os.path.join(folder, "device.json"))
+    os.symlink("missing", os.path.join(folder, "dangling.json"))
+    os.mkfifo(os.path.join(folder, "pipe.json"))
+    os.mkdir(os.path.join(folder, "folder.json"))
+    shutil.copy(good, os.path.join(folder, ".hidden.json"))
+    shutil.copy(good, os.path.join(folder, "draft.json.12.abcd1234.tmp"))
+    assert found(store) == (["good"], [])
+
+
+def test_a_pipe_or_link_that_takes_a_file_s_place_is_refused_at_once(store: Store, put: Put) -> None:
+    path = put("gone")
+    for swap in (lambda: os.mkfifo(path), lambda: os.symlink("/dev/zero", path)):
+        os.unlink(path)
+        swap()
+        with pytest.raises(OSError, match=r"not a regular file|a symbolic link"):
+            read_memory(store, DECISION, path)
+
+
+def test_a_linked_category_folder_is_passed_over(store: Store, put: Put, places: Places) -> None:
+    folder = os.path.dirname(put("good"))
+    moved = os.path.join(places.project_root, "elsewhere")
+    shutil.move(folder, moved)
+    os.symlink(moved, folder)
+    assert category_folders(store) == []
+    assert found(store) == ([], [])
+
+
+@pytest.mark.parametrize("name", [".claude", os.path.join(".claude", "memory")])
+@pytest.mark.parametrize("exists", [True, False], ids=["there", "not yet there"])
+def test_a_project_s_store_that_is_linked_elsewhere_is_left_alone(store: Store, put: Put, places: Places, name: str, exists: bool) -> None:
+    put("good")
+    link, target = os.path.join(places.project_root, name), os.path.join(os.path.dirname(places.project_root), "target")
+    shutil.move(link, target)
+    if not exists:
+        shutil.rmtree(target)
+        os.makedirs(target if name == ".claude" else os.path.dirname(target), exist_ok=True)
+    os.symlink(target, link)
+    assert "symbolic link" in why_left_alone(store)
+    assert found(store) == ([], [])
+
+
+def test_a_store_that_is_a_file_is_left_alone(store: Store) -> None:
+    os.makedirs(os.path.dirname(store.root))
+    with open(store.root, "w", encoding="utf-8"):
+        pass
+    assert "is not a folder" in why_left_alone(store)
+
+
+@AS_ROOT
+def test_a_store_of_somebody_else_is_left_alone(store: Store, put: Put) -> None:
+    put("good")
+    os.chown(store.root, 12345, 12345)
+    assert "belongs to another user" in why_left_alone(store)
+    assert found(store) == ([], [])
+
+
+def test_the_user_s_own_store_may_be_a_link(places: Places, put: Put) -> None:
+    own = user_store(places)
+    assert own is not None
+    put("good", to=own)
+    moved = own.root + "-dotfiles"
+    shutil.move(own.root, moved)
+    os.symlink(moved, own.root)
+    assert found(own) == (["good"], [])
+
+
+def test_find_takes_an_id_or_a_category_with_it(store: Store, put: Put) -> None:
+    put("same")
+    put("same", category="tech_debt")
+    put("only")
+    assert find([store], "only").key == memory_key("project", "decision", "only")
+    assert find([store], "tech-debt/same").memory.category == "tech_debt"
+    with pytest.raises(InvalidMemory, match="name one of decision/same, tech_debt/same"):
+        find([store], "same")
+
+
+@pytest.mark.parametrize("name", ["", "missing", "../only", "decision/../decisions/only", ".only", "only\0", "runbook/only"])
+def test_find_knows_no_other_names(store: Store, put: Put, name: str) -> None:
+    put("only")
+    with pytest.raises(InvalidMemory, match="no memory has this id"):
+        find([store], name)
+
+
+def test_the_first_store_that_holds_an_id_wins(store: Store, put: Put, places: Places) -> None:
+    own = user_store(places)
+    assert own is not None
+    put("both", to=own)
+    assert find([store, own], "both").store == own
+    put("both")
+    assert find([store, own], "both").store == store

@@ -1,0 +1,92 @@
+"""What never reaches a file, and that nothing else is lost on the way."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory_plugin.memories.hygiene import clean_data, shown
+from memory_plugin.memories.record import MAX_TITLE, InvalidMemory, categories, new_memory
+
+SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202a-\u202e\u2066-\u2069\ud800-\udfff\U000e0000-\U000e007f]")
+
+
+def data(title: str = "Title", body: str = "Body", **fields: object) -> dict[str, Any]:
+    return {**new_memory(categories()["decision"], "", title, {"decision": body}, {}), **fields}
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"title": "use " + SECRET},
+        {"content": {"decision": "use " + SECRET}},
+        {"content": {"decision": "x", "alternatives": [{"option": "use " + SECRET}]}},
+        {"tags": [SECRET]},
+        {"related_files": ["src/" + SECRET]},
+        {"asked_as": ["where is " + SECRET]},
+        {"source": {"quote": SECRET}},
+        {"unknown": {"deep": [[SECRET]]}},
+    ],
+    ids=lambda fields: next(iter(fields)),
+)
+def test_a_secret_is_taken_out_wherever_it_stands(fields: dict[str, object]) -> None:
+    cleaned, redacted = clean_data(data(**fields))
+    assert SECRET not in str(cleaned)
+    assert [found.field.partition(".")[0] for found in redacted] == list(fields)
+
+
+def test_private_passages_and_hidden_characters_go() -> None:
+    cleaned, _ = clean_data(data("A\u202eb\u200b\x1b[31m", "keep <private>not this</private> that\U000e0041"))
+    assert cleaned["title"] == "Ab[31m"
+    assert cleaned["content"] == {"decision": "keep  that"}
+
+
+@pytest.mark.parametrize("fields", [{"title": "<private>x</private>"}, {"title": "\u200b"}, {"content": {"decision": "<private>x"}}, {"content": {}}])
+def test_a_memory_of_which_nothing_is_left_is_refused(fields: dict[str, object]) -> None:
+    with pytest.raises(InvalidMemory, match=r"nothing is left"):
+        clean_data(data(**fields))
+
+
+def test_deep_nesting_is_refused() -> None:
+    value: object = "x"
+    for _ in range(100):
+        value = {"a": value}
+    with pytest.raises(InvalidMemory, match="nested more than"):
+        clean_data(data(extra=value))
+
+
+def test_long_texts_many_tags_and_long_names_are_kept_whole() -> None:
+    long, tags, name = "word " * 20_000 + "end", ["t%d" % n for n in range(60)], "n" * 100
+    cleaned, _ = clean_data(data(content={"decision": long, name: "x"}, tags=tags))
+    assert cleaned["content"] == {"decision": long, name: "x"}
+    assert cleaned["tags"] == tags
+
+
+def test_titles_and_tags_are_one_line_and_bounded() -> None:
+    cleaned, _ = clean_data(data("two\nlines " + "x" * 200, tags=["a,b\nc", "a,b\nc", "", 7]))
+    assert cleaned["title"].startswith("two lines ")
+    assert len(cleaned["title"]) == MAX_TITLE
+    assert cleaned["tags"] == ["a b c"]
+
+
+def test_fields_that_are_no_text_stay_as_they_are() -> None:
+    cleaned, redacted = clean_data(data(confidence=0.5, times_updated=3, flag=True, nothing=None))
+    assert (cleaned["confidence"], cleaned["times_updated"], cleaned["flag"], cleaned["nothing"]) == (0.5, 3, True, None)
+    assert redacted == []
+
+
+@given(st.text(), st.text())
+def test_no_text_carries_hidden_characters_into_a_file_or_onto_a_screen(title: str, body: str) -> None:
+    assert not HIDDEN.search(shown(body))
+    try:
+        cleaned, _ = clean_data(data(title, body))
+    except InvalidMemory:
+        return
+    assert not HIDDEN.search(cleaned["title"] + cleaned["content"]["decision"])
+    again, redacted = clean_data(cleaned)
+    assert (again, redacted) == (cleaned, [])
