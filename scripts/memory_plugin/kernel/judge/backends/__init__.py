@@ -1,0 +1,35 @@
+"""The forms in which models are asked.
+
+A backend is a module with `DOOR` (where it is reached and what holds its key; None for one that needs no network)
+and `answer(call, deadline, outcome)`, which fills the outcome or raises Failed.  Adding one is that module, a line
+in `BACKENDS`, and a line in the contract's table of tests.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Protocol, cast
+
+if TYPE_CHECKING:
+    from ...clock import Deadline
+    from ..access import Door
+    from ..outcome import Outcome
+    from ..wire import Call
+
+__all__ = ["BACKENDS", "Backend", "load_backend"]
+
+BACKENDS = {"anthropic": "anthropic", "openai": "openai", "gemini": "gemini", "scripted": "scripted"}
+
+
+class Backend(Protocol):
+    """What a backend's module offers."""
+
+    DOOR: Door | None
+
+    def answer(self, call: Call, deadline: Deadline, outcome: Outcome) -> None:
+        """Fill the outcome of a call. Raises Failed."""
+
+
+def load_backend(name: str) -> Backend:
+    """The backend of that name; the settings' schema lets no other pass."""
+    return cast("Backend", import_module("." + BACKENDS[name], __package__))

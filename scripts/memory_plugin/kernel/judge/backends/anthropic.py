@@ -1,0 +1,65 @@
+"""The Messages API: `POST {base}/v1/messages`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..access import Door
+from ..billing import ROOM
+from ..outcome import Failed
+from ..wire import Form, Text, count, exchange, field
+
+if TYPE_CHECKING:
+    from ...clock import Deadline
+    from ..outcome import Outcome
+    from ..question import Question
+    from ..wire import Call
+
+__all__ = ["DOOR", "answer"]
+
+_KEY, _BEARER = "x-api-key: %s", "authorization: Bearer %s"
+
+# The client's own order: a token for a gateway goes before a key.
+DOOR = Door(
+    base="https://api.anthropic.com",
+    base_variable="ANTHROPIC_BASE_URL",
+    keys=(("ANTHROPIC_AUTH_TOKEN", _BEARER), ("ANTHROPIC_API_KEY", _KEY)),
+    custom=_KEY,
+    helper=(_KEY, _BEARER),
+)
+_FAILURES = {"refusal": "refused", "max_tokens": "truncated", "model_context_window_exceeded": "truncated"}
+
+
+def _body(question: Question, model: str, plain: bool) -> dict[str, Any]:
+    """No temperature, no prefill, no thinking budget: newer models refuse them."""
+    rubric = question.rubric
+    body: dict[str, Any] = {
+        "model": model,
+        "max_tokens": rubric.max_tokens * (ROOM if plain else 1),
+        "system": rubric.system,
+        "messages": [{"role": "user", "content": question.message}],
+    }
+    if not plain:
+        body["thinking"] = {"type": "disabled"}
+        body["output_config"] = {"format": {"type": "json_schema", "schema": dict(rubric.schema)}}
+    return body
+
+
+def _read(payload: dict[str, Any]) -> Text:
+    blocks = payload.get("content")
+    if payload.get("type") != "message" or not isinstance(blocks, list):
+        raise Failed("parse_error", "the answer is no message")
+    texts = [str(field(block, "text") or "") for block in blocks if field(block, "type") == "text"]
+    failure = _FAILURES.get(str(payload.get("stop_reason")), "")
+    cached = (count(field(payload, "usage", "cache_%s_input_tokens" % kind)) for kind in ("creation", "read"))
+    given = count(field(payload, "usage", "input_tokens"))
+    tokens_in = None if given is None else given + sum(tokens or 0 for tokens in cached)
+    return Text("\n".join(texts), failure, tokens_in, count(field(payload, "usage", "output_tokens")))
+
+
+_FORM = Form(lambda _model: "/v1/messages", (("anthropic-version", "2023-06-01"),), _body, _read)
+
+
+def answer(call: Call, deadline: Deadline, outcome: Outcome) -> None:
+    """Fill the outcome of a call. Raises Failed."""
+    exchange(_FORM, call, deadline, outcome)

@@ -1,0 +1,71 @@
+"""generateContent: `POST {base}/v1beta/models/{model}:generateContent`; the key goes into a header, never into the URL."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from ..access import Door
+from ..billing import ROOM
+from ..outcome import Failed
+from ..wire import Form, Text, count, exchange, field
+
+if TYPE_CHECKING:
+    from ...clock import Deadline
+    from ..outcome import Outcome
+    from ..question import Question
+    from ..wire import Call
+
+__all__ = ["DOOR", "answer"]
+
+_KEY = "x-goog-api-key: %s"
+
+DOOR = Door(
+    base="https://generativelanguage.googleapis.com",
+    base_variable="GOOGLE_GEMINI_BASE_URL",
+    keys=(("GEMINI_API_KEY", _KEY), ("GOOGLE_API_KEY", _KEY)),
+    custom=_KEY,
+)
+_TRUNCATED = "MAX_TOKENS"
+_REFUSED = frozenset(["SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "LANGUAGE"])
+
+
+def _path(model: str) -> str:
+    return "/v1beta/models/%s:generateContent" % quote(model, safe="")
+
+
+def _body(question: Question, model: str, plain: bool) -> dict[str, Any]:  # noqa: ARG001 (the model is in the path)
+    rubric = question.rubric
+    config: dict[str, Any] = {"maxOutputTokens": rubric.max_tokens * (ROOM if plain else 1)}
+    if not plain:
+        config["responseMimeType"] = "application/json"
+        config["responseJsonSchema"] = dict(rubric.schema)
+        config["thinkingConfig"] = {"thinkingBudget": 0}
+    return {
+        "systemInstruction": {"parts": [{"text": rubric.system}]},
+        "contents": [{"role": "user", "parts": [{"text": question.message}]}],
+        "generationConfig": config,
+    }
+
+
+def _read(payload: dict[str, Any]) -> Text:
+    usage = payload.get("usageMetadata")
+    out = [count(field(usage, kind)) for kind in ("candidatesTokenCount", "thoughtsTokenCount")]
+    tokens_out = None if out == [None, None] else sum(tokens or 0 for tokens in out)
+    tokens_in = count(field(usage, "promptTokenCount"))
+    reason = str(field(payload, "candidates", 0, "finishReason"))
+    if field(payload, "promptFeedback", "blockReason") or reason in _REFUSED:
+        return Text("", "refused", tokens_in, tokens_out)
+    parts = field(payload, "candidates", 0, "content", "parts")
+    if not isinstance(parts, list) and reason != _TRUNCATED:
+        raise Failed("parse_error", "the answer holds no text")
+    texts = [str(field(part, "text") or "") for part in parts or () if not field(part, "thought")]
+    return Text("".join(texts), "truncated" if reason == _TRUNCATED else "", tokens_in, tokens_out)
+
+
+_FORM = Form(_path, (), _body, _read)
+
+
+def answer(call: Call, deadline: Deadline, outcome: Outcome) -> None:
+    """Fill the outcome of a call. Raises Failed."""
+    exchange(_FORM, call, deadline, outcome)

@@ -1,0 +1,55 @@
+r"""Answers out of a file, without network and key: `judge/script.json` in the state folder. For tests and trials.
+
+    {"replies": [{"rubric": "relevance", "text": "{\"relevant\": [0]}"},
+                 {"failure": "overloaded", "delay": 0.1}]}
+
+The first reply whose `rubric`, if it names one, is the question's answers it, after `delay` seconds: with `text`,
+or with `failure`.
+"""
+
+from __future__ import annotations
+
+from time import sleep
+from typing import TYPE_CHECKING
+
+from ...files import read_regular
+from ...native import loads
+from ..outcome import Failed
+from ..wire import field
+
+if TYPE_CHECKING:
+    from ...clock import Deadline
+    from ..outcome import Outcome
+    from ..wire import Call
+
+__all__ = ["DOOR", "answer"]
+
+DOOR = None
+_MAX_BYTES = 1 << 20
+
+
+def answer(call: Call, deadline: Deadline, outcome: Outcome) -> None:
+    """Fill the outcome of a call. Raises Failed, `no_script` where no reply fits."""
+    reply = _reply(call.script, call.question.rubric.id)
+    delay = field(reply, "delay")
+    if isinstance(delay, (int, float)) and delay > 0:
+        sleep(min(float(delay), deadline.remaining()))
+    if deadline.remaining() <= 0:
+        raise Failed("timeout")
+    failure = field(reply, "failure")
+    if failure:
+        raise Failed(str(failure))
+    outcome.text = str(field(reply, "text") or "")
+    outcome.tokens_in = outcome.tokens_out = 0
+
+
+def _reply(path: str, rubric: str) -> dict[str, object]:
+    try:
+        script = loads(read_regular(path, _MAX_BYTES)[0].decode("utf-8"))
+    except (OSError, ValueError):
+        raise Failed("no_script", "no readable script at %s" % path) from None
+    replies = field(script, "replies")
+    for reply in replies if isinstance(replies, list) else ():
+        if isinstance(reply, dict) and reply.get("rubric", rubric) == rubric:
+            return reply
+    raise Failed("no_script", "no reply for %s in %s" % (rubric, path))

@@ -1,0 +1,235 @@
+"""Asking: may we, do we know already, reserve, ask side by side, settle, write down.
+
+    judge = Judge("retrieval", settings.text("retrieval.judge.model"), places, settings, session)
+    verdict = judge.ask(question, deadline)
+    verdict.values or verdict.failure
+
+The network is imported only here, and only when a question really goes out.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from ..ledger import Ledger
+from .access import Variables, find_access
+from .accounts import Accounts, Caps, Settlement
+from .backends import load_backend
+from .billing import Billing
+from .outcome import Failed
+from .question import Verdict
+from .reply import read_reply
+from .verdicts import Verdicts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from ssl import SSLContext
+
+    from ..clock import Deadline
+    from ..paths import Places
+    from ..settings.load import Settings
+    from .access import Access
+    from .outcome import Outcome
+    from .question import Question, Values
+
+__all__ = ["FOLDER", "Judge"]
+
+FOLDER = "judge"  # in the state folder
+_OFF_NOTICE = "the judge is off for this session: its provider refused the key (%s); see: memory judge check"
+
+
+class Judge:
+    """One feature's judge in one session.
+
+    `off` is a reason not to ask at all; `helper` allows the user's `apiKeyHelper`, never on the prompt's path.
+    `notice` is a line for the user after an ask that switched the session off; it comes once.
+    """
+
+    def __init__(
+        self,
+        feature: str,
+        model: str,
+        places: Places,
+        settings: Settings,
+        session: str,
+        *,
+        off: str = "",
+        helper: bool = False,
+    ) -> None:
+        self.feature = feature
+        self.model = model
+        self.backend = settings.text("judge.backend")
+        self.notice = ""
+        self._places = places
+        self._settings = settings
+        self._session = session
+        self._off = off
+        self._helper = helper
+        self._access: Access | None = None
+        self._billing = Billing(model, self.backend)
+
+    def unready(self) -> Verdict | None:
+        """Why nothing can be asked, found without asking: disabled, no_key, bad_url, no_state. None: it can."""
+        try:
+            self._prepare()
+        except Failed as failed:
+            return Verdict(None, failed.name, failed.detail)
+        return None
+
+    def ask(self, question: Question, deadline: Deadline, *, again: bool = False) -> Verdict:
+        """The verdict on one question; as `ask_all`."""
+        return self.ask_all([question], deadline, again=again)[0]
+
+    def ask_all(
+        self, questions: Sequence[Question], deadline: Deadline, *, again: bool = False
+    ) -> list[Verdict]:
+        """One verdict a question, all asked side by side; back when the deadline ends at the latest.
+
+        `again` allows one more try after 429, 5xx and 529; never on the prompt's path.
+        """
+        trouble = self.unready()
+        if trouble is not None:
+            return [trouble for _ in questions]
+        keys = [question.key(self.backend, self.model) for question in questions]
+        cache = Verdicts(self._folder)
+        verdicts = {
+            key: _from_cache(values) for key in keys for values in [cache.get(key)] if values is not None
+        }
+        missing = {key: question for key, question in zip(keys, questions) if key not in verdicts}
+        if missing:
+            asked = dict(zip(missing, self._ask_missing(list(missing.values()), deadline, again)))
+            _keep(cache, asked)
+            verdicts.update(asked)
+        found = [verdicts[key] for key in keys]
+        for question, verdict in zip(questions, found):
+            self._write_down(question, verdict)
+        return found
+
+    @property
+    def _folder(self) -> str:
+        return self._places.state(FOLDER)
+
+    def _prepare(self) -> None:
+        """Find the way to the server. Raises Failed."""
+        if self._off:
+            raise Failed("disabled", self._off)
+        if not self._settings.judge_asked_for(self.feature):
+            raise Failed("disabled", "not switched on in your own settings; see: memory judge on")
+        if self._places.state_dir is None:
+            raise Failed("no_state", "spending cannot be written down: %s" % self._places.why_no_state)
+        door = load_backend(self.backend).DOOR
+        if door is not None and self._access is None:
+            variables = Variables(self._places.config_dir)
+            self._access = find_access(door, self._settings, variables, self._helper)
+
+    @property
+    def _server(self) -> str:
+        """What is left alone as a whole after a failure: a model at an address."""
+        if self._access is None:
+            return "script"
+        address = self._access.address
+        return "%s %s %d %s %s" % (address.scheme, address.host, address.port, address.path, self.model)
+
+    def _ask_missing(self, questions: Sequence[Question], deadline: Deadline, again: bool) -> list[Verdict]:
+        accounts = Accounts(self._folder)
+        caps = Caps(*(self._settings.number("judge.caps.%s_usd" % span) for span in ("session", "day")))
+        needs = [self._billing.highest(question) for question in questions]
+        try:
+            tls = self._tls()
+            accounts.admit(self._session, self._server, needs, caps)
+            plain = accounts.is_plain(self.model)
+        except Failed as failed:
+            return [Verdict(None, failed.name, failed.detail) for _ in questions]
+        outcomes = self._call(questions, deadline, tls, plain=plain, again=again)
+        verdicts = [self._verdict(question, outcome) for question, outcome in zip(questions, outcomes)]
+        spent = [self._billing.spent(question, outcome) for question, outcome in zip(questions, outcomes)]
+        failures = [verdict.failure for verdict in verdicts]
+        waits = [outcome.wait for outcome in outcomes]
+        self._settle(accounts, [Settlement(*end) for end in zip(needs, spent, failures, waits)])
+        if not plain and any(outcome.plain and outcome.text is not None for outcome in outcomes):
+            self._note_plain(accounts)
+        return verdicts
+
+    def _call(
+        self,
+        questions: Sequence[Question],
+        deadline: Deadline,
+        tls: SSLContext | None,
+        *,
+        plain: bool,
+        again: bool,
+    ) -> list[Outcome]:
+        from .parallel import make_calls
+        from .wire import Call
+
+        script = os.path.join(self._folder, "script.json")
+        calls = [
+            Call(question, self.model, self._access, script, tls, plain, again) for question in questions
+        ]
+        return make_calls(load_backend(self.backend), calls, deadline)
+
+    def _tls(self) -> SSLContext | None:
+        if self._access is None or self._access.address.scheme != "https":
+            return None
+        from .transport import tls_context
+
+        return tls_context(self._access.authorities)
+
+    def _settle(self, accounts: Accounts, ends: Sequence[Settlement]) -> None:
+        try:
+            refusal = accounts.settle(self._session, self._server, ends)
+        except Failed:
+            return  # what was reserved stays spent
+        if refusal:
+            self.notice = _OFF_NOTICE % refusal
+
+    def _note_plain(self, accounts: Accounts) -> None:
+        try:
+            accounts.note_plain(self.model)
+        except Failed:
+            return  # asked the long way once more
+
+    def _verdict(self, question: Question, outcome: Outcome) -> Verdict:
+        values = None if outcome.text is None else read_reply(outcome.text, question.read)
+        failure = outcome.failure if outcome.text is None else "" if values is not None else "parse_error"
+        verdict = Verdict(values, failure, outcome.detail)
+        verdict.ms = outcome.ms
+        verdict.tokens_in, verdict.tokens_out = outcome.tokens_in, outcome.tokens_out
+        verdict.cost = self._billing.cost(outcome)
+        return verdict
+
+    def _write_down(self, question: Question, verdict: Verdict) -> None:
+        settings = self._settings
+        bounds = settings.integer("ledger.max_bytes"), settings.integer("ledger.keep_files")
+        row: dict[str, object] = {
+            "feature": self.feature,
+            "question": question.rubric.id,
+            "rubric": question.rubric.digest,
+            "backend": self.backend,
+            "model": self.model,
+            "outcome": verdict.failure or "ok",
+            "cached": verdict.cached,
+            "latency_ms": verdict.ms,
+            "tokens_in": verdict.tokens_in,
+            "tokens_out": verdict.tokens_out,
+            "cost_usd": None if verdict.cost is None else round(verdict.cost, 8),
+        }
+        Ledger(self._places.state(), "judge-calls", *bounds).append(
+            self._session, self._places.project_key, row
+        )
+
+
+def _from_cache(values: Values) -> Verdict:
+    verdict = Verdict(values)
+    verdict.cached, verdict.cost = True, 0.0
+    return verdict
+
+
+def _keep(cache: Verdicts, asked: dict[str, Verdict]) -> None:
+    fresh = {key: verdict.values for key, verdict in asked.items() if verdict.values is not None}
+    try:
+        if fresh:
+            cache.put(fresh)
+    except OSError:
+        return  # a cache that cannot be written costs money later, within the caps

@@ -1,0 +1,53 @@
+"""What a call costs, out of the dated table `config/judges/prices.json`; an unknown model's cost is unknown, not 0."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..native import loads
+from ..paths import data_path
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["Price", "price_of"]
+
+_MILLION = 1_000_000
+_DATE = 8  # digits of a date such as 20251001
+
+
+class Price(NamedTuple):
+    """US dollars per million tokens: (most prompt tokens or None, in, out) by size; `known` is False for a guess."""
+
+    tiers: Sequence[tuple[int | None, float, float]]
+    known: bool
+    as_of: str
+
+    def dollars(self, tokens_in: int, tokens_out: int) -> float:
+        """The estimated price of a call."""
+        for most, price_in, price_out in self.tiers:
+            if most is None or tokens_in <= most:
+                return (tokens_in * price_in + tokens_out * price_out) / _MILLION
+        raise ValueError("the last tier has a bound")
+
+
+def price_of(model: str, backend: str = "") -> Price:
+    """The price of a model; where it is not listed, the assumption that keeps the caps safe."""
+    with open(data_path("judges", "prices.json"), encoding="utf-8") as file:
+        table: Any = loads(file.read())
+    if backend == "scripted":
+        return Price(((None, 0.0, 0.0),), True, table["as_of"])
+    for entry in table["models"]:
+        if _is_named(model, entry["id"]):
+            tiers = tuple((tier.get("up_to"), tier["in"], tier["out"]) for tier in entry["tiers"])
+            return Price(tiers, True, entry["as_of"])
+    unknown = table["unknown"]
+    return Price(((None, unknown["in"], unknown["out"]),), False, table["as_of"])
+
+
+def _is_named(model: str, name: str) -> bool:
+    """Whether a model has this name, with or without a date behind it."""
+    if not model.startswith(name):
+        return False
+    rest = model[len(name) :]
+    return not rest or (rest[0] == "-" and len(rest) == 1 + _DATE and rest[1:].isdigit())

@@ -1,0 +1,280 @@
+"""One POST over HTTP/1.1 within one deadline, straight on sockets.
+
+`http.client` and `urllib.request` know timeouts for single reads only, follow redirects that would carry the key
+along, and take three times as long to import.  Here each wait is for what is left of the deadline, a server that
+sends a byte a second included; nothing is followed, repeated or unpacked, and a body ends at MAX_BODY bytes.
+"""
+
+from __future__ import annotations
+
+import socket
+from base64 import b64encode
+from typing import TYPE_CHECKING, NamedTuple
+
+from .outcome import Failed
+
+if TYPE_CHECKING:
+    from ssl import SSLContext
+
+    from ..clock import Deadline
+    from .access import Access
+    from .address import Address
+    from .outcome import Outcome
+
+    Headers = tuple[tuple[str, str], ...]
+
+__all__ = ["MAX_BODY", "Response", "post", "tls_context"]
+
+MAX_BODY = 1 << 20
+_MAX_HEAD = 1 << 16
+_MOST_ADDRESSES = 4
+_OK = 200
+_HEADERS = (
+    ("content-type", "application/json"),
+    ("accept", "application/json"),
+    ("accept-encoding", "identity"),
+    ("user-agent", "claude-memory-plugin"),
+    ("connection", "close"),
+)
+
+
+class Response(NamedTuple):
+    """An answer's status, its headers by lower-case name, and its body, empty unless the status is 200."""
+
+    status: int
+    headers: dict[str, str]
+    body: bytes
+
+
+def tls_context(authorities: str = "") -> SSLContext:
+    """What certificates are checked with: the system's authorities, and those in the file `authorities`.
+
+    Raises Failed `tls` when that file holds none.
+    """
+    import ssl
+
+    context = ssl.create_default_context()
+    context.set_alpn_protocols(["http/1.1"])
+    if authorities:
+        try:
+            context.load_verify_locations(cafile=authorities)
+        except (OSError, ValueError):
+            raise Failed("tls", "NODE_EXTRA_CA_CERTS: no certificates in that file") from None
+    return context
+
+
+def post(
+    access: Access,
+    path: str,
+    headers: Headers,
+    body: bytes,
+    deadline: Deadline,
+    outcome: Outcome,
+    tls: SSLContext | None,
+) -> Response:
+    """The answer to one request; `outcome.sent` is set when it begins to leave.
+
+    Raises Failed: timeout, network, tls, proxy, too_large.
+    """
+    try:
+        sock = _open(access, deadline, tls)
+        with sock:
+            outcome.sent = True
+            _send(sock, _head(access, path, headers, len(body)) + body, deadline)
+            return _response(_Reader(sock, deadline))
+    except socket.timeout:
+        raise Failed("timeout") from None
+    except (OSError, UnicodeError) as error:
+        raise Failed("network", _words(error)) from None
+
+
+def _head(access: Access, path: str, headers: Headers, length: int) -> bytes:
+    lines = ["POST %s%s HTTP/1.1" % (access.address.path, path), "host: " + access.address.authority]
+    lines += ["%s: %s" % header for header in (*_HEADERS, *headers, *access.headers)]
+    lines.append("content-length: %d" % length)
+    return ("\r\n".join(lines) + "\r\n\r\n").encode("ascii")
+
+
+def _words(error: Exception) -> str:
+    return str(getattr(error, "strerror", None) or type(error).__name__)
+
+
+def _left(deadline: Deadline) -> float:
+    """What is left, for a socket: 0 would mean not to block. Raises socket.timeout when nothing is."""
+    left = deadline.remaining()
+    if left <= 0:
+        raise socket.timeout
+    return left
+
+
+def _open(access: Access, deadline: Deadline, tls: SSLContext | None) -> socket.socket:
+    sock = _connect(access.proxy or access.address, deadline)
+    try:
+        if access.proxy is not None:
+            _tunnel(sock, access.address, access.proxy, deadline)
+        return sock if tls is None else _secured(sock, access.address.host, deadline, tls)
+    except BaseException:
+        sock.close()
+        raise
+
+
+def _connect(address: Address, deadline: Deadline) -> socket.socket:
+    """A connection to one of the host's addresses, each given its share of the time."""
+    found = socket.getaddrinfo(address.host, address.port, 0, socket.SOCK_STREAM)[:_MOST_ADDRESSES]
+    trouble: OSError = OSError("no address")
+    for at, (family, kind, protocol, _, place) in enumerate(found):
+        sock = socket.socket(family, kind, protocol)
+        try:
+            sock.settimeout(_left(deadline) / (len(found) - at))
+            sock.connect(place)
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        except OSError as error:
+            sock.close()
+            trouble = error
+        else:
+            return sock
+    raise trouble
+
+
+def _tunnel(sock: socket.socket, address: Address, proxy: Address, deadline: Deadline) -> None:
+    host = "[%s]" % address.host if ":" in address.host else address.host
+    place = "%s:%d" % (host, address.port)
+    lines = ["CONNECT %s HTTP/1.1" % place, "host: " + place]
+    if proxy.user:
+        lines.append("proxy-authorization: Basic " + b64encode(_unquoted(proxy.user)).decode("ascii"))
+    _send(sock, ("\r\n".join(lines) + "\r\n\r\n").encode("ascii"), deadline)
+    status = _status_and_headers(_Reader(sock, deadline))[0]
+    if status != _OK:
+        raise Failed("proxy", "the proxy answered %d" % status)
+
+
+def _unquoted(text: str) -> bytes:
+    from urllib.parse import unquote_to_bytes
+
+    return unquote_to_bytes(text)
+
+
+def _secured(sock: socket.socket, host: str, deadline: Deadline, tls: SSLContext) -> socket.socket:
+    from ssl import SSLError
+
+    sock.settimeout(_left(deadline))
+    try:
+        return tls.wrap_socket(sock, server_hostname=host)
+    except SSLError as error:
+        raise Failed(
+            "tls", str(getattr(error, "verify_message", "") or error.reason or "no agreement")
+        ) from None
+
+
+def _send(sock: socket.socket, data: bytes, deadline: Deadline) -> None:
+    view = memoryview(data)
+    while view:
+        sock.settimeout(_left(deadline))
+        view = view[sock.send(view) :]
+
+
+class _Reader:
+    """The bytes that arrive, in the pieces that the protocol has."""
+
+    __slots__ = ("_buffer", "_deadline", "_sock")
+
+    def __init__(self, sock: socket.socket, deadline: Deadline) -> None:
+        self._sock = sock
+        self._deadline = deadline
+        self._buffer = bytearray()
+
+    def _more(self) -> bool:
+        """Whether more came, rather than the end."""
+        self._sock.settimeout(_left(self._deadline))
+        data = self._sock.recv(1 << 16)
+        self._buffer += data
+        return bool(data)
+
+    def _take(self, size: int) -> bytes:
+        taken = bytes(self._buffer[:size])
+        del self._buffer[:size]
+        return taken
+
+    def line(self) -> bytes:
+        """The next line without its end."""
+        while b"\n" not in self._buffer:
+            if len(self._buffer) > _MAX_HEAD:
+                raise Failed("too_large", "a header of more than %d bytes" % _MAX_HEAD)
+            if not self._more():
+                raise Failed("network", "the connection ended before the answer did")
+        return self._take(self._buffer.index(b"\n") + 1).rstrip(b"\r\n")
+
+    def exactly(self, size: int) -> bytes:
+        """The next `size` bytes."""
+        while len(self._buffer) < size:
+            if not self._more():
+                raise Failed("network", "the connection ended before the answer did")
+        return self._take(size)
+
+    def rest(self) -> bytes:
+        """All up to the end of the connection."""
+        while len(self._buffer) <= MAX_BODY and self._more():
+            pass
+        _check_size(len(self._buffer))
+        return self._take(len(self._buffer))
+
+
+def _check_size(size: int) -> None:
+    if size > MAX_BODY:
+        raise Failed("too_large", "more than %d bytes" % MAX_BODY)
+
+
+def _response(reader: _Reader) -> Response:
+    status, headers = _status_and_headers(reader)
+    return Response(status, headers, _body(reader, headers) if status == _OK else b"")
+
+
+def _status_and_headers(reader: _Reader) -> tuple[int, dict[str, str]]:
+    while True:
+        version, _, rest = reader.line().partition(b" ")
+        code = rest[:3]
+        if not version.startswith(b"HTTP/1.") or not code.isdigit():
+            raise Failed("network", "what answered does not speak HTTP/1.1")
+        headers = _read_headers(reader)
+        if not 100 <= int(code) < _OK:
+            return int(code), headers
+
+
+def _read_headers(reader: _Reader) -> dict[str, str]:
+    headers: dict[str, str] = {}
+    size = 0
+    while True:
+        line = reader.line()
+        if not line:
+            return headers
+        size += len(line)
+        if size > _MAX_HEAD:
+            raise Failed("too_large", "headers of more than %d bytes" % _MAX_HEAD)
+        name, _, value = line.decode("latin-1").partition(":")
+        headers[name.strip().lower()] = value.strip()
+
+
+def _body(reader: _Reader, headers: dict[str, str]) -> bytes:
+    if "chunked" in headers.get("transfer-encoding", "").lower():
+        return _chunks(reader)
+    length = headers.get("content-length", "")
+    if not length:
+        return reader.rest()
+    if not length.isascii() or not length.isdigit() or len(length) > 12:
+        raise Failed("network", "an answer without a sound length")
+    _check_size(int(length))
+    return reader.exactly(int(length))
+
+
+def _chunks(reader: _Reader) -> bytes:
+    body = bytearray()
+    while True:
+        try:
+            size = int(reader.line().partition(b";")[0], 16)
+        except ValueError:
+            raise Failed("network", "an answer in broken chunks") from None
+        if size <= 0:
+            return bytes(body)
+        _check_size(len(body) + size)
+        body += reader.exactly(size)
+        reader.line()
