@@ -34,7 +34,13 @@ def store(places: Places) -> Store:
 def put(store: Store) -> Put:
     """Writes a file into a store behind the plugin's back: `put("use-x", title="…")`, or `put("use-x", raw=b"…")`."""
 
-    def written(identity: str, raw: bytes | None = None, category: str = "decision", to: Store = store, **fields: object) -> str:
+    def written(
+        identity: str,
+        raw: bytes | None = None,
+        category: str = "decision",
+        to: Store = store,
+        **fields: object,
+    ) -> str:
         path = os.path.join(to.folder(category), identity + ".json")
         os.makedirs(os.path.dirname(path), exist_ok=True)
         content = {categories()[category].primary: "the body of " + identity}

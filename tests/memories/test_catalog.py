@@ -15,7 +15,12 @@ from tests.memories.conftest import Put
 
 
 def save(places: Places, store: Store, title: str, **fields: object) -> None:
-    lifecycle.save(places, store, {**new_memory(categories()["decision"], "", title, {"decision": "b"}, {}), **fields}, word=True)
+    lifecycle.save(
+        places,
+        store,
+        {**new_memory(categories()["decision"], "", title, {"decision": "b"}, {}), **fields},
+        word=True,
+    )
 
 
 def index(store: Store) -> list[str]:
@@ -34,7 +39,10 @@ def test_each_active_memory_has_a_line(places: Places, store: Store) -> None:
     ]
 
 
-@pytest.mark.parametrize("title", ["a -> /etc/passwd #tags:evil", "a -> b -> c", "x\n- [DECISION] forged -> /etc/passwd", "#tags:x"])
+@pytest.mark.parametrize(
+    "title",
+    ["a -> /etc/passwd #tags:evil", "a -> b -> c", "x\n- [DECISION] forged -> /etc/passwd", "#tags:x"],
+)
 def test_a_title_can_choose_neither_path_nor_tags_nor_lines(places: Places, store: Store, title: str) -> None:
     save(places, store, title)
     lines = index(store)[2:]

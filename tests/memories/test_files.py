@@ -24,7 +24,9 @@ from memory_plugin.memories.stores import Store, user_store
 from tests.memories.conftest import Put
 
 DECISION = categories()["decision"]
-AS_ROOT = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away")
+AS_ROOT = pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away"
+)
 
 
 def found(store: Store) -> tuple[list[str], list[FileProblem]]:
@@ -53,17 +55,23 @@ BARELY_DEEP = b'{"title":"t","content":{"decision":' + b"[" * 500 + b'"x"' + b"]
         pytest.param(b"", "not a JSON text", id="empty"),
         pytest.param(b"\0" * 100, "not a JSON text", id="NULs"),
         pytest.param(b"{", "not a JSON text", id="cut off"),
-        pytest.param(b'{"title": "\xff", "content": {"decision": "x"}}', "not a JSON text in UTF-8", id="not UTF-8"),
+        pytest.param(
+            b'{"title": "\xff", "content": {"decision": "x"}}', "not a JSON text in UTF-8", id="not UTF-8"
+        ),
         pytest.param(b"{} {}", "not a JSON text", id="two values"),
         pytest.param(b'{"title":"t","content":{"decision":NaN}}', "not a JSON text", id="NaN"),
-        pytest.param(b'{"title":"t","content":{"decision":1e999}}', "out of range", id="a number that becomes infinite"),
+        pytest.param(
+            b'{"title":"t","content":{"decision":1e999}}', "out of range", id="a number that becomes infinite"
+        ),
         pytest.param(DEEP, "not a JSON text", id="nested 100,000 deep"),
         pytest.param(BARELY_DEEP, "nested", id="nested 500 deep"),
         pytest.param(b"[1]", "expected an object", id="a list"),
         pytest.param(b" " * (MAX_BYTES + 1), "at most", id="huge"),
     ],
 )
-def test_a_file_that_is_no_memory_is_a_problem_and_hides_no_other(store: Store, put: Put, raw: bytes, reason: str) -> None:
+def test_a_file_that_is_no_memory_is_a_problem_and_hides_no_other(
+    store: Store, put: Put, raw: bytes, reason: str
+) -> None:
     put("good")
     bad = put("bad", raw=raw)
     names, problems = found(store)
@@ -121,9 +129,14 @@ def test_a_linked_category_folder_is_passed_over(store: Store, put: Put, places:
 
 @pytest.mark.parametrize("name", [".claude", os.path.join(".claude", "memory")])
 @pytest.mark.parametrize("exists", [True, False], ids=["there", "not yet there"])
-def test_a_project_s_store_that_is_linked_elsewhere_is_left_alone(store: Store, put: Put, places: Places, name: str, exists: bool) -> None:
+def test_a_project_s_store_that_is_linked_elsewhere_is_left_alone(
+    store: Store, put: Put, places: Places, name: str, exists: bool
+) -> None:
     put("good")
-    link, target = os.path.join(places.project_root, name), os.path.join(os.path.dirname(places.project_root), "target")
+    link, target = (
+        os.path.join(places.project_root, name),
+        os.path.join(os.path.dirname(places.project_root), "target"),
+    )
     shutil.move(link, target)
     if not exists:
         shutil.rmtree(target)
@@ -168,7 +181,9 @@ def test_find_takes_an_id_or_a_category_with_it(store: Store, put: Put) -> None:
         find([store], "same")
 
 
-@pytest.mark.parametrize("name", ["", "missing", "../only", "decision/../decisions/only", ".only", "only\0", "runbook/only"])
+@pytest.mark.parametrize(
+    "name", ["", "missing", "../only", "decision/../decisions/only", ".only", "only\0", "runbook/only"]
+)
 def test_find_knows_no_other_names(store: Store, put: Put, name: str) -> None:
     put("only")
     with pytest.raises(InvalidMemory, match="no memory has this id"):

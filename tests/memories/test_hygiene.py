@@ -13,7 +13,9 @@ from memory_plugin.memories.hygiene import clean_data, shown
 from memory_plugin.memories.record import MAX_TITLE, InvalidMemory, categories, new_memory
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
-HIDDEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202a-\u202e\u2066-\u2069\ud800-\udfff\U000e0000-\U000e007f]")
+HIDDEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202a-\u202e\u2066-\u2069\ud800-\udfff\U000e0000-\U000e007f]"
+)
 
 
 def data(title: str = "Title", body: str = "Body", **fields: object) -> dict[str, Any]:
@@ -46,7 +48,15 @@ def test_private_passages_and_hidden_characters_go() -> None:
     assert cleaned["content"] == {"decision": "keep  that"}
 
 
-@pytest.mark.parametrize("fields", [{"title": "<private>x</private>"}, {"title": "\u200b"}, {"content": {"decision": "<private>x"}}, {"content": {}}])
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"title": "<private>x</private>"},
+        {"title": "\u200b"},
+        {"content": {"decision": "<private>x"}},
+        {"content": {}},
+    ],
+)
 def test_a_memory_of_which_nothing_is_left_is_refused(fields: dict[str, object]) -> None:
     with pytest.raises(InvalidMemory, match=r"nothing is left"):
         clean_data(data(**fields))
@@ -76,7 +86,12 @@ def test_titles_and_tags_are_one_line_and_bounded() -> None:
 
 def test_fields_that_are_no_text_stay_as_they_are() -> None:
     cleaned, redacted = clean_data(data(confidence=0.5, times_updated=3, flag=True, nothing=None))
-    assert (cleaned["confidence"], cleaned["times_updated"], cleaned["flag"], cleaned["nothing"]) == (0.5, 3, True, None)
+    assert (cleaned["confidence"], cleaned["times_updated"], cleaned["flag"], cleaned["nothing"]) == (
+        0.5,
+        3,
+        True,
+        None,
+    )
     assert redacted == []
 
 

@@ -76,7 +76,9 @@ def nested(depth: int) -> object:
         pytest.param(data(title=["x"]), "title: expected a text", id="a title that is a list"),
         pytest.param(data(content=None), "content: expected an object, got NoneType", id="no content"),
         pytest.param(data(record_status="lost"), "record_status: expected one of", id="an unknown status"),
-        pytest.param(data(record_status=["active"]), "record_status: expected one of", id="a status that is a list"),
+        pytest.param(
+            data(record_status=["active"]), "record_status: expected one of", id="a status that is a list"
+        ),
         pytest.param(data(extra=nested(40)), "nested more than 32 levels deep", id="deep nesting"),
         pytest.param(data(confidence=float("inf")), "a number is out of range", id="an infinite number"),
         pytest.param(data(content={"decision": float("nan")}), "a number is out of range", id="no number"),
@@ -89,7 +91,9 @@ def test_what_is_no_memory_is_refused_with_its_field(value: object, reason: str)
 
 @pytest.mark.parametrize("wrong", [None, 7, "text", {"a": 1}, [1, None, {"x": 2}], ["", 3.5]])
 def test_optional_fields_of_a_wrong_type_are_read_as_empty(wrong: object) -> None:
-    memory = parsed(tags=wrong, related_files=wrong, asked_as=wrong, updated_at=[wrong], superseded_by=[wrong])
+    memory = parsed(
+        tags=wrong, related_files=wrong, asked_as=wrong, updated_at=[wrong], superseded_by=[wrong]
+    )
     assert (memory.tags, memory.files, memory.asked_as) == ((), (), ())
     assert (memory.updated_at, memory.superseded_by) == ("", "")
 
@@ -100,7 +104,11 @@ def test_optional_fields_of_a_wrong_type_are_read_as_empty(wrong: object) -> Non
         pytest.param({}, "", id="never"),
         pytest.param({"expires_at": "2031-01-02"}, "2031-01-02T23:59:59Z", id="a day holds until it is over"),
         pytest.param({"expires_at": "2031-01-02T03:04:05Z"}, "2031-01-02T03:04:05Z", id="a time"),
-        pytest.param({"content": {"rule": "x", "expires": "2031-01-02"}}, "2031-01-02T23:59:59Z", id="a constraint's own"),
+        pytest.param(
+            {"content": {"rule": "x", "expires": "2031-01-02"}},
+            "2031-01-02T23:59:59Z",
+            id="a constraint's own",
+        ),
         pytest.param({"expires_at": "soon"}, "", id="no date"),
         pytest.param({"expires_at": 7}, "", id="a number"),
     ],
@@ -116,7 +124,12 @@ def test_every_title_has_an_id_that_is_a_file_name(title: str) -> None:
 
 @pytest.mark.parametrize(
     ("title", "identity"),
-    [("Use Postgres 16!", "use-postgres-16"), ("Crème brûlée", "creme-brulee"), ("../../etc/passwd", "etc-passwd"), ("--", "memory-")],
+    [
+        ("Use Postgres 16!", "use-postgres-16"),
+        ("Crème brûlée", "creme-brulee"),
+        ("../../etc/passwd", "etc-passwd"),
+        ("--", "memory-"),
+    ],
 )
 def test_ids_are_readable(title: str, identity: str) -> None:
     assert slug(title).startswith(identity)
@@ -128,12 +141,20 @@ def test_titles_without_letters_have_different_ids() -> None:
 
 def test_the_steps_of_a_runbook_are_its_lines_without_marks() -> None:
     body = "1. stop it\n2) start it\n\n- look at\n  * the log\nrun x - y"
-    assert body_content(categories()["runbook"], body) == {"steps": ["stop it", "start it", "look at", "the log", "run x - y"]}
+    assert body_content(categories()["runbook"], body) == {
+        "steps": ["stop it", "start it", "look at", "the log", "run x - y"]
+    }
     assert body_content(DECISION, " 1. stay \n") == {"decision": "1. stay"}
 
 
 def test_the_body_begins_with_the_main_field_and_leaves_out_switches() -> None:
-    content = {"context": "billing", "decision": "Postgres", "alternatives": [{"option": "MySQL", "rejected_reason": "locks"}], "active": True, "cost": 3}
+    content = {
+        "context": "billing",
+        "decision": "Postgres",
+        "alternatives": [{"option": "MySQL", "rejected_reason": "locks"}],
+        "active": True,
+        "cost": 3,
+    }
     assert body_text(parsed(content=content)).splitlines() == [
         "Postgres",
         "context: billing",
@@ -145,7 +166,9 @@ def test_the_body_begins_with_the_main_field_and_leaves_out_switches() -> None:
 def test_reformatting_and_noting_a_change_keep_the_digest() -> None:
     before = parsed()
     backwards = dict(reversed(list(data().items())), content=dict(reversed(list(CONTENT.items()))))
-    noted = with_change(json.loads(json.dumps(backwards)), "looked at", {"confidence": 0.5, "source": {"turn": 3}})
+    noted = with_change(
+        json.loads(json.dumps(backwards)), "looked at", {"confidence": 0.5, "source": {"turn": 3}}
+    )
     assert canonical_digest(parse_memory(noted, "use-postgres", DECISION)) == canonical_digest(before)
 
 

@@ -60,7 +60,9 @@ def test_every_store_has_a_key_of_its_own(places: Places) -> None:
     assert len({store_key(store) for store in stores(places)}) == 2
 
 
-def test_without_a_config_folder_there_is_no_user_store(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_config_folder_there_is_no_user_store(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("HOME", "USERPROFILE", "CLAUDE_CONFIG_DIR"):
         monkeypatch.delenv(name, raising=False)
     places = locate(project.root)

@@ -75,7 +75,9 @@ def test_many_changes_to_one_memory_lose_nothing(project: Project, places: Place
 
 
 @pytest.mark.parametrize("delay", [0.05, 0.12, 0.16, 0.2, 0.25, 0.3])
-def test_a_killed_writer_leaves_whole_files_and_a_free_lock(project: Project, places: Places, store: Store, delay: float) -> None:
+def test_a_killed_writer_leaves_whole_files_and_a_free_lock(
+    project: Project, places: Places, store: Store, delay: float
+) -> None:
     kept = add(places, store, data("Shared")).stored
     running = [writer(project, deed, number, 10_000) for number, deed in enumerate(["add", "change"])]
     time.sleep(delay)
@@ -115,11 +117,16 @@ def test_neither_id_nor_title_leads_out_of_the_store(
         written = add(places, store, data(title, id=prefix + identity))
     except InvalidMemory:
         return
-    assert os.path.dirname(os.path.realpath(written.stored.path)) == os.path.realpath(store.folder("decision"))
+    assert os.path.dirname(os.path.realpath(written.stored.path)) == os.path.realpath(
+        store.folder("decision")
+    )
 
 
 def test_unknown_fields_and_lone_surrogates_survive_a_change(places: Places, store: Store, put: Put) -> None:
-    put("old", raw=b'{"title": "t", "content": {"decision": "x", "mine": [1]}, "theirs": {"a": 1.5}, "odd": "\\ud800"}')
+    put(
+        "old",
+        raw=b'{"title": "t", "content": {"decision": "x", "mine": [1]}, "theirs": {"a": 1.5}, "odd": "\\ud800"}',
+    )
     stored = find([store], "old")
     change(places, stored, lambda found: dict(found, record_status="retired"), cleaned=False)
     after = find([store], "old").memory.data
@@ -148,7 +155,9 @@ def test_a_linked_folder_is_not_written_into(places: Places, store: Store, proje
 
 
 @pytest.mark.parametrize("name", [".claude", ".claude/memory"])
-def test_a_store_that_leads_elsewhere_is_not_begun(places: Places, store: Store, project: Project, name: str) -> None:
+def test_a_store_that_leads_elsewhere_is_not_begun(
+    places: Places, store: Store, project: Project, name: str
+) -> None:
     outside = os.path.join(os.path.dirname(project.root), "outside")
     os.makedirs(outside)
     link = os.path.join(project.root, name)
@@ -159,7 +168,9 @@ def test_a_store_that_leads_elsewhere_is_not_begun(places: Places, store: Store,
     assert os.listdir(outside) == []
 
 
-def test_a_full_disk_loses_nothing_that_was_there(places: Places, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_loses_nothing_that_was_there(
+    places: Places, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stored = add(places, store, data()).stored
 
     def full(_handle: int, _data: object) -> int:
@@ -175,7 +186,9 @@ def test_a_full_disk_loses_nothing_that_was_there(places: Places, store: Store, 
     assert os.listdir(store.folder("decision")) == ["use-postgres.json"]
 
 
-def test_a_busy_store_is_said_so_after_a_while(places: Places, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_busy_store_is_said_so_after_a_while(
+    places: Places, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(writing, "LOCK_WAIT", 0.05)
     with store_lock(places, store), pytest.raises(Busy):
         add(places, store, data())

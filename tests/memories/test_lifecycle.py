@@ -1,0 +1,216 @@
+"""The life of a memory, and whose word each step carries."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+
+from memory_plugin.kernel.clock import iso, now
+from memory_plugin.kernel.paths import Places
+from memory_plugin.memories import lifecycle
+from memory_plugin.memories.files import StoredMemory, all_memories, find
+from memory_plugin.memories.record import InvalidMemory, categories, new_memory
+from memory_plugin.memories.stores import Store
+from memory_plugin.memories.trust import FOREIGN, PENDING, TRUSTED, load_trust
+from tests.memories.conftest import Put
+
+DAYS = 30
+
+
+def data(title: str = "Use Postgres", body: str = "b") -> dict[str, Any]:
+    return new_memory(categories()["decision"], "", title, {"decision": body}, {})
+
+
+def save(places: Places, store: Store, title: str = "Use Postgres", word: bool = True) -> StoredMemory:
+    return lifecycle.save(places, store, data(title), word).stored
+
+
+def standing(places: Places, store: Store, identity: str) -> str:
+    return load_trust(places, store).review(all_memories(store))[find([store], identity).key]
+
+
+def test_the_user_s_save_begins_a_store_of_theirs(places: Places, store: Store) -> None:
+    save(places, store)
+    assert load_trust(places, store).mine
+    assert standing(places, store, "use-postgres") == TRUSTED
+
+
+def test_what_claude_saves_unasked_waits_and_begins_nothing(places: Places, store: Store) -> None:
+    save(places, store, word=False)
+    assert not load_trust(places, store).mine
+    assert standing(places, store, "use-postgres") == PENDING
+    save(places, store, "Mine")
+    assert load_trust(places, store).mine
+    assert standing(places, store, "use-postgres") == PENDING
+
+
+def test_a_save_into_a_repository_s_store_trusts_that_memory_alone(
+    places: Places, store: Store, put: Put
+) -> None:
+    put("theirs")
+    save(places, store)
+    assert not load_trust(places, store).mine
+    assert (standing(places, store, "theirs"), standing(places, store, "use-postgres")) == (FOREIGN, TRUSTED)
+
+
+def test_saving_what_a_repository_holds_already_trusts_it(places: Places, store: Store, put: Put) -> None:
+    put("use-postgres", title="Use Postgres", content={"decision": "b"})
+    put("theirs")
+    written = lifecycle.save(places, store, data(), word=True)
+    assert not written.created
+    assert standing(places, store, "use-postgres") == TRUSTED
+
+
+def test_many_are_saved_as_one_by_one(places: Places, store: Store) -> None:
+    results = lifecycle.save_all(places, store, [data("One"), data(""), data("Two")], word=True)
+    assert [isinstance(result, InvalidMemory) for result in results] == [False, True, False]
+    assert load_trust(places, store).mine
+    assert standing(places, store, "two") == TRUSTED
+    lifecycle.save_all(places, store, [data("Three")], word=False)
+    assert standing(places, store, "three") == PENDING
+
+
+def test_accepting_one_trusts_that_content_alone(places: Places, store: Store, put: Put) -> None:
+    put("theirs")
+    put("other")
+    assert lifecycle.accept(places, store, [find([store], "theirs")], whole_store=False) == [
+        "project:decision/theirs"
+    ]
+    assert (standing(places, store, "theirs"), standing(places, store, "other")) == (TRUSTED, FOREIGN)
+    put("theirs", title="Changed since")
+    assert standing(places, store, "theirs") == FOREIGN
+
+
+def test_accepting_the_whole_store_makes_it_the_user_s(places: Places, store: Store, put: Put) -> None:
+    put("theirs")
+    lifecycle.accept(places, store, all_memories(store), whole_store=True)
+    put("by-hand")
+    assert (standing(places, store, "theirs"), standing(places, store, "by-hand")) == (TRUSTED, TRUSTED)
+
+
+def test_an_edit_without_the_user_s_word_waits(places: Places, store: Store) -> None:
+    stored = save(places, store)
+    lifecycle.edit(places, stored, lambda _: {"title": "Use MySQL"}, "edited", word=False)
+    assert standing(places, store, "use-postgres") == PENDING
+    lifecycle.edit(places, stored, lambda _: {"title": "Use Postgres"}, "edited", word=False)
+    assert standing(places, store, "use-postgres") == TRUSTED
+
+
+def test_an_edit_works_on_what_is_there_now(places: Places, store: Store) -> None:
+    stored = save(places, store)
+    for tag in "ab":
+        lifecycle.edit(
+            places, stored, lambda found, tag=tag: {"tags": [*found["tags"], tag]}, "tag", word=True
+        )
+    assert find([store], "use-postgres").memory.tags == ("a", "b")
+
+
+def test_a_rewrite_does_not_undo_what_somebody_else_wrote(places: Places, store: Store) -> None:
+    stored = save(places, store)
+    lifecycle.edit(places, stored, lambda _: {"tags": ["theirs"]}, "edited", word=True)
+    with pytest.raises(InvalidMemory, match="changed by somebody else"):
+        lifecycle.rewrite(places, stored, {**stored.memory.data, "title": "Mine"}, "by hand", word=True)
+    fresh = find([store], "use-postgres")
+    lifecycle.rewrite(places, fresh, {**fresh.memory.data, "title": "Mine"}, "by hand", word=True)
+    assert find([store], "use-postgres").memory.title == "Mine"
+
+
+def test_a_forgotten_memory_stays_until_its_time_is_over(places: Places, store: Store) -> None:
+    stored = save(places, store)
+    removal = lifecycle.forget(places, stored, "wrong", at_once=False, grace_days=DAYS)
+    assert removal.deleted == []
+    assert removal.goes_at > iso(now() + (DAYS - 1) * 86400)
+    found = find([store], "use-postgres").memory
+    assert (found.status, found.data["retired_reason"]) == ("retired", "wrong")
+    assert lifecycle.remove_expired_retired(places, store, DAYS) == []
+    assert lifecycle.remove_expired_retired(places, store, 0) == [stored.path]
+    assert not os.path.exists(stored.path)
+
+
+def test_forgetting_now_leaves_nothing(places: Places, store: Store) -> None:
+    stored = save(places, store)
+    removal = lifecycle.forget(places, stored, "", at_once=True, grace_days=DAYS)
+    assert (removal.deleted, removal.goes_at) == ([stored.path], "")
+    assert not os.path.exists(stored.path)
+    assert not load_trust(places, store).is_trusted(stored)
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        pytest.param(b'{"title": "t", "content": {}}', id="without content"),
+        pytest.param(
+            b'{"title": "\\u200b", "content": {"decision": "x"}}', id="a title of hidden characters"
+        ),
+        pytest.param(
+            b'{"title": "t", "content": {"decision": "\\ud800"}, "changes": 7}', id="a lone surrogate"
+        ),
+    ],
+)
+def test_whatever_a_file_holds_it_can_be_forgotten(
+    places: Places, store: Store, put: Put, raw: bytes
+) -> None:
+    put("odd", raw=raw)
+    lifecycle.forget(places, find([store], "odd"), "", at_once=False, grace_days=DAYS)
+    assert find([store], "odd").memory.status == "retired"
+
+
+def test_a_reason_may_hold_no_secret(places: Places, store: Store) -> None:
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    stored = save(places, store)
+    lifecycle.forget(places, stored, "leaks " + secret, at_once=False, grace_days=DAYS)
+    with open(stored.path, encoding="utf-8") as file:
+        assert secret not in file.read()
+
+
+def test_restoring_carries_trust_only_with_the_user_s_word(places: Places, store: Store) -> None:
+    stored = save(places, store)
+    lifecycle.forget(places, stored, "", at_once=False, grace_days=DAYS)
+    load_trust(places, store).review(all_memories(store))
+    lifecycle.restore(places, find([store], "use-postgres"), word=False)
+    assert standing(places, store, "use-postgres") == PENDING
+    lifecycle.forget(places, find([store], "use-postgres"), "", at_once=False, grace_days=DAYS)
+    lifecycle.restore(places, find([store], "use-postgres"), word=True)
+    assert standing(places, store, "use-postgres") == TRUSTED
+    with pytest.raises(InvalidMemory, match="active already"):
+        lifecycle.restore(places, find([store], "use-postgres"), word=True)
+
+
+def test_an_archived_memory_is_kept_for_good(places: Places, store: Store) -> None:
+    stored = save(places, store)
+    lifecycle.archive(places, stored, "old")
+    assert find([store], "use-postgres").memory.status == "archived"
+    assert lifecycle.remove_expired_retired(places, store, 0) == []
+    lifecycle.restore(places, find([store], "use-postgres"), word=True)
+    assert find([store], "use-postgres").memory.status == "active"
+
+
+def test_nothing_is_deleted_from_a_store_that_is_not_the_user_s(
+    places: Places, store: Store, put: Put
+) -> None:
+    path = put("theirs", record_status="retired", retired_at="2020-01-01T00:00:00Z")
+    assert lifecycle.remove_expired_retired(places, store, DAYS) == []
+    assert os.path.exists(path)
+
+
+@pytest.mark.parametrize("moment", [None, 7, "", "soon", "2020-13-45T00:00:00Z", ["2020"]])
+def test_a_retired_memory_without_a_readable_date_is_kept(
+    places: Places, store: Store, put: Put, moment: object
+) -> None:
+    save(places, store)
+    path = put("odd", record_status="retired", retired_at=moment)
+    assert lifecycle.remove_expired_retired(places, store, DAYS) == []
+    assert os.path.exists(path)
+
+
+def test_redacting_a_file_keeps_its_standing(places: Places, store: Store, put: Put) -> None:
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    put("theirs", content={"decision": "key " + secret})
+    put("accepted", content={"decision": "key " + secret})
+    lifecycle.accept(places, store, [find([store], "accepted")], whole_store=False)
+    for identity in ("theirs", "accepted"):
+        written = lifecycle.redact(places, find([store], identity))
+        assert [found.field for found in written.redacted] == ["content.decision"]
+    assert (standing(places, store, "theirs"), standing(places, store, "accepted")) == (FOREIGN, TRUSTED)
