@@ -1,0 +1,57 @@
+"""The documentation as tests see it: its pages, their fenced blocks and tables."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from typing import NamedTuple
+
+from tests.project import PLUGIN_ROOT
+
+PAGES = [
+    "README.md",
+    "CONTRIBUTING.md",
+    *sorted(
+        os.path.relpath(path, PLUGIN_ROOT) for path in glob.glob(os.path.join(PLUGIN_ROOT, "docs", "*.md"))
+    ),
+]
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
+
+
+class Fence(NamedTuple):
+    """A fenced block: the line of the page on which it begins, its language, its text."""
+
+    line: int
+    language: str
+    text: str
+
+
+def page(name: str) -> str:
+    """The text of a page."""
+    with open(os.path.join(PLUGIN_ROOT, name), encoding="utf-8") as file:
+        return file.read()
+
+
+def fences(text: str, language: str) -> list[Fence]:
+    """The fenced blocks of one language in a page's text."""
+    found = (Fence(text.count("\n", 0, hit.start()) + 1, hit[1], hit[2]) for hit in FENCE.finditer(text))
+    return [fence for fence in found if fence.language == language]
+
+
+def prose(text: str) -> str:
+    """A page's text without its fenced blocks."""
+    return FENCE.sub("", text)
+
+
+def section(text: str, heading: str) -> str:
+    """What stands below a heading of the second level, up to the next one. Raises ValueError when there is none."""
+    _, found, rest = text.partition("\n## %s\n" % heading)
+    if not found:
+        raise ValueError("no section %r" % heading)
+    return rest.partition("\n## ")[0]
+
+
+def first_column(text: str) -> list[str]:
+    """The code words that begin the rows of a text's tables."""
+    return re.findall(r"^\| `([^`]+)` \|", text, re.M)

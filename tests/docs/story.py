@@ -1,0 +1,87 @@
+"""A documentation page run as a story: its `sh` blocks in order, by one reader with a fresh home, a project and a clone."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+
+from tests.docs.pages import Fence
+from tests.project import PLUGIN_ROOT, Project, Run
+
+# Lines that no test of the documentation runs, each with what runs them instead, or why nothing does.
+NOT_RUN = {
+    r"claude ": "needs the real client: tests/client/test_readme.py runs these lines literally",
+    r"python3 -m venv .* -m pytest -q$": "installs from the package index: .ci/run runs it in a fresh clone",
+    r"\S*python3? -m pytest\b": "is the test run itself",
+    r"python3 benchmarks/": "measures for minutes, on a machine at rest",
+    r"\.ci/run$": "is all of CI",
+    r"tests/client/install_client\.sh": "downloads the client: .ci/run runs it",
+    r"\.venv/bin/": "is a check of the code that .ci/run runs",
+}
+# A block that names a file of this repository is typed in the clone; every other one in the reader's own project.
+CLONE = re.compile(r"(^|[\s\"])(\./|\$PWD/bin/|scripts/|benchmarks/|tests/|\.ci/)", re.M)
+SHIPPED = (".claude-plugin", "bin", "config", "docs", "hooks", "plugin.json", "scripts", "skills", "tests")
+
+
+def runnable(fence: Fence) -> str:
+    """The lines of a block that can be run here."""
+    lines = fence.text.splitlines(keepends=True)
+    return "".join(line for line in lines if not any(re.match(pattern, line) for pattern in NOT_RUN))
+
+
+class Reader:
+    """Somebody who types what a page says, in a project that has an `origin` to pull from."""
+
+    def __init__(self, project: Project) -> None:
+        self.project = project
+        self.folder = os.path.dirname(project.root)
+        self.bin = os.path.join(self.folder, "bin")
+        os.makedirs(self.bin)
+        for name in ("python3", "python"):
+            os.symlink(os.path.realpath(sys.executable), os.path.join(self.bin, name))
+        os.symlink(os.path.join(PLUGIN_ROOT, "bin", "memory"), os.path.join(self.bin, "memory"))
+        project.write("CLAUDE.md", "# Conventions\n\n## Style\n\nIndent Go code with tabs.\n")
+        project.write("docs/adr/0001-postgres.md", "# Decision: Postgres\n\nBilling runs on Postgres 16.\n")
+        project.git("add", "-A")
+        project.git("commit", "-q", "-m", "Begin")
+        project.git("clone", "-q", "--bare", ".", os.path.join(self.folder, "origin.git"))
+        project.git("remote", "add", "origin", os.path.join(self.folder, "origin.git"))
+        project.git("fetch", "-q", "origin")
+        project.git("branch", "-q", "--set-upstream-to=origin/main")
+        self._teammate()
+        project.prompt("Which database does billing run on?")
+
+    def _teammate(self) -> None:
+        """Somebody else pushes a memory to `origin`."""
+        content = {"topic": "package manager", "value": "Install packages with pnpm, never with npm."}
+        memory = {"schema_version": "1.0", "title": "Use pnpm, never npm", "content": content}
+        other = os.path.join(self.folder, "teammate")
+        self.project.git("clone", "-q", os.path.join(self.folder, "origin.git"), other)
+        path = os.path.join(other, ".claude", "memory", "preferences", "pnpm-only.json")
+        self.project.write(path, memory)
+        self.project.git("-C", other, "add", "-A")
+        self.project.git("-C", other, "commit", "-q", "-m", "Remember the package manager")
+        self.project.git("-C", other, "push", "-q")
+
+    def clone(self) -> str:
+        """The folder of a clone of this repository, made when it is first needed."""
+        folder = os.path.join(self.folder, "clone")
+        if not os.path.isdir(folder):
+            for name in SHIPPED:
+                source, target = os.path.join(PLUGIN_ROOT, name), os.path.join(folder, name)
+                if os.path.isdir(source):
+                    shutil.copytree(source, target, ignore=shutil.ignore_patterns("__pycache__", ".*_cache"))
+                else:
+                    shutil.copy(source, target)
+        return folder
+
+    def types(self, text: str) -> Run:
+        """Run a block as a shell does, up to the first command that fails."""
+        path = os.pathsep.join([self.bin, os.environ.get("PATH", os.defpath)])
+        folder = self.clone() if CLONE.search(text) else self.project.root
+        script = "cd %r\n%s" % (folder, text)
+        return self.project.process(
+            ["bash", "-euo", "pipefail", "-c", script], PATH=path, CLAUDE_CONFIG_DIR=None
+        )

@@ -1,0 +1,55 @@
+"""docs/memories.md: its tables are what the product writes and reads."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+
+from memory_plugin.memories.record import categories, parse_memory
+from tests.docs.pages import fences, page, section
+from tests.project import Project
+
+TEXT = page("docs/memories.md")
+
+
+def documented() -> set[str]:
+    """The fields in the table of a file; a row may name two."""
+    heads = re.findall(r"^\| (`[^|]+) \|", section(TEXT, "A file"), re.M)
+    return {name for head in heads for name in re.findall(r"`(\w+)`", head)}
+
+
+def written(project: Project) -> set[str]:
+    """Every field that the command line ever writes into a file."""
+    old = project.save("Use MySQL", "MySQL holds the invoices.", "--expires", "2099-01-01")
+    words = ("--tags", "a", "--asked-as", "which database", "--file", "db.py", "--supersedes", old)
+    new = project.save("Use Postgres", "Postgres holds the invoices.", *words)
+    project.cli("forget", old, "--reason", "gone")
+    project.cli("archive", new, "--reason", "kept")
+    fields: set[str] = set()
+    for name in (old, new):
+        path = os.path.join(project.root, ".claude", "memory", "decisions", name + ".json")
+        with open(path, encoding="utf-8") as file:
+            fields |= set(json.load(file))
+    return fields
+
+
+def test_the_fields_are_those_that_are_written(project: Project) -> None:
+    assert documented() == written(project)
+
+
+def test_the_example_is_a_memory() -> None:
+    (example,) = fences(TEXT, "json")
+    data = json.loads(example.text)
+    memory = parse_memory(data, data["id"], categories()[data["category"]])
+    assert (memory.title, memory.status) == (data["title"], "active")
+    assert set(data) <= documented()
+
+
+def test_the_categories_are_those_of_the_product() -> None:
+    rows = re.findall(r"^\| `(\w+)` \| `([\w-]+)` \| (.+) \|$", section(TEXT, "Categories"), re.M)
+    told = {
+        name: (folder, re.findall(r"\*\*(\w+)\*\*", fields), set(re.findall(r"\w+", fields)))
+        for name, folder, fields in rows
+    }
+    assert told == {c.name: (c.folder, [c.primary], {*c.fields, c.primary}) for c in categories().values()}

@@ -1,0 +1,57 @@
+"""What the pages claim of commands, files and links holds."""
+
+from __future__ import annotations
+
+import os
+import re
+
+import pytest
+
+from memory_plugin.hosts.command_line import COMMANDS
+from tests.docs.pages import PAGES, fences, page, prose
+from tests.project import PLUGIN_ROOT
+
+TOP = (
+    "scripts/",
+    "hooks/",
+    "tests/",
+    "config/",
+    "docs/",
+    "benchmarks/",
+    "skills/",
+    "bin/",
+    ".ci/",
+    ".claude-plugin/",
+)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_links_lead_somewhere(name: str) -> None:
+    targets = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", prose(page(name)))
+    here = os.path.dirname(os.path.join(PLUGIN_ROOT, name))
+    local = [target for target in targets if not re.match(r"[a-z]+:", target)]
+    assert [target for target in local if not os.path.exists(os.path.join(here, target))] == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_files_that_a_page_names_are_there(name: str) -> None:
+    """A name in code that begins with a folder of the repository, without a placeholder."""
+    named = {word for word in re.findall(r"`([^`\s]+)`", prose(page(name))) if word.startswith(TOP)}
+    real = {word for word in named if not re.search(r"[<>*{}\u2026]", word)}
+    assert [word for word in sorted(real) if not os.path.exists(os.path.join(PLUGIN_ROOT, word))] == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_commands_that_a_page_names_exist(name: str) -> None:
+    named = set(re.findall(r"`memory ([a-z]+)[^`]*`", page(name)))
+    assert named - set(COMMANDS) == set()
+
+
+def test_every_command_is_documented() -> None:
+    told = "\n".join(page(name) for name in PAGES)
+    assert [name for name in COMMANDS if "memory " + name not in told] == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_every_block_says_its_language(name: str) -> None:
+    assert [fence.line for fence in fences(page(name), "")] == []

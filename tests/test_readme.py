@@ -1,0 +1,51 @@
+"""Every command of the README and of the other pages is run, and the transcript is what the demo prints today."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from tests.docs.pages import PAGES, fences, page
+from tests.docs.readme_transcript import block, demo, in_readme, masked
+from tests.docs.story import NOT_RUN, Reader, runnable
+from tests.project import Project
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_commands_of_a_page_work(project: Project, name: str) -> None:
+    """One reader types them all, from top to bottom, in a fresh home."""
+    reader = Reader(project)
+    for fence in fences(page(name), "sh"):
+        commands = runnable(fence)
+        if commands.strip():
+            run = reader.types(commands)
+            assert run.returncode == 0, "%s:%d\n%s\n%s%s" % (
+                name,
+                fence.line,
+                commands,
+                run.stdout,
+                run.stderr,
+            )
+
+
+def test_the_transcript_is_what_the_demo_prints() -> None:
+    """When it is not: `python3 tests/docs/readme_transcript.py` writes it anew."""
+    assert masked(in_readme(page("README.md"))) == masked(block(demo()))
+
+
+def test_the_two_commands_stand_where_ci_looks_for_them() -> None:
+    lines = re.findall(
+        r"^python3 (?:scripts/memory\.py demo|-m venv .* -m pytest).*$", page("README.md"), re.M
+    )
+    assert lines == [
+        "python3 scripts/memory.py demo",
+        "python3 -m venv .venv && .venv/bin/pip install -q -e '.[test]' && .venv/bin/python -m pytest -q",
+    ]
+
+
+@pytest.mark.parametrize("pattern", NOT_RUN)
+def test_what_is_not_run_is_still_documented(pattern: str) -> None:
+    """An exception that no page needs any more goes."""
+    lines = [line for name in PAGES for fence in fences(page(name), "sh") for line in fence.text.splitlines()]
+    assert any(re.match(pattern, line) for line in lines)
