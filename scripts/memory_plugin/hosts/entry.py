@@ -9,6 +9,7 @@ from ..kernel.clock import Deadline
 from ..kernel.native import dumps, loads
 from ..kernel.paths import locate
 from .environment import clean, launch_folder, switched_off
+from .event_fields import identity, path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,28 +35,38 @@ def run(event: str) -> int:
 
     A fault is one line in the events ledger and one on standard error, never a traceback: the user's prompt goes through.
     """
-    if switched_off():
-        return 0
     deadline = Deadline(_SECONDS)
     places: Places | None = None
     session = ""
     try:
-        try:
-            payload = _payload(sys.stdin.buffer.read(MAX_INPUT + 1))
-        finally:
-            taint = clean(launch_folder())
-            places = locate(launch_folder())
-        session = _text(payload, "session_id")
-        if "CLAUDE_PROJECT_DIR" not in os.environ and os.path.isdir(_text(payload, "cwd")):
-            taint = clean(_text(payload, "cwd"))
-            places = locate(_text(payload, "cwd"))
-        output = HANDLERS[event]()(payload, places, taint, deadline)
-        if output:
-            sys.stdout.write(dumps(output))
-            sys.stdout.flush()
+        taint = clean(launch_folder())
+        if switched_off():
+            return 0
+        places = locate(launch_folder())
+        payload = _payload(_read())
+        session = identity(payload.get("session_id"))
+        if "CLAUDE_PROJECT_DIR" not in os.environ and os.path.isdir(folder := path(payload.get("cwd"))):
+            taint = clean(folder)
+            places = locate(folder)
+        _answer(HANDLERS[event]()(payload, places, taint, deadline))
     except Exception as error:  # noqa: BLE001  (the outermost line of a hook: a fault of ours must not hurt the host)
         _report(event, places, session, error)
     return 0
+
+
+def _read() -> bytes:
+    if sys.stdin is None:  # the host started us with it closed
+        raise BadInput("standard input is closed")
+    return sys.stdin.buffer.read(MAX_INPUT + 1)
+
+
+def _answer(output: dict[str, object] | None) -> None:
+    """Write one JSON object, past Python's buffer: what a closed pipe left in it would make the interpreter exit with 120."""
+    if not output or sys.stdout is None:  # closed when we started: number 1 may be a file of ours by now
+        return
+    data = dumps(output).encode("ascii")
+    while data:
+        data = data[os.write(1, data) :]
 
 
 def _prompt() -> Handler:
@@ -86,17 +97,12 @@ def _payload(data: bytes) -> dict[str, object]:
     return payload
 
 
-def _text(payload: dict[str, object], name: str) -> str:
-    value = payload.get(name)
-    return value if isinstance(value, str) and "\0" not in value else ""
-
-
 def _report(event: str, places: Places | None, session: str, error: Exception) -> None:
     """Say in one line what went wrong, by its kind and place: an error's text may quote what the user wrote."""
-    from .events import note, where
+    from .events import note, say, where
 
     kind = "bad_input" if isinstance(error, BadInput) else "error"
     what = str(error) if isinstance(error, BadInput) else "%s at %s" % (type(error).__name__, where(error))
     if places is not None:
         note(places, session, event, kind, what)
-    sys.stderr.write("memory: %s: %s\n" % (event, what))
+    say("%s: %s" % (event, what))

@@ -13,10 +13,14 @@ from ..kernel.files import read_regular
 from ..kernel.native import loads
 from ..kernel.paths import config_folder, main_worktree, project_root
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 __all__ = ["OFF", "Taint", "clean", "launch_folder", "switched_off"]
 
 OFF = "MEMORY_DISABLE"
-_MAX_BYTES = 1 << 20
+_MAX_BYTES = 16 << 20
 _FILES = ("settings.json", "settings.local.json")
 _SENSITIVE_PARTS = ("KEY", "TOKEN", "SECRET", "URL", "PROXY", "CERT", "CA_", "_CA", "SSL", "AUTH", "PASSWORD", "ENDPOINT", "HEADERS")
 _SENSITIVE_NAMES = frozenset(["HOME", "USERPROFILE", "TMPDIR", "TEMP", "TMP", "PATH", "CLAUDE_CONFIG_DIR"])
@@ -69,24 +73,39 @@ def clean(launch: str) -> Taint:
     for folder in dict.fromkeys(folders):
         for name in _FILES:
             _collect_names(os.path.join(folder, ".claude", name), taint)
-    if not _is_users_own(root, taint):
-        for name in taint.names:
-            os.environ.pop(name, None)
-        return taint
-    return Taint()
+    if _is_users_own(root, taint):
+        return Taint()
+    for name in [name for name in os.environ if name in taint.names]:
+        del os.environ[name]
+    return taint
 
 
 def _collect_names(path: str, taint: Taint) -> None:
     try:
-        settings = loads(read_regular(path, _MAX_BYTES, follow=True)[0].decode("utf-8-sig"))
+        text = read_regular(path, _MAX_BYTES, follow=True)[0].decode("utf-8", "replace").lstrip("\ufeff")
     except FileNotFoundError:
         return
-    except (OSError, ValueError):
+    except OSError:  # the client may read what is too large for us
         taint.unread.append(path)
+        taint.names.update((name, path) for name in _MOVERS)
         return
-    block = settings.get("env") if isinstance(settings, dict) else None
-    for name in block if isinstance(block, dict) else ():
+    for name in _names(text, path, taint):
         taint.names.setdefault(name, path)
+
+
+def _names(text: str, path: str, taint: Taint) -> Iterable[str]:
+    """The names that a settings file sets.
+
+    Where the text is no JSON to us, it may be to the client, which reads deeper nesting and longer numbers than we do.  Then each name of
+    the environment counts that the text could spell.
+    """
+    try:
+        settings = loads(text)
+    except ValueError:
+        taint.unread.append(path)
+        return [name for name in os.environ if '"%s"' % name in text or (name in _MOVERS and "\\u" in text)]
+    block = settings.get("env") if isinstance(settings, dict) else None
+    return block if isinstance(block, dict) else ()
 
 
 def _is_users_own(root: str, taint: Taint) -> bool:

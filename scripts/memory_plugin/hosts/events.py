@@ -11,7 +11,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..kernel.paths import Places
 
-__all__ = ["note", "where"]
+__all__ = ["note", "say", "where"]
+
+_MAX_LINE = 500
 
 
 def note(places: Places, session: str, event: str, kind: str, what: str) -> None:
@@ -21,7 +23,17 @@ def note(places: Places, session: str, event: str, kind: str, what: str) -> None
         fields: dict[str, object] = {"event": event, "kind": kind, "what": what}
         trouble = Ledger(places.state_dir, "events").append(session, places.project_key, fields) or ""
     if trouble:
-        sys.stderr.write("memory: not written down: %s\n" % trouble)
+        say("not written down: " + trouble)
+
+
+def say(what: str) -> None:
+    """One line on standard error, which may be closed or full; past Python's buffer, whose rest would change the exit code."""
+    if sys.stderr is None:  # closed when we started: number 2 may be a file of ours by now
+        return
+    try:
+        os.write(2, ("memory: %s\n" % what.replace("\n", " ")[:_MAX_LINE]).encode("ascii", "backslashreplace"))
+    except OSError:
+        return
 
 
 def where(error: BaseException) -> str:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from ..kernel.ledger import Ledger
 from ..kernel.settings.load import load
 from ..memories.grants import asks_to_remember, grant
+from ..recall.gate import load_gate, typed_text
 from ..recall.pipeline import Answer, Prompt, recall
+from .event_fields import identity, path
 from .events import note
 
 TYPE_CHECKING = False
@@ -20,22 +22,26 @@ __all__ = ["MAX_CHARACTERS", "handle"]
 EVENT = "UserPromptSubmit"
 # The host cuts a hook's output at 10,000 characters and then shows a file path instead.
 MAX_CHARACTERS = 9500
+_MAX_WRITTEN = 2000
 
 
 def handle(payload: dict[str, object], places: Places, taint: Taint, deadline: Deadline) -> dict[str, object] | None:
     """What the host is to be told on a prompt; None for nothing."""
-    prompt = _prompt(payload)
     if places.state_dir is None:
         return None
-    settings = load(places.config_dir, places.project_root)
+    prompt = _prompt(payload)
     if prompt is None:
-        note(places, str(payload.get("session_id") or ""), EVENT, "bad_input", "the event holds no prompt")
+        note(places, identity(payload.get("session_id")), EVENT, "bad_input", "the event holds no prompt")
         return None
-    trouble = _leave_grant(prompt, places)
-    answer = recall(prompt, places, settings, deadline)
-    _write_down(answer, prompt, places, settings, deadline)
-    for what in filter(None, [trouble, str(answer.record.get("trouble") or "")]):
-        note(places, prompt.session, EVENT, "trouble", what)
+    settings = load(places.config_dir, places.project_root)
+    answer = Answer()
+    troubles = [_leave_grant(prompt, places)]
+    try:
+        recall(answer, prompt, places, settings, deadline)
+    finally:
+        troubles += [str(answer.record.get("trouble") or ""), _write_down(answer, prompt, places, settings, deadline)]
+        for trouble in filter(None, troubles):
+            note(places, prompt.session, EVENT, "trouble", trouble)
     if answer.wants_healing:
         from .detached import start_healing
 
@@ -50,13 +56,12 @@ def _prompt(payload: dict[str, object]) -> Prompt | None:
     text = payload.get("prompt", payload.get("user_prompt"))
     if not isinstance(text, str):
         return None
-    fields = (payload.get(name) for name in ("session_id", "prompt_id", "transcript_path"))
-    session, identity, transcript = (value if isinstance(value, str) and "\0" not in value else "" for value in fields)
-    return Prompt(text, session, identity, transcript)
+    return Prompt(text, identity(payload.get("session_id")), identity(payload.get("prompt_id")), path(payload.get("transcript_path")))
 
 
 def _leave_grant(prompt: Prompt, places: Places) -> str:
-    if not asks_to_remember(prompt.text):
+    """Leave a grant where the user asks for something to be kept; what went wrong, or an empty text."""
+    if not load_gate().is_typed(prompt.text) or not asks_to_remember(prompt.text):
         return ""
     try:
         grant(places, prompt.session)
@@ -65,19 +70,17 @@ def _leave_grant(prompt: Prompt, places: Places) -> str:
     return ""
 
 
-def _write_down(answer: Answer, prompt: Prompt, places: Places, settings: Settings, deadline: Deadline) -> None:
+def _write_down(answer: Answer, prompt: Prompt, places: Places, settings: Settings, deadline: Deadline) -> str:
+    """Write the decision into the ledger; what went wrong, or an empty text."""
     record = dict(answer.record, prompt_id=prompt.id, ms=deadline.elapsed_ms())
     if settings.flag("ledger.prompt_text"):
         record["prompt"] = _allowed_text(prompt.text)
     ledger = Ledger(places.state(), "recalls", settings.integer("ledger.max_bytes"), settings.integer("ledger.keep_files"))
-    trouble = ledger.append(prompt.session, places.project_key, record)
-    if trouble:
-        note(places, prompt.session, EVENT, "trouble", trouble)
+    return ledger.append(prompt.session, places.project_key, record) or ""
 
 
 def _allowed_text(text: str) -> str:
-    """A prompt as a ledger may hold it, which the user allowed: private passages and secrets taken out."""
+    """A prompt as a ledger may hold it, which the user allowed: private passages and secrets taken out, at most 2,000 characters."""
     from ..kernel.hygiene import redact
-    from ..recall.gate import typed_text
 
-    return redact(typed_text(text, 2000), "ledger").text
+    return redact(typed_text(text), "ledger").text[:_MAX_WRITTEN]

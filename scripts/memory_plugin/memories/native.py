@@ -64,6 +64,8 @@ def _names_project(folder: str, root: str) -> bool:
 
 def _working_folder_is(path: str, root: str) -> bool:
     """Whether the first record of a transcript that names its working folder names one in this project."""
+    if not os.path.isfile(path):  # opening a pipe would wait for its other end
+        return False
     try:
         with open(path, "rb") as handle:
             lines = handle.read(_HEAD_BYTES).splitlines()

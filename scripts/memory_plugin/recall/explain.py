@@ -27,6 +27,10 @@ REASONS = {
     "healing": "the index is being brought up to date in the background",
     "index_locked": "the index was locked by another process",
     "index_damaged": "the index was damaged; it is being made anew",
+    "index_unwritable": "the index could not be written",
+    "healed_elsewhere": "another process was making the index",
+    "edited": "the file of every good match was edited just now and could not be read anew in time",
+    "fault": "a fault of the plugin; the events ledger names the place",
     "timeout": "there was no time left",
 }
 

@@ -16,6 +16,8 @@ __all__ = ["last_turn"]
 _TAIL_BYTES = 256 * 1024
 _MAX_LINES = 400
 _MOST_CHARACTERS = 800
+# Marks of records that look like a turn: of sub-agents, of the client's own notes, of the summary that a compaction leaves.
+_NOT_SAID = ("isSidechain", "isMeta", "isCompactSummary", "isApiErrorMessage")
 
 
 def last_turn(path: str) -> str:
@@ -42,7 +44,7 @@ def _records_backwards(path: str) -> Iterator[dict[str, object]]:
             record = loads(line.decode("utf-8"))
         except ValueError:
             continue
-        if isinstance(record, dict) and not record.get("isSidechain") and not record.get("isMeta"):
+        if isinstance(record, dict) and not any(record.get(mark) for mark in _NOT_SAID):
             yield record
 
 

@@ -15,26 +15,31 @@ __all__ = ["CONFIRMATION", "SHORT", "Gate", "effective_length", "load_gate"]
 CONFIRMATION, COMMAND, EMPTY, NOT_TYPED, SHORT, TOLD_NOT_TO = "confirmation", "command", "empty", "not_typed", "short", "told_not_to"
 _LONGEST_CHAT = 80
 _LOOKED_AT = 2000
+_LONGEST = 200_000
 _WORD_MARKS = "'-"
+_loaded: list[Gate] = []
 
 
 def load_gate() -> Gate:
-    """The gate that the plugin ships with."""
-    with open(data_path("recall", "gate.json"), encoding="utf-8") as handle:
-        table = loads(handle.read())
-    assert isinstance(table, dict)
-    return Gate(table)
+    """The gate that the plugin ships with, read once."""
+    if not _loaded:
+        with open(data_path("recall", "gate.json"), encoding="utf-8") as handle:
+            table = loads(handle.read())
+        assert isinstance(table, dict)
+        _loaded.append(Gate(table))
+    return _loaded[0]
 
 
 class Gate:
     """The word lists of the gate."""
 
-    __slots__ = ("_filler", "_followup", "_not_typed", "_told_not_to")
+    __slots__ = ("_filler", "_followup", "_followup_starts", "_not_typed", "_told_not_to")
 
     def __init__(self, table: dict[str, Any]) -> None:
-        self._filler = {word for words in table["filler_words"].values() for word in words.split()}
-        self._followup = set(table["followup_words"].split())
-        self._not_typed = tuple(table["not_typed"])
+        self._filler = {word for words in table["filler"]["words"].values() for word in words.split()}
+        self._followup = set(table["followup"]["words"].split())
+        self._followup_starts = tuple(table["followup"]["starts"])
+        self._not_typed = tuple(table["not_typed"]["starts"])
         self._told_not_to = table["told_not_to"]
 
     def refusal(self, prompt: str) -> str:
@@ -44,18 +49,54 @@ class Gate:
             return EMPTY
         if _is_command(text):
             return COMMAND
-        head = text[:_LOOKED_AT].lower().replace("\u2019", "'")
-        if head.startswith(self._not_typed):
+        if not self.is_typed(text):
             return NOT_TYPED
-        if any(phrase in head for phrase in self._told_not_to):
+        head = _folded(text)
+        words = _words(head)
+        if self._is_told_not_to(head, words):
             return TOLD_NOT_TO
-        if len(text) <= _LONGEST_CHAT and all(word in self._filler for word in _words(head)):
+        if len(text) <= _LONGEST_CHAT and self._filler.issuperset(words):
             return CONFIRMATION
         return ""
 
+    def is_typed(self, prompt: str) -> bool:
+        """Whether a person typed this, as far as one can tell, rather than the client sending a notice of its own."""
+        return not _folded(prompt.lstrip()[:_LOOKED_AT]).startswith(self._not_typed)
+
     def is_followup(self, prompt: str, longest: int) -> bool:
         """Whether a prompt of at most `longest` characters points back at what was said before, as "fix that" does."""
-        return len(prompt) <= longest and not self._followup.isdisjoint(_words(prompt.lower()))
+        if len(prompt) > longest:
+            return False
+        return prompt.lstrip().startswith(self._followup_starts) or not self._followup.isdisjoint(_words(_folded(prompt)))
+
+    def _is_told_not_to(self, head: str, words: list[str]) -> bool:
+        rule = self._told_not_to
+        if any(passage in head for passage in rule["passages"]):
+            return True
+        nouns = set(rule["nouns"].split())
+        if nouns.isdisjoint(words):
+            return False
+        senses, determiners = set(rule["other_senses"].split()), set(rule["determiners"].split())
+        for at, word in enumerate(words):
+            if word in nouns and not senses.intersection(words[at + 1 : at + 2]):
+                before = _without_last(words[:at], determiners)
+                if any(_ends_with(before, verb.split()) for verb in rule["verbs"]):
+                    return True
+        return False
+
+
+def _folded(text: str) -> str:
+    return text[:_LOOKED_AT].lower().replace("\u2019", "'")
+
+
+def _without_last(words: list[str], unwanted: set[str]) -> list[str]:
+    while words and words[-1] in unwanted:
+        words = words[:-1]
+    return words
+
+
+def _ends_with(words: list[str], end: list[str]) -> bool:
+    return words[-len(end) :] == end
 
 
 def _is_command(text: str) -> bool:
@@ -76,8 +117,12 @@ def effective_length(text: str) -> int:
     return sum(3 if "\u3040" <= c <= "\u9fff" or "\uac00" <= c <= "\ud7af" or c >= "\U00020000" else 1 for c in text.strip())
 
 
-def typed_text(prompt: str, longest: int = 200_000) -> str:
-    """What of a prompt is looked at: without private passages, and of a very long one the head and the tail."""
-    if len(prompt) > longest:
-        prompt = prompt[: longest // 2] + "\n" + prompt[-longest // 2 :]
-    return without_private(prompt)
+def typed_text(prompt: str) -> str:
+    """What of a prompt is looked at: without private passages, and of a very long one the head and the tail.
+
+    Where a private passage could reach from the part that is left out into the tail, the tail is left out too.
+    """
+    if len(prompt) <= _LONGEST:
+        return without_private(prompt)
+    head, tail = prompt[: _LONGEST // 2], prompt[-_LONGEST // 2 :]
+    return without_private(head if "private" in prompt[len(head) :].lower() else head + "\n" + tail)

@@ -21,14 +21,29 @@ if TYPE_CHECKING:
     from ..kernel.sqlite import Connection
     from .ranking import Hit
 
-__all__ = ["Lookup", "index_path"]
+__all__ = ["Lookup", "index_path", "opened_or_made"]
 
+DAMAGED, LOCKED, UNWRITABLE = "index_damaged", "index_locked", "index_unwritable"
+# From SQLite's messages for READONLY, FULL, IOERR and CANTOPEN (sqlite3ErrStr); Python hands on no error code before 3.11.
+_UNWRITABLE_SIGNS = ("readonly", "full", "disk i/o", "unable to open")
 _MAX_FILE = 512 * 1024
+_MAKE_WAIT = 1.0
+_ROUNDS = 2
 
 
 def index_path(places: Places) -> str:
     """The index file of a project."""
     return places.state("index", places.project_key + ".sqlite3")
+
+
+def opened_or_made(path: str) -> Connection:
+    """The index at `path`, made when there is none or it is damaged; for those who hold its lock. Raises IndexError_."""
+    try:
+        return open_index(path)
+    except IndexLocked:
+        raise
+    except IndexError_:
+        return create_index(path)
 
 
 class Lookup:
@@ -56,64 +71,108 @@ class Lookup:
             self._connection.close()
 
     def best(self, text: str, extra: str, pool: int) -> list[Hit]:
-        """The best injectable memories for a text, best first; those whose file no longer is what was indexed are read anew or left out."""
-        try:
-            if not self._open():
+        """The best injectable memories for a text, best first. An index that turns out to be damaged is made anew, once."""
+        for _attempt in range(2):
+            try:
+                return self._verified(text, extra, pool) if self._connection is not None or self._open() else []
+            except TimeoutError:
+                self.trouble = "timeout"
                 return []
-            hits = self._ranked(text, extra, pool)
-            edited = [hit.path for hit in hits[: self._settings.integer("retrieval.max_inject")] if not _is_as_indexed(hit)]
-            if edited and self._heal(edited):
-                hits = self._ranked(text, extra, pool)
-            return [hit for hit in hits if hit.path not in edited or _is_as_indexed(hit)]
-        except TimeoutError:
-            self.trouble = "timeout"
-        except SqliteError as error:
-            self.trouble = "index_locked" if "locked" in str(error) else "index_damaged"
-            self.wants_healing = True
+            except (SqliteError, ValueError, TypeError, LookupError) as error:  # a damaged index yields odd rows, too
+                self.trouble = _trouble(error)
+                self.wants_healing = True
+                if not self.trouble.startswith(DAMAGED) or not self._discard():
+                    return []
         return []
 
+    def first_as_indexed(self, hits: list[Hit], most: int) -> list[Hit]:
+        """The first `most` of some hits whose files still hold what was indexed of them."""
+        kept: list[Hit] = []
+        for hit in hits:
+            if len(kept) < most and _is_as_indexed(hit):
+                kept.append(hit)
+        return kept
+
+    def _verified(self, text: str, extra: str, pool: int) -> list[Hit]:
+        """The ranking, made again while files near its top turn out to be edited in place; `first_as_indexed` leaves out what is left."""
+        hits = self._ranked(text, extra, pool)
+        for _round in range(_ROUNDS):
+            edited = [hit.path for hit in hits[: self._settings.integer("retrieval.max_inject")] if not _is_as_indexed(hit)]
+            if not edited or not self._heal(edited):
+                break
+            hits = self._ranked(text, extra, pool)
+        return hits
+
     def _open(self) -> bool:
-        path = index_path(self._places)
         try:
-            self._connection = open_index(path)
+            self._connection = open_index(index_path(self._places))
         except IndexLocked:
-            self.trouble = "index_locked"
+            self.trouble = LOCKED
             return False
         except IndexMissing:
-            return self._make(path)
+            return self._make()
         except IndexError_:
-            self.trouble = "index_damaged"
-            return self._make(path)
+            self.trouble = DAMAGED
+            return self._make()
         if changed_paths(self._connection) != set():
             self._heal()
         return True
 
-    def _make(self, path: str) -> bool:
-        """Make an index of a few files at once; of many, detached, and until then there is nothing to recall from."""
+    def _make(self) -> bool:
+        """Make an index of a few files at once; of many, detached, and until then there is nothing to recall from.
+
+        Of several hooks that find none, one makes it while the others wait a moment.
+        """
+        path = index_path(self._places)
         try:
             make_folder(os.path.dirname(path))
-            self._connection = create_index(path)
+            with self._lock(min(_MAKE_WAIT, self._deadline.remaining())):
+                self._connection = opened_or_made(path)
+                return changed_paths(self._connection) == set() or self._bring_up()
+        except Busy:
+            self.trouble = "healed_elsewhere"
         except (IndexError_, OSError) as error:
             self.trouble = "no_index: %s" % (getattr(error, "strerror", None) or type(error).__name__)
+        return False
+
+    def _discard(self) -> bool:
+        """Remove a damaged index; whether it is gone."""
+        self.close()
+        self._connection = None
+        try:
+            with self._lock(0.0):
+                os.unlink(index_path(self._places))
+        except OSError:
             return False
-        return self._heal()
+        return True
+
+    def _lock(self, wait: float) -> FileLock:
+        return FileLock(index_path(self._places) + ".heal", wait)
 
     def _heal(self, edited: list[str] | None = None) -> bool:
+        try:
+            with self._lock(0.0):
+                return self._bring_up(edited)
+        except Busy:
+            self.trouble = "healed_elsewhere"
+        except OSError as error:
+            self.trouble = "not_healed: %s" % (error.strerror or type(error).__name__)
+            self.wants_healing = True
+        return False
+
+    def _bring_up(self, edited: list[str] | None = None) -> bool:
+        """Read a few changed files; whether the index is up to date. Raises OSError."""
         from .healing import INLINE_FILES, TooMuch, heal
 
         assert self._connection is not None
         try:
-            with FileLock(index_path(self._places) + ".heal", 0.0):
-                report = heal(self._connection, self._places, self._settings, most=INLINE_FILES, edited=edited or ())
+            report = heal(self._connection, self._places, self._settings, most=INLINE_FILES, edited=edited or ())
         except TooMuch:
             self.trouble = "healing"
-        except Busy:
-            self.trouble = "healed_elsewhere"
-            return False
         except SqliteError as error:
-            self.trouble = "index_locked" if "locked" in str(error) else "index_damaged"
-        except OSError as error:
-            self.trouble = "not_healed: %s" % (error.strerror or type(error).__name__)
+            self.trouble = _trouble(error)
+            if self.trouble.startswith(DAMAGED):
+                raise
         else:
             self.healed += report.read + report.dropped + report.regraded
             return True
@@ -124,6 +183,16 @@ class Lookup:
         assert self._connection is not None
         self.answered_by = "fts5" if has_fts5(self._connection) else "keyword"
         return rank(self._connection, analyse(text, extra), pool, True, now_iso(), self._deadline)
+
+
+def _trouble(error: Exception) -> str:
+    """What is wrong with an index that failed so: locked, not to be written, or damaged."""
+    what = str(error).lower()
+    if not isinstance(error, SqliteError):
+        return "%s: %s" % (DAMAGED, type(error).__name__)
+    if "locked" in what:
+        return LOCKED
+    return UNWRITABLE if any(sign in what for sign in _UNWRITABLE_SIGNS) else DAMAGED
 
 
 def _is_as_indexed(hit: Hit) -> bool:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ..kernel.settings.load import Settings
     from .lookup import Lookup
     from .ranking import Hit
+    from .session import Told
 
 __all__ = ["Answer", "Prompt", "recall"]
 
@@ -42,7 +43,7 @@ class Answer:
     def __init__(self) -> None:
         self.context = ""
         self.wants_healing = False
-        self.record: dict[str, Any] = {"outcome": "silent", "reason": "", "answered_by": "none", "candidates": [], "injected": []}
+        self.record: dict[str, Any] = {"outcome": "failed", "reason": "fault", "answered_by": "none", "candidates": [], "injected": []}
 
     def silent(self, reason: str, outcome: str = "silent") -> Answer:
         """This answer, saying nothing for that reason."""
@@ -50,26 +51,27 @@ class Answer:
         return self
 
 
-def recall(prompt: Prompt, places: Places, settings: Settings, deadline: Deadline) -> Answer:
-    """The answer to one prompt. Raises only what is a fault of ours: files, indexes and time that fail are answers too."""
-    answer = Answer()
+def recall(answer: Answer, prompt: Prompt, places: Places, settings: Settings, deadline: Deadline) -> Answer:
+    """The answer to one prompt, filled in. Raises only what is a fault of ours: files, indexes and time that fail are answers too."""
     if not settings.flag("retrieval.enabled"):
         return answer.silent("disabled", "skipped")
     text, extra, refusal = _read_prompt(prompt, settings)
     if refusal:
         return answer.silent(refusal, "skipped")
     from .lookup import Lookup  # SQLite is not loaded for a prompt that is skipped
+    from .session import Told
 
     lookup = Lookup(places, settings, deadline)
+    told = Told(places, prompt.session)
     try:
         hits = lookup.best(text, extra, settings.integer("retrieval.judge.candidate_pool_size"))
+        _decide(answer, lookup, told, hits, settings)
         _describe(answer, lookup, hits, settings)
-        if lookup.trouble and not hits:
-            return answer.silent(lookup.trouble)
-        return _decide(answer, prompt, places, settings, hits)
     finally:
         answer.wants_healing = lookup.wants_healing
         lookup.close()
+    _keep(told, answer)
+    return answer
 
 
 def _read_prompt(prompt: Prompt, settings: Settings) -> tuple[str, str, str]:
@@ -109,18 +111,19 @@ def _numbers(parts: dict[str, Any]) -> dict[str, float]:
     return {name: round(value, 3) for name, value in parts.items() if isinstance(value, (int, float))}
 
 
-def _decide(answer: Answer, prompt: Prompt, places: Places, settings: Settings, hits: list[Hit]) -> Answer:
-    """Inject what passes the floor, is new to the session and fits the budget."""
+def _decide(answer: Answer, lookup: Lookup, told: Told, hits: list[Hit], settings: Settings) -> Answer:
+    """Inject what passes the floor, is as its file says, is new to the session and fits the budget."""
     from .rendering import estimated_tokens, render, within_budget
-    from .session import Told
 
     if not hits:
-        return answer.silent("no_match")
+        return answer.silent(lookup.trouble or "no_match")
     floor, most = settings.number("retrieval.high_floor"), settings.integer("retrieval.max_inject")
-    sure = [hit for hit in hits if hit.confidence >= floor][:most]
-    if not sure:
+    sure = [hit for hit in hits if hit.confidence >= floor]
+    if not sure or not most:
         return answer.silent("below_floor" if most else "max_inject")
-    told = Told(places, prompt.session)
+    sure = lookup.first_as_indexed(sure, most)
+    if not sure:
+        return answer.silent("edited")
     fresh = [hit for hit in sure if not told.knows(hit.key, hit.inject, settings.integer("retrieval.repeat_after_turns"))]
     if not fresh:
         return answer.silent("already_injected")
@@ -130,8 +133,19 @@ def _decide(answer: Answer, prompt: Prompt, places: Places, settings: Settings, 
     answer.context = render(chosen)
     for hit in chosen:
         told.note(hit.key, hit.inject)
-    told.save()
     answer.record.update(
-        outcome="injected", injected=[hit.key for hit in chosen], tokens=estimated_tokens(answer.context), characters=len(answer.context)
+        outcome="injected",
+        reason="",
+        injected=[hit.key for hit in chosen],
+        tokens=estimated_tokens(answer.context),
+        characters=len(answer.context),
     )
     return answer
+
+
+def _keep(told: Told, answer: Answer) -> None:
+    """Keep what the session was told; where that fails, being told twice is the lesser evil."""
+    try:
+        told.save()
+    except OSError as error:
+        answer.record["trouble"] = answer.record["trouble"] or "session: %s" % (error.strerror or type(error).__name__)

@@ -22,16 +22,21 @@ def estimated_tokens(text: str) -> int:
     return int(ascii_count / _ASCII_PER_TOKEN + (len(text) - ascii_count) / _OTHER_PER_TOKEN) + 1
 
 
+def _units(text: str) -> int:
+    """The length as the host counts it, in UTF-16 units: it is written in JavaScript."""
+    return len(text) + sum(c > "\uffff" for c in text)
+
+
 def within_budget(hits: Iterable[Hit], max_tokens: int, max_characters: int) -> list[Hit]:
     """The hits, best first, that fit into the budget together; one that does not fit is left out, the next may still fit."""
-    tokens, characters = max_tokens - estimated_tokens(_OPEN + _CLOSE), max_characters - len(_OPEN + _CLOSE)
+    tokens, characters = max_tokens - estimated_tokens(_OPEN + _CLOSE), max_characters - _units(_OPEN + _CLOSE)
     kept = []
     for hit in hits:
-        need = estimated_tokens(hit.inject)
-        if need <= tokens and len(hit.inject) + 1 <= characters:
+        need, length = estimated_tokens(hit.inject), _units(hit.inject) + 1
+        if need <= tokens and length <= characters:
             kept.append(hit)
             tokens -= need
-            characters -= len(hit.inject) + 1
+            characters -= length
     return kept
 
 

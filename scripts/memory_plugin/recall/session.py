@@ -29,14 +29,21 @@ def forget_session(places: Places, session: str) -> None:
 
 
 class Told:
-    """What one session was told: for each memory the digest of the text and the turn in which it was injected."""
+    """What one session was told: for each memory the digest of the text and the turn in which it was injected.
+
+    A turn is a prompt that was looked up since the session was first told something.  A session without an id is told anew each time.
+    """
 
     __slots__ = ("_given", "_path", "turn")
 
     def __init__(self, places: Places, session: str) -> None:
-        self._path = _path(places, session)
+        self._path = _path(places, session) if session else ""
         self._given: dict[str, list[object]] = {}
         self.turn = 1
+        if self._path:
+            self._load()
+
+    def _load(self) -> None:
         try:
             data = loads(read_regular(self._path, _MAX_BYTES)[0].decode("ascii"))
         except (FileNotFoundError, Unreadable, ValueError):
@@ -57,9 +64,10 @@ class Told:
         self._given[key] = [_digest(text), self.turn]
 
     def save(self) -> None:
-        """Keep it for the next turn. Raises OSError."""
-        make_folder(os.path.dirname(self._path))
-        replace_file(self._path, dumps({"turn": self.turn, "given": self._given}).encode("ascii"), durable=False)
+        """Keep it, and that a turn has passed, for the next prompt. Raises OSError."""
+        if self._path and self._given:
+            make_folder(os.path.dirname(self._path))
+            replace_file(self._path, dumps({"turn": self.turn, "given": self._given}).encode("ascii"), durable=False)
 
 
 def _digest(text: str) -> str:
