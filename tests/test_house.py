@@ -31,7 +31,6 @@ SKIPPED = {
     "_blake2",
     "__future__",
 }
-RECALLED = {*SKIPPED, "_sqlite3"}
 
 
 class Function(NamedTuple):
@@ -105,7 +104,7 @@ def test_nothing_in_a_script_folder_is_named_like_the_standard_library() -> None
     } == set()
 
 
-def modules_of(project: Project, options: list[str], stdin: bytes) -> tuple[set[str], Run]:
+def modules_of(project: Project, options: list[str], stdin: bytes = b"") -> tuple[set[str], Run]:
     """The modules that a Python process imports beyond those of an empty one, ours left out; and its run."""
     runs = [
         project.process([project.python, "-I", "-S", "-X", "importtime", *command], stdin)
@@ -116,29 +115,28 @@ def modules_of(project: Project, options: list[str], stdin: bytes) -> tuple[set[
 
 
 @pytest.mark.parametrize(
-    ("prompt", "recalls", "allowed"),
+    ("prompt", "recalls", "searches"),
     [
-        pytest.param("ok", False, SKIPPED, id="a skipped prompt"),
-        pytest.param(
-            "Which database do we use for the billing service?", True, RECALLED, id="a recalled prompt"
-        ),
-        pytest.param(
-            "please write a short poem about the sea", False, RECALLED, id="a prompt that nothing fits"
-        ),
+        pytest.param("ok", False, False, id="a skipped prompt"),
+        pytest.param("Which database do we use for the billing service?", True, True, id="a recalled prompt"),
+        pytest.param("please write a short poem about the sea", False, True, id="a prompt that nothing fits"),
     ],
 )
 def test_the_prompt_path_imports_next_to_nothing(
-    project: Project, prompt: str, *, recalls: bool, allowed: set[str]
+    project: Project, prompt: str, *, recalls: bool, searches: bool
 ) -> None:
+    """From Python 3.10 on SQLite's C module itself imports functools and with it collections."""
     project.save(
-        "Use Postgres for the billing database", "The billing service stores its invoices in Postgres 15."
+        "Use Postgres for the billing database", "The billing service stores invoices in Postgres 15."
     )
     project.prompt("Which database do we use for the billing service?", session_id="warm")
     event = json.dumps(project.event("UserPromptSubmit", prompt=prompt, prompt_id="p9"))
     hook = os.path.join(PLUGIN_ROOT, "hooks", "user_prompt_submit.py")
     found, run = modules_of(project, [hook], event.encode())
+    sqlite, _ = modules_of(project, ["-c", "import _sqlite3"])
     assert bool(run.stdout) == recalls
-    assert found <= allowed
+    assert ("_sqlite3" in found) == searches
+    assert found <= SKIPPED | (sqlite if searches else set())
 
 
 def test_no_module_is_long() -> None:
