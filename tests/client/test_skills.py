@@ -24,7 +24,8 @@ def taught(skill: str) -> list[str]:
     with open(os.path.join(PLUGIN_ROOT, "skills", skill, "SKILL.md"), encoding="utf-8") as file:
         text = file.read()
     shown = [
-        textwrap.dedent(block).strip() for block in re.findall(r"^ *```sh\n(.*?)```", text, re.DOTALL | re.M)
+        textwrap.dedent(block).strip()
+        for block in re.findall(r"^ *```sh\n(.*?)```", text, re.DOTALL | re.MULTILINE)
     ]
     return shown + [words + " --help" for words in re.findall(r"Bash\((memory \w+):\*\)", text)]
 
@@ -34,6 +35,11 @@ def results(turn: Turn) -> list[dict[str, Any]]:
     contents = [message["content"] for message in turn.of_kind("main")[-1].messages]
     blocks = [block for content in contents if isinstance(content, list) for block in content]
     return [block for block in blocks if block["type"] == "tool_result"]
+
+
+def asked(answer: dict[str, Any]) -> bool:
+    """Whether the client would have asked the user before running the command."""
+    return bool(re.search("permission|approval|blocked", str(answer["content"])))
 
 
 @pytest.mark.parametrize("skill", SKILLS)
@@ -55,8 +61,13 @@ def test_the_commands_that_a_skill_teaches_run_without_a_question(box: Sandbox, 
     assert turn.text == "Done."
     answers = results(turn)
     assert len(answers) == len(commands)
-    asked = [str(answer["content"]) for answer in answers if "permission" in str(answer["content"]).lower()]
-    assert asked == []
+    assert [answer["content"] for answer in answers if asked(answer)] == []
+
+
+def test_another_command_is_asked_for(box: Sandbox) -> None:
+    begin(box).say({"turns": [bash("touch x")], "default": {"text": "Done."}})
+    (answer,) = results(box.prompt("/memory:search billing database", plugins=PLUGIN))
+    assert asked(answer)
 
 
 def test_search_finds(box: Sandbox) -> None:
