@@ -7,9 +7,9 @@ import os
 import re
 from typing import Any
 
-import memory_plugin
 import pytest
 
+import memory_plugin
 from tests.project import PLUGIN_ROOT
 
 MANIFEST = ".claude-plugin/plugin.json"

@@ -13,8 +13,8 @@ import sys
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from memory_plugin.kernel import native, sqlite
 
+from memory_plugin.kernel import native, sqlite
 from tests.project import PLUGIN_ROOT
 
 NUMBERS = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
