@@ -1,0 +1,48 @@
+"""docs/privacy.md: its table names all the state that there is, which is open to nobody else."""
+
+from __future__ import annotations
+
+import os
+import time
+
+from tests.docs.pages import first_column, page
+from tests.project import Project
+
+TEXT = page("docs/privacy.md")
+
+
+def lived(project: Project) -> Project:
+    """A project after a day's work: all that hooks and commands write is there."""
+    project.save("Use Postgres for billing", "The billing service stores its invoices in Postgres 15.")
+    project.save("Short answers", "Answer in one paragraph.", "--scope", "user", category="preference")
+    project.start()
+    project.prompt("please remember that we use tabs")
+    project.prompt("Where does the billing service store its invoices?")
+    project.hook("UserPromptSubmit", b"no json")
+    project.cli("config", "set", "retrieval.max_inject", "2")
+    project.cli("status")
+    time.sleep(0.5)  # the detached healing that SessionStart began
+    return project
+
+
+def test_all_state_is_in_the_table(project: Project) -> None:
+    names = {name for name in os.listdir(lived(project).state) if ".tmp" not in name}
+    told = TEXT.partition("| state |")[2].partition("\n\n")[0]
+    assert names == set(first_column(told))
+
+
+def test_what_lies_outside_the_project_is_for_the_user_alone(project: Project) -> None:
+    folder = lived(project).config
+    found = [os.path.join(at, name) for at, folders, names in os.walk(folder) for name in [*folders, *names]]
+    mine = [path for path in found if os.path.relpath(path, folder).split(os.sep)[0] in {"lcars", "memory"}]
+    assert mine
+    open_to_others = [path for path in mine if os.path.lexists(path) and os.stat(path).st_mode & 0o077]
+    assert open_to_others == []
+
+
+def test_nothing_of_a_prompt_is_in_the_state(project: Project) -> None:
+    folder = lived(project).state
+    for at, _, names in os.walk(folder):
+        for name in names:
+            with open(os.path.join(at, name), "rb") as file:
+                assert b"please remember that we use tabs" not in file.read(), name
