@@ -7,7 +7,7 @@ import sys
 from time import time
 
 from ..kernel.files import make_folder
-from ..kernel.locks import Busy, FileLock
+from ..kernel.locks import FileLock
 from ..recall.lookup import index_path
 from .environment import OFF
 
@@ -28,21 +28,23 @@ def start_healing(places: Places) -> bool:
             return False
         with FileLock(index_path(places) + ".heal", 0.0):
             pass
-    except (Busy, OSError):
+    except OSError:  # Busy is one
         return False
-    script = os.path.join(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "memory.py")
+    script = os.path.join(
+        os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "memory.py"
+    )
     return _spawn([sys.executable, "-I", "-S", script, "heal", "--root", places.project_root])
 
 
 def _is_due(path: str) -> bool:
-    """Whether the last start lies far enough back; asking counts as starting."""
+    """Whether the last start lies far enough back; asking counts as starting. Raises Busy while somebody else asks."""
     make_folder(os.path.dirname(path))
-    try:
-        if 0 <= time() - os.stat(path).st_mtime < _PAUSE_SECONDS:
+    with FileLock(path, 0.0):
+        status = os.stat(path)
+        if status.st_size and 0 <= time() - status.st_mtime < _PAUSE_SECONDS:
             return False
-    except FileNotFoundError:
-        os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
-    os.utime(path)
+        with open(path, "wb") as handle:
+            handle.write(b"started\n")
     return True
 
 
@@ -54,7 +56,15 @@ def _spawn(command: list[str]) -> bool:
     except (AttributeError, NotImplementedError):  # no posix_spawn, or none that can leave the session
         from subprocess import DEVNULL, Popen
 
-        Popen(command, env=environment, stdin=DEVNULL, stdout=DEVNULL, stderr=DEVNULL, close_fds=True, start_new_session=True)
+        Popen(
+            command,
+            env=environment,
+            stdin=DEVNULL,
+            stdout=DEVNULL,
+            stderr=DEVNULL,
+            close_fds=True,
+            start_new_session=True,
+        )
         return True
     except OSError:
         return False
@@ -62,7 +72,21 @@ def _spawn(command: list[str]) -> bool:
 
 def _spawn_posix(command: list[str], environment: dict[str, str]) -> bool:
     """As `subprocess` does it, without the ten milliseconds that importing it takes."""
+    _keep_files_from_children()
     quiet = [(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)]
     quiet += [(os.POSIX_SPAWN_OPEN, handle, os.devnull, os.O_WRONLY, 0) for handle in (1, 2)]
     os.posix_spawn(command[0], command, environment, file_actions=quiet, setsid=True)
     return True
+
+
+def _keep_files_from_children() -> None:
+    """Mark what the host left open for us, so that a process that outlives us holds none of it."""
+    try:
+        handles = [int(name) for name in os.listdir("/dev/fd")]
+    except OSError:
+        return
+    for handle in handles:
+        try:
+            os.set_inheritable(handle, False)
+        except OSError:  # the one that listed the others
+            continue

@@ -22,10 +22,35 @@ __all__ = ["OFF", "Taint", "clean", "launch_folder", "switched_off"]
 OFF = "MEMORY_DISABLE"
 _MAX_BYTES = 16 << 20
 _FILES = ("settings.json", "settings.local.json")
-_SENSITIVE_PARTS = ("KEY", "TOKEN", "SECRET", "URL", "PROXY", "CERT", "CA_", "_CA", "SSL", "AUTH", "PASSWORD", "ENDPOINT", "HEADERS")
+_SENSITIVE_PARTS = (
+    "KEY",
+    "TOKEN",
+    "SECRET",
+    "URL",
+    "PROXY",
+    "CERT",
+    "CA_",
+    "_CA",
+    "SSL",
+    "AUTH",
+    "PASSWORD",
+    "ENDPOINT",
+    "HEADERS",
+)
 _SENSITIVE_NAMES = frozenset(["HOME", "USERPROFILE", "TMPDIR", "TEMP", "TMP", "PATH", "CLAUDE_CONFIG_DIR"])
 _MOVERS = frozenset(["HOME", "USERPROFILE", "CLAUDE_CONFIG_DIR"])
-_SENSITIVE_STARTS = ("ANTHROPIC", "OPENAI", "GEMINI", "GOOGLE", "MEMORY_", "XDG_", "PYTHON", "LD_", "DYLD_", "CLAUDE_")
+_SENSITIVE_STARTS = (
+    "ANTHROPIC",
+    "OPENAI",
+    "GEMINI",
+    "GOOGLE",
+    "MEMORY_",
+    "XDG_",
+    "PYTHON",
+    "LD_",
+    "DYLD_",
+    "CLAUDE_",
+)
 
 
 class Taint:
@@ -43,13 +68,18 @@ class Taint:
 
     @property
     def judges_off(self) -> bool:
+        """Whether nothing may be sent out for this project."""
         return bool(self.unread) or any(is_sensitive(name) for name in self.names)
 
 
 def is_sensitive(name: str) -> bool:
     """Whether an environment name may hold or redirect a key, a token, a URL, a proxy, a certificate or a home folder, or is ours."""
     name = name.upper()
-    return name in _SENSITIVE_NAMES or name.startswith(_SENSITIVE_STARTS) or any(part in name for part in _SENSITIVE_PARTS)
+    return (
+        name in _SENSITIVE_NAMES
+        or name.startswith(_SENSITIVE_STARTS)
+        or any(part in name for part in _SENSITIVE_PARTS)
+    )
 
 
 def switched_off() -> bool:
@@ -115,4 +145,9 @@ def _is_users_own(root: str, taint: Taint) -> bool:
     """
     config = config_folder()
     moved = _MOVERS.intersection(taint.names)
-    return not moved and not taint.unread and config is not None and os.path.realpath(config) == os.path.join(root, ".claude")
+    return (
+        not moved
+        and not taint.unread
+        and config is not None
+        and os.path.realpath(config) == os.path.join(root, ".claude")
+    )

@@ -31,7 +31,9 @@ def say(what: str) -> None:
     if sys.stderr is None:  # closed when we started: number 2 may be a file of ours by now
         return
     try:
-        os.write(2, ("memory: %s\n" % what.replace("\n", " ")[:_MAX_LINE]).encode("ascii", "backslashreplace"))
+        os.write(
+            2, ("memory: %s\n" % what.replace("\n", " ")[:_MAX_LINE]).encode("ascii", "backslashreplace")
+        )
     except OSError:
         return
 

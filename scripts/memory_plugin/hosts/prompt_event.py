@@ -25,7 +25,12 @@ MAX_CHARACTERS = 9500
 _MAX_WRITTEN = 2000
 
 
-def handle(payload: dict[str, object], places: Places, taint: Taint, deadline: Deadline) -> dict[str, object] | None:
+def handle(
+    payload: dict[str, object],
+    places: Places,
+    taint: Taint,  # noqa: ARG001  (every handler is given the same)
+    deadline: Deadline,
+) -> dict[str, object] | None:
     """What the host is to be told on a prompt; None for nothing."""
     if places.state_dir is None:
         return None
@@ -39,7 +44,10 @@ def handle(payload: dict[str, object], places: Places, taint: Taint, deadline: D
     try:
         recall(answer, prompt, places, settings, deadline)
     finally:
-        troubles += [str(answer.record.get("trouble") or ""), _write_down(answer, prompt, places, settings, deadline)]
+        troubles += [
+            str(answer.record.get("trouble") or ""),
+            _write_down(answer, prompt, places, settings, deadline),
+        ]
         for trouble in filter(None, troubles):
             note(places, prompt.session, EVENT, "trouble", trouble)
     if answer.wants_healing:
@@ -56,7 +64,12 @@ def _prompt(payload: dict[str, object]) -> Prompt | None:
     text = payload.get("prompt", payload.get("user_prompt"))
     if not isinstance(text, str):
         return None
-    return Prompt(text, identity(payload.get("session_id")), identity(payload.get("prompt_id")), path(payload.get("transcript_path")))
+    return Prompt(
+        text,
+        identity(payload.get("session_id")),
+        identity(payload.get("prompt_id")),
+        path(payload.get("transcript_path")),
+    )
 
 
 def _leave_grant(prompt: Prompt, places: Places) -> str:
@@ -70,12 +83,16 @@ def _leave_grant(prompt: Prompt, places: Places) -> str:
     return ""
 
 
-def _write_down(answer: Answer, prompt: Prompt, places: Places, settings: Settings, deadline: Deadline) -> str:
+def _write_down(
+    answer: Answer, prompt: Prompt, places: Places, settings: Settings, deadline: Deadline
+) -> str:
     """Write the decision into the ledger; what went wrong, or an empty text."""
     record = dict(answer.record, prompt_id=prompt.id, ms=deadline.elapsed_ms())
     if settings.flag("ledger.prompt_text"):
         record["prompt"] = _allowed_text(prompt.text)
-    ledger = Ledger(places.state(), "recalls", settings.integer("ledger.max_bytes"), settings.integer("ledger.keep_files"))
+    ledger = Ledger(
+        places.state(), "recalls", settings.integer("ledger.max_bytes"), settings.integer("ledger.keep_files")
+    )
     return ledger.append(prompt.session, places.project_key, record) or ""
 
 

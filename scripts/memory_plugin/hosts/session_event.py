@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from ..kernel.settings.load import load
 from ..recall.session import forget_session
+from ..recall.waiting import due_notice
 from .detached import start_healing
+from .event_fields import identity
 from .events import note
 
 TYPE_CHECKING = False
@@ -18,23 +21,27 @@ EVENT = "SessionStart"
 _EMPTYING = ("compact", "clear")
 
 
-def handle(payload: dict[str, object], places: Places, taint: Taint, deadline: Deadline) -> dict[str, object] | None:
+def handle(
+    payload: dict[str, object],
+    places: Places,
+    taint: Taint,  # noqa: ARG001  (every handler is given the same)
+    deadline: Deadline,
+) -> dict[str, object] | None:
     """What the host is to be told at the start of a session; None for nothing."""
     if places.state_dir is None:
         return None
-    session = payload.get("session_id")
-    if payload.get("source") in _EMPTYING and isinstance(session, str):
+    session = identity(payload.get("session_id"))
+    if payload.get("source") in _EMPTYING and session:
         try:
             forget_session(places, session)
         except OSError as error:
-            note(places, session, EVENT, "trouble", "the session's memory was not reset: %s" % (error.strerror or type(error).__name__))
+            note(
+                places,
+                session,
+                EVENT,
+                "trouble",
+                "the session's memory was not reset: %s" % (error.strerror or type(error).__name__),
+            )
+    message = due_notice(places, load(places.config_dir, places.project_root), deadline)
     start_healing(places)
-    message = _waiting(places, deadline)
     return {"systemMessage": message} if message else None
-
-
-def _waiting(places: Places, deadline: Deadline) -> str:
-    """One line on the memories that wait for the user, once for each set of them."""
-    from ..recall.waiting import due_notice
-
-    return due_notice(places, deadline)

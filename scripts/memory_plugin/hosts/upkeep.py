@@ -27,7 +27,10 @@ def prune_state(places: Places) -> int:
             continue
         for entry in entries:
             try:
-                if entry.is_file(follow_symlinks=False) and entry.stat(follow_symlinks=False).st_mtime < oldest:
+                if (
+                    entry.is_file(follow_symlinks=False)
+                    and entry.stat(follow_symlinks=False).st_mtime < oldest
+                ):
                     os.unlink(entry.path)
                     gone += 1
             except OSError:

@@ -15,7 +15,9 @@ __all__ = ["Mark", "is_settled", "mark", "moved_since"]
 _TAIL = 512
 _MAX_NEW = 4 << 20
 _SETTLE_SECONDS = 2.0
-_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_READ = (
+    os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+)
 _OWN = (b"commit:", b"commit (amend):", b"commit (initial):")
 
 
@@ -65,7 +67,11 @@ def moved_since(worktree: str, before: Mark) -> bool:
     try:
         with _opened(path) as handle:
             size = handle.seek(0, os.SEEK_END)
-            if size < before.size or size - before.size > _MAX_NEW or _tail_digest(handle, before.size) != before.tail:
+            if (
+                size < before.size
+                or size - before.size > _MAX_NEW
+                or _tail_digest(handle, before.size) != before.tail
+            ):
                 return True
             handle.seek(before.size)
             lines = handle.read(size - before.size).splitlines()

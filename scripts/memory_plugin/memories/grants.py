@@ -77,7 +77,9 @@ def grant(places: Places, session: str) -> None:
     """Leave a grant for a session and its project. Raises OSError."""
     path = _path(places, session)
     make_folder(os.path.dirname(path))
-    replace_file(path, dumps({"project": places.project_key, "until": now() + SECONDS}).encode("ascii"), durable=False)
+    replace_file(
+        path, dumps({"project": places.project_key, "until": now() + SECONDS}).encode("ascii"), durable=False
+    )
 
 
 def is_granted(places: Places, session: str) -> bool:

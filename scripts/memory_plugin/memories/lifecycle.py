@@ -171,9 +171,9 @@ def _move(places: Places, stored: StoredMemory, fields: dict[str, Any], summary:
 def _after(moment: str, days: int) -> str:
     try:
         begun = datetime.strptime(moment[:19], "%Y-%m-%dT%H:%M:%S").replace(tzinfo=timezone.utc)
-    except ValueError:
+        return (begun + timedelta(days=days)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (ValueError, OverflowError):  # a file may name any year
         return ""
-    return (begun + timedelta(days=days)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def remove_expired_retired(places: Places, store: Store, grace_days: int) -> list[str]:

@@ -25,9 +25,9 @@ _MAX_BYTES = 512 * 1024
 _MAX_TRANSCRIPTS = 5
 _HEAD_BYTES = 256 * 1024
 _MAX_NOTES_PER_FILE = 200
-_HEADING = re.compile(r"^#{1,3}[ \t]+(\S.*)$", re.M)
-_FRONT = re.compile(r"\A---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.S)
-_FIELD = re.compile(r"^(name|title|description)[ \t]*:[ \t]*(\S.*)$", re.M)
+_HEADING = re.compile(r"^#{1,3}[ \t]+(\S.*)$", re.MULTILINE)
+_FRONT = re.compile(r"\A---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
+_FIELD = re.compile(r"^(name|title|description)[ \t]*:[ \t]*(\S.*)$", re.MULTILINE)
 
 
 class NativeNote(NamedTuple):
@@ -48,7 +48,11 @@ def native_folders(places: Places) -> list[str]:
     found = []
     for start in dict.fromkeys([places.project_root, places.launch_dir]):
         folder = os.path.join(places.config_dir, "projects", re.sub(r"[^A-Za-z0-9]", "-", start))
-        if os.path.isdir(folder) and not os.path.islink(folder) and _names_project(folder, places.project_root):
+        if (
+            os.path.isdir(folder)
+            and not os.path.islink(folder)
+            and _names_project(folder, places.project_root)
+        ):
             found.append(os.path.join(folder, "memory"))
     return found
 
@@ -103,7 +107,9 @@ def _passages(name: str, text: str) -> list[tuple[str, str]]:
     front = _FRONT.match(text)
     fields = dict(_FIELD.findall(front[1])) if front else {}
     text = text[front.end() :] if front else text
-    whole = fields.get("description") or fields.get("title") or fields.get("name") or os.path.splitext(name)[0]
+    whole = (
+        fields.get("description") or fields.get("title") or fields.get("name") or os.path.splitext(name)[0]
+    )
     headings = list(_HEADING.finditer(text))[:_MAX_NOTES_PER_FILE]
     if not headings:
         return [(whole, text.strip())] if text.strip() else []

@@ -117,18 +117,23 @@ class StoreTrust:
         if self._mark is None and self._store.worktree:
             self._mark = gitlog.mark(self._store.worktree)
 
-    def review(self, found: Iterable[StoredMemory], accept_pulls: bool = False) -> dict[str, str]:
+    def review(
+        self, found: Iterable[StoredMemory], accept_pulls: bool = False, log: gitlog.Mark | None = None
+    ) -> dict[str, str]:
         """The standing of each memory found, by its key, after taking note of edits by hand and of what git brought.
 
+        `log` is the end of git's log before the files were read: what git brings while they are being read is brought since then.
         Edits that git may still be making are answered as pending without being noted; `unsettled` then says that one more look is due.
         """
         self.unsettled = False
         worktree = self._store.worktree
-        moved = bool(worktree and self._mark and gitlog.moved_since(worktree, self._mark)) and not accept_pulls
+        moved = (
+            bool(worktree and self._mark and gitlog.moved_since(worktree, self._mark)) and not accept_pulls
+        )
         settled = not worktree or gitlog.is_settled(worktree)
         standings = {stored.key: self._standing(stored, moved, settled or accept_pulls) for stored in found}
         if self.mine and worktree and settled:
-            self._mark = gitlog.mark(worktree)
+            self._mark = log or gitlog.mark(worktree)
         return standings
 
     def _standing(self, stored: StoredMemory, moved: bool, settled: bool) -> str:
@@ -163,8 +168,16 @@ def _name(stored: StoredMemory) -> str:
 def _lists(value: object) -> dict[str, list[str]]:
     if not isinstance(value, dict):
         return {}
-    return {k: [m for m in v if isinstance(m, str)] for k, v in value.items() if isinstance(k, str) and isinstance(v, list)}
+    return {
+        k: [m for m in v if isinstance(m, str)]
+        for k, v in value.items()
+        if isinstance(k, str) and isinstance(v, list)
+    }
 
 
 def _reasons(value: object) -> dict[str, str]:
-    return {k: v for k, v in value.items() if isinstance(k, str) and isinstance(v, str)} if isinstance(value, dict) else {}
+    return (
+        {k: v for k, v in value.items() if isinstance(k, str) and isinstance(v, str)}
+        if isinstance(value, dict)
+        else {}
+    )

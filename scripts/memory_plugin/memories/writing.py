@@ -33,11 +33,11 @@ class Written(NamedTuple):
     created: bool
 
 
-def store_lock(places: Places, store: Store) -> FileLock:
-    """The lock of a store; it lies in our state folder, so that a repository gets no lock files."""
+def store_lock(places: Places, store: Store, wait: float = LOCK_WAIT) -> FileLock:
+    """The lock of a store, waited for at most `wait` seconds; it lies in our state folder, so that a repository gets no lock files."""
     folder = places.state("locks")
     make_folder(folder)
-    return FileLock(os.path.join(folder, store_key(store) + ".lock"), LOCK_WAIT)
+    return FileLock(os.path.join(folder, store_key(store) + ".lock"), wait)
 
 
 def add(places: Places, store: Store, data: dict[str, Any], listed: bool = True) -> Written:

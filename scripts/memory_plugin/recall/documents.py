@@ -81,7 +81,11 @@ def _safe_line(text: str, limit: int) -> str:
 
 def _shown_path(stored: StoredMemory) -> str:
     base = stored.store.worktree
-    shown = os.path.relpath(stored.path, base) if base else os.path.join("~", os.path.relpath(stored.path, os.path.dirname(stored.store.root)))
+    shown = (
+        os.path.relpath(stored.path, base)
+        if base
+        else os.path.join("~", os.path.relpath(stored.path, os.path.dirname(stored.store.root)))
+    )
     return shown.replace(os.sep, "/")
 
 

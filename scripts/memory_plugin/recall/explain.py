@@ -57,6 +57,9 @@ def sentence(row: dict[str, Any]) -> str:
     """One decision in plain words."""
     if row.get("outcome") == "injected":
         injected = row.get("injected")
-        return "told Claude %d memor%s" % ((n := len(injected) if isinstance(injected, list) else 0), "y" if n == 1 else "ies")
+        return "told Claude %d memor%s" % (
+            (n := len(injected) if isinstance(injected, list) else 0),
+            "y" if n == 1 else "ies",
+        )
     reason = str(row.get("reason") or "")
     return "silent: " + REASONS.get(reason, reason or "no reason noted")

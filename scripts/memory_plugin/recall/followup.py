@@ -68,7 +68,9 @@ def _text(record: dict[str, object]) -> str:
     if isinstance(content, str):
         found = content
     elif isinstance(content, list):
-        texts = [block.get("text") for block in content if isinstance(block, dict) and block.get("type") == "text"]
+        texts = [
+            block.get("text") for block in content if isinstance(block, dict) and block.get("type") == "text"
+        ]
         found = "\n".join(text for text in texts if isinstance(text, str))
     else:
         return ""

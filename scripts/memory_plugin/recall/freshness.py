@@ -25,7 +25,7 @@ _ABSENT = "-"
 
 
 def glance(paths: Iterable[str]) -> dict[str, str]:
-    """The present mark of each folder or file: time of change and inode, `-` where nothing is, `?` where it changed too recently to tell."""
+    """The present mark of each path: time of change and inode, `-` where nothing is, `?` where it changed too recently to tell."""
     moment = time()
     return {path: _mark(path, moment) for path in paths}
 

@@ -12,7 +12,14 @@ if TYPE_CHECKING:
 
 __all__ = ["CONFIRMATION", "SHORT", "Gate", "effective_length", "load_gate"]
 
-CONFIRMATION, COMMAND, EMPTY, NOT_TYPED, SHORT, TOLD_NOT_TO = "confirmation", "command", "empty", "not_typed", "short", "told_not_to"
+CONFIRMATION, COMMAND, EMPTY, NOT_TYPED, SHORT, TOLD_NOT_TO = (
+    "confirmation",
+    "command",
+    "empty",
+    "not_typed",
+    "short",
+    "told_not_to",
+)
 _LONGEST_CHAT = 80
 _LOOKED_AT = 2000
 _LONGEST = 200_000
@@ -43,7 +50,10 @@ class Gate:
         self._told_not_to = table["told_not_to"]
 
     def refusal(self, prompt: str) -> str:
-        """Why this prompt gets no memories whatever they are: command, empty, not_typed, told_not_to, confirmation. Empty: it may get some."""
+        """Why this prompt gets no memories, whatever they are; empty when it may get some.
+
+        One of command, empty, not_typed, told_not_to, confirmation.
+        """
         text = prompt.strip()
         if not text:
             return EMPTY
@@ -67,7 +77,9 @@ class Gate:
         """Whether a prompt of at most `longest` characters points back at what was said before, as "fix that" does."""
         if len(prompt) > longest:
             return False
-        return prompt.lstrip().startswith(self._followup_starts) or not self._followup.isdisjoint(_words(_folded(prompt)))
+        return prompt.lstrip().startswith(self._followup_starts) or not self._followup.isdisjoint(
+            _words(_folded(prompt))
+        )
 
     def _is_told_not_to(self, head: str, words: list[str]) -> bool:
         rule = self._told_not_to
@@ -114,7 +126,10 @@ def _words(text: str) -> list[str]:
 
 def effective_length(text: str) -> int:
     """How much a text says, in Latin characters: a CJK character counts three, spaces at the ends nothing."""
-    return sum(3 if "\u3040" <= c <= "\u9fff" or "\uac00" <= c <= "\ud7af" or c >= "\U00020000" else 1 for c in text.strip())
+    return sum(
+        3 if "\u3040" <= c <= "\u9fff" or "\uac00" <= c <= "\ud7af" or c >= "\U00020000" else 1
+        for c in text.strip()
+    )
 
 
 def typed_text(prompt: str) -> str:

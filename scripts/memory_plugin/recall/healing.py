@@ -13,17 +13,19 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..kernel.clock import now
 from ..kernel.files import Unreadable, make_folder, stamp
 from ..kernel.locks import FileLock
+from ..kernel.native import dumps, loads
 from ..kernel.sqlite import SqliteError
+from ..memories import gitlog
 from ..memories.files import StoredMemory, category_folders, listing, read_memory, why_left_alone
 from ..memories.native import native_folders, notes
 from ..memories.record import ACTIVE, InvalidMemory, categories
 from ..memories.stores import project_store, stores
 from ..memories.trust import load_trust, trust_path
-from ..memories.writing import store_lock
+from ..memories.writing import LOCK_WAIT, store_lock
 from .documents import memory_document, note_document
 from .freshness import changed_paths, glance, remember
 from .index import read, write
-from .index.file import IndexError_, create_index, open_index, transaction
+from .index.file import IndexError_, IndexLocked, create_index, meta_get, meta_set, open_index, transaction
 from .lookup import index_path
 
 if TYPE_CHECKING:
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from ..kernel.paths import Places
     from ..kernel.settings.load import Settings
     from ..kernel.sqlite import Connection
+    from ..memories.gitlog import Mark
     from ..memories.record import Category
     from ..memories.stores import Store
 
@@ -41,9 +44,11 @@ __all__ = ["INLINE_FILES", "HealReport", "TooMuch", "heal", "heal_now", "index_s
 INLINE_FILES = 60
 _BATCH = 500
 _HEAL_WAIT = 20.0
+_PROMPT_LOCK_WAIT = 0.1
+_LIFELESS = "lifeless"
 
 
-class TooMuch(Exception):  # noqa: N818  (not an error: the work is left to a detached process)
+class TooMuch(Exception):
     """More files changed than a prompt waits for."""
 
 
@@ -56,11 +61,20 @@ class HealReport(NamedTuple):
     unreadable: int
 
 
+class _File(NamedTuple):
+    """A file that needs a look, with the mark by which one without a living memory is known and passed over."""
+
+    category: Category
+    path: str
+    mark: str
+
+
 class _Work(NamedTuple):
-    """The files of one store that need a look."""
+    """What needs a look in one store: `log` is the end of git's log before anything was looked at."""
 
     store: Store
-    changed: list[tuple[Category, str]]
+    log: Mark | None
+    changed: list[_File]
     gone: list[str]
 
 
@@ -74,7 +88,15 @@ def heal_now(places: Places, settings: Settings) -> HealReport:
     with FileLock(path + ".heal", _HEAL_WAIT):
         try:
             return _heal_all(open_index(path, timeout=5.0), places, settings)
-        except (IndexError_, SqliteError):
+        except IndexLocked:
+            raise
+        except (
+            IndexError_,
+            SqliteError,
+            ValueError,
+            TypeError,
+            LookupError,
+        ):  # a damaged index yields odd rows, too
             return _heal_all(create_index(path), places, settings)
 
 
@@ -86,7 +108,12 @@ def _heal_all(connection: Connection, places: Places, settings: Settings) -> Hea
 
 
 def heal(
-    connection: Connection, places: Places, settings: Settings, full: bool = False, most: int | None = None, edited: Iterable[str] = ()
+    connection: Connection,
+    places: Places,
+    settings: Settings,
+    full: bool = False,
+    most: int | None = None,
+    edited: Iterable[str] = (),
 ) -> HealReport:
     """Bring the index up to date with the folders that changed, or with everything.
 
@@ -95,18 +122,28 @@ def heal(
     edited = set(edited)
     changed = None if full else changed_paths(connection)
     marks = glance(_watched(places, settings))
-    work = [_survey(connection, places, store, changed, edited) for store in stores(places)]
+    lifeless = _lifeless(connection)
+    work = [_survey(connection, places, store, changed, edited, lifeless) for store in stores(places)]
     if most is not None and sum(len(part.changed) for part in work) > most:
         raise TooMuch
+    wait = LOCK_WAIT if most is None else _PROMPT_LOCK_WAIT
     report = HealReport(0, 0, 0, 0)
     for part in work:
-        report = _add(report, _heal_store(connection, places, settings, part, marks))
+        report = _add(report, _heal_store(connection, places, settings, part, marks, lifeless, wait))
     folders = native_folders(places) if settings.flag("native.enabled") else []
     if changed is None or changed.intersection(folders) or edited:
         report = _add(report, _heal_notes(connection, folders))
     with transaction(connection):
         remember(connection, marks)
+        meta_set(connection, _LIFELESS, dumps(lifeless))
     return report
+
+
+def _lifeless(connection: Connection) -> dict[str, str]:
+    """The files that were read and hold no living memory, with their marks, so that they are not read again on each change beside them."""
+    kept = meta_get(connection, _LIFELESS)
+    found = loads(kept) if kept else {}
+    return {k: v for k, v in found.items() if isinstance(v, str)} if isinstance(found, dict) else {}
 
 
 def _add(one: HealReport, other: HealReport) -> HealReport:
@@ -125,14 +162,22 @@ def _watched(places: Places, settings: Settings) -> list[str]:
     return list(dict.fromkeys(paths))
 
 
-def _survey(connection: Connection, places: Places, store: Store, changed: set[str] | None, edited: set[str]) -> _Work:
+def _survey(
+    connection: Connection,
+    places: Places,
+    store: Store,
+    changed: set[str] | None,
+    edited: set[str],
+    lifeless: dict[str, str],
+) -> _Work:
     """What of a store has to be read: everything when its trust changed, else the files whose stamp is not the indexed one."""
     known = read.stamps(connection, store.scope)
     if why_left_alone(store):
-        return _Work(store, [], [key for key, _, _ in known.values()])
+        return _Work(store, None, [], [key for key, _, _ in known.values()])
+    log = gitlog.mark(store.worktree) if store.worktree else None
     regrade = changed is not None and trust_path(places, store) in changed
     folders_edited = {os.path.dirname(path) for path in edited}
-    fresh: list[tuple[Category, str]] = []
+    fresh: list[_File] = []
     seen: set[str] = set()
     looked_at: set[str] = set()
     for category, folder in category_folders(store):
@@ -140,36 +185,78 @@ def _survey(connection: Connection, places: Places, store: Store, changed: set[s
             looked_at.add(folder)
             for path, status in listing(folder):
                 seen.add(path)
-                if regrade or path in edited or path not in known or known[path][1] != stamp(status):
-                    fresh.append((category, path))
-    vanished = {folder for folder in {os.path.dirname(path) for path in known} - looked_at if not os.path.isdir(folder)}
+                mark = _lifeless_mark(status)
+                if lifeless.get(path) != mark and (
+                    regrade or path in edited or path not in known or known[path][1] != stamp(status)
+                ):
+                    fresh.append(_File(category, path, mark))
+    vanished = {
+        folder
+        for folder in {os.path.dirname(path) for path in [*known, *lifeless]} - looked_at
+        if not os.path.isdir(folder)
+    }
     there = looked_at | vanished
-    return _Work(store, fresh, [key for path, (key, _, _) in known.items() if path not in seen and os.path.dirname(path) in there])
+    for path in [path for path in lifeless if path not in seen and os.path.dirname(path) in there]:
+        del lifeless[path]
+    return _Work(
+        store,
+        log,
+        fresh,
+        [key for path, (key, _, _) in known.items() if path not in seen and os.path.dirname(path) in there],
+    )
 
 
-def _heal_store(connection: Connection, places: Places, settings: Settings, work: _Work, marks: dict[str, str]) -> HealReport:
+def _lifeless_mark(status: os.stat_result) -> str:
+    """As `stamp`, and the time of the last change of rights: a file that could not be read may be readable now."""
+    return "%s:%d" % (stamp(status), status.st_ctime_ns)
+
+
+def _heal_store(
+    connection: Connection,
+    places: Places,
+    settings: Settings,
+    work: _Work,
+    marks: dict[str, str],
+    lifeless: dict[str, str],
+    wait: float,
+) -> HealReport:
     found: list[StoredMemory] = []
     unreadable: list[str] = []
-    for category, path in work.changed:
+    for category, path, mark in work.changed:
+        lifeless.pop(path, None)
         try:
-            found.append(read_memory(work.store, category, path))
+            stored = read_memory(work.store, category, path)
         except (InvalidMemory, Unreadable, FileNotFoundError):
             unreadable.append(path)
-    with store_lock(places, work.store):
+            lifeless[path] = mark
+            continue
+        found.append(stored)
+        if not _is_alive(stored):
+            lifeless[path] = mark
+    with store_lock(places, work.store, wait):
         trust = load_trust(places, work.store)
-        standings = trust.review(found, accept_pulls=settings.text("trust.pulls") == "accept")
+        standings = trust.review(found, settings.text("trust.pulls") == "accept", work.log)
         trust.save()
         marks.update(glance([trust_path(places, work.store)]))
     if trust.unsettled:
-        marks.update((os.path.dirname(path), "?") for _, path in work.changed)
+        marks.update((os.path.dirname(file.path), "?") for file in work.changed)
+        found = [stored if trust.is_known(stored) else stored._replace(stamp="") for stored in found]
     known = read.stamps(connection, work.store.scope)
     no_longer = work.gone + [known[path][0] for path in unreadable if path in known]
     regraded = _write(connection, found, standings, known, no_longer)
     return HealReport(len(found) - regraded, len(no_longer), regraded, len(unreadable))
 
 
+def _is_alive(stored: StoredMemory) -> bool:
+    return stored.memory.status == ACTIVE and not stored.memory.superseded_by
+
+
 def _write(
-    connection: Connection, found: list[StoredMemory], standings: dict[str, str], known: dict[str, tuple[str, str, str]], gone: list[str]
+    connection: Connection,
+    found: list[StoredMemory],
+    standings: dict[str, str],
+    known: dict[str, tuple[str, str, str]],
+    gone: list[str],
 ) -> int:
     """Put what was found into the index, in batches, so that no reader waits long; how many needed no analysis."""
     regraded = 0
@@ -180,7 +267,7 @@ def _write(
             documents = []
             for stored in found[start : start + _BATCH]:
                 standing = standings[stored.key]
-                if stored.memory.status != ACTIVE or stored.memory.superseded_by:
+                if not _is_alive(stored):
                     write.drop(connection, [stored.key])
                 elif stored.path in known and known[stored.path][2] == stored.digest:
                     write.set_flags(connection, stored.key, standing == "trusted", standing, stored.stamp)
@@ -213,7 +300,11 @@ def index_state(places: Places) -> dict[str, object]:
         return state
     try:
         behind = changed_paths(connection)
-        state.update(state="whole" if behind == set() else "behind", memories=read.count(connection), bytes=os.path.getsize(path))
+        state.update(
+            state="whole" if behind == set() else "behind",
+            memories=read.count(connection),
+            bytes=os.path.getsize(path),
+        )
         state["age_seconds"] = round(now() - os.path.getmtime(path))
         state["store"] = project_store(places).root
     finally:

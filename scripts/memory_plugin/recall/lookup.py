@@ -53,7 +53,16 @@ class Lookup:
     from being up to date; `wants_healing` says that a detached process should see to it.
     """
 
-    __slots__ = ("_connection", "_deadline", "_places", "_settings", "answered_by", "healed", "trouble", "wants_healing")
+    __slots__ = (
+        "_connection",
+        "_deadline",
+        "_places",
+        "_settings",
+        "answered_by",
+        "healed",
+        "trouble",
+        "wants_healing",
+    )
 
     def __init__(self, places: Places, settings: Settings, deadline: Deadline) -> None:
         self._places = places
@@ -74,16 +83,32 @@ class Lookup:
         """The best injectable memories for a text, best first. An index that turns out to be damaged is made anew, once."""
         for _attempt in range(2):
             try:
-                return self._verified(text, extra, pool) if self._connection is not None or self._open() else []
+                return (
+                    self._verified(text, extra, pool) if self._connection is not None or self._open() else []
+                )
             except TimeoutError:
                 self.trouble = "timeout"
                 return []
-            except (SqliteError, ValueError, TypeError, LookupError) as error:  # a damaged index yields odd rows, too
+            except (
+                SqliteError,
+                ValueError,
+                TypeError,
+                LookupError,
+            ) as error:  # a damaged index yields odd rows, too
                 self.trouble = _trouble(error)
                 self.wants_healing = True
                 if not self.trouble.startswith(DAMAGED) or not self._discard():
                     return []
         return []
+
+    def refresh(self) -> None:
+        """Bring the index up to date where that takes little, and let go of it; `trouble` says what kept it from that."""
+        try:
+            self._open()
+        except (SqliteError, ValueError, TypeError, LookupError) as error:
+            self.trouble = _trouble(error)
+        finally:
+            self.close()
 
     def first_as_indexed(self, hits: list[Hit], most: int) -> list[Hit]:
         """The first `most` of some hits whose files still hold what was indexed of them."""
@@ -97,7 +122,11 @@ class Lookup:
         """The ranking, made again while files near its top turn out to be edited in place; `first_as_indexed` leaves out what is left."""
         hits = self._ranked(text, extra, pool)
         for _round in range(_ROUNDS):
-            edited = [hit.path for hit in hits[: self._settings.integer("retrieval.max_inject")] if not _is_as_indexed(hit)]
+            edited = [
+                hit.path
+                for hit in hits[: self._settings.integer("retrieval.max_inject")]
+                if not _is_as_indexed(hit)
+            ]
             if not edited or not self._heal(edited):
                 break
             hits = self._ranked(text, extra, pool)
@@ -166,7 +195,9 @@ class Lookup:
 
         assert self._connection is not None
         try:
-            report = heal(self._connection, self._places, self._settings, most=INLINE_FILES, edited=edited or ())
+            report = heal(
+                self._connection, self._places, self._settings, most=INLINE_FILES, edited=edited or ()
+            )
         except TooMuch:
             self.trouble = "healing"
         except SqliteError as error:

@@ -28,22 +28,28 @@ class Prompt:
 
     __slots__ = ("id", "session", "text", "transcript")
 
-    def __init__(self, text: str, session: str = "", id: str = "", transcript: str = "") -> None:
+    def __init__(self, text: str, session: str, identity: str, transcript: str) -> None:
         self.text = text
         self.session = session
-        self.id = id
+        self.id = identity
         self.transcript = transcript
 
 
 class Answer:
-    """What recall says to a prompt: the block to inject, empty for silence; the record of how that came; whether the index needs healing."""
+    """What recall says to a prompt: the block to inject, empty for silence, and the record of how that came."""
 
     __slots__ = ("context", "record", "wants_healing")
 
     def __init__(self) -> None:
         self.context = ""
         self.wants_healing = False
-        self.record: dict[str, Any] = {"outcome": "failed", "reason": "fault", "answered_by": "none", "candidates": [], "injected": []}
+        self.record: dict[str, Any] = {
+            "outcome": "failed",
+            "reason": "fault",
+            "answered_by": "none",
+            "candidates": [],
+            "injected": [],
+        }
 
     def silent(self, reason: str, outcome: str = "silent") -> Answer:
         """This answer, saying nothing for that reason."""
@@ -82,7 +88,11 @@ def _read_prompt(prompt: Prompt, settings: Settings) -> tuple[str, str, str]:
     if refusal:
         return text, "", refusal
     extra = ""
-    if settings.flag("retrieval.followups") and prompt.transcript and gate.is_followup(text, settings.integer("retrieval.followup_length")):
+    if (
+        settings.flag("retrieval.followups")
+        and prompt.transcript
+        and gate.is_followup(text, settings.integer("retrieval.followup_length"))
+    ):
         from .followup import last_turn
 
         extra = last_turn(prompt.transcript)
@@ -93,7 +103,12 @@ def _read_prompt(prompt: Prompt, settings: Settings) -> tuple[str, str, str]:
 
 def _describe(answer: Answer, lookup: Lookup, hits: list[Hit], settings: Settings) -> None:
     shown = [
-        {"key": hit.key, "confidence": round(hit.confidence, 4), "score": round(hit.score, 3), "parts": _numbers(hit.parts)}
+        {
+            "key": hit.key,
+            "confidence": round(hit.confidence, 4),
+            "score": round(hit.score, 3),
+            "parts": _numbers(hit.parts),
+        }
         for hit in hits[:_NEAR_MISSES]
     ]
     answer.record.update(
@@ -124,10 +139,16 @@ def _decide(answer: Answer, lookup: Lookup, told: Told, hits: list[Hit], setting
     sure = lookup.first_as_indexed(sure, most)
     if not sure:
         return answer.silent("edited")
-    fresh = [hit for hit in sure if not told.knows(hit.key, hit.inject, settings.integer("retrieval.repeat_after_turns"))]
+    fresh = [
+        hit
+        for hit in sure
+        if not told.knows(hit.key, hit.inject, settings.integer("retrieval.repeat_after_turns"))
+    ]
     if not fresh:
         return answer.silent("already_injected")
-    chosen = within_budget(fresh, settings.integer("retrieval.max_tokens"), settings.integer("retrieval.max_characters"))
+    chosen = within_budget(
+        fresh, settings.integer("retrieval.max_tokens"), settings.integer("retrieval.max_characters")
+    )
     if not chosen:
         return answer.silent("over_budget")
     answer.context = render(chosen)
@@ -148,4 +169,6 @@ def _keep(told: Told, answer: Answer) -> None:
     try:
         told.save()
     except OSError as error:
-        answer.record["trouble"] = answer.record["trouble"] or "session: %s" % (error.strerror or type(error).__name__)
+        answer.record["trouble"] = answer.record["trouble"] or "session: %s" % (
+            error.strerror or type(error).__name__
+        )

@@ -29,7 +29,10 @@ def _units(text: str) -> int:
 
 def within_budget(hits: Iterable[Hit], max_tokens: int, max_characters: int) -> list[Hit]:
     """The hits, best first, that fit into the budget together; one that does not fit is left out, the next may still fit."""
-    tokens, characters = max_tokens - estimated_tokens(_OPEN + _CLOSE), max_characters - _units(_OPEN + _CLOSE)
+    tokens, characters = (
+        max_tokens - estimated_tokens(_OPEN + _CLOSE),
+        max_characters - _units(_OPEN + _CLOSE),
+    )
     kept = []
     for hit in hits:
         need, length = estimated_tokens(hit.inject), _units(hit.inject) + 1

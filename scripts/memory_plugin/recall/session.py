@@ -48,7 +48,11 @@ class Told:
             data = loads(read_regular(self._path, _MAX_BYTES)[0].decode("ascii"))
         except (FileNotFoundError, Unreadable, ValueError):
             return
-        if isinstance(data, dict) and isinstance(data.get("given"), dict) and isinstance(data.get("turn"), int):
+        if (
+            isinstance(data, dict)
+            and isinstance(data.get("given"), dict)
+            and isinstance(data.get("turn"), int)
+        ):
             self._given = {k: v for k, v in data["given"].items() if isinstance(v, list) and len(v) == 2}
             self.turn = data["turn"] + 1
 
@@ -67,7 +71,9 @@ class Told:
         """Keep it, and that a turn has passed, for the next prompt. Raises OSError."""
         if self._path and self._given:
             make_folder(os.path.dirname(self._path))
-            replace_file(self._path, dumps({"turn": self.turn, "given": self._given}).encode("ascii"), durable=False)
+            replace_file(
+                self._path, dumps({"turn": self.turn, "given": self._given}).encode("ascii"), durable=False
+            )
 
 
 def _digest(text: str) -> str:

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
-from ..kernel.locks import Busy
 from ..kernel.sqlite import SqliteError
 from ..memories.stores import stores
 from ..memories.trust import TRUSTED, load_trust
 from ..memories.writing import store_lock
 from .index import read
 from .index.file import IndexError_, open_index
-from .lookup import index_path
+from .lookup import Lookup, index_path
 
 if TYPE_CHECKING:
     from ..kernel.clock import Deadline
     from ..kernel.paths import Places
+    from ..kernel.settings.load import Settings
 
 __all__ = ["due_notice", "waiting_keys"]
+
+_LOCK_WAIT = 0.5
 
 
 def waiting_keys(places: Places) -> dict[str, str]:
@@ -35,20 +36,27 @@ def waiting_keys(places: Places) -> dict[str, str]:
         connection.close()
 
 
-def due_notice(places: Places, deadline: Deadline) -> str:
-    """One line for the user on what waits, the first time that just this set waits; else an empty text."""
+def due_notice(places: Places, settings: Settings, deadline: Deadline) -> str:
+    """One line for the user on what waits, the first time that just this set waits; else an empty text.
+
+    The index is brought up to date first where that takes little, so that a fresh clone is spoken of in its first session.
+    """
+    Lookup(places, settings, deadline).refresh()
     waiting = waiting_keys(places)
-    if not waiting or deadline.remaining() <= 0:
+    if not waiting or not _is_due(places, waiting):
         return ""
+    count = "%d memor%s" % (len(waiting), "y waits" if len(waiting) == 1 else "ies wait")
+    do = "see them with /memory:status, accept them with `memory accept`"
+    return "memory: %s for your word and will not be recalled until then; %s" % (count, do)
+
+
+def _is_due(places: Places, waiting: dict[str, str]) -> bool:
     store = stores(places)[0]
     try:
-        with store_lock(places, store):
+        with store_lock(places, store, _LOCK_WAIT):
             trust = load_trust(places, store)
             due = trust.notice_due(waiting)
             trust.save()
-    except (Busy, OSError):
-        return ""
-    if not due:
-        return ""
-    count = "%d memor%s" % (len(waiting), "y waits" if len(waiting) == 1 else "ies wait")
-    return "memory: %s for your word and will not be recalled until then; see them with /memory:status, accept them with `memory accept`" % count
+    except OSError:
+        return False
+    return due

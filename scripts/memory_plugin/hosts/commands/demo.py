@@ -48,7 +48,9 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         places = _project(folder, story)
         shown = [_play(places, number, prompt) for number, prompt in enumerate(story["prompts"], 1)]
     if arguments.json:
-        session.console.json({"project": story["project"], "memories": len(story["memories"]), "prompts": shown})
+        session.console.json(
+            {"project": story["project"], "memories": len(story["memories"]), "prompts": shown}
+        )
     else:
         _show(session.console, story, shown)
     return 0
@@ -77,7 +79,12 @@ def _project(folder: str, story: dict[str, Any]) -> Places:
     places = locate(root)
     for memory in story["memories"]:
         extra = {name: memory[name] for name in ("tags", "related_files", "asked_as") if name in memory}
-        save(places, project_store(places), new_memory(category_named(memory["category"]), "", memory["title"], memory["content"], extra), word=True)
+        save(
+            places,
+            project_store(places),
+            new_memory(category_named(memory["category"]), "", memory["title"], memory["content"], extra),
+            word=True,
+        )
     heal_now(places, load(places.config_dir, places.project_root))
     return places
 
@@ -88,11 +95,21 @@ def _play(places: Places, number: int, prompt: str) -> dict[str, Any]:
     output: Any = handle(event, places, Taint(), Deadline(_SECONDS))
     row = find_decision(places, "demo-%d" % number) or {}
     context = output["hookSpecificOutput"]["additionalContext"] if output else ""
-    return {"prompt": prompt, "told": context, "why": sentence(row), "candidates": row.get("candidates", []), "floor": row.get("floor"), "ms": row.get("ms")}
+    return {
+        "prompt": prompt,
+        "told": context,
+        "why": sentence(row),
+        "candidates": row.get("candidates", []),
+        "floor": row.get("floor"),
+        "ms": row.get("ms"),
+    }
 
 
 def _show(console: Console, story: dict[str, Any], shown: list[dict[str, Any]]) -> None:
-    console.line("%s has %d memories. Five prompts, and what Claude is told besides:" % (story["project"], len(story["memories"])))
+    console.line(
+        "%s has %d memories. Five prompts, and what Claude is told besides:"
+        % (story["project"], len(story["memories"]))
+    )
     for row in shown:
         console.line()
         console.line(console.style("> " + row["prompt"], "bold"))

@@ -29,21 +29,35 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
-    """Heal, delete what was retired long ago, and prune old session state."""
-    places, settings = session.places, session.settings
-    gone = []
-    for store in stores(places):
-        if not why_left_alone(store):
-            gone += remove_expired_retired(places, store, settings.integer("memories.grace_period_days"))
-            if load_trust(places, store).mine and store.worktree is not None:
-                catalog.rebuild(store)
-    report = heal_now(places, settings)
-    pruned = prune_state(places)
+    """Heal the index, delete what was retired long ago, and prune old session state."""
+    report = heal_now(session.places, session.settings)
+    deleted, troubles = _tidy_stores(session)
+    pruned = prune_state(session.places)
     if arguments.json:
-        session.console.json({**report._asdict(), "deleted": gone, "pruned": pruned})
+        session.console.json({**report._asdict(), "deleted": deleted, "pruned": pruned})
     else:
         text = "%d memories read, %d dropped, %d regraded, %d files are no memories"
         session.console.line(text % report)
-        if gone:
-            session.console.line("deleted for good, retired long ago: " + ", ".join(gone))
-    return 0
+        if deleted:
+            session.console.line("deleted for good, retired long ago: " + ", ".join(deleted))
+    for trouble in troubles:
+        session.console.error(trouble)
+    return 1 if troubles else 0
+
+
+def _tidy_stores(session: Session) -> tuple[list[str], list[str]]:
+    """What was deleted for good, and what could not be tidied; one store that cannot be written keeps no other from it."""
+    deleted: list[str] = []
+    troubles: list[str] = []
+    for store in stores(session.places):
+        if why_left_alone(store):
+            continue
+        try:
+            deleted += remove_expired_retired(
+                session.places, store, session.settings.integer("memories.grace_period_days")
+            )
+            if load_trust(session.places, store).mine and store.worktree is not None:
+                catalog.rebuild(store)
+        except OSError as error:
+            troubles.append("%s: not tidied: %s" % (store.root, error))
+    return deleted, troubles

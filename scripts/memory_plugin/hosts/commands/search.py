@@ -6,9 +6,11 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from ...kernel.clock import now_iso
+from ...kernel.sqlite import SqliteError
 from ...kernel.text.private import without_private
 from ...memories.trust import TRUSTED
 from ...recall.healing import heal_now
+from ...recall.index.file import IndexError_
 from ...recall.search import search
 
 if TYPE_CHECKING:
@@ -28,8 +30,15 @@ _MAX_INPUT = 64 * 1024
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """The words to look for, and how many results."""
-    parser.add_argument("query", nargs="+", metavar="QUERY", help="what to look for; - reads it from standard input")
-    parser.add_argument("--limit", type=int, metavar="N", help="at most N results, 1 to 100 (default: the setting search.limit, 10)")
+    parser.add_argument(
+        "query", nargs="+", metavar="QUERY", help="what to look for; - reads it from standard input"
+    )
+    parser.add_argument(
+        "--limit",
+        type=int,
+        metavar="N",
+        help="at most N results, 1 to 100 (default: the setting search.limit, 10)",
+    )
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
@@ -38,8 +47,12 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     if not 1 <= limit <= 100:
         session.console.error("--limit: expected 1 to 100, got %d" % limit)
         return 2
-    heal_now(session.places, session.settings)
-    found = search(session.places, _query(arguments.query), limit)
+    try:
+        heal_now(session.places, session.settings)
+        found = search(session.places, _query(arguments.query), limit)
+    except (IndexError_, SqliteError) as error:
+        session.console.error("the index cannot be asked: %s" % error)
+        return 1
     if arguments.json:
         session.console.json({"results": [_row(hit) for hit in found.hits], "answered_by": found.answered_by})
     elif not found.hits:
@@ -75,8 +88,12 @@ def _show(session: Session, hits: list[Hit]) -> None:
     for hit in hits:
         marks = [hit.category.lower().replace("_", " "), hit.scope]
         if hit.trust != TRUSTED:
-            marks.append("waits for your word" if hit.trust == "pending" else "from the repository, not accepted")
+            marks.append(
+                "waits for your word" if hit.trust == "pending" else "from the repository, not accepted"
+            )
         if hit.expires_at and hit.expires_at <= now_iso():
             marks.append("expired")
-        console.line("%s  %s" % (console.style(hit.title, "bold"), console.style("(%s)" % ", ".join(marks), "dim")))
+        console.line(
+            "%s  %s" % (console.style(hit.title, "bold"), console.style("(%s)" % ", ".join(marks), "dim"))
+        )
         console.line("    %s  %s" % (console.style(hit.id, "cyan"), console.style(hit.path, "dim")))
