@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+from memory_plugin.kernel.clock import now
 from memory_plugin.kernel.native import dumps
 from memory_plugin.kernel.paths import Places, locate
 from memory_plugin.memories import grants
@@ -62,7 +63,7 @@ def test_a_grant_holds_for_its_session_and_project_and_time(
     assert is_granted(places, "s")
     assert not is_granted(places, "other")
     assert not is_granted(locate(make_project().root), "s")
-    later = grants.now() + SECONDS + 1
+    later = now() + SECONDS + 1
     monkeypatch.setattr(grants, "now", lambda: later)
     assert not is_granted(places, "s")
 

@@ -37,7 +37,7 @@ def data(title: str = "Title", body: str = "Body", **fields: object) -> dict[str
     ids=lambda fields: next(iter(fields)),
 )
 def test_a_secret_is_taken_out_wherever_it_stands(fields: dict[str, object]) -> None:
-    cleaned, redacted = clean_data(data(**fields))
+    cleaned, redacted = clean_data({**data(), **fields})
     assert SECRET not in str(cleaned)
     assert [found.field.partition(".")[0] for found in redacted] == list(fields)
 
@@ -59,7 +59,7 @@ def test_private_passages_and_hidden_characters_go() -> None:
 )
 def test_a_memory_of_which_nothing_is_left_is_refused(fields: dict[str, object]) -> None:
     with pytest.raises(InvalidMemory, match=r"nothing is left"):
-        clean_data(data(**fields))
+        clean_data({**data(), **fields})
 
 
 def test_deep_nesting_is_refused() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from typing import Any
 
 import pytest
@@ -98,12 +99,14 @@ def test_an_edit_without_the_user_s_word_waits(places: Places, store: Store) -> 
     assert standing(places, store, "use-postgres") == TRUSTED
 
 
+def tagged(tag: str, found: dict[str, Any]) -> dict[str, Any]:
+    return {"tags": [*found["tags"], tag]}
+
+
 def test_an_edit_works_on_what_is_there_now(places: Places, store: Store) -> None:
     stored = save(places, store)
     for tag in "ab":
-        lifecycle.edit(
-            places, stored, lambda found, tag=tag: {"tags": [*found["tags"], tag]}, "tag", word=True
-        )
+        lifecycle.edit(places, stored, partial(tagged, tag), "tag", word=True)
     assert find([store], "use-postgres").memory.tags == ("a", "b")
 
 

@@ -7,7 +7,9 @@ record and nothing else.
 
 from __future__ import annotations
 
+import errno
 import os
+import stat as modes
 
 from .. import VERSION
 from .clock import now_iso
@@ -65,7 +67,7 @@ class Ledger:
                 line = b"\n" + line
             if os.write(handle, line) != len(line):
                 os.ftruncate(handle, size)
-                raise OSError(28, "disk full")
+                raise OSError(errno.ENOSPC, "disk full")
             if size + len(line) > self.max_bytes:
                 self._rotate()
         finally:
@@ -75,6 +77,7 @@ class Ledger:
         while True:
             handle = os.open(self.path(), _OPEN, 0o600)
             try:
+                _refuse_odd(handle)
                 lock_handle(handle, WAIT)
                 if self._is_current(handle):
                     return handle
@@ -102,6 +105,22 @@ class Ledger:
         return Rows([self.path(part) for part in range(self.keep, -1, -1)])
 
 
+def _opened_to_read(path: str, flags: int) -> int:
+    handle = os.open(path, flags | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0))
+    try:
+        _refuse_odd(handle)
+    except OSError:
+        os.close(handle)
+        raise
+    return handle
+
+
+def _refuse_odd(handle: int) -> None:
+    """Refuse a pipe or a device: what is written there is lost, and reading waits for ever."""
+    if not modes.S_ISREG(os.fstat(handle).st_mode):
+        raise OSError(errno.EINVAL, "not a regular file")
+
+
 def _last_byte(handle: int) -> bytes:
     os.lseek(handle, -1, os.SEEK_END)
     return os.read(handle, 1)
@@ -119,7 +138,7 @@ class Rows:
     def __iter__(self) -> Iterator[dict[str, object]]:
         for path in self._paths:
             try:
-                handle = open(path, "rb")
+                handle = open(path, "rb", opener=_opened_to_read)
             except OSError:
                 continue
             with handle:

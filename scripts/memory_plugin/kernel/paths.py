@@ -36,8 +36,8 @@ def state_folder(config: str | None, project: str | None) -> tuple[str | None, s
     """
     if config is None:
         return None, "no home folder: neither CLAUDE_CONFIG_DIR nor HOME is set to an absolute path"
-    real = os.path.realpath(config)
-    if project is not None and _inside(real, project) and os.path.dirname(real) != project:
+    owner = None if project is None or _is_home(project) else project
+    if owner is not None and _inside(os.path.realpath(config), owner):
         return None, "the config folder %s lies inside the project" % config
     folder = os.path.join(config, "lcars", "memory")
     for path in (config, folder):
@@ -47,9 +47,14 @@ def state_folder(config: str | None, project: str | None) -> tuple[str | None, s
             continue
         if hasattr(os, "getuid") and status.st_uid != os.getuid():
             return None, "%s belongs to another user" % path
-    if project is not None and _inside(os.path.realpath(folder), project) and os.path.dirname(real) != project:
+    if owner is not None and _inside(os.path.realpath(folder), owner):
         return None, "the state folder %s leads into the project" % folder
     return folder, ""
+
+
+def _is_home(folder: str) -> bool:
+    home = os.environ.get("HOME") or os.environ.get("USERPROFILE") or ""
+    return os.path.isabs(home) and os.path.realpath(home) == folder
 
 
 def _inside(path: str, folder: str) -> bool:

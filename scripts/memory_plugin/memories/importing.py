@@ -179,7 +179,11 @@ def _read_json_lines(path: str, text: str, category: str, reading: Reading) -> N
 
 
 def _from_line(line: str, category: str) -> dict[str, Any]:
-    return _item(loads(line), category)
+    try:
+        value = loads(line)
+    except ValueError as error:
+        raise InvalidMemory("not JSON: %s" % error) from None
+    return _item(value, category)
 
 
 def _read_index(path: str, reading: Reading) -> None:

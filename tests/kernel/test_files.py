@@ -1,0 +1,159 @@
+"""Careful files: what is not a plain file is never read, and a file is replaced as a whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import socket
+import tempfile
+
+import pytest
+
+from memory_plugin.kernel.files import Unreadable, is_draft, make_folder, read_regular, replace_file, stamp
+
+
+@pytest.fixture
+def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return str(tmp_path_factory.mktemp("files"))
+
+
+def put(folder: str, name: str, content: bytes = b"x") -> str:
+    path = os.path.join(folder, name)
+    with open(path, "wb") as file:
+        file.write(content)
+    return path
+
+
+@pytest.mark.parametrize("content", [b"", b"a" * 10, bytes(range(256)) * 300])
+def test_a_plain_file_is_read_whole(folder: str, content: bytes) -> None:
+    data, status = read_regular(put(folder, "a", content), len(content))
+    assert data == content
+    assert status.st_size == len(content)
+
+
+def test_a_file_above_the_limit_is_refused(folder: str) -> None:
+    with pytest.raises(Unreadable, match="11 bytes, at most 10"):
+        read_regular(put(folder, "a", b"a" * 11), 10)
+
+
+def test_a_file_that_lies_about_its_size_is_cut_off() -> None:
+    with pytest.raises(Unreadable, match=r"grew beyond|not permitted|not a regular"):
+        read_regular("/proc/self/smaps", 100)
+
+
+def linked(folder: str) -> str:
+    put(folder, "target")
+    os.symlink("target", os.path.join(folder, "link"))
+    return os.path.join(folder, "link")
+
+
+def looped(folder: str) -> str:
+    os.symlink("loop", os.path.join(folder, "loop"))
+    return os.path.join(folder, "loop")
+
+
+def piped(folder: str) -> str:
+    os.mkfifo(os.path.join(folder, "pipe"))
+    return os.path.join(folder, "pipe")
+
+
+def bound(_folder: str) -> str:
+    path = os.path.join(tempfile.mkdtemp(), "s")  # a socket's path has to be short
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind(path)
+    return path
+
+
+@pytest.mark.parametrize(
+    "make", [linked, looped, piped, bound, lambda folder: folder, lambda _: "/dev/zero", lambda _: "a\0b"]
+)
+def test_what_is_no_plain_file_is_refused_at_once(folder: str, make: object) -> None:
+    assert callable(make)
+    with pytest.raises(Unreadable):
+        read_regular(make(folder), 1000)
+
+
+def test_a_link_is_followed_where_that_is_asked_for(folder: str) -> None:
+    assert read_regular(linked(folder), 10, follow=True)[0] == b"x"
+
+
+@pytest.mark.parametrize("name", ["missing", "missing/below", "plain/below"])
+def test_nothing_there_is_an_error_of_its_own(folder: str, name: str) -> None:
+    put(folder, "plain")
+    with pytest.raises(FileNotFoundError):
+        read_regular(os.path.join(folder, name), 10)
+
+
+def test_a_stamp_tells_every_kind_of_change(folder: str) -> None:
+    path = put(folder, "a", b"12")
+    stamps = {stamp(os.stat(path))}
+    os.utime(path, ns=(1, 1))
+    stamps.add(stamp(os.stat(path)))
+    put(folder, "a", b"123")
+    os.utime(path, ns=(1, 1))
+    stamps.add(stamp(os.stat(path)))
+    other = put(folder, "b", b"123")
+    os.utime(other, ns=(1, 1))
+    os.replace(other, path)
+    stamps.add(stamp(os.stat(path)))
+    assert len(stamps) == 4
+
+
+def test_folders_are_made_private_and_left_as_they_are(folder: str) -> None:
+    os.chmod(folder, 0o755)
+    below = os.path.join(folder, "a", "b")
+    make_folder(below)
+    make_folder(below)
+    assert [os.stat(path).st_mode & 0o777 for path in (os.path.dirname(below), below)] == [0o700, 0o700]
+    assert os.stat(folder).st_mode & 0o777 == 0o755
+
+
+def test_a_file_in_the_place_of_a_folder_is_an_error(folder: str) -> None:
+    path = put(folder, "a")
+    for wanted in (path, os.path.join(path, "b")):
+        with pytest.raises(OSError, match=r"exists|Not a directory"):
+            make_folder(wanted)
+
+
+@pytest.mark.parametrize("durable", [True, False])
+def test_a_replaced_file_is_private_and_leaves_no_draft(folder: str, durable: bool) -> None:
+    path = put(folder, "a", b"old")
+    replace_file(path, b"new" * 100_000, durable=durable)
+    assert read_regular(path, 1 << 20)[0] == b"new" * 100_000
+    assert os.stat(path).st_mode & 0o777 == 0o600
+    assert os.listdir(folder) == ["a"]
+
+
+def test_a_link_is_replaced_and_not_followed(folder: str) -> None:
+    path = linked(folder)
+    replace_file(path, b"new")
+    assert not os.path.islink(path)
+    assert read_regular(os.path.join(folder, "target"), 10)[0] == b"x"
+
+
+def test_a_write_that_fails_keeps_the_old_file(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = put(folder, "a", b"old")
+
+    def broken(*_arguments: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    for name in ("write", "fsync", "replace"):
+        with monkeypatch.context() as patch:
+            patch.setattr(os, name, broken)
+            with pytest.raises(OSError, match="No space left"):
+                replace_file(path, b"new")
+        assert read_regular(path, 10)[0] == b"old"
+        assert os.listdir(folder) == ["a"]
+
+
+def test_a_draft_is_known_by_its_name(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[str] = []
+    monkeypatch.setattr(os, "replace", lambda draft, _path: seen.append(draft))
+    replace_file(os.path.join(folder, "use-x.json"), b"")
+    assert is_draft(os.path.basename(seen[0]))
+
+
+@pytest.mark.parametrize(
+    "name", ["use-x.json", "notes.tmp", "a.1.tmp", "a.x.abcd1234.tmp", "a.1.abc.tmp", ".tmp", ""]
+)
+def test_other_names_are_no_drafts(name: str) -> None:
+    assert not is_draft(name)

@@ -1,0 +1,211 @@
+"""Ledgers: whole lines with many writers, after kills, on disks that are full, and within a bound."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from memory_plugin import VERSION
+from memory_plugin.kernel import ledger as module
+from memory_plugin.kernel.ledger import Ledger
+from memory_plugin.kernel.locks import lock_handle
+from tests.project import PLUGIN_ROOT, Project
+
+WRITERS, EACH = 50, 20
+PROGRAM = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from memory_plugin.kernel import ledger
+ledger.WAIT = 30.0
+book = ledger.Ledger(sys.argv[2], "book", int(sys.argv[5]), 3)
+for number in range(int(sys.argv[4])):
+    trouble = book.append("s", "p", {"writer": int(sys.argv[3]), "number": number, "text": "x" * 300})
+    assert trouble is None, trouble
+"""
+
+
+@pytest.fixture
+def folder(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return os.path.join(str(tmp_path_factory.mktemp("state")), "memory")
+
+
+def writer(
+    project: Project, folder: str, name: int, times: int = EACH, most: int = 1 << 30
+) -> subprocess.Popen[bytes]:
+    command = [
+        sys.executable,
+        "-I",
+        "-S",
+        "-c",
+        PROGRAM,
+        os.path.join(PLUGIN_ROOT, "scripts"),
+        folder,
+        str(name),
+        str(times),
+        str(most),
+    ]
+    return subprocess.Popen(command, env=project.environment(), stderr=subprocess.PIPE)
+
+
+def rows(book: Ledger) -> tuple[list[dict[str, object]], int]:
+    found = book.rows()
+    return list(found), found.skipped
+
+
+def test_every_record_says_when_where_and_by_whom(folder: str) -> None:
+    book = Ledger(folder, "book")
+    assert book.append("session", "project", {"a": [1, None, "ä\ud800"]}) is None
+    ((row,), skipped) = rows(book)
+    assert skipped == 0
+    assert {**row, "time": ""} == {
+        "schema": 1,
+        "time": "",
+        "session": "session",
+        "project": "project",
+        "version": VERSION,
+        "a": [1, None, "ä\ud800"],
+    }
+    assert os.stat(book.path()).st_mode & 0o777 == 0o600
+    assert os.stat(folder).st_mode & 0o777 == 0o700
+
+
+def test_fifty_writers_at_once_lose_no_line(project: Project, folder: str) -> None:
+    running = [writer(project, folder, number) for number in range(WRITERS)]
+    assert [process.communicate(timeout=55)[1] for process in running] == [b""] * WRITERS
+    found, skipped = rows(Ledger(folder, "book"))
+    assert skipped == 0
+    assert {(row["writer"], row["number"]) for row in found} == {
+        (w, n) for w in range(WRITERS) for n in range(EACH)
+    }
+    assert len(found) == WRITERS * EACH
+
+
+def test_writers_that_rotate_under_each_other_cut_no_line(project: Project, folder: str) -> None:
+    running = [writer(project, folder, number, most=20_000) for number in range(10)]
+    assert [process.communicate(timeout=55)[1] for process in running] == [b""] * 10
+    found, skipped = rows(Ledger(folder, "book", 20_000, 3))
+    assert skipped == 0
+    assert len({(row["writer"], row["number"]) for row in found}) == len(found) > 50
+
+
+def test_after_kills_every_line_is_whole_or_closed(project: Project, folder: str) -> None:
+    for delay in (0.03, 0.06, 0.1):
+        running = [writer(project, folder, number, times=100_000) for number in range(4)]
+        time.sleep(delay)
+        for process in running:
+            process.send_signal(signal.SIGKILL)
+            process.communicate()
+    book = Ledger(folder, "book")
+    before, skipped = rows(book)
+    assert book.append("s", "p", {"last": True}) is None
+    after, skipped_after = rows(book)
+    assert (len(after), skipped_after) == (len(before) + 1, skipped)
+    assert after[-1]["last"] is True
+
+
+@pytest.mark.parametrize("cut", [b'{"a": 1', b"\xff\xfe", b"{}x", b"\0" * 20])
+def test_a_cut_last_line_is_closed_by_the_next_writer(folder: str, cut: bytes) -> None:
+    book = Ledger(folder, "book")
+    book.append("s", "p", {"first": 1})
+    with open(book.path(), "ab") as file:
+        file.write(cut)
+    book.append("s", "p", {"second": 2})
+    found, skipped = rows(book)
+    assert [("first" in row, "second" in row) for row in found] == [(True, False), (False, True)]
+    assert skipped == 1
+
+
+def test_disk_use_is_bounded_and_the_youngest_stay(folder: str) -> None:
+    book = Ledger(folder, "book", 1000, 2)
+    for number in range(200):
+        book.append("s", "p", {"number": number})
+    names = sorted(os.listdir(folder))
+    assert set(names) <= {"book.1.jsonl", "book.2.jsonl", "book.jsonl"}
+    longest = len(json.dumps(rows(book)[0][-1])) + 1
+    assert sum(os.path.getsize(os.path.join(folder, name)) for name in names) <= 3 * (1000 + longest)
+    numbers = [int(str(row["number"])) for row in rows(book)[0]]
+    assert numbers == list(range(numbers[0], 200))
+
+
+def test_nothing_old_is_kept_where_nothing_is_to_be_kept(folder: str) -> None:
+    book = Ledger(folder, "book", 100, 0)
+    for number in range(20):
+        assert book.append("s", "p", {"number": number}) is None
+    assert os.listdir(folder) == []
+
+
+def test_a_full_disk_loses_the_record_and_nothing_else(project: Project, folder: str) -> None:
+    book = Ledger(folder, "book")
+    book.append("s", "p", {"first": 1})
+    size = os.path.getsize(book.path())
+    handle = os.fork()
+    if handle == 0:  # a file size limit, as a full disk, in a process of its own
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size + 50, size + 50))
+        os._exit(0 if "book: " in (book.append("s", "p", {"text": "x" * 500}) or "") else 1)
+    assert os.waitpid(handle, 0)[1] == 0
+    assert os.path.getsize(book.path()) == size
+    assert rows(book)[1] == 0
+    assert book.append("s", "p", {"second": 2}) is None
+    assert len(rows(book)[0]) == 2
+
+
+@pytest.mark.parametrize("odd", ["full", "pipe", "folder", "link"])
+def test_a_file_that_cannot_be_written_is_a_reason_in_words(folder: str, odd: str) -> None:
+    os.makedirs(folder)
+    book = Ledger(folder, "book")
+    path = book.path()
+    made = {
+        "full": lambda: os.symlink("/dev/full", path),
+        "pipe": lambda: os.mkfifo(path),
+        "folder": lambda: os.mkdir(path),
+    }
+    made["link"] = lambda: os.symlink(os.path.join(folder, "elsewhere"), path)
+    made[odd]()
+    start = time.monotonic()
+    assert (book.append("s", "p", {}) or "").startswith("book: ")
+    assert time.monotonic() - start < 2
+    assert not os.path.exists(os.path.join(folder, "elsewhere"))
+
+
+def test_a_folder_that_cannot_be_made_is_a_reason_in_words(folder: str) -> None:
+    with open(folder, "w", encoding="utf-8"):
+        pass
+    assert (Ledger(folder, "book").append("s", "p", {}) or "").startswith("book: ")
+    assert rows(Ledger(folder, "book")) == ([], 0)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), object(), {1, 2}, b"x"], ids=str)
+def test_what_json_cannot_hold_is_a_reason_in_words(folder: str, value: object) -> None:
+    assert "could not be written as JSON" in (Ledger(folder, "book").append("s", "p", {"a": value}) or "")
+    assert not os.path.exists(folder)
+
+
+def test_a_lock_that_never_comes_is_not_waited_for(folder: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "WAIT", 0.05)
+    book = Ledger(folder, "book")
+    book.append("s", "p", {})
+    handle = os.open(book.path(), os.O_RDWR)
+    lock_handle(handle, 0.0)
+    assert "locked" in (book.append("s", "p", {}) or "")
+    os.close(handle)
+    assert book.append("s", "p", {}) is None
+
+
+def test_bad_lines_are_skipped_and_counted(folder: str) -> None:
+    book = Ledger(folder, "book")
+    book.append("s", "p", {"good": 1})
+    bad = [b"", b"  ", b"[1]", b"7", b"{", b"\xff", b"[" * 50_000, b'{"a": "' + b"x" * (1 << 20) + b'"}']
+    with open(book.path(), "ab") as file:
+        file.write(b"\n".join(bad) + b"\n")
+    book.append("s", "p", {"good": 2})
+    found, skipped = rows(book)
+    assert [row["good"] for row in found] == [1, 2]
+    assert skipped == 6

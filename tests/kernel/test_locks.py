@@ -1,0 +1,79 @@
+"""Locks: held by one process, freed by its end, and waited for only so long."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from time import monotonic
+
+import pytest
+
+from memory_plugin.kernel.locks import Busy, FileLock
+from tests.project import PLUGIN_ROOT, Project
+
+HOLDER = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from memory_plugin.kernel.locks import FileLock
+with FileLock(sys.argv[2], 1.0):
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def holder(project: Project, path: str) -> subprocess.Popen[bytes]:
+    """A process that holds the lock until its standard input ends."""
+    command = [sys.executable, "-c", HOLDER, os.path.join(PLUGIN_ROOT, "scripts"), path]
+    process = subprocess.Popen(
+        command, env=project.environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"held\n"
+    return process
+
+
+def test_who_waits_long_enough_is_told(project: Project) -> None:
+    path = os.path.join(project.root, "lock")
+    process = holder(project, path)
+    start = monotonic()
+    with pytest.raises(Busy, match="locked by another process"), FileLock(path, 0.1):
+        pass
+    assert 0.1 <= monotonic() - start < 5
+    process.communicate()
+    with FileLock(path, 0.1):
+        pass
+
+
+def test_a_killed_holder_frees_the_lock(project: Project) -> None:
+    path = os.path.join(project.root, "lock")
+    process = holder(project, path)
+    process.kill()
+    process.communicate()
+    with FileLock(path, 0.5):
+        pass
+
+
+def test_the_lock_file_is_private_and_no_link_is_followed(project: Project) -> None:
+    path = os.path.join(project.root, "lock")
+    with FileLock(path, 0.1):
+        assert os.stat(path).st_mode & 0o777 == 0o600
+    os.unlink(path)
+    os.symlink(os.path.join(project.root, "elsewhere"), path)
+    with pytest.raises(OSError, match="symbolic"), FileLock(path, 0.1):
+        pass
+    assert not os.path.exists(os.path.join(project.root, "elsewhere"))
+
+
+def test_no_folder_is_an_error_and_no_handle_is_left_open(project: Project) -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(5):
+        with pytest.raises(FileNotFoundError), FileLock(os.path.join(project.root, "no", "lock"), 0.1):
+            pass
+    with (
+        FileLock(os.path.join(project.root, "lock"), 0.1),
+        pytest.raises(Busy),
+        FileLock(os.path.join(project.root, "lock"), 0.0),
+    ):
+        pass
+    assert len(os.listdir("/proc/self/fd")) == before

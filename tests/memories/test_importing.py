@@ -1,0 +1,220 @@
+"""Reading what others kept: each form, each damage, and nothing that is not named."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from memory_plugin.kernel.native import loads
+from memory_plugin.kernel.paths import Places, data_path
+from memory_plugin.memories.importing import category_for, read
+from memory_plugin.memories.stores import Store
+from tests.memories.conftest import Put
+from tests.project import Project
+
+
+def titles(path: str, category: str = "") -> list[tuple[str, str]]:
+    return [(draft.data["category"], draft.data["title"]) for draft in read(path, category).drafts]
+
+
+def table() -> dict[str, dict[str, list[list[str]]]]:
+    with open(data_path("memories", "importing.json"), encoding="utf-8") as file:
+        found = loads(file.read())
+    assert isinstance(found, dict)
+    return found
+
+
+@pytest.mark.parametrize(("text", "category"), table()["examples"]["hit"])
+def test_words_that_stand_for_a_category(text: str, category: str) -> None:
+    assert category_for(text) == category
+
+
+@pytest.mark.parametrize("text", table()["examples"]["miss"])
+def test_words_that_stand_for_none(text: str) -> None:
+    assert category_for(text) == ""
+    assert category_for(text, otherwise=True) == "decision"
+
+
+def test_a_word_stands_for_one_category() -> None:
+    words = [word for words in table()["words"].values() for word in words]
+    assert len(words) == len(set(words))
+
+
+def test_a_file_of_sections_is_a_memory_for_each(project: Project) -> None:
+    path = project.write(
+        "CLAUDE.md", "# Shop\nA shop.\n\n## Code style\nTabs.\n\n## Deploy\n### Staging\nrun a\n"
+    )
+    assert titles(path) == [
+        ("decision", "Shop"),
+        ("preference", "Code style"),
+        ("runbook", "Deploy: Staging"),
+    ]
+    assert titles(path, "constraint")[0] == ("constraint", "Shop")
+    assert [draft.source for draft in read(path).drafts] == [path + ":1", path + ":4", path + ":8"]
+
+
+def test_a_file_with_fields_at_its_head_is_one_memory(project: Project) -> None:
+    path = project.write(
+        "n.md", "---\nname: Queues\ndescription: Why.\ntype: feedback\ntags: [a, b]\n---\n# Intro\nUse SQS.\n"
+    )
+    (draft,) = read(path).drafts
+    assert (draft.data["title"], draft.data["category"], draft.data["tags"]) == (
+        "Queues",
+        "preference",
+        ["a", "b"],
+    )
+    assert draft.data["content"] == {"value": "Why.\n\n# Intro\nUse SQS."}
+
+
+def test_json_lines_with_bad_ones_named_by_line(project: Project) -> None:
+    rows = [
+        '{"title": "A", "body": "a", "tags": "x, y"}',
+        "",
+        "{",
+        '{"title": "B"}',
+        "7",
+        '{"title": "C", "body": "c", "category": "Tech-Debt"}',
+    ]
+    path = project.write("n.jsonl", "\r\n".join(rows))
+    reading = read(path)
+    assert [(draft.source, draft.data["title"]) for draft in reading.drafts] == [
+        (path + ":1", "A"),
+        (path + ":6", "C"),
+    ]
+    assert reading.drafts[0].data["tags"] == ["x", "y"]
+    assert reading.drafts[1].data["category"] == "tech_debt"
+    assert [source for source, _ in reading.problems] == [path + ":3", path + ":4", path + ":5"]
+    assert "body: expected a text" in reading.problems[1][1]
+
+
+def test_a_json_list_and_the_output_of_list(project: Project) -> None:
+    items = [
+        {"title": "A", "body": "a"},
+        {"title": 7, "body": "b"},
+        {"title": "C", "body": "c", "category": "nonsense"},
+    ]
+    for content in (items, {"memories": items}):
+        path = project.write("n.json", content)
+        reading = read(path)
+        assert titles(path) == [("decision", "A")]
+        assert [source for source, _ in reading.problems] == [path + " item 2", path + " item 3"]
+
+
+def test_a_memory_file_keeps_its_fields(project: Project, put: Put) -> None:
+    path = put(
+        "use-postgres",
+        category="constraint",
+        theirs={"a": 1},
+        record_status="archived",
+        created_at="2020-01-01T00:00:00Z",
+    )
+    (draft,) = read(path).drafts
+    assert draft.data["theirs"] == {"a": 1}
+    assert (draft.data["id"], draft.data["category"], draft.data["record_status"]) == (
+        "use-postgres",
+        "constraint",
+        "archived",
+    )
+    assert draft.data["created_at"] == "2020-01-01T00:00:00Z"
+
+
+@pytest.mark.parametrize("inside", [".claude/memory", "."], ids=["the store", "its project"])
+def test_a_whole_store_is_read_with_its_folders_as_categories(
+    places: Places, store: Store, put: Put, inside: str
+) -> None:
+    put("one", category="runbook")
+    put("two")
+    bad = put("bad", raw=b"{")
+    reading = read(os.path.join(places.project_root, inside))
+    assert sorted(draft.data["id"] for draft in reading.drafts) == ["one", "two"]
+    assert [source for source, _ in reading.problems] == [bad + ":1"]
+
+
+def test_a_store_of_which_only_the_index_is_left(project: Project) -> None:
+    lines = [
+        "# Memory Index",
+        "- [DECISION] Use Postgres -> .claude/memory/decisions/use-postgres.json #tags:db,billing",
+        "- [TECH_DEBT] a -> b -> .claude/memory/tech-debt/a.json",
+        "- [NONSENSE] x -> y",
+        "- [broken",
+    ]
+    project.write("old/index.md", "\n".join(lines))
+    reading = read(os.path.join(project.root, "old"))
+    found = [(draft.data["category"], draft.data["title"], draft.data["tags"]) for draft in reading.drafts]
+    assert found == [("decision", "Use Postgres", ["db", "billing"]), ("tech_debt", "a -> b", [])]
+    assert [source.rpartition(":")[2] for source, _ in reading.problems] == ["4", "5"]
+
+
+def test_a_folder_of_notes_without_links_and_hidden_files(project: Project) -> None:
+    for name in ("a.md", "sub/b.txt", "c.jsonl", ".git/x.md", ".hidden.md", "d.py"):
+        project.write(
+            "notes/" + name, '{"title": "T", "body": "b"}' if name.endswith("l") else "text of " + name
+        )
+    os.symlink("/etc/passwd", os.path.join(project.root, "notes", "e.md"))
+    os.mkfifo(os.path.join(project.root, "notes", "f.md"))
+    reading = read(os.path.join(project.root, "notes"))
+    assert sorted(draft.data["title"] for draft in reading.drafts) == [
+        "T",
+        "text of a.md",
+        "text of sub/b.txt",
+    ]
+    assert len(reading.problems) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        pytest.param("a.json", b"\xff\xfe{", "not UTF-8", id="not UTF-8"),
+        pytest.param("a.json", b"[" * 200_000, "not JSON", id="deep JSON"),
+        pytest.param("a.json", b'{"title":"t","body":NaN}', "not JSON", id="NaN"),
+        pytest.param("a.json", b'\n\n{"a" 1}', "not JSON", id="no JSON"),
+        pytest.param("a.json", b'"text"', "expected an object", id="a text"),
+        pytest.param(
+            "a.json", b'{"title":"t","content":{"decision":1e999}}', "out of range", id="an infinite number"
+        ),
+        pytest.param("a.jsonl", b'{"title":"t","body":"' + b"[" * 200_000, "not JSON", id="a cut line"),
+        pytest.param("a.py", b"print()", "expected one of .md", id="another kind"),
+    ],
+)
+def test_a_file_that_cannot_be_understood_is_a_problem(
+    project: Project, name: str, content: bytes, reason: str
+) -> None:
+    path = os.path.join(project.root, name)
+    with open(path, "wb") as file:
+        file.write(content)
+    reading = read(path)
+    assert reading.drafts == []
+    assert reason in reading.problems[0][1]
+
+
+def test_a_missing_file_is_a_problem(project: Project) -> None:
+    assert read(os.path.join(project.root, "nothing.md")).problems[0][1] == "not there"
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(
+            st.sampled_from(["title", "body", "content", "category", "tags", "id"]), inner, max_size=6
+        )
+    ),
+    max_leaves=20,
+)
+
+
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(JSON)
+def test_any_json_is_read_or_named(project: Project, value: object) -> None:
+    path = project.write("any.json", json.dumps(value))
+    reading = read(path)
+    assert (
+        reading.drafts
+        or reading.problems
+        or value in ([], {"memories": []})
+        or (isinstance(value, dict) and value.get("memories") == [])
+    )

@@ -1,0 +1,102 @@
+"""All memories with their standing, and which one a name means."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from memory_plugin.kernel.paths import Places
+from memory_plugin.memories import lifecycle
+from memory_plugin.memories.files import find
+from memory_plugin.memories.record import InvalidMemory
+from memory_plugin.memories.stores import Store, user_store
+from memory_plugin.memories.survey import choose, life, survey
+from memory_plugin.memories.trust import FOREIGN, PENDING, TRUSTED, trust_path
+from tests.memories.conftest import Put
+
+
+def test_every_store_is_surveyed_and_one_scope_can_be_chosen(places: Places, put: Put) -> None:
+    own = user_store(places)
+    assert own is not None
+    put("theirs")
+    put("own", to=own)
+    bad = put("bad", raw=b"{")
+    found = survey(places, accept_pulls=False)
+    assert {item.stored.memory.id: item.trust for item in found.items} == {"theirs": FOREIGN, "own": TRUSTED}
+    assert [problem.path for problem in found.problems] == [bad]
+    assert [item.stored.memory.id for item in survey(places, accept_pulls=False, scope="user").items] == [
+        "own"
+    ]
+
+
+def test_a_store_that_is_left_alone_is_said_so(places: Places, store: Store) -> None:
+    os.makedirs(os.path.dirname(store.root))
+    os.symlink("/tmp", store.root)  # noqa: S108
+    assert "symbolic link" in survey(places, accept_pulls=False).left_alone[0]
+
+
+def test_looking_notes_nothing(places: Places, store: Store, put: Put) -> None:
+    put("theirs")
+    survey(places, accept_pulls=False)
+    assert not os.path.exists(trust_path(places, store))
+
+
+def test_why_a_memory_waits_is_said(places: Places, store: Store, put: Put) -> None:
+    put("theirs")
+    put("claudes")
+    lifecycle.edit(places, find([store], "claudes"), lambda _: {"title": "x"}, "edited", word=False)
+    reasons = {
+        item.stored.memory.id: (item.trust, item.reason) for item in survey(places, accept_pulls=False).items
+    }
+    assert reasons == {
+        "theirs": (FOREIGN, "came with the repository"),
+        "claudes": (PENDING, "saved by Claude unasked"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({}, "active"),
+        ({"record_status": "retired"}, "retired"),
+        ({"record_status": "archived"}, "archived"),
+        ({"superseded_by": "other"}, "superseded"),
+        ({"expires_at": "2020-01-01"}, "expired"),
+        ({"expires_at": "2999-01-01"}, "active"),
+    ],
+)
+def test_where_a_memory_is_in_its_life(
+    places: Places, put: Put, fields: dict[str, object], expected: str
+) -> None:
+    put("one", **fields)
+    (item,) = survey(places, accept_pulls=False).items
+    assert life(item.stored) == expected
+    assert item.waits == (expected == "active")
+
+
+def test_a_name_means_the_one_that_waits(places: Places, put: Put) -> None:
+    own = user_store(places)
+    assert own is not None
+    put("same", to=own)
+    put("same")
+    items = survey(places, accept_pulls=False).items
+    assert choose(items, "same").stored.key == "project:decision/same"
+    assert choose(items, "user:decision/same").stored.key == "user:decision/same"
+
+
+@pytest.mark.parametrize("name", ["same", "nothing", "", "decision/", "../same"])
+def test_a_name_that_means_none_or_several_is_refused(places: Places, put: Put, name: str) -> None:
+    put("same")
+    put("same", category="runbook")
+    items = survey(places, accept_pulls=False).items
+    with pytest.raises(InvalidMemory, match=r"no memory has this id|more than one"):
+        choose(items, name)
+    assert choose(items, "runbook/same").stored.memory.category == "runbook"
+
+
+def test_without_a_state_folder_everything_is_foreign(places: Places, put: Put) -> None:
+    put("one")
+    places.state_dir, places.why_no_state = None, "no home folder"
+    (item,) = survey(places, accept_pulls=False).items
+    assert (item.trust, item.reason) == (FOREIGN, "no home folder")
