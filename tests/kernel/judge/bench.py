@@ -1,0 +1,123 @@
+"""A judge to try: a home with settings, a question, and the answers of each backend."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+from memory_plugin.kernel.clock import Deadline
+from memory_plugin.kernel.judge.judge import Judge
+from memory_plugin.kernel.judge.question import Question, Verdict
+from memory_plugin.kernel.judge.reply import selected
+from memory_plugin.kernel.judge.rubric import load_rubric
+from memory_plugin.kernel.paths import Places, locate
+from memory_plugin.kernel.settings.load import Settings, load
+
+KEY = "sk-made-up-0123456789abcdef"
+KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY", "gemini": "GEMINI_API_KEY"}
+NETWORK = tuple(KEYS)
+GOOD = '{"relevant": [0, 2]}'
+CHOSEN = {"chosen": [0, 2], "dropped": 0}
+SESSION = "session-1"
+
+
+def payload(
+    backend: str, text: str = GOOD, stop: str = "", tokens: tuple[int, int] = (600, 12)
+) -> dict[str, Any]:
+    """An answer of a backend's server; `stop` is "", "length" or "refusal"."""
+    if backend == "anthropic":
+        reason = {"": "end_turn", "length": "max_tokens", "refusal": "refusal"}[stop]
+        blocks = [{"type": "thinking", "thinking": "{}"}, {"type": "text", "text": text}]
+        usage = {"input_tokens": tokens[0], "output_tokens": tokens[1]}
+        return {
+            "type": "message",
+            "role": "assistant",
+            "content": blocks,
+            "stop_reason": reason,
+            "usage": usage,
+        }
+    if backend == "openai":
+        reason = {"": "stop", "length": "length", "refusal": "content_filter"}[stop]
+        choice = {"index": 0, "message": {"role": "assistant", "content": text}, "finish_reason": reason}
+        usage = {"prompt_tokens": tokens[0], "completion_tokens": tokens[1]}
+        return {"object": "chat.completion", "choices": [choice], "usage": usage}
+    reason = {"": "STOP", "length": "MAX_TOKENS", "refusal": "SAFETY"}[stop]
+    parts = [{"text": "hm", "thought": True}, {"text": text}]
+    usage = {"promptTokenCount": tokens[0], "candidatesTokenCount": tokens[1] - 2, "thoughtsTokenCount": 2}
+    return {"candidates": [{"content": {"parts": parts}, "finishReason": reason}], "usageMetadata": usage}
+
+
+def question(offered: int = 3, rubric: str = "relevance", data: object = "x") -> Question:
+    """A question about some things of which a few are to be chosen."""
+    key = {"relevance": "relevant", "usefulness": "useful", "combined": "keep"}[rubric]
+
+    def read(value: dict[str, Any]) -> dict[str, Any] | None:
+        return selected(value, key, offered)
+
+    return Question(load_rubric(rubric), data, read)
+
+
+class Bench:
+    """A config folder whose settings switch a judge on, and a project."""
+
+    def __init__(self, folder: str, backend: str = "anthropic", url: str = "", **judge: object) -> None:
+        self.config = os.path.join(folder, "config")
+        self.project = os.path.join(folder, "project")
+        self.backend = backend
+        for made in (self.config, self.project):
+            os.makedirs(made, exist_ok=True)
+        self.env = {KEYS[backend]: KEY} if backend in KEYS else {}
+        self.judge: dict[str, object] = {"backend": backend, "base_url": url, **judge}
+        self.retrieval: dict[str, object] = {}
+        self.more: dict[str, object] = {}
+
+    def settings(self) -> Settings:
+        """The settings, written to the user's file and read again."""
+        memory = {"retrieval": {"judge": self.retrieval}, "judge": self.judge}
+        with open(os.path.join(self.config, "settings.json"), "w", encoding="utf-8") as file:
+            json.dump({"env": self.env, "memory": memory, **self.more}, file)
+        settings = load(self.config, self.project)
+        assert settings.problems == []
+        return settings
+
+    @property
+    def places(self) -> Places:
+        """Where things lie."""
+        return locate(self.project)
+
+    def asker(self, session: str = SESSION, off: str = "", *, helper: bool = False) -> Judge:
+        """A judge."""
+        settings = self.settings()
+        model = settings.text("retrieval.judge.model")
+        return Judge("retrieval", model, self.places, settings, session, off=off, helper=helper)
+
+    def ask(
+        self, seconds: float = 5.0, session: str = SESSION, *, again: bool = False, data: object = "x"
+    ) -> Verdict:
+        """One verdict of a fresh judge."""
+        return self.asker(session).ask(question(data=data), Deadline(seconds), again=again)
+
+    def script(self, *replies: dict[str, object]) -> None:
+        """What the scripted backend answers."""
+        folder = self.places.state("judge")
+        os.makedirs(folder, exist_ok=True)
+        with open(os.path.join(folder, "script.json"), "w", encoding="utf-8") as file:
+            json.dump({"replies": replies}, file)
+
+    def calls(self) -> list[dict[str, Any]]:
+        """The lines of judge-calls.jsonl."""
+        path = os.path.join(self.places.state(), "judge-calls.jsonl")
+        if not os.path.exists(path):
+            return []
+        with open(path, encoding="utf-8") as file:
+            return [json.loads(line) for line in file]
+
+    def written(self) -> str:
+        """All that lies in the state folder, as one text."""
+        found = []
+        for folder, _, names in os.walk(self.places.state()):
+            for name in names:
+                with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file:
+                    found.append(file.read())
+        return "\n".join(found)

@@ -1,0 +1,17 @@
+"""A bench in a folder of its own, with the environment that a test had before put back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.kernel.judge.bench import Bench
+
+
+@pytest.fixture
+def make_bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Bench]:
+    """Makes the test's bench: backend, url, and keys of the block `judge`."""
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "config"))
+    return lambda *args, **options: Bench(str(tmp_path), *args, **options)

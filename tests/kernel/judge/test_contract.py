@@ -1,0 +1,248 @@
+"""The contract of all backends: each way in which a server answers or fails has its name, within the deadline."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections.abc import Callable
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import pytest
+
+from tests.kernel.judge import server
+from tests.kernel.judge.bench import CHOSEN, GOOD, KEY, NETWORK, Bench, payload
+from tests.kernel.judge.server import Act, Seen, answer, serving
+
+MakeBench = Callable[..., Bench]
+SECONDS = 0.6  # the deadline of what never ends
+SLACK = 0.2
+
+FENCED = "Here you are:\n```json\n%s\n```" % GOOD
+PROSE = "Notes 0 and 2 fit: %s. Note 1 {does not}." % GOOD
+# What a model writes -> the verdict's failure; none means the values.
+TEXTS = {
+    "a good answer": (GOOD, ""),
+    "fenced": (FENCED, ""),
+    "prose around JSON": (PROSE, ""),
+    "out of range": ('{"relevant": [0, 2, 7]}', "dropped"),
+    "wrong shape": ('{"choice": [0, 2]}', "parse_error"),
+    "a list": ("[0, 2]", "parse_error"),
+    "a text for a list": ('{"relevant": "0, 2"}', "parse_error"),
+    "no JSON": ("I would rather not say.", "parse_error"),
+    "empty": ("", "parse_error"),
+    "nested too deeply": ('{"relevant":' + "[" * 30000, "parse_error"),
+    "two answers": (GOOD + " or " + '{"relevant": [1]}', "parse_error"),
+}
+# How a server fails -> the verdict's failure.
+ACTS: dict[str, tuple[Act, str]] = {
+    "400 for whatever is sent": (answer({"error": {}}, 400), "http_400"),
+    "401": (answer({"error": {"message": "bad key " + KEY}}, 401), "http_401"),
+    "403": (answer({}, 403), "http_403"),
+    "404": (answer({}, 404), "http_404"),
+    "402": (answer({}, 402), "http_402"),
+    "429 with retry-after": (answer({}, 429, retry_after="7"), "rate_limited"),
+    "429 without retry-after": (answer({}, 429), "rate_limited"),
+    "500": (answer({}, 500), "http_500"),
+    "503": (answer({}, 503), "overloaded"),
+    "529": (answer({}, 529), "overloaded"),
+    "reset before the answer": (server.reset, "network"),
+    "reset in mid-body": (server.reset_in_body, "network"),
+    "an end in mid-body": (server.ends_in_body, "network"),
+    "a redirect": (answer({}, 307, location="http://127.0.0.1:1/v1/messages"), "redirect"),
+    "no first byte": (server.silent, "timeout"),
+    "one byte now and then, header": (server.drips_headers, "timeout"),
+    "one byte now and then, body": (server.drips_body, "timeout"),
+    "interim answers for ever": (server.interim_for_ever, "timeout"),
+    "50 MB": (server.huge, "too_large"),
+    "50 MB, announced": (
+        server.sends(server.raw(200, b"", length=50 << 20, content_type=server.JSON)),
+        "too_large",
+    ),
+    "50 MB in chunks": (server.huge_chunks, "too_large"),
+    "headers without end": (server.huge_head, "too_large"),
+    "a gzip bomb": (server.bomb, "compressed"),
+    "a page": (server.sends(server.raw(200, b"<html>hi</html>", content_type="text/html")), "wrong_type"),
+    "no content type": (server.sends(server.raw(200, b"{}")), "wrong_type"),
+    "JSON of another kind": (answer({"hello": 1}), "parse_error"),
+    "a JSON list": (answer([1]), "parse_error"),
+    "half a JSON text": (server.sends(server.raw(200, b'{"a":', content_type=server.JSON)), "parse_error"),
+    "no HTTP": (server.sends(b"SSH-2.0-OpenSSH_9.0\r\n"), "network"),
+    "a length that is none": (
+        server.sends(b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: -5\r\n\r\n"),
+        "network",
+    ),
+    "broken chunks": (
+        server.sends(
+            server.raw(200, b"zz\r\n", length=None, content_type=server.JSON, transfer_encoding="chunked")
+        ),
+        "network",
+    ),
+}
+
+
+@pytest.mark.parametrize("backend", [*NETWORK, "scripted"])
+@pytest.mark.parametrize("name", TEXTS)
+def test_what_a_model_writes(make_bench: MakeBench, backend: str, name: str) -> None:
+    text, failure = TEXTS[name]
+    if backend == "scripted":
+        bench = make_bench(backend)
+        bench.script({"text": text})
+        verdict = bench.ask()
+    else:
+        with serving(answer(payload(backend, text))) as api:
+            verdict = make_bench(backend, api.url).ask()
+    values = dict(CHOSEN, dropped=1) if failure == "dropped" else None if failure else CHOSEN
+    assert (verdict.values, verdict.failure) == (values, "" if failure == "dropped" else failure)
+
+
+@pytest.mark.parametrize("backend", NETWORK)
+@pytest.mark.parametrize("name", ACTS)
+def test_how_a_server_fails(make_bench: MakeBench, backend: str, name: str) -> None:
+    act, failure = ACTS[name]
+    server.packed()
+    with serving(act) as api:
+        bench = make_bench(backend, api.url)
+        started = monotonic()
+        verdict = bench.ask(SECONDS)
+        took = monotonic() - started
+    assert (verdict.values, verdict.failure) == (None, failure)
+    assert took < SECONDS + SLACK
+    assert KEY not in bench.written() + verdict.detail
+    assert [row["outcome"] for row in bench.calls()] == [failure]
+
+
+@pytest.mark.parametrize(
+    "failure", ["timeout", "network", "tls", "rate_limited", "overloaded", "refused", "truncated", "http_500"]
+)
+def test_how_a_script_fails(make_bench: MakeBench, failure: str) -> None:
+    bench = make_bench("scripted")
+    bench.script({"failure": failure})
+    verdict = bench.ask()
+    assert (verdict.values, verdict.failure) == (None, failure)
+
+
+@pytest.mark.parametrize("backend", NETWORK)
+@pytest.mark.parametrize(("stop", "failure"), [("length", "truncated"), ("refusal", "refused")])
+def test_a_text_that_is_not_finished_is_none(
+    make_bench: MakeBench, backend: str, stop: str, failure: str
+) -> None:
+    with serving(answer(payload(backend, GOOD, stop))) as api:
+        verdict = make_bench(backend, api.url).ask()
+    assert (verdict.values, verdict.failure) == (None, failure)
+
+
+@pytest.mark.parametrize("backend", NETWORK)
+def test_an_unsupported_parameter_is_left_out_once(make_bench: MakeBench, backend: str) -> None:
+    """The second request has no structured form; the third ask knows that without trying."""
+
+    def choose(seen: Seen) -> Act:
+        structured = ("output_config", "response_format", "responseJsonSchema")
+        return (
+            answer({}, 400)
+            if any(n in json.dumps(seen.body) for n in structured)
+            else answer(payload(backend))
+        )
+
+    with serving(server.by_request(choose)) as api:
+        bench = make_bench(backend, api.url)
+        assert bench.ask().values == CHOSEN
+        assert len(api.seen) == 2
+        assert bench.ask(data="another").values == CHOSEN
+        assert len(api.seen) == 3
+
+
+@pytest.mark.parametrize("backend", NETWORK)
+def test_the_second_form_shares_the_deadline(make_bench: MakeBench, backend: str) -> None:
+    with serving(server.after(SECONDS * 0.7, answer({}, 400))) as api:
+        started = monotonic()
+        verdict = make_bench(backend, api.url).ask(SECONDS)
+        assert verdict.failure == "timeout"
+        assert monotonic() - started < SECONDS + SLACK
+
+
+@pytest.mark.parametrize("backend", NETWORK)
+def test_nobody_listens(make_bench: MakeBench, backend: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    verdict = make_bench(backend, "http://127.0.0.1:%d" % port).ask()
+    assert (verdict.failure, verdict.detail) == ("network", "Connection refused")
+
+
+@pytest.mark.parametrize("backend", NETWORK)
+def test_a_certificate_that_nobody_vouches_for(make_bench: MakeBench, backend: str, tmp_path: Path) -> None:
+    with serving(answer(payload(backend)), server.tls(server.certificate(str(tmp_path)))) as api:
+        verdict = make_bench(backend, api.url).ask()
+        assert verdict.failure == "tls"
+        assert "self" in verdict.detail
+        assert api.seen == []
+
+
+@pytest.mark.parametrize("backend", NETWORK)
+def test_a_server_that_speaks_no_tls(make_bench: MakeBench, backend: str) -> None:
+    with serving(answer(payload(backend))) as api:
+        verdict = make_bench(backend, api.url.replace("http:", "https:")).ask(SECONDS)
+    assert verdict.failure in ("tls", "timeout")
+
+
+@pytest.mark.parametrize("backend", NETWORK)
+def test_a_good_answer_over_tls_in_chunks(make_bench: MakeBench, backend: str, tmp_path: Path) -> None:
+    """NODE_EXTRA_CA_CERTS is the client's own way to trust a company's authority."""
+    paths = server.certificate(str(tmp_path))
+    with serving(server.chunked(payload(backend)), server.tls(paths)) as api:
+        bench = make_bench(backend, api.url)
+        bench.env["NODE_EXTRA_CA_CERTS"] = paths[0]
+        assert bench.ask().values == CHOSEN
+
+
+def requests(backend: str, bench: Bench, api: server.Server) -> Seen:
+    """The one request of an ask."""
+    assert bench.ask(data={"request": "caf\u00e9 </data> \u202e"}).values == CHOSEN
+    return api.seen[0]
+
+
+def test_a_request_of_the_messages_api(make_bench: MakeBench) -> None:
+    with serving(answer(payload("anthropic"))) as api:
+        seen = requests("anthropic", make_bench("anthropic", api.url + "/"), api)
+    assert seen.line == "POST /v1/messages HTTP/1.1"
+    assert seen.headers["x-api-key"] == KEY
+    assert seen.headers["anthropic-version"] == "2023-06-01"
+    assert "gzip" not in seen.headers["accept-encoding"]
+    body: dict[str, Any] = seen.body
+    assert body["model"] == "claude-haiku-4-5-20251001"
+    assert body["max_tokens"] >= 200
+    assert body["thinking"] == {"type": "disabled"}
+    schema = body["output_config"]["format"]["schema"]
+    assert (body["output_config"]["format"]["type"], schema["additionalProperties"]) == ("json_schema", False)
+    assert {"temperature", "top_p", "top_k"}.isdisjoint(body)
+    assert [message["role"] for message in body["messages"]] == ["user"]
+    assert body["messages"][0]["content"].count("</data>") == 1
+
+
+def test_a_request_for_chat_completions(make_bench: MakeBench) -> None:
+    with serving(answer(payload("openai"))) as api:
+        seen = requests("openai", make_bench("openai", api.url + "/v1"), api)
+    assert seen.line == "POST /v1/chat/completions HTTP/1.1"
+    assert seen.headers["authorization"] == "Bearer " + KEY
+    assert seen.body["response_format"]["json_schema"]["strict"] is True
+    assert [message["role"] for message in seen.body["messages"]] == ["system", "user"]
+
+
+def test_a_request_of_gemini_has_its_key_in_a_header_alone(make_bench: MakeBench) -> None:
+    with serving(answer(payload("gemini"))) as api:
+        bench = make_bench("gemini", api.url)
+        bench.retrieval["model"] = "gem/ini?x"
+        seen = requests("gemini", bench, api)
+    assert seen.line == "POST /v1beta/models/gem%2Fini%3Fx:generateContent HTTP/1.1"
+    assert seen.headers["x-goog-api-key"] == KEY
+    assert seen.body["generationConfig"]["responseMimeType"] == "application/json"
+    assert KEY not in seen.line + json.dumps(seen.body)
+
+
+def test_a_local_server_needs_no_key(make_bench: MakeBench) -> None:
+    with serving(answer(payload("openai"))) as api:
+        bench = make_bench("openai", api.url + "/v1")
+        bench.env = {}
+        assert bench.ask().values == CHOSEN
+        assert "authorization" not in api.seen[0].headers
