@@ -36,7 +36,7 @@ def test_the_transcript_is_what_the_demo_prints() -> None:
 
 def test_the_two_commands_stand_where_ci_looks_for_them() -> None:
     lines = re.findall(
-        r"^python3 (?:scripts/memory\.py demo|-m venv .* -m pytest).*$", page("README.md"), re.M
+        r"^python3 (?:scripts/memory\.py demo|-m venv .* -m pytest).*$", page("README.md"), re.MULTILINE
     )
     assert lines == [
         "python3 scripts/memory.py demo",

@@ -6,8 +6,7 @@ import shlex
 
 import pytest
 
-from tests.client.plugin import ASK, copied, memory, recalled, repository
-from tests.client.plugin import BODY, TITLE
+from tests.client.plugin import ASK, BODY, TITLE, copied, memory, recalled, repository
 from tests.client.sandbox import Sandbox
 from tests.docs.pages import fences, page
 

@@ -16,7 +16,7 @@ PAGES = [
         os.path.relpath(path, PLUGIN_ROOT) for path in glob.glob(os.path.join(PLUGIN_ROOT, "docs", "*.md"))
     ),
 ]
-FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.M | re.S)
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 class Fence(NamedTuple):
@@ -54,4 +54,4 @@ def section(text: str, heading: str) -> str:
 
 def first_column(text: str) -> list[str]:
     """The code words that begin the rows of a text's tables."""
-    return re.findall(r"^\| `([^`]+)` \|", text, re.M)
+    return re.findall(r"^\| `([^`]+)` \|", text, re.MULTILINE)

@@ -21,7 +21,7 @@ NOT_RUN = {
     r"\.venv/bin/": "is a check of the code that .ci/run runs",
 }
 # A block that names a file of this repository is typed in the clone; every other one in the reader's own project.
-CLONE = re.compile(r"(^|[\s\"])(\./|\$PWD/bin/|scripts/|benchmarks/|tests/|\.ci/)", re.M)
+CLONE = re.compile(r"(^|[\s\"])(\./|\$PWD/bin/|scripts/|benchmarks/|tests/|\.ci/)", re.MULTILINE)
 SHIPPED = (".claude-plugin", "bin", "config", "docs", "hooks", "plugin.json", "scripts", "skills", "tests")
 
 

@@ -13,7 +13,10 @@ from tests.project import Project
 
 TEXT = page("docs/ledgers.md")
 COMMON = first_column(section(TEXT, "Fields of every record"))
-TITLE, BODY = "Use Postgres for the billing database", "The billing service stores its invoices in Postgres 15."
+TITLE, BODY = (
+    "Use Postgres for the billing database",
+    "The billing service stores its invoices in Postgres 15.",
+)
 ASK = "Which database do we use for the billing service?"
 
 
@@ -50,7 +53,7 @@ def test_the_example_holds_documented_fields_only(ledger: str) -> None:
 
 def test_the_reasons_are_those_that_recall_gives() -> None:
     table = section(TEXT, "recalls.jsonl").partition("\n| reason |")[2]
-    assert dict(re.findall(r"^\| `(\w+)` \| (.+) \|$", table, re.M)) == REASONS
+    assert dict(re.findall(r"^\| `(\w+)` \| (.+) \|$", table, re.MULTILINE)) == REASONS
 
 
 @pytest.mark.parametrize("engine", ["DuckDB", "ClickHouse"])

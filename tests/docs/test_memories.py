@@ -15,7 +15,7 @@ TEXT = page("docs/memories.md")
 
 def documented() -> set[str]:
     """The fields in the table of a file; a row may name two."""
-    heads = re.findall(r"^\| (`[^|]+) \|", section(TEXT, "A file"), re.M)
+    heads = re.findall(r"^\| (`[^|]+) \|", section(TEXT, "A file"), re.MULTILINE)
     return {name for head in heads for name in re.findall(r"`(\w+)`", head)}
 
 
@@ -47,7 +47,7 @@ def test_the_example_is_a_memory() -> None:
 
 
 def test_the_categories_are_those_of_the_product() -> None:
-    rows = re.findall(r"^\| `(\w+)` \| `([\w-]+)` \| (.+) \|$", section(TEXT, "Categories"), re.M)
+    rows = re.findall(r"^\| `(\w+)` \| `([\w-]+)` \| (.+) \|$", section(TEXT, "Categories"), re.MULTILINE)
     told = {
         name: (folder, re.findall(r"\*\*(\w+)\*\*", fields), set(re.findall(r"\w+", fields)))
         for name, folder, fields in rows
