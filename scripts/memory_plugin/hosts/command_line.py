@@ -78,7 +78,7 @@ def main(argv: Sequence[str]) -> int:
 
 def _project_of(root: str) -> str:
     """The project folder for `--root`, which takes the project or its store."""
-    above, name = os.path.split(os.path.realpath(root))
+    above, name = os.path.split(root)
     return os.path.dirname(above) if name == "memory" and os.path.basename(above) == ".claude" else root
 
 
@@ -109,7 +109,9 @@ def _module(command: str) -> Any:  # noqa: ANN401  (a module of functions: HELP,
 def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     parser = _Parser(prog="memory", description="What Claude should remember, and when it may be recalled.")
     _add_common(parser, None, default_json=False)
-    parser.add_argument("--version", action="version", version="memory %s, Python %s" % (VERSION, sys.version.split()[0]))
+    parser.add_argument(
+        "--version", action="version", version="memory %s, Python %s" % (VERSION, sys.version.split()[0])
+    )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     named = next((word for word in argv if word in COMMANDS), None)
     for name in COMMANDS if named is None else [named]:
@@ -129,7 +131,9 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
 
 def _add_common(parser: argparse.ArgumentParser, default_root: str | None, default_json: bool | str) -> None:
     parser.add_argument(
-        "--root", metavar="DIR", default=default_root, help="the project, or its store (default: the folder you are in)"
+        "--root",
+        metavar="DIR",
+        default=default_root,
+        help="the project, or its store (default: the folder you are in)",
     )
     parser.add_argument("--json", action="store_true", default=default_json, help="print JSON for programs")
-

@@ -49,7 +49,7 @@ _SENSITIVE_STARTS = (
     "PYTHON",
     "LD_",
     "DYLD_",
-    "CLAUDE_",
+    "CLAUDE",
 )
 
 

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 __all__ = ["Session"]
 
 
+_MARK = "CLAUDECODE"
+
+
 class Session:
     """One run of the command line."""
 
@@ -29,8 +32,11 @@ class Session:
 
     @property
     def inside_client(self) -> bool:
-        """Whether Claude runs this command, rather than the user in a terminal of theirs."""
-        return bool(os.environ.get("CLAUDECODE"))
+        """Whether Claude runs this command, rather than the user in a terminal of theirs.
+
+        A project that sets the mark itself had it dropped with the rest, and gains nothing by that.
+        """
+        return bool(os.environ.get(_MARK) or self.id) or _MARK in self.taint.names
 
     @property
     def has_word(self) -> bool:
@@ -47,6 +53,7 @@ class Session:
         if self.has_word:
             return True
         self.console.error(
-            "to %s, the user has to ask for it: type it in a terminal, or begin a prompt with a /memory: command; nothing was changed" % deed
+            "to %s, the user has to ask for it: type it in a terminal, or begin a prompt with a /memory: command; nothing was changed"
+            % deed
         )
         return False

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ..kernel.hygiene import redact
+from ..kernel.hygiene import Redaction, redact
 from ..kernel.text.clean import block, plain
 from ..kernel.text.private import without_private
 from .record import MAX_DEPTH, MAX_TITLE, InvalidMemory
@@ -14,7 +14,18 @@ __all__ = ["Redacted", "clean_data", "clean_text", "shown"]
 MAX_TAG = 40
 MAX_PHRASE = 200
 _GROWTH = 4  # how much longer a text may become in NFC, amply
-_FIXED = frozenset(["schema_version", "category", "id", "created_at", "updated_at", "record_status", "retired_at", "archived_at"])
+_FIXED = frozenset(
+    [
+        "schema_version",
+        "category",
+        "id",
+        "created_at",
+        "updated_at",
+        "record_status",
+        "retired_at",
+        "archived_at",
+    ]
+)
 
 
 class Redacted(NamedTuple):
@@ -30,16 +41,22 @@ def clean_data(data: dict[str, Any]) -> tuple[dict[str, Any], list[Redacted]]:
     Raises InvalidMemory when nothing is left of the title or the content, or a rule refuses the text altogether.
     """
     redacted: list[Redacted] = []
-    cleaned = {name: value if name in _FIXED else _clean(value, name, redacted, 0) for name, value in data.items()}
+    cleaned = {
+        name: value if name in _FIXED else _clean(value, name, redacted, 0) for name, value in data.items()
+    }
     cleaned["title"] = plain(str(cleaned.get("title") or ""), MAX_TITLE)
     for name, length in (("tags", MAX_TAG), ("asked_as", MAX_PHRASE)):
         if isinstance(cleaned.get(name), list):
             texts = (plain(item, length).replace(",", " ") for item in cleaned[name] if isinstance(item, str))
             cleaned[name] = list(dict.fromkeys(filter(None, texts)))
     if not cleaned["title"]:
-        raise InvalidMemory("title: nothing is left of it once private text and hidden characters are taken out")
+        raise InvalidMemory(
+            "title: nothing is left of it once private text and hidden characters are taken out"
+        )
     if not any(_holds_text(value) for value in cleaned["content"].values()):
-        raise InvalidMemory("content: nothing is left of it once private text and hidden characters are taken out")
+        raise InvalidMemory(
+            "content: nothing is left of it once private text and hidden characters are taken out"
+        )
     return cleaned, redacted
 
 
@@ -57,7 +74,10 @@ def _clean(value: Any, field: str, redacted: list[Redacted], depth: int) -> Any:
     if isinstance(value, list):
         return [_clean(item, field, redacted, depth + 1) for item in value]
     if isinstance(value, dict):
-        return {_visible(str(name)): _clean(item, "%s.%s" % (field, name), redacted, depth + 1) for name, item in value.items()}
+        return {
+            _visible(str(name)): _clean(item, "%s.%s" % (field, name), redacted, depth + 1)
+            for name, item in value.items()
+        }
     return value
 
 
@@ -66,14 +86,21 @@ def _visible(text: str) -> str:
     return block(text, _GROWTH * len(text) + 1)
 
 
+def _without_secrets(text: str, place: str) -> Redaction:
+    """The visible text without secrets, looked for twice: a hidden character may split one, or keep one apart from the word before."""
+    first = redact(text, place)
+    second = redact(_visible(first.text), place)
+    return Redaction(second.text, first.findings + second.findings)
+
+
 def shown(text: str) -> str:
     """A stored text as it may be shown to a person or to Claude: files in a repository may hold anything."""
-    return redact(_visible(text), "inject").text
+    return _without_secrets(text, "inject").text
 
 
 def clean_text(text: str, field: str, redacted: list[Redacted]) -> str:
     """A text as it may be written; what was taken out is added to `redacted`. Raises InvalidMemory when a rule refuses it."""
-    result = redact(_visible(without_private(text)), "memory")
+    result = _without_secrets(without_private(text), "memory")
     for finding in result.findings:
         if finding.action == "block":
             raise InvalidMemory("%s: refused, it holds what must not be stored (%s)" % (field, finding.rule))

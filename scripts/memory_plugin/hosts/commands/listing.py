@@ -75,7 +75,9 @@ def _print(items: list[Item], found: Survey, session: Session) -> None:
         session.console.table(HEADERS, [as_row(item) for item in items])
     else:
         session.console.line("no such memories")
-    if found.problems:
+    if len(found.problems) == 1:
+        session.console.error("1 file is no memory; `memory doctor` names it")
+    elif found.problems:
         session.console.error("%d files are no memories; `memory doctor` names them" % len(found.problems))
     for reason in found.left_alone:
         session.console.error(reason)

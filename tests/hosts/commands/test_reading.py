@@ -1,0 +1,138 @@
+"""`memory list` and `memory show`: what is there, without what a hostile file would show."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from tests.project import Project
+
+SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+
+
+def put(project: Project, identity: str, folder: str = "decisions", **fields: object) -> str:
+    data = {
+        "title": "Title of " + identity,
+        "content": {"decision": "body"},
+        "updated_at": "2026-01-01T00:00:00Z",
+    }
+    return project.write(".claude/memory/%s/%s.json" % (folder, identity), {**data, **fields})
+
+
+def ids(project: Project, *args: str) -> list[str]:
+    return [memory["id"] for memory in project.cli("list", *args, "--json").json["memories"]]
+
+
+def test_the_answer_for_programs(project: Project) -> None:
+    path = put(project, "one", tags=["a"], related_files=["f"], created_at="2026-01-01T00:00:00Z")
+    run = project.cli("list", "--json")
+    assert run.json == {
+        "memories": [
+            {
+                "id": "one",
+                "title": "Title of one",
+                "category": "decision",
+                "scope": "project",
+                "status": "active",
+                "life": "active",
+                "trust": "foreign",
+                "waits_because": "came with the repository",
+                "tags": ["a"],
+                "files": ["f"],
+                "path": os.path.realpath(path),
+                "created_at": "2026-01-01T00:00:00Z",
+                "updated_at": "2026-01-01T00:00:00Z",
+                "expires_at": "",
+                "superseded_by": "",
+            }
+        ],
+        "problems": [],
+        "left_alone": [],
+    }
+
+
+def test_choices_by_status_category_and_scope(project: Project) -> None:
+    put(project, "one")
+    put(project, "gone", record_status="retired")
+    put(project, "kept", record_status="archived")
+    put(project, "steps", folder="runbooks", updated_at="2026-02-01T00:00:00Z")
+    project.save("Own", "b", "--scope", "user")
+    assert ids(project) == ["own", "steps", "one"]
+    assert ids(project, "--status", "retired") == ["gone"]
+    assert ids(project, "--status", "archived") == ["kept"]
+    assert ids(project, "--status", "pending") == ["steps", "one"]
+    assert sorted(ids(project, "--status", "all")) == ["gone", "kept", "one", "own", "steps"]
+    assert ids(project, "--category", "Runbook") == ["steps"]
+    assert ids(project, "--scope", "user") == ["own"]
+
+
+def test_for_people_a_table_and_a_word_on_files_that_are_none(project: Project) -> None:
+    assert project.cli("list").stdout == "no such memories\n"
+    put(project, "one")
+    project.write(".claude/memory/decisions/bad.json", "{")
+    run = project.cli("list")
+    assert run.stdout.splitlines()[0].split() == ["ID", "CATEGORY", "SCOPE", "UPDATED", "STANDING", "TITLE"]
+    assert run.stdout.splitlines()[1].split() == [
+        "one",
+        "decision",
+        "project",
+        "2026-01-01",
+        "foreign",
+        "Title",
+        "of",
+        "one",
+    ]
+    assert run.stderr == "memory: 1 file is no memory; `memory doctor` names it\n"
+
+
+@pytest.mark.parametrize(
+    "args",
+    [("list",), ("list", "--json"), ("show", "evil"), ("show", "evil", "--json"), ("status",), ("doctor",)],
+)
+def test_a_hostile_file_shows_neither_controls_nor_hidden_text_nor_secrets(
+    project: Project, args: tuple[str, ...]
+) -> None:
+    evil = "\x1b]0;x\x07\x1b[2J\u202e\u200b\U000e0041" + SECRET
+    content = {"decision": "b" + evil, evil: [evil, {evil: evil}]}
+    put(project, "evil", title="Title" + evil, tags=[evil], related_files=[evil], asked_as=[evil], content=content, created_at=evil,
+        updated_at=evil, superseded_by=evil, changes=[{"date": evil, "summary": evil}])  # fmt: skip
+    run = project.cli(*args)
+    assert run.returncode in (0, 1)
+    for hidden in ("\x1b", "\x07", "\u202e", "\u200b", "\U000e0041", "\\u001b", "\\u202e", SECRET):
+        assert hidden not in run.stdout + run.stderr
+
+
+def test_show_prints_all_there_is(project: Project) -> None:
+    project.save(
+        "Use Postgres",
+        "Postgres 16",
+        "--tags",
+        "db",
+        "--asked-as",
+        "which database",
+        "--expires",
+        "2031-12-31",
+    )
+    project.cli("edit", "use-postgres", "--title", "Use Postgres 16")
+    run = project.cli("show", "use-postgres")
+    assert run.stdout.splitlines()[:4] == [
+        "Use Postgres 16",
+        "decision, project, active",
+        "tags: db",
+        "expires at: 2031-12-31T23:59:59Z",
+    ]
+    assert "asked as: which database" in run.stdout
+    assert "\nPostgres 16\n" in run.stdout
+    assert "edited: title" in run.stdout
+    shown = project.cli("show", "decision/use-postgres", "--json").json
+    assert (shown["body"], shown["content"], shown["asked_as"]) == (
+        "Postgres 16",
+        {"decision": "Postgres 16"},
+        ["which database"],
+    )
+
+
+def test_show_says_why_a_memory_waits(project: Project) -> None:
+    put(project, "theirs")
+    assert "foreign (came with the repository)" in project.cli("show", "theirs").stdout

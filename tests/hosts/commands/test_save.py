@@ -1,0 +1,192 @@
+"""`memory save`: the forms that others rely on, what is taken out, and what waits."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from tests.project import Project
+
+SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+WORDS = ("--category", "decision", "--title", "Use Postgres")
+
+
+def stored(path: str) -> dict[str, object]:
+    with open(path, encoding="utf-8") as file:
+        data = json.load(file)
+    assert isinstance(data, dict)
+    return data
+
+
+def test_the_answer_for_programs(project: Project) -> None:
+    run = project.cli("save", *WORDS, "--body", "Postgres 16", "--json")
+    assert run.returncode == 0
+    assert run.json == {
+        "id": "use-postgres",
+        "path": os.path.join(
+            os.path.realpath(project.root), ".claude", "memory", "decisions", "use-postgres.json"
+        ),
+        "category": "decision",
+        "scope": "project",
+        "trust": "trusted",
+        "redacted": [],
+        "created": True,
+        "superseded": "",
+    }
+
+
+def test_every_field_reaches_the_file(project: Project) -> None:
+    project.write("src/db.py", "")
+    more = (
+        "--tags",
+        "db, billing",
+        "--tags",
+        "db",
+        "--file",
+        "src/db.py",
+        "--file",
+        os.path.join(project.root, "src/db.py"),
+    )
+    more += (
+        "--file",
+        "gone.py",
+        "--asked-as",
+        "which database",
+        "--asked-as",
+        "mysql?",
+        "--expires",
+        "2031-12-31",
+    )
+    run = project.cli("save", *WORDS, "--body", "Postgres 16", *more, "--json")
+    data = stored(run.json["path"])
+    assert data["tags"] == ["db", "billing"]
+    assert data["related_files"] == ["src/db.py", "gone.py"]
+    assert data["asked_as"] == ["which database", "mysql?"]
+    assert data["expires_at"] == "2031-12-31"
+    assert data["content"] == {"decision": "Postgres 16"}
+    assert data["schema_version"] == "1.0"
+
+
+@pytest.mark.parametrize(
+    ("category", "content"),
+    [
+        ("constraint", {"rule": "one\ntwo"}),
+        ("Preference", {"value": "one\ntwo"}),
+        ("RUNBOOK", {"steps": ["one", "two"]}),
+        ("tech-debt", {"description": "one\ntwo"}),
+        ("session_summary", {"outcome": "one\ntwo"}),
+    ],
+)
+def test_a_body_goes_where_the_category_s_meaning_is(
+    project: Project, category: str, content: dict[str, object]
+) -> None:
+    run = project.cli(
+        "save", "--category", category, "--title", "T", "--body", "-", "--json", stdin="one\ntwo\n"
+    )
+    assert stored(run.json["path"])["content"] == content
+
+
+def test_the_category_s_own_fields_as_json(project: Project) -> None:
+    content = {"context": "billing", "alternatives": [{"option": "MySQL", "rejected_reason": "locks"}]}
+    run = project.cli(
+        "save", *WORDS, "--body", "Postgres", "--content-json", "-", "--json", stdin=json.dumps(content)
+    )
+    assert stored(run.json["path"])["content"] == {**content, "decision": "Postgres"}
+
+
+@pytest.mark.parametrize("value", ["[]", "{", "7", '{"a": NaN}', "[" * 100_000])
+def test_content_that_is_no_object_is_refused(project: Project, value: str) -> None:
+    run = project.cli("save", *WORDS, "--content-json", "-", stdin=value)
+    assert run.returncode == 1
+    assert run.stderr.startswith("memory: --content-json: ")
+    assert not os.path.exists(os.path.join(project.root, ".claude"))
+
+
+@pytest.mark.parametrize(
+    ("stdin", "reason"),
+    [
+        pytest.param(b"caf\xe9", "not UTF-8 (byte 3)", id="not UTF-8"),
+        pytest.param(b"x" * ((1 << 20) + 1), "more than 1048576 bytes", id="too much"),
+        pytest.param(b"x" * (1 << 20), "a memory holds at most", id="more than a file holds"),
+        pytest.param(b"", "nothing is left", id="empty"),
+        pytest.param(b"<private>all of it</private>", "nothing is left", id="private"),
+    ],
+)
+def test_a_body_that_cannot_be_stored_is_refused_and_nothing_written(
+    project: Project, stdin: bytes, reason: str
+) -> None:
+    script = os.path.join(project.plugin_root, "scripts", "memory.py")
+    run = project.process(
+        [project.python, script, "save", *WORDS, "--body", "-", "--root", project.root], stdin
+    )
+    assert run.returncode == 1
+    assert reason in run.stderr
+    assert run.stderr.count("\n") == 1
+    assert project.cli("list", "--json").json["memories"] == []
+
+
+def test_a_secret_never_reaches_a_file_or_the_screen(project: Project) -> None:
+    run = project.cli("save", *WORDS, "--body", "the token is " + SECRET)
+    assert "taken out of content.decision" in run.stdout
+    assert SECRET not in run.stdout + run.stderr
+    for above, _, names in os.walk(os.path.dirname(project.root)):
+        for name in names:
+            with open(os.path.join(above, name), "rb") as file:
+                assert SECRET.encode() not in file.read(), name
+    again = project.cli("save", *WORDS, "--body", "the token is " + SECRET, "--json").json
+    assert again["created"] is False
+    assert [found["field"] for found in again["redacted"]] == ["content.decision"]
+
+
+def test_the_user_s_own_store(project: Project) -> None:
+    run = project.cli("save", *WORDS, "--body", "b", "--scope", "user", "--json")
+    assert run.json["path"] == os.path.join(project.config, "memory", "decisions", "use-postgres.json")
+    assert run.json["scope"] == "user"
+
+
+def test_what_claude_saves_unasked_waits_and_says_how_to_go_on(project: Project) -> None:
+    run = project.cli("save", *WORDS, "--body", "b", inside=True)
+    assert run.returncode == 0
+    assert "memory accept use-postgres" in run.stdout
+    assert project.cli("list", "--status", "pending", "--json").json["memories"][0]["trust"] == "pending"
+    assert project.prompt("Should we use Postgres for this decision?").context == ""
+
+
+def test_a_successor_takes_the_old_one_out(project: Project) -> None:
+    project.save("Use MySQL", "b")
+    run = project.cli("save", *WORDS, "--body", "b", "--supersedes", "use-mysql", "--json")
+    assert run.json["superseded"] == "use-mysql"
+    lives = {memory["id"]: memory["life"] for memory in project.cli("list", "--json").json["memories"]}
+    assert lives == {"use-mysql": "superseded", "use-postgres": "active"}
+
+
+def test_a_successor_that_was_not_asked_for_leaves_the_old_one(project: Project) -> None:
+    project.save("Use MySQL", "b")
+    run = project.cli("save", *WORDS, "--body", "b", "--supersedes", "use-mysql", inside=True)
+    assert "stays as it is" in run.stderr
+    assert project.cli("show", "use-mysql", "--json").json["life"] == "active"
+
+
+def test_a_successor_of_nothing_stores_nothing(project: Project) -> None:
+    run = project.cli("save", *WORDS, "--body", "b", "--supersedes", "nothing")
+    assert run.returncode == 1
+    assert project.cli("list", "--json").json["memories"] == []
+
+
+@pytest.mark.parametrize(
+    "title", ["../../etc/passwd", "a\nb", "-> x #tags:y", "\u202eevil", "数据库", "x" * 500, "'\"`$(id)"]
+)
+def test_no_title_chooses_a_path(project: Project, title: str) -> None:
+    run = project.cli("save", "--category", "decision", "--title", title, "--body", "b", "--json")
+    assert os.path.dirname(run.json["path"]) == os.path.join(
+        os.path.realpath(project.root), ".claude/memory/decisions"
+    )
+
+
+def test_the_next_prompt_sees_it(project: Project) -> None:
+    project.save(
+        "Use Postgres for the billing database", "Billing runs on Postgres 16.", "--tags", "billing,database"
+    )
+    assert "Billing runs on Postgres 16." in project.prompt("which database do we use for billing?").context

@@ -1,0 +1,71 @@
+"""Whose word a run of the command line carries."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.project import SESSION, Project
+
+BODY = ("--category", "decision", "--title", "Use Postgres", "--body", "b", "--json")
+
+
+def trust(project: Project, **env: str | None) -> str:
+    return str(project.cli("save", *BODY, **env).json["trust"])
+
+
+def test_the_user_s_terminal_is_the_user_s_word(project: Project) -> None:
+    assert trust(project) == "trusted"
+
+
+@pytest.mark.parametrize(
+    "env",
+    [
+        {"CLAUDECODE": "1"},
+        {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": SESSION},
+        {"CLAUDE_CODE_SESSION_ID": SESSION},
+    ],
+    ids=" ".join,
+)
+def test_inside_the_client_it_is_not(project: Project, env: dict[str, str]) -> None:
+    assert trust(project, **env) == "pending"
+
+
+@pytest.mark.parametrize("name", ["CLAUDECODE", "CLAUDE_CODE_SESSION_ID"])
+@pytest.mark.parametrize("value", ["", "0", "1"])
+def test_a_project_cannot_take_the_mark_away(project: Project, name: str, value: str) -> None:
+    project.write(".claude/settings.json", {"env": {name: value}})
+    env = {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": SESSION, name: value}
+    assert trust(project, **env) == "pending"
+
+
+@pytest.mark.parametrize("prompt", ["/memory:save we use Postgres", "Please remember that we use Postgres"])
+def test_a_wish_of_the_user_s_leaves_it_for_this_session(project: Project, prompt: str) -> None:
+    project.prompt(prompt)
+    assert trust(project, CLAUDECODE="1", CLAUDE_CODE_SESSION_ID=SESSION) == "trusted"
+    other = project.cli(
+        "save",
+        "--category",
+        "decision",
+        "--title",
+        "Other",
+        "--body",
+        "b",
+        "--json",
+        CLAUDECODE="1",
+        CLAUDE_CODE_SESSION_ID="other",
+    )
+    assert other.json["trust"] == "pending"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("accept", "--all"), ("forget", "use-postgres", "--now"), ("config", "set", "search.limit", "5")],
+)
+def test_what_needs_it_changes_nothing_without(project: Project, words: tuple[str, ...]) -> None:
+    project.cli("save", *BODY)
+    run = project.cli(*words, inside=True)
+    assert (run.returncode, run.stdout) == (1, "")
+    assert "nothing was changed" in run.stderr
+    assert run.stderr.count("\n") == 1
+    project.prompt("/memory:status")
+    assert project.cli(*words, inside=True).returncode == 0
