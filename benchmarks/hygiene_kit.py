@@ -30,7 +30,13 @@ LABELS = {
     "US_SSN": "us_ssn",
     "IP_ADDRESS": "ip_address",
 }
-RECOGNIZERS = {"email": "email", "ip": "ip_address", "us_ssn": "us_ssn", "credit_card": "credit_card", "phone": "phone"}
+RECOGNIZERS = {
+    "email": "email",
+    "ip": "ip_address",
+    "us_ssn": "us_ssn",
+    "credit_card": "credit_card",
+    "phone": "phone",
+}
 
 
 class Tally(NamedTuple):
@@ -48,7 +54,12 @@ class Tally(NamedTuple):
         """A line of the table."""
         precision = self.hit / (self.hit + self.wrong) if self.hit + self.wrong else 1.0
         recall = self.hit / (self.hit + self.missed) if self.hit + self.missed else 1.0
-        return "%-28s precision %.3f  recall %.3f  (hit %d, missed %d, wrong %d)" % (name, precision, recall, *self)
+        return "%-28s precision %.3f  recall %.3f  (hit %d, missed %d, wrong %d)" % (
+            name,
+            precision,
+            recall,
+            *self,
+        )
 
 
 def lines(path: str) -> Iterator[dict[str, object]]:
@@ -61,7 +72,9 @@ def lines(path: str) -> Iterator[dict[str, object]]:
 def aside(record: dict[str, object]) -> bool:
     """Public addresses and masked placeholders are not asked for."""
     text = str(record["text"])
-    return record.get("src") == "ip_public" or "xxxxxxxxxx" in text or text in ("'{secret}'", "'{non_secret}'")
+    return (
+        record.get("src") == "ip_public" or "xxxxxxxxxx" in text or text in ("'{secret}'", "'{non_secret}'")
+    )
 
 
 def secrets(folder: str, show: bool) -> None:
@@ -74,11 +87,18 @@ def secrets(folder: str, show: bool) -> None:
                 continue
             found = [f for f in findings(str(record["text"])) if f.kind in SECRET_KINDS]
             wanted = bool(record["secret"])
-            counted = (int(wanted and bool(found)), int(wanted and not found), int(bool(found) and not wanted))
+            counted = (
+                int(wanted and bool(found)),
+                int(wanted and not found),
+                int(bool(found) and not wanted),
+            )
             tally, total = tally.plus(*counted), total.plus(*counted)
             if show and wanted != bool(found):
                 label = record.get("src") or record.get("rule")
-                print("  %s %-16s %s %.150r" % ("missed" if wanted else "wrong ", label, [f.rule for f in found], record["text"]))
+                print(
+                    "  %s %-16s %s %.150r"
+                    % ("missed" if wanted else "wrong ", label, [f.rule for f in found], record["text"])
+                )
         print(tally.line(name))
     print(total.line("secrets together"))
 
@@ -102,20 +122,28 @@ def spans(folder: str, show: bool) -> None:
         labelled: dict[str, list[tuple[int, int]]] = {kind: [] for kind in tallies}
         for span in record["spans"]:  # type: ignore[attr-defined]
             kind = LABELS.get(span["entity_type"])
-            if kind is None or (kind == "credit_card" and not luhn("".join(filter(str.isdigit, span["entity_value"])))):
+            if kind is None or (
+                kind == "credit_card" and not luhn("".join(filter(str.isdigit, span["entity_value"])))
+            ):
                 continue
             labelled[kind].append((span["start_position"], span["end_position"]))
         found = findings(text)
-        for kind in tallies:
+        for kind, tally in tallies.items():
             mine = [(f.start, f.end) for f in found if f.kind == kind]
             missed = [s for s in labelled[kind] if not overlaps(*s, mine)]
             wrong = [s for s in mine if not overlaps(*s, labelled[kind])]
-            tallies[kind] = tallies[kind].plus(len(labelled[kind]) - len(missed), len(missed), len(wrong))
+            tallies[kind] = tally.plus(len(labelled[kind]) - len(missed), len(missed), len(wrong))
             if show:
                 for start, end in missed:
-                    print("  missed %s %r in %.80r" % (kind, text[start:end], text[max(0, start - 40) : end + 20]))
+                    print(
+                        "  missed %s %r in %.80r"
+                        % (kind, text[start:end], text[max(0, start - 40) : end + 20])
+                    )
                 for start, end in wrong:
-                    print("  wrong  %s %r in %.80r" % (kind, text[start:end], text[max(0, start - 40) : end + 20]))
+                    print(
+                        "  wrong  %s %r in %.80r"
+                        % (kind, text[start:end], text[max(0, start - 40) : end + 20])
+                    )
     for kind, tally in tallies.items():
         print(tally.line(kind))
 
@@ -155,12 +183,16 @@ def transcripts(folder: str, show: bool) -> None:
                 print("  %-16s %-24s %.60r in %r" % (f.kind, f.rule, text[f.start : f.end], shown))
     for kind, count in counts.most_common():
         print("%-28s %d findings, %.3f per 100 kB" % (kind, count, count * 1e5 / max(1, size)))
-    print("%-28s %.1f MB in %.2f s: %.1f MB/s" % ("speed", size / 1e6, seconds, size / 1e6 / max(seconds, 1e-9)))
+    print(
+        "%-28s %.1f MB in %.2f s: %.1f MB/s" % ("speed", size / 1e6, seconds, size / 1e6 / max(seconds, 1e-9))
+    )
 
 
 def main() -> int:
     """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("kit")
     parser.add_argument("--transcripts")
     parser.add_argument("--show", action="store_true")

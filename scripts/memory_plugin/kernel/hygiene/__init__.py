@@ -5,10 +5,13 @@ Text is redacted when it is written or indexed, not when a prompt waits.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from typing import TYPE_CHECKING
 
 from .finding import Finding, Redaction
 from .scan import scan
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
 
 __all__ = ["Finding", "Redaction", "findings", "redact"]
 

@@ -7,11 +7,13 @@ or in the regions that a gate, a cheap pattern that many rules share, leaves ope
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
 from functools import cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from .data import DataError, table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
 
 __all__ = ["Anchors", "Gate", "gates"]
 

@@ -12,8 +12,8 @@ __all__ = ["assignment_pattern", "names_a_secret", "whole_name"]
 _CLOSE = r"""\\*["'`)\]}]{0,2}[ \t]{0,8}"""
 _TYPE = r"""(?:: ?[A-Za-z][\w.\[\]<>|? ]{0,24}?(?= ?=))?"""
 _OPERATOR = r"""(?:=>|:=|\?=|\|\|=|={1,3}|:{1,3}|>|(?<=["'`]),|\((?=\\*["'`]))"""
-_OPEN = r"""[ \t]{0,8}(?:[bfruBFRU@$]{0,2}\\*["'`({]{0,2})"""
-_TAIL = r"[\w.\-]{0,25}"
+_OPEN = r"""[ \t]{0,8}(?:[bfruBFRU@$]{1,2}(?=\\*["'`]))?\\*["'`({]{0,2}"""
+_TAIL = r"[\w.\-]{0,25}(?![\w.\-])"
 _NAME = re.compile(r"[\w.\-]{1,60}\Z")
 _LOOK_BACK = 60
 _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
@@ -24,7 +24,15 @@ def assignment_pattern(names: str, value: str) -> str:
 
     Group `name` is the name from there on, group `value` the value without quotes.
     """
-    return r"(?P<name>(?i:%s)%s)%s%s%s%s(?P<value>%s)" % (names, _TAIL, _CLOSE, _TYPE, _OPERATOR, _OPEN, value)
+    return r"(?P<name>(?i:%s)%s)%s%s%s%s(?P<value>%s)" % (
+        names,
+        _TAIL,
+        _CLOSE,
+        _TYPE,
+        _OPERATOR,
+        _OPEN,
+        value,
+    )
 
 
 def whole_name(text: str, start: int, end: int) -> str:
@@ -34,13 +42,8 @@ def whole_name(text: str, start: int, end: int) -> str:
 
 
 @cache
-def _nouns() -> tuple[frozenset[str], frozenset[str], frozenset[str], frozenset[str]]:
-    return (
-        frozenset(words("secret_nouns")),
-        frozenset(words("key_qualifiers")),
-        frozenset(words("name_suffixes")),
-        frozenset(words("name_never")),
-    )
+def _list(name: str) -> frozenset[str]:
+    return frozenset(words(name))
 
 
 def names_a_secret(name: str) -> bool:
@@ -48,13 +51,13 @@ def names_a_secret(name: str) -> bool:
 
     Numbers and words such as `prod`, `value` or `base64` may follow the noun.
     """
-    nouns, qualifiers, suffixes, never = _nouns()
     pieces = [piece.lower() for piece in _PIECE.findall(name)]
-    while pieces and (pieces[-1].isdigit() or pieces[-1] in suffixes):
+    while pieces and (pieces[-1].isdigit() or pieces[-1] in _list("name_suffixes")):
         pieces.pop()
-    if not pieces or not never.isdisjoint(pieces):
+    if not pieces or not _list("name_never").isdisjoint(pieces):
         return False
-    last = pieces[-1]
-    if last in nouns or any(last.endswith(noun) for noun in nouns if len(noun) > 4):  # noqa: PLR2004
-        return True
-    return last in ("key", "keys") and not qualifiers.isdisjoint(pieces[:-1])
+    last, before = pieces[-1], pieces[:-1]
+    if last in ("key", "keys"):
+        return not _list("key_qualifiers").isdisjoint(before)
+    compound = bool(before) and last in _list("nouns_in_compounds")
+    return compound or last in _list("secret_nouns") or last.endswith(words("secret_endings"))

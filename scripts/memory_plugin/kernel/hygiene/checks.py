@@ -8,9 +8,12 @@ from __future__ import annotations
 import re
 from binascii import Error as Base64Error
 from binascii import a2b_base64
-from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 from ..native import loads
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 __all__ = ["CHECKS"]
 
@@ -50,7 +53,7 @@ def _luhn(digits: str) -> bool:
     total = 0
     for place, digit in enumerate(reversed(digits)):
         double = int(digit) * 2 if place % 2 else int(digit)
-        total += double - 9 if double > 9 else double  # noqa: PLR2004 - the sum of its two digits
+        total += double - 9 if double > 9 else double
     return total % 10 == 0
 
 
@@ -91,7 +94,7 @@ def _ssn(value: str) -> int:
 
 def _ipv4(value: str) -> int:
     parts = value.split(".")
-    valid = len(parts) == 4 and all(p.isdigit() and str(int(p)) == p and int(p) < 256 for p in parts)  # noqa: PLR2004
+    valid = len(parts) == 4 and all(p.isdigit() and str(int(p)) == p and int(p) < 256 for p in parts)
     return len(value) if valid else 0
 
 
@@ -109,14 +112,14 @@ def _ipv6(value: str) -> int:
     groups = [group for group in value_v6.split(":") if group]
     full = len(groups) == _GROUPS_OF_IPV6 and "::" not in value_v6
     short = 0 < len(groups) < _GROUPS_OF_IPV6 and "::" in value_v6
-    return len(value) if (full or short) and all(len(group) <= 4 for group in groups) else 0  # noqa: PLR2004
+    return len(value) if (full or short) and all(len(group) <= 4 for group in groups) else 0
 
 
 def _phone(value: str) -> int:
     """ITU-T E.164 lengths; a balanced bracket; not one digit over and over."""
     digits = _digits(value)
     balanced = value.count("(") == value.count(")")
-    return len(value) if len(digits) in _PHONE_DIGITS and balanced and len(set(digits)) > 2 else 0  # noqa: PLR2004
+    return len(value) if len(digits) in _PHONE_DIGITS and balanced and len(set(digits)) > 2 else 0
 
 
 def _national_phone(value: str) -> int:
@@ -125,16 +128,14 @@ def _national_phone(value: str) -> int:
 
 
 def _jwt(value: str) -> int:
-    """RFC 7519: the header is a JSON object."""
-    return len(value) if all(_is_json_object(part) for part in value.split(".")[:2]) else 0
-
-
-def _is_json_object(part: str) -> bool:
+    """RFC 7515: the header is a JSON object that names the algorithm."""
+    header = value.partition(".")[0]
     try:
-        raw = a2b_base64(part.replace("-", "+").replace("_", "/") + "=" * (-len(part) % 4))
-        return isinstance(loads(raw.decode("utf-8")), dict)
+        raw = a2b_base64(header.replace("-", "+").replace("_", "/") + "=" * (-len(header) % 4))
+        parsed = loads(raw.decode("utf-8"))
     except (Base64Error, ValueError):
-        return False
+        return 0
+    return len(value) if isinstance(parsed, dict) and "alg" in parsed else 0
 
 
 CHECKS: Mapping[str, Callable[[str], int]] = {

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
+from typing import TYPE_CHECKING
 
 from ..files import read_regular
 from ..native import loads
 from ..paths import data_path
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = ["DataError", "strings", "table"]
 

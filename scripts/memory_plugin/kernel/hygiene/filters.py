@@ -6,12 +6,14 @@ Each takes the candidate and says whether it is a false alarm.  A rule lists the
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
 from functools import cache
 from math import log2
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from .words import words
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
 
 __all__ = ["FILTERS", "Candidate", "entropy"]
 
@@ -20,7 +22,9 @@ _MASKED = re.compile(r"[xX]{4}|\*{3}|\.{3}|\u2026|\u2022{2}|#{4}|_{4}|-{4,}$|\?{
 _REPEATED = re.compile(r"(.)\1{7}")
 _TEMPLATE = re.compile(r"^\$|\$[{(]|\{\{|\}\}|<[A-Za-z_%/]|%[sdr(]|%\w+%|^[<{\[(`]|^[@&][\w.-]+$|#\{|^%")
 _HEX = re.compile(r"(?:0x)?(?:[0-9a-f]+|[0-9A-F]+)")
-_PATH = re.compile(r"[~.]{0,2}/[\w@.-]*(?:/[\w@.-]*)+|[A-Za-z]:\\.*|[\w@.-]+(?:/[\w@.-]+)*\.[A-Za-z]{1,5}|[a-z]+://.*")
+_PATH = re.compile(
+    r"[~.]{0,2}/[\w@.-]*(?:/[\w@.-]*)+|[A-Za-z]:\\.*|[\w@.-]+(?:/[\w@.-]+)*\.[A-Za-z]{1,5}|[a-z]+://.*"
+)
 _DOTTED = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|->|::|\?\.)[A-Za-z_$][\w$]*)+")
 _SLUG = re.compile(r"(?:[A-Za-z]{1,20}\d{0,4}|v?\d{1,10})(?:[-_./:+ @](?:[A-Za-z]{1,20}\d{0,4}|v?\d{1,10}))*")
 _FRAGMENT = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
@@ -64,7 +68,9 @@ def _repeated(candidate: Candidate) -> bool:
 def _sequence(candidate: Candidate) -> bool:
     """The alphabet, the digits, or a long piece of them."""
     lower = candidate.value.lower()
-    pieces = (lower[at : at + _LONG_SEQUENCE] for at in range(0, len(lower) - _LONG_SEQUENCE + 1, _LONG_SEQUENCE))
+    pieces = (
+        lower[at : at + _LONG_SEQUENCE] for at in range(0, len(lower) - _LONG_SEQUENCE + 1, _LONG_SEQUENCE)
+    )
     return any(piece in _SEQUENCE for piece in pieces)
 
 
@@ -104,7 +110,7 @@ def _hash(candidate: Candidate) -> bool:
 
 
 def _path(candidate: Candidate) -> bool:
-    return _PATH.fullmatch(candidate.value) is not None and entropy(candidate.value) < 4.5  # noqa: PLR2004
+    return _PATH.fullmatch(candidate.value) is not None and entropy(candidate.value) < 4.5
 
 
 def _code(candidate: Candidate) -> bool:
@@ -158,7 +164,9 @@ def _number(candidate: Candidate) -> bool:
 def _url_stand_in(candidate: Candidate) -> bool:
     """`user:password@` in documentation; also where the host is one that RFC 2606 keeps for examples."""
     host = candidate.text[candidate.end + 1 : candidate.end + 65]
-    return candidate.value.lower() in words("url_stand_ins") or _example_domain(re.split("[/:?#\\s]", host, 1)[0])
+    return candidate.value.lower() in words("url_stand_ins") or _example_domain(
+        re.split("[/:?#\\s]", host, 1)[0]
+    )
 
 
 def _example_domain(domain: str) -> bool:
@@ -186,7 +194,7 @@ def _date(candidate: Candidate) -> bool:
 
 def _scope(candidate: Candidate) -> bool:
     """One name before `::` is code, unless a prefix length follows."""
-    lone = candidate.value.endswith("::") and candidate.value.count(":") == 2  # noqa: PLR2004
+    lone = candidate.value.endswith("::") and candidate.value.count(":") == 2
     return lone and candidate.text[candidate.end : candidate.end + 1] != "/"
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
+from typing import TYPE_CHECKING
 
 from .data import DataError, table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = ["ACTIONS", "KINDS", "action", "places"]
 

@@ -6,9 +6,8 @@ How to write one stands in `config/rules/hygiene/README.md`.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from functools import cache
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from .anchors import gates
 from .assignment import assignment_pattern
@@ -18,14 +17,18 @@ from .filters import FILTERS
 from .policy import KINDS
 from .words import words
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 __all__ = ["FILES", "Rule", "compiled", "rules"]
 
 # In order of rank: where two findings overlap, the earlier file and the earlier rule name them.
 FILES = ("keys.json", "services.json", "generic.json", "personal.json")
 
+_REACH = 48
 _FIELDS = {
     "id", "kind", "reason", "keywords", "pattern", "names", "value", "entropy", "check", "filters", "name_filter",
-    "context", "window", "gate", "hit", "miss",
+    "context", "reach", "window", "gate", "hit", "miss",
 }  # fmt: skip
 
 
@@ -49,6 +52,7 @@ class Rule(NamedTuple):
     filters: tuple[str, ...]  # of FILTERS
     name_filter: bool  # whether the name it is assigned to must speak of a secret
     context: str  # pattern that must be found shortly before or after; "" for none
+    reach: int  # how many characters before the value the context may stand
     hit: tuple[str, ...]
     miss: tuple[str, ...]
 
@@ -102,6 +106,7 @@ def _rule(entry: object, name: str) -> Rule:
         filters=filters,
         name_filter=entry.get("name_filter") is True,
         context=_context(entry.get("context", "")),
+        reach=int(entry.get("reach", _REACH)),
         hit=_examples(entry.get("hit"), where + ": hit"),
         miss=_examples(entry.get("miss"), where + ": miss"),
     )
@@ -121,7 +126,11 @@ def _pattern(entry: Mapping[str, object], where: str) -> str:
 
 
 def _window(value: object, where: str) -> tuple[int, ...]:
-    if not isinstance(value, list) or not all(isinstance(item, int) for item in value) or len(value) not in (0, 2):
+    if (
+        not isinstance(value, list)
+        or not all(isinstance(item, int) for item in value)
+        or len(value) not in (0, 2)
+    ):
         raise DataError("%s: window: expected two numbers" % where)
     return tuple(value)
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from . import policy
 from .anchors import Anchors
@@ -14,11 +13,14 @@ from .filters import FILTERS, Candidate, entropy
 from .finding import Finding
 from .rules import Rule, compiled, rules
 
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
 __all__ = ["MARKER", "scan"]
 
 MARKER = re.compile(r"\[redacted:[a-z0-9-]{1,60}\]")
 _HIDDEN = "\0"  # stands for what is already found
-_CONTEXT_BEFORE = 48
+_ROUNDS = 4  # hostile text could keep one waiting for the next
 _CONTEXT_AFTER = 24
 
 
@@ -32,13 +34,14 @@ class _Span(NamedTuple):
 def scan(text: str, kinds: Collection[str] | None, place: str) -> list[Finding]:
     """The findings in order, without overlaps, each with the action for `place`.
 
-    What is found is hidden and the rest scanned again until nothing new turns up.  So a second scan of the
-    redacted text finds nothing more: a marker there looks the same as a hidden finding here.
+    What is found is hidden and the rest scanned again, until nothing new turns up.  So a second scan of the
+    redacted text finds nothing more: a marker there looks the same as a hidden finding here, and what touches
+    either is left alone.
     """
     hidden = MARKER.sub(_hide, text)
     anchors = Anchors(hidden)  # hiding adds none
     found: list[_Span] = []
-    while True:
+    for _ in range(_ROUNDS):
         spans = _resolved(list(_spans(hidden, anchors, kinds)))
         if not spans:
             break
@@ -58,7 +61,7 @@ def _hide(match: re.Match[str]) -> str:
 
 def _filler(length: int) -> str:
     """As long as what it hides, and at both ends the same as a marker."""
-    return "[" + _HIDDEN * (length - 2) + "]" if length > 2 else _HIDDEN * length  # noqa: PLR2004
+    return "[" + _HIDDEN * (length - 2) + "]" if length > 2 else _HIDDEN * length
 
 
 def _without(text: str, spans: list[_Span]) -> str:
@@ -106,21 +109,25 @@ def _accepted(rule: Rule, match: re.Match[str], text: str) -> int:
     if rule.check:
         end = start + CHECKS[rule.check](value)
         value = text[start:end]
-    if not value or _HIDDEN in value or (rule.entropy and entropy(value) < rule.entropy):
+    if (
+        not value
+        or _HIDDEN in text[max(0, start - 2) : end + 2]
+        or (rule.entropy and entropy(value) < rule.entropy)
+    ):
         return 0
     if rule.name_filter and not names_a_secret(whole_name(text, *match.span("name"))):
         return 0
     candidate = Candidate(text, start, end, value)
     if any(FILTERS[name](candidate) for name in rule.filters):
         return 0
-    return end if not rule.context or _in_context(rule.context, text, start, end) else 0
+    return end if not rule.context or _in_context(rule, text, start, end) else 0
 
 
-def _in_context(context: str, text: str, start: int, end: int) -> bool:
-    """Whether the pattern is found near, on the same side of everything hidden."""
-    before = text[max(0, start - _CONTEXT_BEFORE) : start].rpartition(_HIDDEN)[2]
+def _in_context(rule: Rule, text: str, start: int, end: int) -> bool:
+    """Whether the rule's context is found near, on the same side of everything hidden."""
+    before = text[max(0, start - rule.reach) : start].rpartition(_HIDDEN)[2]
     after = text[end : end + _CONTEXT_AFTER].partition(_HIDDEN)[0]
-    pattern = compiled(context)
+    pattern = compiled(rule.context)
     return pattern.search(before) is not None or pattern.search(after) is not None
 
 
