@@ -1,33 +1,37 @@
-"""Bad input of every kind: exit 0, nothing on stdout, the prompt through, one line in the events ledger."""
+"""Bad input of every kind: exit 0, at most one JSON object, the prompt through, what was wrong in the events ledger."""
 
 from __future__ import annotations
 
-import glob
 import json
 import os
-import sqlite3
-import subprocess
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+import time
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from tests.project import PLUGIN_ROOT, Project
+from tests.project import PLUGIN_ROOT, Project, Run
+from tests.recall.store_files import ASK, BODY, TITLE, TOLD, last, troubles
 
 EVENTS = ["UserPromptSubmit", "SessionStart"]
-TITLE = "Use Postgres for the billing database"
-BODY = "The billing service stores its invoices in Postgres 15, never in MySQL."
-ASK = "Which database do we use for the billing service?"
+SCRIPTS = {"UserPromptSubmit": "user_prompt_submit.py", "SessionStart": "session_start.py"}
 NOT_AN_EVENT = [
     pytest.param(b"", id="nothing"),
+    pytest.param(b" \n", id="space"),
     pytest.param(b"\0" * 100, id="NULs"),
     pytest.param(b"{", id="cut off"),
+    pytest.param(b'{"prompt": "which databa', id="cut off in a text"),
     pytest.param(b"[1, 2]", id="a list"),
     pytest.param(b"null", id="null"),
+    pytest.param(b'"prompt"', id="a text"),
     pytest.param(b"\xff\xfe{}", id="not UTF-8"),
+    pytest.param(b'{"prompt": NaN}', id="not a number"),
+    pytest.param(b'{"prompt": ' + b"9" * 100_000 + b"}", id="a number of 100,000 digits"),
     pytest.param(b"[" * 500_000, id="nested too deeply"),
+    pytest.param(b'{"a":' * 500_000, id="objects nested too deeply"),
+    pytest.param(b'{"prompt": "a"}{"prompt": "b"}', id="two objects"),
     pytest.param(b"x" * 10_000_000, id="10 MB of noise"),
+    pytest.param(b'{"prompt": "' + b"x" * 33_600_000 + b'"}', id="more than we read"),
 ]
 
 
@@ -35,8 +39,22 @@ NOT_AN_EVENT = [
 def recalling(project: Project) -> Project:
     """A project whose one memory answers ASK."""
     project.save(TITLE, BODY)
-    assert "Postgres 15" in project.prompt(ASK, session_id="before").context
+    assert TOLD in project.prompt(ASK, session_id="before").context
     return project
+
+
+def is_harmless(run: Run) -> bool:
+    """Whether a hook let the prompt through with nothing, or with one object of the right form and size."""
+    if run.returncode != 0 or run.stderr.count("\n") > 1 or "Traceback" in run.stderr:
+        return False
+    if not run.stdout:
+        return True
+    output = run.json["hookSpecificOutput"]
+    return (
+        list(run.json) == ["hookSpecificOutput"]
+        and output["hookEventName"] == "UserPromptSubmit"
+        and len(output["additionalContext"].encode("utf-16-le")) < 2 * 9500
+    )
 
 
 @pytest.mark.parametrize("event", EVENTS)
@@ -44,127 +62,187 @@ def recalling(project: Project) -> Project:
 def test_what_is_no_event_is_noted_in_one_line(project: Project, event: str, data: bytes) -> None:
     run = project.hook(event, data)
     assert (run.returncode, run.stdout) == (0, "")
-    assert run.stderr.count("\n") <= 1
+    assert run.stderr.count("\n") == 1
     assert [(row["event"], row["kind"]) for row in project.ledger("events")] == [(event, "bad_input")]
+
+
+@pytest.mark.parametrize("prompt", [42, None, True, ["x"], {"text": ASK}, 1.5], ids=repr)
+def test_a_prompt_that_is_no_text_is_noted(project: Project, prompt: object) -> None:
+    run = project.hook("UserPromptSubmit", project.event("UserPromptSubmit", prompt=prompt))
+    assert run == Run(0, "", "")
+    assert [row["kind"] for row in project.ledger("events")] == ["bad_input"]
 
 
 @pytest.mark.parametrize(
     "fields",
     [
-        pytest.param({"prompt": 42}, id="the prompt is a number"),
-        pytest.param({"prompt": None}, id="the prompt is null"),
-        pytest.param(
-            {"prompt": ASK, "session_id": {"a": []}, "prompt_id": 7, "transcript_path": []}, id="wrong types"
-        ),
+        pytest.param({"prompt": ASK, "session_id": {"a": []}, "prompt_id": 7}, id="wrong types"),
         pytest.param(
             {"prompt": ASK, "session_id": "../../x", "prompt_id": "\0"}, id="a session that is a path"
         ),
-        pytest.param({"prompt": ASK, "transcript_path": "/dev/zero"}, id="a transcript that never ends"),
+        pytest.param({"prompt": ASK, "session_id": "s" * 3_000_000}, id="a session id of 3 MB"),
+        pytest.param({"prompt": ASK, "prompt_id": "p" * 3_000_000}, id="a prompt id of 3 MB"),
+        pytest.param({"prompt": ASK, "session_id": "\ud800"}, id="a session id that is a lone surrogate"),
+        pytest.param({"prompt": "fix that", "transcript_path": []}, id="a transcript of another type"),
         pytest.param(
-            {"prompt": ASK, "transcript_path": "/etc/shadow", "cwd": "/nowhere"}, id="strange paths"
+            {"prompt": "fix that", "transcript_path": "/dev/zero"}, id="a transcript that never ends"
         ),
+        pytest.param({"prompt": "fix that", "transcript_path": "/etc/shadow"}, id="a transcript of secrets"),
+        pytest.param({"prompt": "fix that", "transcript_path": "a\0b"}, id="a path with a NUL"),
+        pytest.param({"prompt": "fix that", "transcript_path": "/x" * 50_000}, id="a path of 100 KB"),
+        pytest.param({"prompt": ASK, "cwd": "/nowhere"}, id="a working folder that is gone"),
         pytest.param({"prompt": "\ud800 which database \udfff"}, id="lone surrogates"),
         pytest.param({"prompt": ASK + "\0" * 1000}, id="NULs in the prompt"),
         pytest.param({"prompt": '" OR 1 NEAR(*) : ^ - AND NOT ( billing'}, id="the search's own syntax"),
-        pytest.param({"prompt": "billing database " * 600_000}, id="a prompt of 10 MB"),
-        pytest.param({"prompt": ("x" * 1_000_000 + " ") * 5}, id="words of 1 MB"),
+        pytest.param({"prompt": "'; DROP TABLE documents; -- billing database"}, id="SQL"),
+        pytest.param({"prompt": "\u202e\U000e0041\u200b" * 10_000}, id="nothing visible"),
+        pytest.param({"prompt": "<private>" * 20_000}, id="private 20,000 times"),
     ],
 )
 def test_a_strange_event_lets_the_prompt_through(recalling: Project, fields: dict[str, object]) -> None:
+    before = len(recalling.ledger("recalls"))
     run = recalling.hook("UserPromptSubmit", recalling.event("UserPromptSubmit", **fields))
-    assert (run.returncode, run.stderr) == (0, "")
-    assert run.stdout == "" or list(run.json) == ["hookSpecificOutput"]
-    assert len(run.context) < 9500
-    found = [os.path.join(at, name) for at, _, names in os.walk(recalling.state) for name in names]
-    assert [path for path in found if os.path.basename(path) == "x"] == []
+    assert is_harmless(run)
+    assert run.stderr == ""
+    assert len(recalling.ledger("recalls")) == before + 1
+    assert max(len(json.dumps(row)) for row in recalling.ledger("recalls")) < 4000
+    found = {name for _, _, names in os.walk(recalling.home) for name in names}
+    assert "x" not in found
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        pytest.param("billing database " * 600_000, id="words"),
+        pytest.param(("x" * 1_000_000 + " ") * 10, id="words of 1 MB"),
+        pytest.param("<" * 10_000_000 + "private", id="half tags"),
+        pytest.param("<private>x</private> " * 480_000, id="private passages"),
+        pytest.param("> quoted\n" * 1_100_000, id="quoted lines"),
+        pytest.param("\U0001f600" * 2_500_000, id="emoji"),
+        pytest.param("漢字" * 1_600_000, id="CJK"),
+        pytest.param("e\u0301\u0302\u0303" * 1_400_000, id="marks"),
+    ],
+)
+def test_a_prompt_of_10_mb_is_answered_soon(recalling: Project, prompt: str) -> None:
+    begun = time.monotonic()
+    run = recalling.prompt(prompt)
+    assert is_harmless(run)
+    assert time.monotonic() - begun < 3
+    assert troubles(recalling) == []
+
+
+def test_an_older_host_calls_the_prompt_otherwise(recalling: Project) -> None:
+    assert TOLD in recalling.hook("UserPromptSubmit", json.dumps({"user_prompt": ASK}).encode()).context
+
+
+def test_an_event_of_nothing_but_a_prompt_is_answered_each_time(recalling: Project) -> None:
+    """Without a session there is nothing to tell apart what was told before."""
+    for _ in range(2):
+        assert TOLD in recalling.hook("UserPromptSubmit", json.dumps({"prompt": ASK}).encode()).context
+
+
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    data=st.binary(max_size=300)
+    | st.text(max_size=200).map(lambda text: json.dumps({"prompt": text}).encode())
+)
+def test_any_bytes_let_the_prompt_through(project: Project, data: bytes) -> None:
+    assert is_harmless(project.hook("UserPromptSubmit", data))
 
 
 @pytest.mark.parametrize("event", EVENTS)
-def test_without_a_home_there_is_silence(recalling: Project, event: str) -> None:
-    given = recalling.event(event, prompt=ASK, prompt_id="p2", source="startup")
-    run = recalling.hook(event, given, HOME=None, CLAUDE_CONFIG_DIR=None)
-    assert (run.returncode, run.stdout) == (0, "")
+@pytest.mark.parametrize(
+    "home",
+    [
+        pytest.param({"HOME": None, "CLAUDE_CONFIG_DIR": None}, id="none"),
+        pytest.param({"HOME": "", "CLAUDE_CONFIG_DIR": ""}, id="empty"),
+        pytest.param({"HOME": "home", "CLAUDE_CONFIG_DIR": None}, id="relative"),
+        pytest.param({"HOME": ".", "CLAUDE_CONFIG_DIR": "../home/.claude"}, id="both relative"),
+    ],
+)
+def test_without_a_home_there_is_silence(recalling: Project, event: str, home: dict[str, str | None]) -> None:
+    before = {at: names for at, _, names in os.walk(os.path.dirname(recalling.root))}
+    run = recalling.hook(event, recalling.event(event, prompt=ASK, source="startup"), **home)
+    assert run == Run(0, "", "")
+    assert {at: names for at, _, names in os.walk(os.path.dirname(recalling.root))} == before
+
+
+def test_a_home_that_is_not_there_yet_is_made(project: Project) -> None:
+    project.save(TITLE, BODY)
+    home = os.path.join(os.path.dirname(project.root), "other", "home")
+    assert is_harmless(
+        run := project.hook(
+            "UserPromptSubmit",
+            project.event("UserPromptSubmit", prompt=ASK),
+            HOME=home,
+            CLAUDE_CONFIG_DIR=None,
+        )
+    )
+    assert run.stdout == ""  # nobody accepted this store there
+    assert os.stat(os.path.join(home, ".claude", "lcars", "memory")).st_mode & 0o777 == 0o700
 
 
 @pytest.mark.parametrize("event", EVENTS)
 @pytest.mark.parametrize("closed", [0, 1, 2], ids=["stdin", "stdout", "stderr"])
-def test_a_closed_stream_is_no_fault(recalling: Project, event: str, closed: int) -> None:
-    script = os.path.join(
-        PLUGIN_ROOT, "hooks", {EVENTS[0]: "user_prompt_submit.py"}.get(event, "session_start.py")
-    )
+@pytest.mark.parametrize("data", [None, b"{"], ids=["an event", "no event"])
+def test_a_closed_stream_is_no_fault(recalling: Project, event: str, closed: int, data: bytes | None) -> None:
+    """A file that we open may get the number of a closed stream; nothing of ours may end up in it."""
     command = 'exec "$0" -I -S "$1" %d%s&-' % (closed, "<" if closed == 0 else ">")
-    given = json.dumps(recalling.event(event, prompt=ASK, prompt_id="p2", source="startup")).encode()
-    run = recalling.process(["/bin/sh", "-c", command, recalling.python, script], given)
+    sent = data or json.dumps(recalling.event(event, prompt=ASK, source="startup")).encode()
+    script = os.path.join(PLUGIN_ROOT, "hooks", SCRIPTS[event])
+    run = recalling.process(
+        ["/bin/sh", "-c", command, recalling.python, script], sent, CLAUDE_PROJECT_DIR=recalling.root
+    )
     assert run.returncode == 0
-
-
-def index_file(project: Project) -> str:
-    """The one index of a project."""
-    (found,) = glob.glob(os.path.join(project.state, "index", "*.sqlite3"))
-    return found
+    assert "Traceback" not in run.stderr
+    assert TOLD in recalling.prompt(ASK, session_id="after").context
+    assert recalling.ledger("recalls")
 
 
 @pytest.mark.parametrize(
-    "content",
-    [b"", b"no database", b"SQLite format 3\0" + b"\xff" * 5000],
-    ids=["empty", "no database", "a broken database"],
+    "redirection",
+    [
+        ">/dev/full",
+        "2>/dev/full",
+        ">/dev/full 2>&1",
+        "| true",
+        "2>&1 | true",
+        "</dev/full",
+        ">&- 2>&- <&-",
+    ],
 )
-def test_a_damaged_index_is_made_anew_and_nothing_is_lost(recalling: Project, content: bytes) -> None:
-    with open(index_file(recalling), "wb") as file:
-        file.write(content)
-    for number in range(2):
-        run = recalling.prompt(ASK, session_id="after-%d" % number)
-        assert run.returncode == 0
-    assert "Postgres 15" in run.context
+@pytest.mark.parametrize("data", [b"", b"{"], ids=["an event", "no event"])
+def test_a_stream_that_fails_is_no_fault(recalling: Project, redirection: str, data: bytes) -> None:
+    if not os.path.exists("/dev/full"):
+        pytest.skip("no /dev/full here")
+    script = os.path.join(PLUGIN_ROOT, "hooks", "user_prompt_submit.py")
+    sent = data or json.dumps(recalling.event("UserPromptSubmit", prompt=ASK)).encode()
+    command = '{ "$0" -I -S "$1"; echo $? >"$2"; } ' + redirection
+    code = os.path.join(os.path.dirname(recalling.root), "code")
+    recalling.process(
+        ["/bin/sh", "-c", command, recalling.python, script, code], sent, CLAUDE_PROJECT_DIR=recalling.root
+    )
+    with open(code, encoding="ascii") as file:
+        assert file.read() == "0\n"
 
 
-def test_a_locked_index_does_not_hold_the_prompt(recalling: Project) -> None:
-    with closing(sqlite3.connect(index_file(recalling), isolation_level=None)) as other:
-        other.execute("BEGIN EXCLUSIVE")
-        run = recalling.prompt(ASK, session_id="locked")
-    assert (run.returncode, run.stderr) == (0, "")
-    assert "Postgres 15" in recalling.prompt(ASK, session_id="free").context
+def test_a_working_folder_that_is_gone_is_no_fault(recalling: Project) -> None:
+    command = 'mkdir gone && cd gone && rmdir ../gone && exec "$0" -I -S "$1"'
+    script = os.path.join(PLUGIN_ROOT, "hooks", "user_prompt_submit.py")
+    sent = json.dumps({"prompt": ASK, "cwd": recalling.root}).encode()
+    run = recalling.process(
+        ["/bin/sh", "-c", command, recalling.python, script], sent, CLAUDE_PROJECT_DIR=recalling.root
+    )
+    assert TOLD in run.context
+    run = recalling.process(["/bin/sh", "-c", command, recalling.python, script], sent)
+    assert run.returncode == 0
 
 
-@pytest.mark.slow
-def test_fifty_hooks_at_once_all_answer_and_all_write(recalling: Project) -> None:
-    before = len(recalling.ledger("recalls"))
-    with ThreadPoolExecutor(50) as pool:
-        runs = list(pool.map(lambda n: recalling.prompt(ASK, session_id="s%d" % n), range(50)))
-    assert {run.returncode for run in runs} == {0}
-    assert sum("Postgres 15" in run.context for run in runs) == 50
-    assert len(recalling.ledger("recalls")) == before + 50
-
-
-@pytest.mark.slow
-def test_a_kill_in_mid_write_loses_nothing_that_was_saved(make_project: Callable[..., Project]) -> None:
-    project = make_project()
-    saved = [project.save("First memory", "It was saved before the kill.")]
-    script = os.path.join(PLUGIN_ROOT, "scripts", "memory.py")
-    for number in range(12):
-        words = [
-            "--category",
-            "decision",
-            "--title",
-            "Memory %d" % number,
-            "--body",
-            "Body.",
-            "--root",
-            project.root,
-        ]
-        process = subprocess.Popen(
-            [project.python, script, "save", *words],
-            env=project.environment(),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        with process:
-            try:
-                process.wait(0.02 * (number + 1))
-            except subprocess.TimeoutExpired:
-                process.kill()
-    listed = project.cli("list", "--json")
-    assert (listed.returncode, listed.stderr) == (0, "")
-    assert saved[0] in listed.stdout
-    assert project.cli("doctor").returncode == 0
-    assert "before the kill" in project.prompt("What about the first memory that was saved?").context
+def test_what_was_bad_is_said_without_a_word_of_the_users(recalling: Project) -> None:
+    recalling.hook("UserPromptSubmit", b'{"prompt": "my secret plan')
+    recalling.hook(
+        "UserPromptSubmit",
+        recalling.event("UserPromptSubmit", prompt=["my secret plan"], session_id={"my": "secret"}),
+    )
+    assert "secret" not in json.dumps(recalling.ledger("events"))
+    assert last(recalling)["session"] == "before"

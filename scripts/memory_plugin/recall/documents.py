@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TYPE_CHECKING
 
 from ..kernel.hygiene import redact
@@ -20,6 +21,7 @@ __all__ = ["MAX_LESSON", "memory_document", "note_document"]
 MAX_LESSON = 1500
 MAX_INDEXED = 20_000
 _MAX_SHOWN_FILES = 5
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T|\Z)")
 
 
 def memory_document(stored: StoredMemory, standing: str) -> Document:
@@ -46,7 +48,7 @@ def memory_document(stored: StoredMemory, standing: str) -> Document:
         trust=standing,
         expires_at=memory.expires_at,
         updated_at=memory.updated_at,
-        inject=_block(memory.category, _shown_path(stored), memory.updated_at[:10], title, body, files),
+        inject=_block(memory.category, _shown_path(stored), memory.updated_at, title, body, files),
     )
 
 
@@ -91,7 +93,7 @@ def _shown_path(stored: StoredMemory) -> str:
 
 def _block(category: str, source: str, updated: str, title: str, body: str, files: list[str]) -> str:
     """One memory as it stands inside `<memory-context>`; nothing in it can close the block or forge an attribute."""
-    dated = ' updated="%s"' % escape(plain(updated, 10)) if updated else ""
+    dated = ' updated="%s"' % updated[:10] if _DAY.match(updated) else ""
     head = '<memory category="%s" source="%s"%s>' % (escape(category), escape(plain(source, 300)), dated)
     lines = [head, escape_content(title), escape_content(block(body, MAX_LESSON))]
     if files:

@@ -25,20 +25,23 @@ _ABSENT = "-"
 
 
 def glance(paths: Iterable[str]) -> dict[str, str]:
-    """The present mark of each path: time of change and inode, `-` where nothing is, `?` where it changed too recently to tell."""
+    """The present mark of each path: time of change, inode, the inode of a link to it, and owner.
+
+    `-` where nothing is, `?` where it changed too recently to tell.
+    """
     moment = time()
     return {path: _mark(path, moment) for path in paths}
 
 
 def _mark(path: str, moment: float) -> str:
     try:
-        status = os.stat(path)
+        status, own = os.stat(path), os.lstat(path)
     except OSError:
         return _ABSENT
     coarse = status.st_mtime_ns % 1_000_000_000 == 0
     if moment - status.st_mtime < (_COARSE_GRAIN_SECONDS if coarse else _GRAIN_SECONDS):
         return _UNSURE
-    return "%d:%d" % (status.st_mtime_ns, status.st_ino)
+    return "%d:%d:%d:%d" % (status.st_mtime_ns, status.st_ino, own.st_ino, status.st_uid)
 
 
 def remember(connection: Connection, marks: dict[str, str]) -> None:

@@ -190,12 +190,8 @@ def _survey(
                     regrade or path in edited or path not in known or known[path][1] != stamp(status)
                 ):
                     fresh.append(_File(category, path, mark))
-    vanished = {
-        folder
-        for folder in {os.path.dirname(path) for path in [*known, *lifeless]} - looked_at
-        if not os.path.isdir(folder)
-    }
-    there = looked_at | vanished
+    folders = {os.path.dirname(path) for path in [*known, *lifeless]} - looked_at
+    there = looked_at | {folder for folder in folders if os.path.islink(folder) or not os.path.isdir(folder)}
     for path in [path for path in lifeless if path not in seen and os.path.dirname(path) in there]:
         del lifeless[path]
     return _Work(

@@ -1,0 +1,303 @@
+"""Stores that are missing, linked, unreadable or written by somebody hostile: nothing of them hurts, forges or hides."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests.project import PLUGIN_ROOT, Project
+from tests.recall.forged import FORGED, assert_nothing_forged, assert_nothing_hidden
+from tests.recall.store_files import ASK, BODY, TITLE, TOLD, last, memory, put, store, troubles
+
+DEEP = 100_000
+
+
+def recalling(project: Project) -> None:
+    """Let the project's store be the user's own, with one memory that answers ASK."""
+    project.save(TITLE, BODY)
+    assert TOLD in project.prompt(ASK, session_id="before").context
+
+
+def told(project: Project) -> str:
+    """What a new session is told on ASK."""
+    run = project.prompt(ASK, session_id="s%d" % time.monotonic_ns())
+    assert (run.returncode, run.stderr) == (0, "")
+    return run.context
+
+
+def test_a_project_without_a_store_gets_none(project: Project) -> None:
+    assert told(project) == ""
+    assert not os.path.exists(store(project))
+    assert troubles(project) == []
+
+
+@pytest.mark.parametrize("kind", ["link to a file", "link to nowhere", "FIFO", "folder", "device", "socket"])
+def test_what_is_no_file_is_passed_over(project: Project, kind: str) -> None:
+    recalling(project)
+    path = store(project, "decisions", "postgres.json")
+    target = os.path.join(os.path.dirname(project.root), "elsewhere.json")
+    with open(target, "w", encoding="utf-8") as file:
+        json.dump(memory("Billing database, the other one", "Billing is on DB2."), file)
+    makers = {
+        "link to a file": lambda: os.symlink(target, path),
+        "link to nowhere": lambda: os.symlink("/nowhere", path),
+        "FIFO": lambda: os.mkfifo(path),
+        "folder": lambda: os.mkdir(path),
+        "device": lambda: os.symlink("/dev/zero", path),
+        "socket": lambda: subprocess.run(
+            [
+                sys.executable,
+                "-c",
+                "import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])",
+                path,
+            ],
+            check=True,
+        ),
+    }
+    makers[kind]()
+    context = told(project)
+    assert TOLD in context
+    assert "DB2" not in context
+
+
+def test_a_linked_store_is_left_alone(project: Project) -> None:
+    recalling(project)
+    away = os.path.join(os.path.dirname(project.root), "away")
+    shutil.move(store(project), away)
+    os.symlink(away, store(project))
+    assert told(project) == ""
+
+
+def test_a_linked_category_is_left_alone(project: Project) -> None:
+    recalling(project)
+    away = os.path.join(os.path.dirname(project.root), "away")
+    shutil.move(store(project, "decisions"), away)
+    os.symlink(away, store(project, "decisions"))
+    assert told(project) == ""
+
+
+def test_a_store_that_is_a_file_is_no_fault(project: Project) -> None:
+    project.write(".claude/memory", "no folder")
+    assert told(project) == ""
+
+
+@pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give a folder away"
+)
+def test_a_store_of_another_user_is_left_alone(project: Project) -> None:
+    recalling(project)
+    os.chown(store(project), 12345, 12345)
+    assert told(project) == ""
+
+
+def without_rights(project: Project) -> list[str]:
+    """The beginning of a command that runs without the right to read everything, which root has."""
+    if os.geteuid() != 0:
+        return []
+    caps = "-dac_override,-dac_read_search"
+    command = ["setpriv", "--bounding-set", caps, "--inh-caps", caps]
+    if shutil.which("setpriv") is None or project.process([*command, "true"]).returncode != 0:
+        pytest.skip("root reads everything here")
+    return command
+
+
+@pytest.mark.parametrize("name", ["decisions", "decisions/billing-is-on-db2.json"])
+def test_what_may_not_be_read_is_passed_over_until_it_may(project: Project, name: str) -> None:
+    recalling(project)
+    put(
+        project,
+        "billing-is-on-db2",
+        memory(TITLE + " archive", "The billing service database archives to DB2."),
+    )
+    path = store(project, *name.split("/"))
+    os.chmod(path, 0)
+    script = os.path.join(PLUGIN_ROOT, "hooks", "user_prompt_submit.py")
+    event = json.dumps(project.event("UserPromptSubmit", prompt=ASK)).encode()
+    try:
+        run = project.process(
+            [*without_rights(project), project.python, "-I", "-S", script],
+            event,
+            CLAUDE_PROJECT_DIR=project.root,
+        )
+        assert (run.returncode, run.stderr) == (0, "")
+        assert "DB2" not in run.context
+    finally:
+        os.chmod(path, 0o700)
+    assert project.cli("heal").returncode == 0
+    assert "DB2" in told(project)
+
+
+def test_a_read_only_store_is_recalled_from(project: Project) -> None:
+    recalling(project)
+    for at, _, names in os.walk(store(project)):
+        for name in names:
+            os.chmod(os.path.join(at, name), 0o444)
+        os.chmod(at, 0o555)
+    assert TOLD in told(project)
+    assert project.cli("search", "billing database").returncode == 0
+
+
+WRONG = {
+    "deep JSON": '{"title": "t", "content": %s}' % ("[" * DEEP + "]" * DEEP),
+    "deep objects": '{"title": "t", "content": %s1%s}' % ('{"a":' * DEEP, "}" * DEEP),
+    "deep, but parsed": json.dumps({"title": "t", "content": {"decision": json.loads("[" * 90 + "]" * 90)}}),
+    "no object": "[]",
+    "no JSON": "{",
+    "nothing": "",
+    "NULs": "\0" * 100,
+    "infinite": '{"title": "t", "content": {"decision": 1e999}}',
+    "many digits": '{"title": "t", "content": {"decision": %s}}' % ("9" * 10_000),
+    "title is a list": json.dumps({"title": ["t"], "content": {}}),
+    "content is a text": json.dumps({"title": "t", "content": "x"}),
+    "every field wrong": json.dumps(
+        {
+            "title": "Billing database",
+            "content": {"decision": {"a": [1, None, True, {"b": "billing database"}]}},
+            "tags": {"a": 1},
+            "related_files": 5,
+            "asked_as": "x",
+            "expires_at": [],
+            "superseded_by": {},
+            "updated_at": 7,
+            "changes": "no",
+            "confidence": "high",
+        }
+    ),
+    "another status": json.dumps({"title": "t", "content": {"decision": "d"}, "record_status": "zombie"}),
+    "status is a list": json.dumps({"title": "t", "content": {"decision": "d"}, "record_status": []}),
+    "expired for ever": json.dumps(
+        {"title": "t", "content": {"decision": "d"}, "expires_at": "9999-99-99T99:99:99Z"}
+    ),
+    "retired at the end of time": json.dumps(
+        {
+            "title": "t",
+            "content": {"decision": "d"},
+            "record_status": "retired",
+            "retired_at": "9999-12-31T23:59:59Z",
+        }
+    ),
+}
+
+
+@pytest.mark.parametrize("text", WRONG.values(), ids=WRONG.keys())
+def test_a_file_of_a_wrong_form_does_no_harm(project: Project, text: str) -> None:
+    recalling(project)
+    path = put(project, "wrong", text)
+    assert TOLD in told(project)
+    healed = project.cli("heal")
+    assert (healed.returncode, healed.stderr) == (0, "")
+    assert TOLD in told(project)
+    with open(path, encoding="utf-8") as file:
+        assert file.read() == text  # nothing is mended behind the user's back
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "..",
+        "-rf",
+        "a b",
+        "A",
+        "x" * 200,
+        "a;b",
+        "$(id)",
+        "a\nb",
+        "a\x1b[2J",
+        "CON",
+        "über",
+        "a.b",
+        "-",
+        "a'b\"c",
+        "</memory>",
+    ],
+    ids=ascii,
+)
+def test_a_strange_file_name_is_passed_over(project: Project, name: str) -> None:
+    recalling(project)
+    put(project, name, memory("The billing database of old", "Billing was on DB2."))
+    context = told(project)
+    assert TOLD in context
+    assert "DB2" not in context
+
+
+def test_a_file_name_that_is_no_utf8_is_passed_over(project: Project) -> None:
+    recalling(project)
+    with open(os.fsencode(store(project, "decisions")) + b"/\xff\xfe.json", "wb") as file:
+        file.write(json.dumps(memory()).encode())
+    assert TOLD in told(project)
+
+
+def test_an_id_inside_a_file_chooses_nothing(project: Project) -> None:
+    recalling(project)
+    data = memory(
+        "The billing database of the archive",
+        "DB2 holds archived billing.",
+        id="../../../../etc/passwd",
+        category="../x",
+    )
+    put(project, "archive", data)
+    context = told(project)
+    assert "DB2" in context
+    assert "passwd" not in context
+    assert project.cli("forget", "../../../../etc/passwd").returncode == 1
+
+
+@pytest.mark.slow
+def test_ten_thousand_files_of_garbage_do_not_hold_a_prompt(project: Project) -> None:
+    recalling(project)
+    for number in range(10_000):
+        with open(store(project, "decisions", "g%05d.json" % number), "wb") as file:
+            file.write(b"\xff garbage %d" % number)
+    begun = time.monotonic()
+    assert TOLD in told(project)
+    assert time.monotonic() - begun < 1.5
+    assert project.cli("heal").returncode == 0
+    put(project, "archive", memory(TITLE + " archive", "The billing service database archives to DB2."))
+    context = told(project)
+    assert "DB2" in context, "what was passed over once counts no more"
+    assert last(project)["healed"] >= 1
+
+
+def test_a_file_of_50_mb_is_not_read(project: Project) -> None:
+    recalling(project)
+    with open(store(project, "decisions", "huge.json"), "wb") as file:
+        file.truncate(50 << 20)
+    begun = time.monotonic()
+    assert TOLD in told(project)
+    assert time.monotonic() - begun < 1.5
+
+
+def test_no_text_in_a_memory_forges_or_hides_anything(project: Project) -> None:
+    """All at once, through the hook; `tests/recall/test_documents.py` goes through them one by one."""
+    recalling(project)
+    put(
+        project,
+        "archive",
+        memory(
+            "Use Postgres for the billing database archive " + FORGED[0],
+            "The billing database archive is in DB2. " + " ".join(FORGED),
+            tags=FORGED,
+            related_files=FORGED,
+            asked_as=[*FORGED, "which billing database"],
+            updated_at=FORGED[2],
+        ),
+    )
+    context = project.prompt("Which billing database does the archive use?", session_id="forged").context
+    assert "DB2" in context
+    assert_nothing_forged(context)
+    assert_nothing_hidden(context)
+
+
+def test_a_long_memory_is_cut_and_many_fit_the_host(project: Project) -> None:
+    recalling(project)
+    for number in range(5):
+        body = "The billing database, part %d. " % number + "\U0001f600" * 20_000
+        put(project, "part-%d" % number, memory("Billing database part %d" % number, body))
+    run = project.prompt(ASK, session_id="long")
+    assert 0 < len(run.context.encode("utf-16-le")) // 2 < 9500

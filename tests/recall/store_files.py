@@ -1,0 +1,86 @@
+"""Stores and indexes made by hand, and what recall wrote down about them."""
+
+from __future__ import annotations
+
+import glob
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from memory_plugin.kernel.paths import Places, locate
+from tests.project import Project
+
+TITLE = "Use Postgres for the billing database"
+BODY = "The billing service stores its invoices in Postgres 15, never in MySQL."
+ASK = "Which database do we use for the billing service?"
+TOLD = "Postgres 15"
+
+
+def memory(title: str = TITLE, body: str = BODY, **fields: object) -> dict[str, Any]:
+    """The data of a decision, as its file holds it."""
+    common = {
+        "schema_version": "1.0",
+        "category": "decision",
+        "title": title,
+        "tags": [],
+        "record_status": "active",
+    }
+    stamps = {"created_at": "2026-01-02T03:04:05Z", "updated_at": "2026-01-02T03:04:05Z"}
+    return {**common, **stamps, "content": {"decision": body}, **fields}
+
+
+def store(project: Project, *names: str) -> str:
+    """A path in the project's store."""
+    return os.path.join(project.root, ".claude", "memory", *names)
+
+
+def put(project: Project, name: str, data: object, folder: str = "decisions") -> str:
+    """The path of a file written into the store past the command line, as an editor or git does it."""
+    return project.write(os.path.join(".claude", "memory", folder, name + ".json"), data)
+
+
+def rewrite_in_place(path: str, data: dict[str, Any]) -> None:
+    """Change a file so that its folder's time of change stays what it was."""
+    with open(path, "r+", encoding="utf-8") as file:
+        file.truncate()
+        json.dump(data, file)
+
+
+def index_file(project: Project) -> str:
+    """The index of the project."""
+    (path,) = glob.glob(os.path.join(project.state, "index", "*.sqlite3"))
+    return path
+
+
+def last(project: Project) -> dict[str, Any]:
+    """The last decision that recall wrote down."""
+    return project.ledger("recalls")[-1]
+
+
+def troubles(project: Project) -> list[str]:
+    """What went wrong, in the order in which it was noted."""
+    return [str(row["what"]) for row in project.ledger("events")]
+
+
+def everything_written(project: Project) -> bytes:
+    """All bytes below the config folder, transcripts left out."""
+    found = b""
+    for at, _, names in os.walk(project.config):
+        if "projects" not in at:
+            for name in names:
+                with open(os.path.join(at, name), "rb") as file:
+                    found += file.read()
+    return found
+
+
+@contextmanager
+def at_home(project: Project) -> Iterator[Places]:
+    """The places of a project, for code that runs in this process."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("HOME", project.home)
+        patch.setenv("CLAUDE_CONFIG_DIR", project.config)
+        yield locate(project.root)

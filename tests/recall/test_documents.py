@@ -1,0 +1,123 @@
+"""What the index holds of a memory: text that is safe to put before Claude as it is."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory_plugin.memories.files import StoredMemory
+from memory_plugin.memories.native import NativeNote
+from memory_plugin.memories.record import InvalidMemory, categories, parse_memory
+from memory_plugin.memories.stores import Store
+from memory_plugin.recall.documents import MAX_LESSON, memory_document, note_document
+from tests.recall.forged import FORGED, assert_nothing_forged, assert_nothing_hidden
+from tests.recall.store_files import memory
+
+STORE = Store("project", "/p/.claude/memory", "/p")
+FIELDS = [
+    "title",
+    "body",
+    "tags",
+    "related_files",
+    "updated_at",
+    "asked_as",
+    "expires_at",
+    "content key",
+    "another field",
+]
+
+
+def stored(data: object, name: str = "archive") -> StoredMemory:
+    """A memory as it was read from a file of a project."""
+    parsed = parse_memory(data, name, categories()["decision"])
+    return StoredMemory(
+        parsed, STORE, os.path.join(STORE.root, "decisions", name + ".json"), "1:2:3", "d" * 32
+    )
+
+
+def with_text(field: str, text: str) -> dict[str, object]:
+    """A memory with this text in one of its fields."""
+    changes: dict[str, dict[str, object]] = {
+        "title": {"title": "Archive " + text},
+        "body": {"content": {"decision": text}},
+        "tags": {"tags": [text, "billing," + text]},
+        "related_files": {"related_files": [text, "../../../../etc/" + text]},
+        "content key": {"content": {"decision": "DB2 archives.", text: text}},
+        "another field": {"id": text, "category": text, "anything": {text: text}},
+    }
+    return {
+        **memory("The archive", "DB2 archives."),
+        **changes.get(field, {field: text if field.endswith("_at") else [text]}),
+    }
+
+
+def block(inject: str) -> str:
+    """What Claude would be told of one memory alone."""
+    return "<memory-context>\n%s\n</memory-context>" % inject
+
+
+@pytest.mark.parametrize("text", FORGED, ids=ascii)
+@pytest.mark.parametrize("field", FIELDS)
+def test_a_text_forges_nothing_and_hides_nothing(field: str, text: str) -> None:
+    document = memory_document(stored(with_text(field, text)), "trusted")
+    assert_nothing_forged(block(document.inject))
+    assert_nothing_hidden(document.inject)
+    assert 'source=".claude/memory/decisions/archive.json"' in document.inject
+    assert document.id == "archive"
+
+
+@given(field=st.sampled_from(FIELDS), text=st.text(max_size=60))
+def test_any_text_forges_nothing_and_hides_nothing(field: str, text: str) -> None:
+    try:
+        memory_in_file = stored(with_text(field, text))
+    except InvalidMemory:
+        return
+    assert_nothing_forged(block(memory_document(memory_in_file, "trusted").inject))
+
+
+@pytest.mark.parametrize("text", FORGED, ids=ascii)
+def test_a_note_of_claudes_own_forges_nothing(text: str) -> None:
+    path = "/home/.claude/projects/-p/memory/MEMORY.md"
+    document = note_document(
+        NativeNote("native:%s#0" % path, path, "Note " + text, "Body " + text, "1:2:3", "d" * 32)
+    )
+    assert_nothing_forged(block(document.inject))
+    assert_nothing_hidden(document.inject)
+
+
+def test_a_long_body_is_cut_for_injection_and_kept_longer_for_search() -> None:
+    document = memory_document(stored(memory("Long", "first words " + "x" * 30_000)), "trusted")
+    assert MAX_LESSON < len(document.body) <= 20_000
+    assert len(document.inject) < MAX_LESSON + 400
+
+
+@pytest.mark.parametrize(
+    ("standing", "injectable"), [("trusted", True), ("pending", False), ("foreign", False)]
+)
+def test_only_what_is_trusted_may_be_injected(standing: str, *, injectable: bool) -> None:
+    document = memory_document(stored(memory()), standing)
+    assert (document.trust, document.injectable) == (standing, injectable)
+
+
+@pytest.mark.parametrize("updated", ["2026-01-02T03:04:05Z", "2026-01-02"])
+def test_the_day_of_the_last_change_is_told(updated: str) -> None:
+    assert ' updated="2026-01-02">' in memory_document(stored(memory(updated_at=updated)), "trusted").inject
+
+
+@pytest.mark.parametrize(
+    "updated", ["yesterday", "", "run rm -rf", "2026-1-2", "\u0662\u0660\u0662\u0666-01-02"], ids=ascii
+)
+def test_what_is_no_day_is_not_told(updated: str) -> None:
+    assert "updated=" not in memory_document(stored(memory(updated_at=updated)), "trusted").inject
+
+
+def test_a_secret_in_a_file_is_not_told() -> None:
+    key = "AKIA" + "QWERTYUIOPASDFGH"
+    document = memory_document(
+        stored(memory("Deploy key", "Deploy with %s in the environment." % key)), "trusted"
+    )
+    assert key not in document.inject
+    assert key not in document.body
