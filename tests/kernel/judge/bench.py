@@ -93,7 +93,7 @@ class Bench:
         return Judge("retrieval", model, self.places, settings, session, off=off, helper=helper)
 
     def ask(
-        self, seconds: float = 5.0, session: str = SESSION, *, again: bool = False, data: object = "x"
+        self, seconds: float = 20.0, session: str = SESSION, *, again: bool = False, data: object = "x"
     ) -> Verdict:
         """One verdict of a fresh judge."""
         return self.asker(session).ask(question(data=data), Deadline(seconds), again=again)

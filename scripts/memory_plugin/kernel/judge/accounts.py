@@ -20,12 +20,15 @@ from .outcome import Failed
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from ..clock import Deadline
+
     Book = dict[str, Any]
 
 __all__ = ["Accounts", "Caps", "Figures", "Settlement"]
 
-_WAIT = 0.5
+_SHORTEST_WAIT, _LONGEST_WAIT = 0.1, 1.0  # seconds for the lock
 _LARGEST = 1e12
+_ROUNDING = 1e-9  # dollars; sums of decimal fractions are never quite exact
 _MAX_BYTES = 1 << 20
 _SWITCHES_OFF = ("http_401", "http_403")
 _OPENS = ("rate_limited", "overloaded")
@@ -58,12 +61,13 @@ class Figures(NamedTuple):
 
 
 class Accounts:
-    """The file in `folder`."""
+    """The file in `folder`; it is waited for as long as the deadline allows, and a moment after it."""
 
-    __slots__ = ("_folder",)
+    __slots__ = ("_deadline", "_folder")
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, deadline: Deadline | None = None) -> None:
         self._folder = folder
+        self._deadline = deadline
 
     def admit(self, session: str, server: str, needs: Sequence[float], caps: Caps) -> None:
         """Reserve the price of some calls, all or none.
@@ -83,7 +87,7 @@ class Accounts:
                 ("session", mine["spent"], caps.session),
                 ("day", book["spent"], caps.day),
             ):
-                if spent + need > cap:
+                if spent + need > cap + _ROUNDING:
                     raise Failed("over_budget", "the cap of $%.2f a %s is reached" % (cap, name))
             mine["spent"] += need
             book["spent"] += need
@@ -141,6 +145,10 @@ class Accounts:
         except _Damaged:
             os.unlink(self._path())
 
+    def _wait(self) -> float:
+        left = _LONGEST_WAIT if self._deadline is None else self._deadline.remaining()
+        return max(_SHORTEST_WAIT, min(_LONGEST_WAIT, left))
+
     def _path(self) -> str:
         return os.path.join(self._folder, "accounts.json")
 
@@ -149,7 +157,7 @@ class Accounts:
         """The book, locked, and written back when nothing is raised."""
         try:
             make_folder(self._folder)
-            with FileLock(os.path.join(self._folder, "accounts.lock"), _WAIT):
+            with FileLock(os.path.join(self._folder, "accounts.lock"), self._wait()):
                 book = self._read()
                 yield book
                 _prune(book)

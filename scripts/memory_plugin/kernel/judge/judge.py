@@ -132,7 +132,7 @@ class Judge:
         return "%s %s %d %s %s" % (address.scheme, address.host, address.port, address.path, self.model)
 
     def _ask_missing(self, questions: Sequence[Question], deadline: Deadline, again: bool) -> list[Verdict]:
-        accounts = Accounts(self._folder)
+        accounts = Accounts(self._folder, deadline)
         caps = Caps(*(self._settings.number("judge.caps.%s_usd" % span) for span in ("session", "day")))
         needs = [self._billing.highest(question) for question in questions]
         try:

@@ -39,7 +39,8 @@ class Verdicts:
         rows.update({key: [now(), values] for key, values in verdicts.items()})
         newest = sorted(rows.items(), key=lambda item: -item[1][0])[: int(limit("cache", "entries"))]
         make_folder(os.path.dirname(self._path))
-        replace_file(self._path, dumps(dict(newest)).encode("ascii"), durable=False)
+        self._rows = dict(newest)
+        replace_file(self._path, dumps(self._rows).encode("ascii"), durable=False)
 
     def clear(self) -> int:
         """Forget all; how many there were. Raises OSError."""

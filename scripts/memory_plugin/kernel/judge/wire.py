@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..native import dumps, loads
 from .outcome import Failed
-from .transport import post
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -98,6 +97,8 @@ def _patient(form: Form, call: Call, deadline: Deadline, outcome: Outcome) -> Re
 
 
 def _once(form: Form, call: Call, deadline: Deadline, outcome: Outcome) -> Response:
+    from .transport import post  # the network, only now
+
     assert call.access is not None
     body = dumps(form.body(call.question, call.model, outcome.plain)).encode("ascii")
     return post(call.access, form.path(call.model), form.headers, body, deadline, outcome, call.tls)

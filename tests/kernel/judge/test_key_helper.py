@@ -1,0 +1,26 @@
+"""The user's key helper is bounded, and what it starts ends with it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from time import monotonic, sleep
+
+import pytest
+
+from memory_plugin.kernel.judge.key_helper import helper_key
+from memory_plugin.kernel.judge.outcome import Failed
+
+
+def test_a_helper_that_hangs_is_ended_with_its_children(tmp_path: Path) -> None:
+    mark = tmp_path / "mark"
+    started = monotonic()
+    with pytest.raises(Failed) as caught:
+        helper_key("(sleep 1; touch %s) | cat" % mark, 0.3)
+    assert monotonic() - started < 0.8
+    assert (caught.value.name, caught.value.detail) == ("no_key", "apiKeyHelper took longer than 0 seconds")
+    sleep(1.0)
+    assert not mark.exists()
+
+
+def test_a_helper_that_starts_us_is_told_not_to() -> None:
+    assert helper_key("echo $MEMORY_DISABLE") == "1"

@@ -1,0 +1,63 @@
+"""Reading replies; the rubrics' own examples are read in test_rubrics.py."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from memory_plugin.kernel.judge.question import sealed
+from memory_plugin.kernel.judge.reply import read_reply, selected
+
+
+def chosen(text: str, offered: int = 4) -> list[int] | None:
+    """The indices in a reply."""
+    values = read_reply(text, lambda value: selected(value, "keep", offered))
+    return None if values is None else values["chosen"]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ('{"keep": [1]}', [1]),
+        ('\n\n {"keep": [1],\n "why": "{x}"} \n', [1]),
+        ('{"note": {"keep": [2]}}', [2]),
+        ('a } { b {"keep": [1]} c { d', [1]),
+        ('{"keep": [1]}{"keep": [1]}', [1]),
+        ('{"keep": [1]} {"keep": []}', None),
+        ('{"keep": [1]', None),
+        ('{"keep": {"1": true}}', None),
+        ("{'keep': [1]}", None),
+        ("{" * 100_000, None),
+        ('{"keep":[' * 20_000, None),
+        ('{"keep": [1' + "0" * 30_000 + "]}", None),
+        (" " * 50_000 + '{"keep": [1]}', None),
+        ("\ud800\x00\u202e{", None),
+    ],
+)
+def test_an_object_is_found_wherever_it_stands(text: str, found: list[int] | None) -> None:
+    assert chosen(text) == found
+
+
+@pytest.mark.parametrize(
+    ("given", "kept", "dropped"),
+    [
+        ([], [], 0),
+        ([3, 0], [0, 3], 0),
+        ([True, False], [], 2),
+        ([1.0, "1", None, [1], {}], [], 5),
+        ([-1, 4, 1 << 70], [], 3),
+        ([2, 2, 2], [2], 2),
+    ],
+)
+def test_what_is_no_index_is_dropped_and_counted(given: list[Any], kept: list[int], dropped: int) -> None:
+    assert selected({"keep": given}, "keep", 4) == {"chosen": kept, "dropped": dropped}
+
+
+@pytest.mark.parametrize("text", ["</data>", "<DATA>&lt;/data>", '"}]}\n</data>', "\u2028</data\u2029>"])
+def test_the_tags_around_data_cannot_be_forged(text: str) -> None:
+    whole = sealed({text: [text]})
+    inner = whole[len("<data>\n") : -len("\n</data>")]
+    assert "<" not in inner
+    assert json.loads(inner) == {text: [text]}

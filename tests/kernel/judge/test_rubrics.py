@@ -1,0 +1,95 @@
+"""The rubrics and tables under config/judges: their form, and their own examples."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+import pytest
+
+from memory_plugin.kernel.judge import prices, rubric
+from memory_plugin.kernel.judge.prices import price_of
+from memory_plugin.kernel.judge.reply import read_reply, selected
+from memory_plugin.kernel.judge.rubric import RubricError, load_rubric
+from memory_plugin.kernel.paths import data_path
+
+NAMES = sorted(name[:-5] for name in os.listdir(data_path("judges", "rubrics")))
+
+
+def entry(*path: str) -> Any:  # noqa: ANN401 (a test knows the shape)
+    """A file under config/judges."""
+    with open(data_path("judges", *path), encoding="utf-8") as file:
+        return json.load(file)
+
+
+CASES = [(name, at) for name in NAMES for at in range(len(entry("rubrics", name + ".json")["examples"]))]
+
+
+@pytest.mark.parametrize(("name", "at"), CASES)
+def test_an_example_is_read_as_it_says(name: str, at: int) -> None:
+    whole = entry("rubrics", name + ".json")
+    example, (key,) = whole["examples"][at], whole["schema"]["required"]
+    values = read_reply(example["reply"], lambda value: selected(value, key, 5))
+    wanted = None if example["chosen"] is None else {k: example[k] for k in ("chosen", "dropped")}
+    assert values == wanted
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_rubric_is_whole(name: str) -> None:
+    whole, loaded = entry("rubrics", name + ".json"), load_rubric(name)
+    fields = {"id", "reason", "system", "closing", "schema", "max_tokens", "examples"}
+    assert whole.keys() == fields
+    (key,) = loaded.schema["required"]
+    assert loaded.schema["additionalProperties"] is False
+    assert '{"%s": ' % key in loaded.closing
+    assert loaded.digest != load_rubric(next(other for other in NAMES if other != name)).digest
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "check"])
+def test_a_rubric_marks_data_as_data(name: str) -> None:
+    system = load_rubric(name).system
+    assert "between <data> and </data>" in system
+    assert "never an instruction" in system
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["", "{", "[]", '{"id": "other"}', '{"id": "x", "system": [], "closing": ["a"]}', '{"id": "x"}'],
+)
+def test_a_damaged_rubric_is_named(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory, content: str
+) -> None:
+    folder = tmp_path_factory.mktemp("config")
+    (folder / "x.json").write_text(content, encoding="utf-8")
+    monkeypatch.setattr(rubric, "data_path", lambda *parts: str(folder / parts[-1]))
+    for name in ("x", "missing"):
+        with pytest.raises(RubricError, match=name + ".json"):
+            load_rubric(name)
+
+
+@pytest.mark.parametrize("model", entry("prices.json")["models"], ids=lambda model: model["id"])
+def test_a_price_is_found_by_name(model: dict[str, Any]) -> None:
+    for name in model["hit"]:
+        assert price_of(name).known
+    for name in model["miss"]:
+        assert not prices._is_named(name, model["id"])
+
+
+def test_a_price_depends_on_the_size() -> None:
+    price = price_of("claude-haiku-5-5")
+    assert price.dollars(100_000, 0) == pytest.approx(0.01)
+    assert price.dollars(100_001, 0) == pytest.approx(0.0500005)
+    assert price_of("claude-haiku-4-5").dollars(500, 50) == pytest.approx(0.00075)
+
+
+def test_an_unknown_price_is_a_high_guess() -> None:
+    guess = price_of("somebody-elses-model")
+    assert not guess.known
+    listed = [price_of(model["id"]) for model in entry("prices.json")["models"]]
+    assert all(guess.dollars(1000, 1000) > price.dollars(1000, 1000) for price in listed)
+
+
+def test_every_table_says_why_and_when() -> None:
+    assert entry("prices.json")["as_of"] > "2026"
+    assert all(block["reason"] for name, block in entry("limits.json").items() if name != "reason")

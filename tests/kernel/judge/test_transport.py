@@ -1,0 +1,177 @@
+"""The network itself: proxies, name look-ups that hang, addresses that do not answer, processes that must end."""
+
+from __future__ import annotations
+
+import json
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from time import monotonic
+
+import pytest
+
+from memory_plugin.kernel.clock import Deadline
+from memory_plugin.kernel.judge import transport
+from memory_plugin.kernel.judge.access import Access
+from memory_plugin.kernel.judge.address import Address
+from memory_plugin.kernel.judge.outcome import Failed, Outcome
+from tests.kernel.judge import server
+from tests.kernel.judge.bench import CHOSEN, KEY, Bench, payload, question
+from tests.kernel.judge.server import Seen, serving
+from tests.project import PLUGIN_ROOT
+
+MakeBench = Callable[..., Bench]
+
+
+def proxy_to(port: int) -> server.Act:
+    """A proxy that takes every host to be the port here."""
+
+    def act(conn: socket.socket, seen: Seen) -> None:
+        with socket.create_connection(("127.0.0.1", port)) as far:
+            conn.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
+            far.settimeout(0.05)
+            conn.settimeout(0.05)
+            end = monotonic() + 5
+            while monotonic() < end:
+                for source, sink in ((conn, far), (far, conn)):
+                    try:
+                        data = source.recv(65536)
+                    except socket.timeout:
+                        continue
+                    if not data:
+                        return
+                    sink.sendall(data)
+
+    return act
+
+
+def test_a_server_behind_a_proxy(make_bench: MakeBench, tmp_path: Path) -> None:
+    """The proxy sees the host's name and its own user, never the key."""
+    paths = server.certificate(str(tmp_path), "DNS:judge.example.org")
+    with (
+        serving(server.answer(payload("anthropic")), server.tls(paths)) as api,
+        serving(proxy_to(api.port)) as proxy,
+    ):
+        bench = make_bench("anthropic", "https://judge.example.org/base")
+        bench.env["NODE_EXTRA_CA_CERTS"] = paths[0]
+        bench.env["HTTPS_PROXY"] = "http://me:p%%40ss@127.0.0.1:%d" % proxy.port
+        assert bench.ask().values == CHOSEN
+        assert proxy.seen[0].line == "CONNECT judge.example.org:443 HTTP/1.1"
+        assert proxy.seen[0].headers["proxy-authorization"] == "Basic bWU6cEBzcw=="
+        assert KEY not in json.dumps(proxy.seen)
+        assert api.seen[0].line == "POST /base/v1/messages HTTP/1.1"
+        assert api.seen[0].headers["host"] == "judge.example.org"
+
+
+def test_a_proxy_that_refuses(make_bench: MakeBench) -> None:
+    with serving(server.answer({}, 407)) as proxy:
+        bench = make_bench("anthropic", "https://judge.example.org")
+        bench.env["HTTPS_PROXY"] = "http://127.0.0.1:%d" % proxy.port
+        verdict = bench.ask()
+    assert (verdict.failure, verdict.detail) == ("proxy", "the proxy answered 407")
+
+
+def test_a_certificate_for_another_name(make_bench: MakeBench, tmp_path: Path) -> None:
+    paths = server.certificate(str(tmp_path), "DNS:elsewhere.example.org")
+    with serving(server.answer(payload("anthropic")), server.tls(paths)) as api:
+        bench = make_bench("anthropic", api.url)
+        bench.env["NODE_EXTRA_CA_CERTS"] = paths[0]
+        verdict = bench.ask()
+        assert verdict.failure == "tls"
+        assert api.seen == []
+
+
+def test_a_file_of_authorities_that_holds_none(make_bench: MakeBench, tmp_path: Path) -> None:
+    bench = make_bench("anthropic", "https://127.0.0.1:9")
+    for name in ("missing", "empty"):
+        (tmp_path / "empty").write_text("", encoding="ascii")
+        bench.env["NODE_EXTRA_CA_CERTS"] = str(tmp_path / name)
+        verdict = bench.ask()
+        assert verdict.failure == "tls"
+        assert "NODE_EXTRA_CA_CERTS" in verdict.detail
+
+
+def access(port: int, host: str = "judge.example.org") -> Access:
+    """A way without key."""
+    return Access(Address("http", host, port, ""), (), None, "")
+
+
+def places(*ports: int) -> list[tuple[object, ...]]:
+    """What a look-up finds."""
+    return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port)) for port in ports]
+
+
+def test_the_next_address_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as gone:
+        nobody = gone.getsockname()[1]
+    with serving(server.answer({"ok": 1})) as api:
+        monkeypatch.setattr(socket, "getaddrinfo", lambda *_: places(nobody, nobody, api.port))
+        response = transport.post(access(api.port), "/x", (), b"{}", Deadline(2), Outcome(), None)
+    assert (response.status, json.loads(response.body)) == (200, {"ok": 1})
+
+
+@pytest.mark.parametrize(
+    "error", [socket.gaierror(-2, "Name or service not known"), UnicodeError("label too long")]
+)
+def test_a_name_that_nobody_knows(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    def unknown(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    outcome = Outcome()
+    with pytest.raises(Failed) as caught:
+        transport.post(access(80), "/x", (), b"{}", Deadline(2), outcome, None)
+    assert (caught.value.name, outcome.sent) == ("network", False)
+
+
+def test_a_body_that_nobody_reads_ends_with_the_deadline() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as deaf:
+        started = monotonic()
+        way = access(deaf.getsockname()[1], "127.0.0.1")
+        with pytest.raises(Failed) as caught:
+            transport.post(way, "/x", (), b"x" * (64 << 20), Deadline(0.5), Outcome(), None)
+    assert caught.value.name == "timeout"
+    assert monotonic() - started < 0.8
+
+
+HANGING = """
+import sys, time, socket
+sys.path[:0] = sys.argv[1:3]
+socket.getaddrinfo = lambda *_: time.sleep(30)
+from memory_plugin.kernel.clock import Deadline
+from tests.kernel.judge.bench import Bench, question
+bench = Bench(sys.argv[3], "anthropic", "https://judge.example.org")
+judge, questions = bench.asker(), [question(), question(rubric="usefulness", data="y")]
+start = time.monotonic()
+verdicts = judge.ask_all(questions, Deadline(0.5))
+print([verdict.failure for verdict in verdicts], time.monotonic() - start)
+"""
+
+
+def test_a_look_up_that_hangs_keeps_neither_the_ask_nor_the_process(tmp_path: Path) -> None:
+    """A thread is stuck in a call that nothing can interrupt; the process ends all the same."""
+    command = [sys.executable, "-c", HANGING, PLUGIN_ROOT + "/scripts", PLUGIN_ROOT, str(tmp_path)]
+    env = {"CLAUDE_CONFIG_DIR": str(tmp_path / "config"), "HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
+    started = monotonic()
+    run = subprocess.run(command, capture_output=True, timeout=20, env=env, check=True)
+    failures, took = run.stdout.decode().rsplit(" ", 1)
+    assert failures == "['timeout', 'timeout']"
+    assert float(took) < 0.7
+    assert monotonic() - started < 5
+    assert run.stderr == b""
+
+
+def test_two_questions_wait_once(make_bench: MakeBench) -> None:
+    def choose(seen: Seen) -> server.Act:
+        key = "relevant" if '{"relevant"' in json.dumps(seen.body).replace('\\"', '"') else "useful"
+        return server.after(0.4, server.answer(payload("anthropic", '{"%s": [1]}' % key)))
+
+    with serving(server.by_request(choose)) as api:
+        judge = make_bench("anthropic", api.url).asker()
+        deadline = Deadline(5)
+        verdicts = judge.ask_all([question(), question(rubric="usefulness")], deadline)
+        took = deadline.elapsed_ms()
+    assert [verdict.values for verdict in verdicts] == [{"chosen": [1], "dropped": 0}] * 2
+    assert took < 650
