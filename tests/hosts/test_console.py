@@ -18,10 +18,12 @@ class Stream(io.TextIOWrapper):
         self.terminal = terminal
 
     def isatty(self) -> bool:
+        """Whether it claims to be a terminal."""
         return self.terminal
 
     @property
     def written(self) -> str:
+        """All that was written so far."""
         self.flush()
         buffer = self.buffer
         assert isinstance(buffer, io.BytesIO)

@@ -10,7 +10,7 @@ BODY = ("--category", "decision", "--title", "Use Postgres", "--body", "b", "--j
 
 
 def trust(project: Project, **env: str | None) -> str:
-    return str(project.cli("save", *BODY, **env).json["trust"])
+    return str(project.cli("save", *BODY, stdin="", inside=False, **env).json["trust"])
 
 
 def test_the_user_s_terminal_is_the_user_s_word(project: Project) -> None:

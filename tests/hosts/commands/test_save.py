@@ -39,27 +39,10 @@ def test_the_answer_for_programs(project: Project) -> None:
 
 def test_every_field_reaches_the_file(project: Project) -> None:
     project.write("src/db.py", "")
-    more = (
-        "--tags",
-        "db, billing",
-        "--tags",
-        "db",
-        "--file",
-        "src/db.py",
-        "--file",
-        os.path.join(project.root, "src/db.py"),
-    )
-    more += (
-        "--file",
-        "gone.py",
-        "--asked-as",
-        "which database",
-        "--asked-as",
-        "mysql?",
-        "--expires",
-        "2031-12-31",
-    )
-    run = project.cli("save", *WORDS, "--body", "Postgres 16", *more, "--json")
+    inside = os.path.join(project.root, "src/db.py")
+    more = "--tags|db, billing|--tags|db|--file|src/db.py|--file|%s|--file|gone.py" % inside
+    more += "|--asked-as|which database|--asked-as|mysql?|--expires|2031-12-31"
+    run = project.cli("save", *WORDS, "--body", "Postgres 16", *more.split("|"), "--json")
     data = stored(run.json["path"])
     assert data["tags"] == ["db", "billing"]
     assert data["related_files"] == ["src/db.py", "gone.py"]

@@ -41,7 +41,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--category",
         type=to_category,
-        default="",
         metavar="NAME",
         help="for what names none: " + ", ".join(categories()),
     )
@@ -56,7 +55,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     drafts: list[Draft] = []
     skipped: list[tuple[str, str]] = []
     for path in arguments.paths:
-        reading = read(path, arguments.category)
+        reading = read(path, arguments.category or "")
         drafts += reading.drafts
         skipped += reading.problems
     results = (

@@ -91,8 +91,8 @@ def _decisions(session: Session, most: int) -> list[dict[str, Any]]:
 
 
 def _decision(row: dict[str, Any]) -> dict[str, Any]:
-    candidates = [one for one in row.get("candidates") or [] if isinstance(one, dict)]
-    injected = [plain(str(key), _MAX_WORD) for key in row.get("injected") or []]
+    candidates = [one for one in _list(row.get("candidates")) if isinstance(one, dict)]
+    injected = [plain(str(key), _MAX_WORD) for key in _list(row.get("injected"))]
     near = [
         {"key": plain(str(one.get("key")), _MAX_WORD), "confidence": _number(one.get("confidence"))}
         for one in candidates
@@ -104,6 +104,10 @@ def _decision(row: dict[str, Any]) -> dict[str, Any]:
     }
     numbers = {name: _number(row.get(name)) for name in ("floor", "ms")}
     return {**words, **numbers, "injected": injected, "near_misses": near}
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
 
 
 def _number(value: object) -> float | None:

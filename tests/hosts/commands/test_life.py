@@ -1,0 +1,133 @@
+"""`memory forget`, `restore`, `archive` and `accept`: seen by the very next prompt."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from tests.project import Project
+
+ASK = "which database do we use for billing?"
+
+
+@pytest.fixture
+def saved(project: Project) -> str:
+    """The id of a memory that is recalled."""
+    identity = project.save(
+        "Use Postgres for the billing database", "Billing runs on Postgres 16.", "--tags", "billing,database"
+    )
+    assert recalled(project, "before")
+    return identity
+
+
+def recalled(project: Project, session: str) -> bool:
+    """Whether a prompt in that session gets the memory."""
+    return "Postgres 16" in project.prompt(ASK, session_id=session).context
+
+
+def test_what_is_forgotten_is_gone_at_once_and_can_come_back(project: Project, saved: str) -> None:
+    run = project.cli("forget", saved, "--reason", "wrong", "--json")
+    assert run.returncode == 0
+    assert run.json["status"] == "retired"
+    assert run.json["deleted"] == []
+    assert run.json["goes_at"] > "2026"
+    assert len(run.json["removed_from"]) == 3
+    assert not recalled(project, "forgotten")
+    assert project.cli("search", "postgres", "--json").json["results"] == []
+    assert project.cli("restore", saved).stdout == "restored: %s (active)\n" % saved
+    assert recalled(project, "restored")
+
+
+def test_now_is_for_good(project: Project, saved: str) -> None:
+    path = project.cli("show", saved, "--json").json["path"]
+    run = project.cli("forget", saved, "--now", "--json")
+    assert (run.json["status"], run.json["deleted"], run.json["goes_at"]) == ("deleted", [path], "")
+    assert not os.path.exists(path)
+    assert not recalled(project, "deleted")
+    for above, _, names in os.walk(os.path.dirname(project.root)):
+        for name in names:
+            with open(os.path.join(above, name), "rb") as file:
+                assert b"Billing runs on Postgres" not in file.read(), name
+
+
+def test_for_people_it_says_what_went_and_when_the_file_goes(project: Project, saved: str) -> None:
+    lines = project.cli("forget", saved).stdout.splitlines()
+    assert lines[0] == "forgotten: " + saved
+    assert "memory restore " + saved in lines[2]
+
+
+def test_an_archived_memory_is_kept_and_not_recalled(project: Project, saved: str) -> None:
+    assert project.cli("archive", saved, "--reason", "old", "--json").json["status"] == "archived"
+    assert not recalled(project, "archived")
+    assert project.cli("restore", saved).returncode == 0
+    assert project.cli("restore", saved).stderr == "memory: %s is active already\n" % saved
+
+
+def test_what_claude_restores_unasked_waits(project: Project, saved: str) -> None:
+    project.cli("forget", saved)
+    assert "waits for the user's word" in project.cli("restore", saved, inside=True).stdout
+    assert not recalled(project, "waiting")
+
+
+def foreign(project: Project, *identities: str) -> None:
+    for identity in identities:
+        content = {
+            "title": "Use Postgres for the billing database " + identity,
+            "content": {"decision": "Billing runs on Postgres 16."},
+        }
+        project.write(".claude/memory/decisions/%s.json" % identity, content)
+
+
+def test_a_repository_s_memories_wait_until_they_are_accepted(project: Project) -> None:
+    foreign(project, "one", "two")
+    assert not recalled(project, "before")
+    run = project.cli("accept", "one", "--json")
+    assert run.json == {
+        "accepted": ["one"],
+        "store": os.path.realpath(project.root) + "/.claude/memory",
+        "mine": False,
+    }
+    assert recalled(project, "one")
+    run = project.cli("accept", "--all", "--json")
+    assert (run.json["accepted"], run.json["mine"]) == (["two"], True)
+    assert project.cli("accept", "--all").stdout.splitlines()[0] == "nothing was waiting"
+
+
+def test_accepting_all_takes_what_waits_in_the_user_s_own_store_too(project: Project) -> None:
+    project.save("Mine", "b", "--scope", "user", inside=True)
+    foreign(project, "one")
+    assert project.cli("accept", "--all", "--json").json["accepted"] == ["one", "mine"]
+
+
+def test_one_that_cannot_be_found_accepts_none(project: Project) -> None:
+    foreign(project, "one")
+    assert project.cli("accept", "one", "missing").returncode == 1
+    assert project.cli("list", "--json").json["memories"][0]["trust"] == "foreign"
+
+
+def test_what_is_accepted_is_named(project: Project) -> None:
+    foreign(project, "one")
+    assert project.cli("accept", "one").stdout == "accepted: one  Use Postgres for the billing database one\n"
+
+
+def test_a_store_that_leads_elsewhere_cannot_be_accepted(project: Project) -> None:
+    outside = os.path.join(os.path.dirname(project.root), "outside")
+    os.makedirs(outside)
+    os.makedirs(os.path.join(project.root, ".claude"))
+    os.symlink(outside, os.path.join(project.root, ".claude", "memory"))
+    run = project.cli("accept", "--all", "--json")
+    assert (run.json["accepted"], run.json["mine"]) == ([], False)
+
+
+@pytest.mark.parametrize("word", ["forget", "archive", "restore", "show", "accept"])
+def test_an_id_in_two_categories_has_to_be_told_apart(project: Project, word: str) -> None:
+    for folder in ("decisions", "runbooks"):
+        project.write(
+            ".claude/memory/%s/same.json" % folder,
+            {"title": "t", "content": {"a": "b"}, "record_status": "retired"},
+        )
+    run = project.cli(word, "same")
+    assert run.returncode == 1
+    assert "decision/same" in run.stderr
+    assert project.cli(word, "runbook/same").returncode in (0, 1)
