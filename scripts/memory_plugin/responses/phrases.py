@@ -1,0 +1,95 @@
+"""Phrases as data, matched against words: no regular expressions, whose import and compilation would cost more than the scoring.
+
+A pattern is a row of slots parted by spaces.  A slot is a word, alternatives (`hope|trust`), a class of words (`@praise`, also among
+alternatives), or a gap (`*3`: up to three words of any kind).  A slot with `?` behind may be missing.  The first slot is a fixed one.
+A phrase lies within one sentence.
+"""
+
+from __future__ import annotations
+
+from .prose import BREAK, INSIDE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from .prose import Prose
+
+    Slot = tuple[frozenset[str], bool, int]
+
+__all__ = ["Phrases", "longest_match", "parse"]
+
+_MOST_GAP = 8
+
+
+def parse(pattern: str, classes: Mapping[str, frozenset[str]]) -> list[Slot]:
+    """The slots of a pattern: the words it takes, whether it may be missing, and for a gap how many words. Raises ValueError."""
+    slots: list[Slot] = []
+    for part in pattern.split():
+        name = part.rstrip("?")
+        optional = name != part
+        if name.startswith("*"):
+            if not name[1:].isdigit() or not 1 <= int(name[1:]) <= _MOST_GAP:
+                raise ValueError("%s: a gap is *1 to *%d" % (part, _MOST_GAP))
+            slots.append((frozenset(), True, int(name[1:])))
+            continue
+        slots.append((_alternatives(name, classes), optional, 0))
+    if not slots or slots[0][1]:
+        raise ValueError("%r: the first slot has to be a word" % pattern)
+    return slots
+
+
+def _alternatives(name: str, classes: Mapping[str, frozenset[str]]) -> frozenset[str]:
+    words: set[str] = set()
+    for word in name.split("|"):
+        if word.startswith("@"):
+            if word[1:] not in classes:
+                raise ValueError("%s: no such class of words" % word)
+            words |= classes[word[1:]]
+        elif not word:
+            raise ValueError("%s: an empty alternative" % name)
+        else:
+            words.add(word)
+    return frozenset(words)
+
+
+class Phrases:
+    """Patterns found by their first word; each is taken apart when that word first comes up.
+
+    `first_words` maps a word to the numbers of the patterns whose first slot takes it.
+    """
+
+    __slots__ = ("_classes", "_parsed", "_patterns", "first_words")
+
+    def __init__(self, patterns: Sequence[str], classes: Mapping[str, frozenset[str]]) -> None:
+        self._patterns = patterns
+        self._classes = classes
+        self._parsed: dict[int, list[Slot]] = {}
+        self.first_words: dict[str, list[int]] = {}
+        for number, pattern in enumerate(patterns):
+            for word in _alternatives(pattern.split(" ", 1)[0], classes):
+                self.first_words.setdefault(word, []).append(number)
+
+    def match(self, number: int, prose: Prose, at: int) -> int:
+        """Where the longest match of a pattern that begins at word `at` ends (the word behind it); -1 for none."""
+        slots = self._parsed.get(number)
+        if slots is None:
+            slots = self._parsed[number] = parse(self._patterns[number], self._classes)
+        return longest_match(slots, prose, at)
+
+
+def longest_match(slots: list[Slot], prose: Prose, at: int) -> int:
+    """The word behind the longest match of some slots from word `at` on; -1 for none. Bounded by the number of slots and their gaps."""
+    words, levels = prose.words, prose.levels
+    ends = {at}
+    for taken, optional, gap in slots:
+        reached = set(ends) if optional else set()
+        for end in ends:
+            for here in range(end, min(end + (gap or 1), len(words))):
+                if (here > at and levels[here] != INSIDE) or words[here] == BREAK or (not gap and words[here] not in taken):
+                    break
+                reached.add(here + 1)
+        if not reached:
+            return -1
+        ends = reached
+    return max(ends)

@@ -1,0 +1,170 @@
+"""What rules can tell of a reply: filler phrases, words before the answer, and how much of its prose carries content."""
+
+from __future__ import annotations
+
+from .preamble import preamble_words
+from .folding import MARK
+from .prose import BREAK, LINE, SENTENCE, read_prose
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .data import Lexicon
+    from .prose import Prose
+    from .rules import Rule, Rules
+
+__all__ = ["MAX_CHARACTERS", "MAX_MATCHES", "Match", "Signals", "measure"]
+
+MAX_CHARACTERS = 300_000  # more than a model writes in one reply
+MAX_MATCHES = 1000
+_CUE_REACH = 8
+
+
+class Match:
+    """A filler phrase: its place in the original text and the rule that it fits; `first` and `behind` are its words."""
+
+    __slots__ = ("behind", "end", "first", "rule", "start")
+
+    def __init__(self, rule: Rule, start: int, end: int, first: int, behind: int) -> None:
+        self.rule = rule
+        self.start = start
+        self.end = end
+        self.first = first
+        self.behind = behind
+
+
+class Signals:
+    """The measures of one reply.
+
+    `words` counts the words of the prose.  `density` is content words over words, None when the text is not scored; `unscored` then
+    says why: `empty`, `code_only`, `too_short`, `other_script`, `other_language`.  `cut` says that only the first 300,000 characters
+    were looked at.
+    """
+
+    __slots__ = ("cut", "density", "matches", "preamble", "unscored", "words")
+
+    def __init__(self) -> None:
+        self.matches: list[Match] = []
+        self.preamble = 0
+        self.words = 0
+        self.density: float | None = None
+        self.unscored = ""
+        self.cut = False
+
+    @property
+    def padding(self) -> int:
+        """How many filler phrases there are."""
+        return len(self.matches)
+
+
+def measure(text: str, rules: Rules, lexicon: Lexicon) -> Signals:
+    """The signals of a reply; linear in its length, of which at most 300,000 characters count."""
+    signals = Signals()
+    signals.cut = len(text) > MAX_CHARACTERS
+    text = text[:MAX_CHARACTERS]
+    prose = read_prose(text)
+    signals.matches = find_matches(prose, rules)
+    signals.words, foreign, content = _counted(prose, lexicon.function_words)
+    signals.unscored = _unscored(text, prose, signals.words, foreign, content, lexicon)
+    if signals.unscored not in ("empty", "code_only", "other_script"):
+        signals.preamble = preamble_words(text, prose, signals.matches, lexicon)
+    if not signals.unscored:
+        signals.density = round(content / signals.words, 3)
+    return signals
+
+
+def _counted(prose: Prose, function_words: frozenset[str]) -> tuple[int, int, int]:
+    """The words, the letters of words in scripts without our function words (in Latin letters' worth), and the content words."""
+    words = foreign = content = 0
+    for word in prose.words:
+        if word in (BREAK, MARK):
+            continue
+        words += 1
+        if word in function_words:
+            continue
+        if len(word) > 1:
+            content += 1
+        if not word.isascii():
+            foreign += sum(3 if char >= "\u2e80" else 1 for char in word if char >= "\u0370")
+    return words, foreign, content
+
+
+def _unscored(text: str, prose: Prose, words: int, foreign: int, content: int, lexicon: Lexicon) -> str:
+    if not text.strip():
+        return "empty"
+    if not words:
+        return "code_only" if BREAK in prose.words else "empty"
+    if foreign and foreign * 2 > sum(len(word) for word in prose.words):
+        return "other_script"
+    if words < lexicon.minimum_words:
+        return "too_short"
+    if words >= lexicon.language_words and words - content < lexicon.language_share * words:
+        return "other_language"
+    return ""
+
+
+def find_matches(prose: Prose, rules: Rules) -> list[Match]:
+    """The filler phrases from left to right, at most 1,000; where two overlap, the longer one."""
+    found: list[Match] = []
+    words, levels, first_words, chain = prose.words, prose.levels, rules.phrases.first_words, rules.chain
+    at = 0
+    passed_on = -1  # the level of the opener just before, which an opener right behind it shares
+    while at < len(words) and len(found) < MAX_MATCHES:
+        if words[at] not in first_words and words[at] not in chain:
+            at, passed_on = at + 1, -1
+            continue
+        level = levels[at] if passed_on < 0 else max(levels[at], passed_on)
+        passed_on = -1
+        match = _longer_inside(prose, rules, _best(prose, rules, at, level))
+        if match is not None and not _is_mentioned(prose, rules, match.first):
+            found.append(match)
+            at = match.behind
+            passed_on = _handed_on(prose, at, level)
+            continue
+        if level >= LINE and words[at] in rules.chain:
+            passed_on = _handed_on(prose, at + 1, level)
+        at += 1
+    return found
+
+
+def _handed_on(prose: Prose, at: int, level: int) -> int:
+    """The level that the words from `at` share with the opener that ended there; -1 when no sign parts them."""
+    return level if level >= LINE and at < len(prose) and prose.behind(at - 1) in ".!,\u2014-\u2013" and prose.behind(at - 1) else -1
+
+
+def _best(prose: Prose, rules: Rules, at: int, level: int) -> Match | None:
+    best: Match | None = None
+    for number in rules.phrases.first_words.get(prose.words[at], ()):
+        rule = rules.rule_of[number]
+        if rule.level > level:
+            continue
+        end = rules.phrases.match(number, prose, at)
+        if end < 0 or (rule.behind and not _is_behind(prose, end, rule.behind)) or (best is not None and end <= best.behind):
+            continue
+        best = Match(rule, *prose.folded.span(prose.starts[at], prose.ends[end - 1]), at, end)
+    return best
+
+
+def _longer_inside(prose: Prose, rules: Rules, match: Match | None) -> Match | None:
+    """A longer match that begins within this one, else this one."""
+    if match is None:
+        return None
+    for at in range(match.first + 1, match.behind):
+        other = _best(prose, rules, at, prose.levels[at])
+        if other is not None and other.behind - at > match.behind - match.first:
+            return other
+    return match
+
+
+def _is_behind(prose: Prose, end: int, signs: str) -> bool:
+    sign = prose.behind(end - 1)
+    return sign in signs if sign else "." in signs
+
+
+def _is_mentioned(prose: Prose, rules: Rules, at: int) -> bool:
+    """Whether a phrase is spoken about rather than used: a cue such as "avoid" stands before it in its sentence."""
+    for back in range(at - 1, max(-1, at - 1 - _CUE_REACH), -1):
+        if prose.levels[back + 1] >= SENTENCE and prose.words[back] != MARK:
+            return False
+        if prose.words[back] in rules.cues or prose.words[back] == MARK:
+            return True
+    return False
