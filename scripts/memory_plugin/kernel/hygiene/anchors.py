@@ -39,9 +39,9 @@ def gates() -> dict[str, Gate]:
 
 
 def _gate(name: str, entry: object) -> Gate:
+    if not isinstance(entry, dict):
+        raise DataError("gates.json: %s: expected an object" % name)
     try:
-        if not isinstance(entry, dict):
-            raise TypeError("not an object")
         return Gate(re.compile(entry["pattern"]), int(entry["before"]), int(entry["after"]))
     except (KeyError, TypeError, ValueError, re.error) as error:
         raise DataError("gates.json: %s: %r" % (name, error)) from error

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["FILTERS", "Candidate", "entropy"]
 
-_UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _MASKED = re.compile(r"[xX]{4}|\*{3}|\.{3}|\u2026|\u2022{2}|#{4}|_{4}|-{4,}$|\?{3}|[xX.*_-]{8}")
 _REPEATED = re.compile(r"(.)\1{7}")
 _TEMPLATE = re.compile(r"^\$|\$[{(]|\{\{|\}\}|<[A-Za-z_%/]|%[sdr(]|%\w+%|^[<{\[(`]|^[@&][\w.-]+$|#\{|^%")
@@ -100,10 +99,6 @@ def _stand_in(candidate: Candidate) -> bool:
     return all(part in _plain_words() for part in parts)
 
 
-def _uuid(candidate: Candidate) -> bool:
-    return _UUID.fullmatch(candidate.value) is not None
-
-
 def _hash(candidate: Candidate) -> bool:
     """A digest in hexadecimal: MD5, SHA-1, SHA-2 and git's names have these lengths."""
     return len(candidate.value) in (32, 40, 56, 64, 96, 128) and _HEX.fullmatch(candidate.value) is not None
@@ -163,10 +158,9 @@ def _number(candidate: Candidate) -> bool:
 
 def _url_stand_in(candidate: Candidate) -> bool:
     """`user:password@` in documentation; also where the host is one that RFC 2606 keeps for examples."""
-    host = candidate.text[candidate.end + 1 : candidate.end + 65]
-    return candidate.value.lower() in words("url_stand_ins") or _example_domain(
-        re.split("[/:?#\\s]", host, 1)[0]
-    )
+    after = candidate.text[candidate.end + 1 : candidate.end + 65]
+    host = re.split(r"[/:?#\s]", after, maxsplit=1)[0]
+    return candidate.value.lower() in words("url_stand_ins") or _example_domain(host)
 
 
 def _example_domain(domain: str) -> bool:
@@ -236,7 +230,6 @@ FILTERS: Mapping[str, Callable[[Candidate], bool]] = {
     "stand-in": _stand_in,
     "template": _template,
     "url-stand-in": _url_stand_in,
-    "uuid": _uuid,
     "version": _version,
     "wordy": _wordy,
 }

@@ -41,7 +41,7 @@ def places() -> Mapping[str, Mapping[str, str]]:
 
 
 def action(place: str, kind: str, rule: str) -> str:
-    """ "allow", "redact" or "block"; what the policy says of the rule goes before what it says of the kind.
+    """The action, "allow", "redact" or "block"; what the policy says of the rule goes before the kind.
 
     Raises ValueError for a place that the policy does not know.
     """

@@ -42,7 +42,6 @@ class Rule(NamedTuple):
 
     id: str
     kind: str
-    reason: str
     keywords: tuple[str, ...]  # in lower case
     window: tuple[int, ...]  # empty for none
     gate: str  # "" for none
@@ -53,8 +52,6 @@ class Rule(NamedTuple):
     name_filter: bool  # whether the name it is assigned to must speak of a secret
     context: str  # pattern that must be found shortly before or after; "" for none
     reach: int  # how many characters before the value the context may stand
-    hit: tuple[str, ...]
-    miss: tuple[str, ...]
 
 
 @cache
@@ -96,7 +93,6 @@ def _rule(entry: object, name: str) -> Rule:
     return Rule(
         id=entry["id"],
         kind=kind,
-        reason=_text(entry, "reason", where),
         keywords=strings(entry.get("keywords"), where + ": keywords"),
         window=_window(entry.get("window", []), where),
         gate=_gate(entry, where),
@@ -107,8 +103,6 @@ def _rule(entry: object, name: str) -> Rule:
         name_filter=entry.get("name_filter") is True,
         context=_context(entry.get("context", "")),
         reach=int(entry.get("reach", _REACH)),
-        hit=_examples(entry.get("hit"), where + ": hit"),
-        miss=_examples(entry.get("miss"), where + ": miss"),
     )
 
 
@@ -144,10 +138,3 @@ def _gate(entry: Mapping[str, object], where: str) -> str:
 
 def _context(name: object) -> str:
     return r"(?i)(?<![a-z])(?:%s)(?![a-z])" % "|".join(words(str(name))) if name else ""
-
-
-def _examples(value: object, where: str) -> tuple[str, ...]:
-    """Texts; one given as a list is its pieces joined, so that no key-shaped string lies in our own files."""
-    if not isinstance(value, list) or not value:
-        raise DataError("%s: expected at least one example" % where)
-    return tuple(item if isinstance(item, str) else "".join(strings(item, where)) for item in value)

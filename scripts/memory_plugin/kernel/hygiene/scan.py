@@ -38,7 +38,7 @@ def scan(text: str, kinds: Collection[str] | None, place: str) -> list[Finding]:
     redacted text finds nothing more: a marker there looks the same as a hidden finding here, and what touches
     either is left alone.
     """
-    hidden = MARKER.sub(_hide, text)
+    hidden = MARKER.sub(_hide, text.replace(_HIDDEN, " "))
     anchors = Anchors(hidden)  # hiding adds none
     found: list[_Span] = []
     for _ in range(_ROUNDS):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import cache
 
-from .data import strings, table
+from .data import DataError, strings, table
 
 __all__ = ["words"]
 
@@ -12,4 +12,7 @@ __all__ = ["words"]
 @cache
 def words(name: str) -> tuple[str, ...]:
     """The list of that name. Raises DataError when there is none."""
-    return strings(table("words.json")[name], "words.json: " + name)
+    found = table("words.json").get(name)
+    if found is None:
+        raise DataError("words.json: no list " + name)
+    return strings(found, "words.json: " + name)

@@ -1,0 +1,30 @@
+"""The examples that stand beside the rules, joined."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, cast
+
+from memory_plugin.kernel.hygiene.data import table
+from memory_plugin.kernel.hygiene.rules import FILES
+
+
+class Sample(NamedTuple):
+    """One example of a rule."""
+
+    rule: str
+    kind: str
+    text: str
+
+
+def raw_rules() -> list[dict[str, object]]:
+    """Every rule as its file gives it, by rank."""
+    return [rule for name in FILES for rule in cast("list[dict[str, object]]", table(name)["rules"])]
+
+
+def samples(field: str) -> list[Sample]:
+    """All examples under `hit` or `miss`."""
+    return [
+        Sample(str(rule["id"]), str(rule.get("kind", "secret")), "".join(cast("list[str]", example)))
+        for rule in raw_rules()
+        for example in cast("list[object]", rule[field])
+    ]

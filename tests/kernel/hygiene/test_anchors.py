@@ -1,0 +1,40 @@
+"""Places of keywords and regions of gates."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory_plugin.kernel.hygiene import anchors
+from memory_plugin.kernel.hygiene.anchors import Anchors, _gate
+from memory_plugin.kernel.hygiene.data import DataError
+
+
+def test_case_does_not_count() -> None:
+    assert Anchors("Key KEY key").places("key") == [0, 4, 8]
+
+
+def test_occurrences_may_overlap() -> None:
+    assert Anchors("----").places("--") == [0, 1, 2]
+
+
+@given(st.text(alphabet="ab_-.: \u0130\u212a\U0001f600"), st.sampled_from(["a", "ab", "a_", "b.a", ": a"]))
+def test_the_vocabulary_of_long_texts_changes_nothing(text: str, keyword: str) -> None:
+    short, long = Anchors(text), Anchors(text + " " * anchors._LONG)
+    assert long.places(keyword) == short.places(keyword)
+
+
+def test_regions_that_touch_are_one() -> None:
+    assert Anchors("x@y@z" + " " * 20 + "@").around(["@"], 2, 3) == [(0, 6), (23, 28)]
+
+
+def test_a_gate_opens_regions() -> None:
+    assert Anchors("call 030 901820 now").regions("digits") == [(0, 31)]
+    assert Anchors("call me").regions("digits") == []
+
+
+@pytest.mark.parametrize("entry", [[], {}, {"pattern": "(", "before": 1, "after": 1}, {"pattern": 1}])
+def test_a_wrong_gate_is_refused_by_name(entry: object) -> None:
+    with pytest.raises(DataError, match=r"gates\.json: odd"):
+        _gate("odd", entry)

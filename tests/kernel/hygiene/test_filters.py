@@ -1,0 +1,74 @@
+"""Each filter alone: what it calls a false alarm, and what it leaves."""
+
+from __future__ import annotations
+
+import pytest
+
+from memory_plugin.kernel.hygiene.filters import FILTERS, Candidate, entropy
+
+CASES = [
+    ("code", "config.services.maps.key", "h3Kq8ZpT1vXw6RbN"),
+    ("date", "2024-11-05", "78 651 450"),
+    ("example", "AKIAIOSFODNN7EXAMPLE", "AKIAQ3EGR7XZ2LMNOP4T"),
+    ("example-host", "anna@mail.example.com", "anna@firma-nord.de"),
+    ("hash", "d41d8cd98f00b204e9800998ecf8427e", "h3Kq8ZpT1vXw6RbN"),
+    ("letters", "correct-horse-battery", "w9Xk2-pQ7"),
+    ("masked", "ghp_xxxxxxxxxxxx", "ghp_q7Wm2kLx9Vt0"),
+    ("masked", "se****", "se4*r2"),
+    ("no-digit", "AbCdEf", "AbCd3f"),
+    ("not-mail", "icon@2x.png", "anna@firma-nord.de"),
+    ("number", "2024.11-05", "2024a"),
+    ("path", "/run/secrets/db1", "q7Wm/2kLx9Vt0RfZc4Yb8Np1Hd6Js3Gu5Ae0+KiT"),
+    ("placeholder", "your-api-key-1", "h3Kq8ZpT1vXw6RbN"),
+    ("placeholder", "insert_key_2", "hunter2"),
+    ("range", "969-1168", "555-0147"),
+    ("repeated", "AAAAAAAAAAAAAAAA", "h3Kq8ZpT1vXw6RbN"),
+    ("scope", "1::", "1::2"),
+    ("sequence", "abcdefghijklmnopqrstuvwxyz", "h3Kq8ZpT1vXw6RbN"),
+    ("shared-home", "ubuntu", "anna"),
+    ("slug", "us-east-1", "h3Kq-8ZpT-1vXw"),
+    ("stand-in", "testPassword123", "Welcome1"),
+    ("template", "${API_KEY}", "pa$word1"),
+    ("template", "{{ token }}", "p{a}ss1"),
+    ("template", "<token>", "a<3b"),
+    ("url-stand-in", "password", "w9Xk2pQ7"),
+    ("wordy", "getAccessTokenFromServer2", "rA1wk0Y45YCufyfq"),
+]
+
+
+@pytest.mark.parametrize(("name", "false_alarm", "finding"), CASES, ids=[c[0] + " " + c[1] for c in CASES])
+def test_filter(name: str, false_alarm: str, finding: str) -> None:
+    assert FILTERS[name](_alone(false_alarm))
+    assert not FILTERS[name](_alone(finding))
+
+
+def _alone(value: str) -> Candidate:
+    return Candidate(value, 0, len(value), value)
+
+
+def test_every_filter_is_in_the_table() -> None:
+    assert {name for name, _, _ in CASES} | {"version"} == set(FILTERS)
+
+
+@pytest.mark.parametrize("before", ["version ", "Chrome/", "v", "tool==", "release: "])
+def test_four_numbers_after_a_word_for_versions_are_one(before: str) -> None:
+    assert FILTERS["version"](Candidate(before + "1.2.3.4", len(before), len(before) + 7, "1.2.3.4"))
+
+
+@pytest.mark.parametrize("before", ["staging is ", "http://", ""])
+def test_four_numbers_elsewhere_are_an_address(before: str) -> None:
+    assert not FILTERS["version"](Candidate(before + "1.2.3.4", len(before), len(before) + 7, "1.2.3.4"))
+
+
+def test_a_call_is_code() -> None:
+    assert FILTERS["code"](Candidate("make_token9(x)", 0, 11, "make_token9"))
+
+
+def test_an_ssh_remote_is_no_mail() -> None:
+    text = "anna@host.de:repo"
+    assert FILTERS["not-mail"](Candidate(text, 0, 12, text[:12]))
+
+
+@pytest.mark.parametrize(("value", "bits"), [("aaaa", 0.0), ("abab", 1.0), ("abcd", 2.0)])
+def test_entropy_is_bits_per_character(value: str, bits: float) -> None:
+    assert entropy(value) == pytest.approx(bits)

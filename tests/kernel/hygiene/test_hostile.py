@@ -1,0 +1,62 @@
+"""Texts made to keep patterns busy take time in proportion to their length."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from memory_plugin.kernel.hygiene import findings
+
+SIZE = 60_000
+SECONDS = 3.0  # for twice that much; the slowest takes 0.5 s where this was written
+PIECES = {
+    "letters": "a",
+    "digits": "1",
+    "digits apart": "1 ",
+    "numbers with hyphens": "12-34-56-78 ",
+    "four digits": "4111-",
+    "dotted": "a.",
+    "at signs": "a@",
+    "mail without end": "a@a.",
+    "names": "key",
+    "names and signs": "key=",
+    "open quotes": "token='",
+    "header without end": "Authorization: ",
+    "flags": "--token ",
+    "curl": "curl -u a:",
+    "url": "://a:",
+    "key blocks": "-----BEGIN RSA %s KEY-----" % "PRIVATE",
+    "key blocks with content": "-----BEGIN %s KEY-----\nAAAA" % "PRIVATE",
+    "half tokens": "eyJ",
+    "whole headers": "eyJhbGciOiJIUzI1NiJ9.",
+    "cluster secrets": "kind: Secret\n",
+    "cluster data": "data:\n  a: bcdefg",
+    "cookies": "Cookie: a=b; ",
+    "colons": "::1",
+    "home folders": "/home/a",
+    "markers": "[redacted:x]",
+    "half markers": "[redacted:",
+    "phone words": "call 12 ",
+    "accounts": "GB82 WEST ",
+    "backslashes": 'key\\\\\\\\"',
+    "spaces": " ",
+    "zero": "\0",
+}
+
+
+@pytest.mark.parametrize("piece", PIECES.values(), ids=PIECES)
+def test_time_grows_no_faster_than_the_text(piece: str) -> None:
+    once = _seconds(piece * (SIZE // len(piece)))
+    twice = _seconds(piece * (2 * SIZE // len(piece)))
+    assert twice < SECONDS
+    assert twice < 3.2 * once + 0.15
+
+
+def _seconds(text: str) -> float:
+    best = 1e9
+    for _ in range(2):
+        start = time.process_time()
+        findings(text)
+        best = min(best, time.process_time() - start)
+    return best

@@ -1,0 +1,113 @@
+"""What a scan finds, where, and that redacting twice changes nothing."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory_plugin.kernel.hygiene import Finding, findings, redact
+from tests.kernel.hygiene.samples import samples
+
+KEY = "ghp_" + "q7Wm2kLx9Vt0RfZc4Yb8Np1Hd6Js3Gu5Ae0K"
+CARD = "4716 2210 5188 5662"
+HITS = [sample.text for sample in samples("hit")]
+PLACES = ["memory", "inject", "judge", "ledger", "report"]
+
+
+def test_a_finding_says_kind_rule_place_and_action() -> None:
+    assert findings("use " + KEY) == [Finding("secret", "github-token", 4, 44, "redact")]
+
+
+def test_the_value_is_replaced_by_the_rule() -> None:
+    assert redact("use %s now" % KEY).text == "use [redacted:github-token] now"
+
+
+def test_only_the_value_of_an_assignment_goes() -> None:
+    assert redact('{"api_key": "h3Kq8ZpT1vXw6RbN"}').text == '{"api_key": "[redacted:secret-assignment]"}'
+
+
+def test_only_the_password_of_a_url_goes() -> None:
+    text = "postgres://anna:w9Xk2pQ7@db.internal:5432/shop"
+    assert redact(text).text == "postgres://anna:[redacted:url-credentials]@db.internal:5432/shop"
+
+
+def test_a_private_key_goes_as_a_whole() -> None:
+    head = "-----BEGIN %s KEY-----" % "PRIVATE"
+    text = "before\n%s\n%s\n%s\nafter" % (head, "q7WmLkV9Tt2RfZc4" * 8, head.replace("BEGIN", "END"))
+    assert redact(text).text == "before\n[redacted:private-key]\nafter"
+
+
+@pytest.mark.parametrize(
+    ("place", "text"),
+    [
+        ("memory", "mail anna@firma-nord.de at 10.20.0.5"),
+        ("judge", "mail [redacted:email] at [redacted:ipv4]"),
+    ],
+)
+def test_the_place_decides(place: str, text: str) -> None:
+    assert redact("mail anna@firma-nord.de at 10.20.0.5", place).text == text
+
+
+def test_what_is_allowed_is_still_reported() -> None:
+    assert [(f.kind, f.action) for f in redact("staging is 10.20.0.5").findings] == [("ip_address", "allow")]
+
+
+def test_an_unknown_place_is_refused() -> None:
+    with pytest.raises(ValueError, match="no such place: 'moon'"):
+        redact("use " + KEY, "moon")
+
+
+def test_kinds_limit_the_search() -> None:
+    text = "%s and %s" % (KEY, CARD)
+    assert [f.kind for f in findings(text, kinds=["credit_card"])] == ["credit_card"]
+    assert [f.kind for f in findings(text)] == ["secret", "credit_card"]
+
+
+@pytest.mark.parametrize("before", ["\u0130\u0130 ", "\u00e9 ", "\U0001f600 ", "\ud800 ", "\u212a ", "\0 "])
+def test_positions_hold_after_characters_of_any_width(before: str) -> None:
+    (found,) = findings(before + KEY)
+    assert (before + KEY)[found.start : found.end] == KEY
+
+
+def test_nothing_is_found_in_nothing() -> None:
+    assert findings("") == []
+
+
+def test_a_better_rule_names_what_two_find() -> None:
+    assert [f.rule for f in findings("GITHUB_TOKEN=" + KEY)] == ["github-token"]
+
+
+def test_context_does_not_reach_across_a_finding() -> None:
+    assert [f.kind for f in findings("SSN [redacted:us-ssn] 536228145")] == []
+
+
+@given(
+    st.lists(st.sampled_from(HITS), min_size=1, max_size=4), st.sampled_from(["", " ", "\n", ", ", "/", "="])
+)
+def test_findings_are_ordered_and_apart(parts: list[str], between: str) -> None:
+    text = between.join(parts)
+    found = findings(text)
+    assert all(0 <= f.start < f.end <= len(text) for f in found)
+    assert (
+        all(a.end <= b.start for a, b in itertools.pairwise(found))
+        if hasattr(itertools, "pairwise")
+        else True
+    )
+
+
+@given(
+    st.lists(st.sampled_from(HITS) | st.text(max_size=12), min_size=1, max_size=5),
+    st.sampled_from(["", " ", "\n", ", ", "/", "=", ":", "@", "."]),
+    st.sampled_from(PLACES),
+)
+def test_redacting_twice_changes_nothing(parts: list[str], between: str, place: str) -> None:
+    once = redact(between.join(parts), place).text
+    assert redact(once, place).text == once
+
+
+@given(st.text())
+def test_any_text_can_be_scanned(text: str) -> None:
+    assert isinstance(redact(text).text, str)
