@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 
 from tests.docs.pages import first_column, page
 from tests.project import Project
@@ -20,9 +19,16 @@ def lived(project: Project) -> Project:
     project.prompt("Where does the billing service store its invoices?")
     project.hook("UserPromptSubmit", b"no json")
     project.cli("config", "set", "retrieval.max_inject", "2")
-    project.cli("status")
-    time.sleep(0.5)  # the detached healing that SessionStart began
+    project.cli("heal")  # takes its turn after the detached healing that SessionStart began
     return project
+
+
+def mode(path: str) -> int:
+    """The permissions of a path; none when a detached process took it away just now."""
+    try:
+        return os.lstat(path).st_mode & 0o777
+    except FileNotFoundError:
+        return 0
 
 
 def test_all_state_is_in_the_table(project: Project) -> None:
@@ -36,13 +42,13 @@ def test_what_lies_outside_the_project_is_for_the_user_alone(project: Project) -
     found = [os.path.join(at, name) for at, folders, names in os.walk(folder) for name in [*folders, *names]]
     mine = [path for path in found if os.path.relpath(path, folder).split(os.sep)[0] in {"lcars", "memory"}]
     assert mine
-    open_to_others = [path for path in mine if os.path.lexists(path) and os.stat(path).st_mode & 0o077]
-    assert open_to_others == []
+    assert [path for path in mine if mode(path) & 0o077] == []
 
 
 def test_nothing_of_a_prompt_is_in_the_state(project: Project) -> None:
     folder = lived(project).state
     for at, _, names in os.walk(folder):
         for name in names:
-            with open(os.path.join(at, name), "rb") as file:
-                assert b"please remember that we use tabs" not in file.read(), name
+            if name.endswith((".json", ".jsonl", ".sqlite3", ".lock")):
+                with open(os.path.join(at, name), "rb") as file:
+                    assert b"please remember that we use tabs" not in file.read(), name
