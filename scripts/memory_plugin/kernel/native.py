@@ -56,7 +56,10 @@ try:
         return "".join(_encode(value, 0))
 except (ImportError, TypeError):
     from json import dumps as _json_dumps
-    from json import loads as _loads  # type: ignore[assignment]
+    from json import loads as _json_loads
+
+    def _loads(text: str) -> object:
+        return _json_loads(text, parse_constant=_Defaults.parse_constant)
 
     def _dumps(value: object) -> str:
         return _json_dumps(value, separators=(",", ":"), allow_nan=False)
