@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -91,11 +89,7 @@ def test_findings_are_ordered_and_apart(parts: list[str], between: str) -> None:
     text = between.join(parts)
     found = findings(text)
     assert all(0 <= f.start < f.end <= len(text) for f in found)
-    assert (
-        all(a.end <= b.start for a, b in itertools.pairwise(found))
-        if hasattr(itertools, "pairwise")
-        else True
-    )
+    assert all(first.end <= second.start for first, second in zip(found, found[1:]))
 
 
 @given(
