@@ -34,7 +34,7 @@ def handle(
     """What the host is to be told on a prompt; None for nothing."""
     if places.state_dir is None:
         return None
-    prompt = _prompt(payload)
+    prompt = _prompt(payload, judges_off=taint.judges_off)
     if prompt is None:
         note(places, identity(payload.get("session_id")), EVENT, "bad_input", "the event holds no prompt")
         return None
@@ -54,12 +54,19 @@ def handle(
         from .detached import start_healing
 
         start_healing(places)
-    if not answer.context or len(answer.context) > MAX_CHARACTERS:
-        return None
-    return {"hookSpecificOutput": {"hookEventName": EVENT, "additionalContext": answer.context}}
+    return _output(answer)
 
 
-def _prompt(payload: dict[str, object]) -> Prompt | None:
+def _output(answer: Answer) -> dict[str, object] | None:
+    output: dict[str, object] = {}
+    if answer.context and len(answer.context) <= MAX_CHARACTERS:
+        output["hookSpecificOutput"] = {"hookEventName": EVENT, "additionalContext": answer.context}
+    if answer.notice:
+        output["systemMessage"] = answer.notice
+    return output or None
+
+
+def _prompt(payload: dict[str, object], *, judges_off: bool) -> Prompt | None:
     """The prompt in an event; older hosts call it `user_prompt`. None when there is none."""
     text = payload.get("prompt", payload.get("user_prompt"))
     if not isinstance(text, str):
@@ -69,6 +76,7 @@ def _prompt(payload: dict[str, object]) -> Prompt | None:
         identity(payload.get("session_id")),
         identity(payload.get("prompt_id")),
         path(payload.get("transcript_path")),
+        judges_off=judges_off,
     )
 
 

@@ -21,6 +21,7 @@ REASONS = {
     "short": "it was too short to say what it is about",
     "no_match": "no memory shares a telling word with it",
     "below_floor": "the best match was not good enough in itself",
+    "declined": "the judges found nothing both relevant and useful",
     "already_injected": "this session was told already",
     "over_budget": "nothing fitted the token budget",
     "max_inject": "the setting retrieval.max_inject is 0",

@@ -1,6 +1,6 @@
-"""Recall for one prompt, from top to bottom: gate, index, ranking, floor, what the session knows already, the block, the record.
+"""Recall for one prompt, from top to bottom: gate, index, ranking, floor, judges, what the session knows already, the block, the record.
 
-No judge and no network: what the rules are sure of is a whole answer.
+What the rules are sure of is a whole answer; the judges, where the user asked for them, see what lies between the floors.
 """
 
 from __future__ import annotations
@@ -26,22 +26,27 @@ _NEAR_MISSES = 5
 class Prompt:
     """A prompt as the host hands it over."""
 
-    __slots__ = ("id", "session", "text", "transcript")
+    __slots__ = ("id", "judges_off", "session", "text", "transcript")
 
-    def __init__(self, text: str, session: str, identity: str, transcript: str) -> None:
+    def __init__(self, text: str, session: str, identity: str, transcript: str, *, judges_off: bool = False) -> None:
         self.text = text
         self.session = session
         self.id = identity
         self.transcript = transcript
+        self.judges_off = judges_off
 
 
 class Answer:
-    """What recall says to a prompt: the block to inject, empty for silence, and the record of how that came."""
+    """What recall says to a prompt: the block to inject, empty for silence, and the record of how that came.
 
-    __slots__ = ("context", "record", "wants_healing")
+    `notice` is a line for the user, mostly empty.
+    """
+
+    __slots__ = ("context", "notice", "record", "wants_healing")
 
     def __init__(self) -> None:
         self.context = ""
+        self.notice = ""
         self.wants_healing = False
         self.record: dict[str, Any] = {
             "outcome": "failed",
@@ -71,7 +76,13 @@ def recall(answer: Answer, prompt: Prompt, places: Places, settings: Settings, d
     told = Told(places, prompt.session)
     try:
         hits = lookup.best(text, extra, settings.integer("retrieval.judge.candidate_pool_size"))
-        _decide(answer, lookup, told, hits, settings)
+        if lookup.answered_by == "fts5" and settings.judge_asked_for("retrieval"):
+            fresh = [hit for hit in hits if not told.knows(hit.key, hit.inject, _repeat_after(settings))]
+            passed = _judged(answer, prompt, (text, extra), fresh, places, settings, deadline)
+        else:
+            floor = settings.number("retrieval.high_floor")
+            passed = [hit for hit in hits if hit.confidence >= floor]
+        _decide(answer, lookup, told, hits, passed, settings)
         _describe(answer, lookup, hits, settings)
     finally:
         answer.wants_healing = lookup.wants_healing
@@ -126,24 +137,46 @@ def _numbers(parts: dict[str, Any]) -> dict[str, float]:
     return {name: round(value, 3) for name, value in parts.items() if isinstance(value, (int, float))}
 
 
-def _decide(answer: Answer, lookup: Lookup, told: Told, hits: list[Hit], settings: Settings) -> Answer:
-    """Inject what passes the floor, is as its file says, is new to the session and fits the budget."""
+def _repeat_after(settings: Settings) -> int:
+    return settings.integer("retrieval.repeat_after_turns")
+
+
+def _judged(
+    answer: Answer,
+    prompt: Prompt,
+    texts: tuple[str, str],
+    hits: list[Hit],
+    places: Places,
+    settings: Settings,
+    deadline: Deadline,
+) -> list[Hit]:
+    """What the floors and the judges let pass; what they said goes into the record."""
+    from .judging import AUTO, Candidates, judge_candidates
+
+    candidates = Candidates(texts[0], hits, texts[1])
+    judged = judge_candidates(candidates, AUTO, places, settings, prompt.session, deadline, prompt.judges_off)
+    answer.record["judge"] = judged.record()
+    answer.notice = judged.notice
+    return judged.kept
+
+
+def _decide(
+    answer: Answer, lookup: Lookup, told: Told, hits: list[Hit], passed: list[Hit], settings: Settings
+) -> Answer:
+    """Inject what passed and is as its file says, is new to the session and fits the budget."""
     from .rendering import estimated_tokens, render, within_budget
 
     if not hits:
         return answer.silent(lookup.trouble or "no_match")
-    floor, most = settings.number("retrieval.high_floor"), settings.integer("retrieval.max_inject")
-    sure = [hit for hit in hits if hit.confidence >= floor]
-    if not sure or not most:
-        return answer.silent("below_floor" if most else "max_inject")
-    sure = lookup.first_as_indexed(sure, most)
+    most = settings.integer("retrieval.max_inject")
+    if not most:
+        return answer.silent("max_inject")
+    if not passed:
+        return answer.silent("declined" if answer.record.get("judge", {}).get("verdicts") else "below_floor")
+    sure = lookup.first_as_indexed(passed, most)
     if not sure:
         return answer.silent("edited")
-    fresh = [
-        hit
-        for hit in sure
-        if not told.knows(hit.key, hit.inject, settings.integer("retrieval.repeat_after_turns"))
-    ]
+    fresh = [hit for hit in sure if not told.knows(hit.key, hit.inject, _repeat_after(settings))]
     if not fresh:
         return answer.silent("already_injected")
     chosen = within_budget(
