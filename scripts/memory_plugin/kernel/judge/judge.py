@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ..settings.load import Settings
     from .access import Access
     from .outcome import Outcome
-    from .question import Question, Values
+    from .question import Question
 
 __all__ = ["FOLDER", "Judge"]
 
@@ -69,33 +69,37 @@ class Judge:
         self._access: Access | None = None
         self._billing = Billing(model, self.backend)
 
-    def unready(self) -> Verdict | None:
-        """Why nothing can be asked, found without asking: disabled, no_key, bad_url, no_state. None: it can."""
+    def unready(self, *, anyway: bool = False) -> Verdict | None:
+        """Why nothing can be asked, found without asking: disabled, no_key, bad_url, no_state. None: it can.
+
+        With `anyway` it does not count that the user has not switched the judge on.
+        """
         try:
-            self._prepare()
+            self._prepare(anyway)
         except Failed as failed:
             return Verdict(None, failed.name, failed.detail)
         return None
 
-    def ask(self, question: Question, deadline: Deadline, *, again: bool = False) -> Verdict:
+    def ask(
+        self, question: Question, deadline: Deadline, *, again: bool = False, fresh: bool = False
+    ) -> Verdict:
         """The verdict on one question; as `ask_all`."""
-        return self.ask_all([question], deadline, again=again)[0]
+        return self.ask_all([question], deadline, again=again, fresh=fresh)[0]
 
     def ask_all(
-        self, questions: Sequence[Question], deadline: Deadline, *, again: bool = False
+        self, questions: Sequence[Question], deadline: Deadline, *, again: bool = False, fresh: bool = False
     ) -> list[Verdict]:
         """One verdict a question, all asked side by side; back when the deadline ends at the latest.
 
-        `again` allows one more try after 429, 5xx and 529; never on the prompt's path.
+        `again` allows one more try after 429, 5xx and 529; never on the prompt's path.  `fresh` passes by what was
+        answered before.
         """
         trouble = self.unready()
         if trouble is not None:
             return [trouble for _ in questions]
         keys = [question.key(self.backend, self.model) for question in questions]
         cache = Verdicts(self._folder)
-        verdicts = {
-            key: _from_cache(values) for key in keys for values in [cache.get(key)] if values is not None
-        }
+        verdicts = {} if fresh else _known(cache, keys)
         missing = {key: question for key, question in zip(keys, questions) if key not in verdicts}
         if missing:
             asked = dict(zip(missing, self._ask_missing(list(missing.values()), deadline, again)))
@@ -110,11 +114,11 @@ class Judge:
     def _folder(self) -> str:
         return self._places.state(FOLDER)
 
-    def _prepare(self) -> None:
+    def _prepare(self, anyway: bool) -> None:
         """Find the way to the server. Raises Failed."""
         if self._off:
             raise Failed("disabled", self._off)
-        if not self._settings.judge_asked_for(self.feature):
+        if not anyway and not self._settings.judge_asked_for(self.feature):
             raise Failed("disabled", "not switched on in your own settings; see: memory judge on")
         if self._places.state_dir is None:
             raise Failed("no_state", "spending cannot be written down: %s" % self._places.why_no_state)
@@ -220,10 +224,15 @@ class Judge:
         )
 
 
-def _from_cache(values: Values) -> Verdict:
-    verdict = Verdict(values)
-    verdict.cached, verdict.cost = True, 0.0
-    return verdict
+def _known(cache: Verdicts, keys: Sequence[str]) -> dict[str, Verdict]:
+    """The verdicts that need not be asked for."""
+    found = {}
+    for key in keys:
+        values = cache.get(key)
+        if values is not None:
+            found[key] = Verdict(values)
+            found[key].cached, found[key].cost = True, 0.0
+    return found
 
 
 def _keep(cache: Verdicts, asked: dict[str, Verdict]) -> None:
