@@ -74,15 +74,6 @@ def test_colour_is_for_terminals_that_want_it(
     assert one.style("x") == "x"
 
 
-def test_progress_is_for_terminals_only() -> None:
-    one, _, err = console()
-    one.progress("half")
-    assert err.written == ""
-    one, _, err = console(terminal=True)
-    one.progress("half")
-    assert err.written.endswith("half")
-
-
 def test_a_table_lines_up_wide_letters_too() -> None:
     one, out, _ = console()
     one.table(["ID", "TITLE"], [["a", "one"], ["数据", "two"], ["e\u0301", "three"]])

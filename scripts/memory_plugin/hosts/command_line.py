@@ -53,14 +53,7 @@ def main(argv: Sequence[str]) -> int:
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else USAGE
     try:
-        root = _project_of(os.path.abspath(arguments.root)) if arguments.root else launch_folder()
-        if not os.path.isdir(root):
-            console.error("--root: no folder at %s" % root)
-            return USAGE
-        taint = clean(root)
-        session = Session(locate(root), console, taint)
-        result: int = _module(arguments.command).run(arguments, session)
-        return result
+        return _run(arguments, console)
     except BrokenPipeError:
         # Whoever read our output has gone; else Python would complain once more when it closes the stream.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -71,9 +64,20 @@ def main(argv: Sequence[str]) -> int:
     except KeyboardInterrupt:
         console.error("stopped")
         return 130
-    except Exception as error:  # noqa: BLE001  (the outermost line: a fault of ours is one line too)
+    except Exception as error:  # the outermost line: a fault of ours is one line too
         console.error("a fault of memory's own, %s at %s: %s" % (type(error).__name__, where(error), error))
         return FAILED
+
+
+def _run(arguments: argparse.Namespace, console: Console) -> int:
+    root = _project_of(os.path.abspath(arguments.root)) if arguments.root else launch_folder()
+    if not os.path.isdir(root):
+        console.error("--root: no folder at %s" % root)
+        return USAGE
+    taint = clean(root)
+    session = Session(locate(root), console, taint)
+    result: int = _module(arguments.command).run(arguments, session)
+    return result
 
 
 def _project_of(root: str) -> str:

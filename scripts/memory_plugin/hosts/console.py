@@ -28,7 +28,9 @@ class Console:
     def __init__(self, out: TextIO | None = None, err: TextIO | None = None) -> None:
         self._out = out or sys.stdout
         self._err = err or sys.stderr
-        self.colour = self._out.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+        self.colour = (
+            self._out.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+        )
         self.width = shutil.get_terminal_size((100, 24)).columns if self._out.isatty() else 100
 
     def json(self, value: object) -> None:
@@ -42,11 +44,6 @@ class Console:
     def error(self, text: str) -> None:
         """Print one line for the user on the error stream."""
         _write(self._err, "memory: %s\n" % plain(text, _MAX_ERROR))
-
-    def progress(self, text: str) -> None:
-        """Show how far a long work is, on a terminal only."""
-        if self._err.isatty():
-            _write(self._err, "\r\033[K" + text)
 
     def style(self, text: str, *names: str) -> str:
         """The text in the named styles (bold dim red green yellow cyan), or as it is without colour."""
@@ -82,7 +79,9 @@ def _fit(cell: str, width: int) -> str:
 
 def _columns(text: str) -> int:
     """How many columns a text takes on a terminal (Unicode Standard Annex 11)."""
-    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 0 if unicodedata.combining(c) else 1 for c in text)
+    return sum(
+        2 if unicodedata.east_asian_width(c) in "WF" else 0 if unicodedata.combining(c) else 1 for c in text
+    )
 
 
 def _write(stream: TextIO, text: str) -> None:

@@ -105,7 +105,12 @@ def replace_file(path: str, data: bytes, mode: int = 0o600, durable: bool = True
 def is_draft(name: str) -> bool:
     """Whether a file name is that of a draft of `replace_file`: what a killed writer leaves behind."""
     parts = name.rsplit(".", 3)
-    return name.endswith(_DRAFT_END) and len(parts) == 4 and parts[1].isdigit() and len(parts[2]) == 2 * _DRAFT_BYTES  # noqa: PLR2004
+    return (
+        name.endswith(_DRAFT_END)
+        and len(parts) == 4
+        and parts[1].isdigit()
+        and len(parts[2]) == 2 * _DRAFT_BYTES
+    )
 
 
 def _write_all(handle: int, data: bytes) -> None:

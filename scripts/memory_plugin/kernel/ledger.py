@@ -1,8 +1,8 @@
 """Ledgers: JSON lines that are only ever appended, one whole line per record.
 
 Safe with many writers at once and after a kill in mid-write: each record is one locked write, and the next writer closes a line that was
-cut off.  A file that grows past its bound is set aside as `NAME.1.jsonl`, the oldest is dropped.  A disk that is full or read-only loses the
-record and nothing else.
+cut off.  A file that grows past its bound is set aside as `NAME.1.jsonl`, the oldest is dropped.  A disk that is full or read-only loses
+the record and nothing else.
 """
 
 from __future__ import annotations
@@ -46,7 +46,13 @@ class Ledger:
 
     def append(self, session: str, project: str, fields: dict[str, object]) -> str | None:
         """Write one record; None when it is written, else the reason in a few words. Never raises for what a disk does."""
-        record: dict[str, object] = {"schema": SCHEMA, "time": now_iso(), "session": session, "project": project, "version": VERSION}
+        record: dict[str, object] = {
+            "schema": SCHEMA,
+            "time": now_iso(),
+            "session": session,
+            "project": project,
+            "version": VERSION,
+        }
         record.update(fields)
         try:
             line = dumps(record).encode("ascii") + b"\n"
@@ -138,11 +144,10 @@ class Rows:
     def __iter__(self) -> Iterator[dict[str, object]]:
         for path in self._paths:
             try:
-                handle = open(path, "rb", opener=_opened_to_read)
+                with open(path, "rb", opener=_opened_to_read) as handle:
+                    yield from self._parse(handle)
             except OSError:
                 continue
-            with handle:
-                yield from self._parse(handle)
 
     def _parse(self, lines: Iterator[bytes]) -> Iterator[dict[str, object]]:
         for line in lines:

@@ -16,7 +16,17 @@ if TYPE_CHECKING:
     from .record import Category
     from .stores import Store
 
-__all__ = ["MAX_BYTES", "FileProblem", "StoredMemory", "all_memories", "category_folders", "find", "listing", "read_memory", "why_left_alone"]
+__all__ = [
+    "MAX_BYTES",
+    "FileProblem",
+    "StoredMemory",
+    "all_memories",
+    "category_folders",
+    "find",
+    "listing",
+    "read_memory",
+    "why_left_alone",
+]
 
 MAX_BYTES = 256 * 1024
 MAX_FILES = 200_000
@@ -33,6 +43,7 @@ class StoredMemory(NamedTuple):
 
     @property
     def key(self) -> str:
+        """The name of the memory that is unique over all scopes and categories."""
         return memory_key(self.store.scope, self.memory.category, self.memory.id)
 
 
@@ -53,7 +64,9 @@ def why_left_alone(store: Store) -> str:
 
     A project's store must lie in the project itself, and no store may belong to another user.
     """
-    if store.worktree is not None and os.path.realpath(store.root) != os.path.join(os.path.realpath(store.worktree), ".claude", "memory"):
+    if store.worktree is not None and os.path.realpath(store.root) != os.path.join(
+        os.path.realpath(store.worktree), ".claude", "memory"
+    ):
         return "%s is a symbolic link that leads elsewhere" % store.root
     try:
         status = os.stat(store.root)
@@ -79,7 +92,10 @@ def category_folders(store: Store) -> list[tuple[Category, str]]:
 
 
 def listing(folder: str) -> Iterator[tuple[str, os.stat_result]]:
-    """The JSON files of a folder with their status; links, folders and hidden files are passed over. Nothing for a folder that cannot be read."""
+    """The JSON files of a folder with their status; links, folders and hidden files are passed over.
+
+    Nothing for a folder that cannot be read.
+    """
     try:
         entries = os.scandir(folder)
     except OSError:
@@ -88,7 +104,11 @@ def listing(folder: str) -> Iterator[tuple[str, os.stat_result]]:
         for count, entry in enumerate(entries):
             if count >= MAX_FILES:
                 return
-            if entry.name.endswith(".json") and not entry.name.startswith(".") and entry.is_file(follow_symlinks=False):
+            if (
+                entry.name.endswith(".json")
+                and not entry.name.startswith(".")
+                and entry.is_file(follow_symlinks=False)
+            ):
                 try:
                     yield entry.path, entry.stat(follow_symlinks=False)
                 except FileNotFoundError:
@@ -129,7 +149,11 @@ def find(stores: list[Store], name: str) -> StoredMemory:
         hits = []
         for category, folder in category_folders(store):
             path = os.path.join(folder, identity + ".json")
-            if (not wanted or wanted.replace("-", "_") == category.name) and _is_name(identity) and os.path.isfile(path):
+            if (
+                (not wanted or wanted.replace("-", "_") == category.name)
+                and _is_name(identity)
+                and os.path.isfile(path)
+            ):
                 hits.append(read_memory(store, category, path))
         if len(hits) > 1:
             choices = ", ".join("%s/%s" % (hit.memory.category, identity) for hit in hits)

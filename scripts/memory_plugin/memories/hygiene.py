@@ -41,7 +41,7 @@ def clean_data(data: dict[str, Any]) -> tuple[dict[str, Any], list[Redacted]]:
     Raises InvalidMemory when nothing is left of the title or the content, or a rule refuses the text altogether.
     """
     redacted: list[Redacted] = []
-    cleaned = {
+    cleaned: dict[str, Any] = {
         name: value if name in _FIXED else _clean(value, name, redacted, 0) for name, value in data.items()
     }
     cleaned["title"] = plain(str(cleaned.get("title") or ""), MAX_TITLE)
@@ -66,7 +66,7 @@ def _holds_text(value: object) -> bool:
     return any(map(_holds_text, value)) if isinstance(value, list) else bool(value)
 
 
-def _clean(value: Any, field: str, redacted: list[Redacted], depth: int) -> Any:
+def _clean(value: object, field: str, redacted: list[Redacted], depth: int) -> object:
     if depth > MAX_DEPTH:
         raise InvalidMemory("%s: nested more than %d levels deep" % (field, MAX_DEPTH))
     if isinstance(value, str):
