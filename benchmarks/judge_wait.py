@@ -1,0 +1,214 @@
+"""What two judges add to a prompt's wait: cold hook processes against a server on this machine that takes T to answer.
+
+    python3 benchmarks/judge_wait.py [--waits 50,100,200,300,500] [--rounds 11] [--json]
+
+Cases, interleaved in one run: the hook with the judges switched off; with judges that answer after T; the interpreter
+alone; and the interpreter importing what the judges import (the network, threads, the hygiene rules).  The bound that is
+checked: hook with judges <= 1.15 T + hook without + that import.  One more case is a server that drips a byte a second: the
+hook must end within the configured time-out + 200 ms.  All figures are medians in milliseconds, except the drip: the worst.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import socket
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+HOOK = os.path.join(ROOT, "hooks", "user_prompt_submit.py")
+COMMAND = os.path.join(ROOT, "scripts", "memory.py")
+IMPORTS = """
+import sys
+sys.path.insert(0, %r)
+import socket, threading
+from memory_plugin.kernel.judge import accounts, judge, material, parallel, reply, rubric, transport, wire
+from memory_plugin.kernel.judge.backends import anthropic
+material.line("token key login", 100)
+""" % os.path.join(ROOT, "scripts")
+TIMEOUT = 1.0
+MEMORIES = [
+    "Use Postgres for the billing database",
+    "Billing tests need the seeded database",
+    "Billing runs at night",
+]
+
+
+class Server:
+    """Answers every request after `wait` seconds with all notes chosen; below 0 it drips instead."""
+
+    def __init__(self) -> None:
+        self.wait = 0.0
+        self.requests = 0
+        self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)
+        self.url = "http://127.0.0.1:%d" % self._listener.getsockname()[1]
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def _accept(self) -> None:
+        while True:
+            threading.Thread(target=self._serve, args=self._listener.accept()[:1], daemon=True).start()
+
+    def _serve(self, sock: socket.socket) -> None:
+        with sock:
+            data = b""
+            while b"\r\n\r\n" not in data or len(data.partition(b"\r\n\r\n")[2]) < _length(data):
+                data += sock.recv(65536)
+            self.requests += 1
+            try:
+                self._answer(sock, "relevant" if b'{\\"relevant\\"' in data else "useful")
+            except OSError:
+                return
+
+    def _answer(self, sock: socket.socket, key: str) -> None:
+        text = json.dumps({key: [0, 1, 2]})
+        usage = {"input_tokens": 600, "output_tokens": 12}
+        message = {
+            "type": "message",
+            "content": [{"type": "text", "text": text}],
+            "stop_reason": "end_turn",
+            "usage": usage,
+        }
+        body = json.dumps(message).encode()
+        head = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(body)
+        if self.wait >= 0:
+            time.sleep(self.wait)
+            sock.sendall(head + body)
+            return
+        for at in range(len(head)):
+            sock.sendall(head[at : at + 1])
+            time.sleep(1.0)
+
+
+def _length(data: bytes) -> int:
+    for line in data.partition(b"\r\n\r\n")[0].lower().split(b"\r\n"):
+        if line.startswith(b"content-length:"):
+            return int(line.partition(b":")[2])
+    return 0
+
+
+class Box:
+    """A home and a project with a few memories, all of them between the floors."""
+
+    def __init__(self, folder: str, url: str) -> None:
+        self.config = os.path.join(folder, "home", ".claude")
+        self.project = os.path.join(folder, "project")
+        os.makedirs(self.config)
+        os.makedirs(self.project)
+        self.url = url
+        self.number = 0
+        self.environment = {
+            "PATH": os.environ.get("PATH", os.defpath),
+            "HOME": os.path.dirname(self.config),
+            "CLAUDE_CONFIG_DIR": self.config,
+            "CLAUDE_PROJECT_DIR": self.project,
+            "ANTHROPIC_API_KEY": "sk-made-up",
+            "LANG": "C.UTF-8",
+        }
+        subprocess.run(["git", "init", "-q", self.project], check=True)
+        for title in MEMORIES:
+            words = ["save", "--category", "decision", "--title", title, "--body", title + "."]
+            self.run([sys.executable, COMMAND, *words, "--root", self.project])
+
+    def settings(self, *, judges: bool) -> None:
+        """The user's settings; caps high enough for a benchmark."""
+        judge = {"base_url": self.url, "caps": {"session_usd": 100, "day_usd": 1000}}
+        retrieval = {
+            "low_floor": 0.0,
+            "high_floor": 1.0,
+            "judge": {"enabled": judges, "timeout_per_call": TIMEOUT},
+        }
+        with open(os.path.join(self.config, "settings.json"), "w", encoding="utf-8") as file:
+            json.dump({"memory": {"retrieval": retrieval, "judge": judge}}, file)
+
+    def run(self, command: list[str], stdin: bytes = b"") -> tuple[float, bytes]:
+        """The milliseconds that a process takes, and its output."""
+        start = time.perf_counter()
+        done = subprocess.run(
+            command, input=stdin, capture_output=True, env=self.environment, check=True, cwd=self.project
+        )
+        return (time.perf_counter() - start) * 1000, done.stdout
+
+    def hook(self) -> tuple[float, bytes]:
+        """One prompt in a session of its own, unlike any before."""
+        self.number += 1
+        event = {
+            "hook_event_name": "UserPromptSubmit",
+            "session_id": "s%d" % self.number,
+            "prompt": "Which billing database do the tests use? %d" % self.number,
+            "prompt_id": "p%d" % self.number,
+            "cwd": self.project,
+        }
+        return self.run([sys.executable, "-I", "-S", HOOK], json.dumps(event).encode())
+
+
+def measure(waits: list[float], rounds: int) -> dict[str, object]:
+    """All figures."""
+    server = Server()
+    with tempfile.TemporaryDirectory() as folder:
+        box = Box(folder, server.url)
+        found: dict[str, list[float]] = {}
+        for _ in range(rounds + 1):
+            box.settings(judges=False)
+            found.setdefault("hook without", []).append(box.hook()[0])
+            for name, code in (("interpreter", "pass"), ("imports", IMPORTS)):
+                found.setdefault(name, []).append(box.run([sys.executable, "-I", "-S", "-c", code])[0])
+            box.settings(judges=True)
+            for wait in waits:
+                server.wait = wait / 1000
+                took, output = box.hook()
+                assert b"Postgres" in output, "the judges' choice was not injected"
+                found.setdefault("judges %g" % wait, []).append(took)
+        server.wait = -1.0
+        drips = [box.hook()[0] for _ in range(2)]  # a third would find the server left alone
+    medians = {name: statistics.median(times[1:]) for name, times in found.items()}
+    network = medians["imports"] - medians["interpreter"]
+    rows = []
+    for wait in waits:
+        bound = 1.15 * wait + medians["hook without"] + network
+        took = medians["judges %g" % wait]
+        rows.append({"wait": wait, "hook": round(took, 1), "bound": round(bound, 1), "holds": took <= bound})
+    return {
+        "interpreter": round(medians["interpreter"], 1),
+        "imports": round(network, 1),
+        "hook_without": round(medians["hook without"], 1),
+        "judges": rows,
+        "drip": {
+            "timeout": TIMEOUT * 1000,
+            "worst": round(max(drips), 1),
+            "holds": max(drips) <= TIMEOUT * 1000 + 200,
+        },
+    }
+
+
+def main() -> int:
+    """Print the figures; 1 when a bound does not hold."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--waits", default="50,100,200,300,500", help="milliseconds that the server takes")
+    parser.add_argument("--rounds", type=int, default=11)
+    parser.add_argument("--json", action="store_true")
+    arguments = parser.parse_args()
+    figures = measure([float(wait) for wait in arguments.waits.split(",")], arguments.rounds)
+    rows, drip = figures["judges"], figures["drip"]
+    assert isinstance(rows, list)
+    assert isinstance(drip, dict)
+    if arguments.json:
+        print(json.dumps(figures, indent=2))
+    else:
+        print(
+            "interpreter %(interpreter)s ms, imports %(imports)s ms, hook without judges %(hook_without)s ms"
+            % figures
+        )
+        for row in rows:
+            print("T = %(wait)3g ms: hook %(hook)6.1f ms, bound %(bound)6.1f ms, holds: %(holds)s" % row)
+        print("a server that drips: %(worst)s ms at a time-out of %(timeout)g ms, holds: %(holds)s" % drip)
+    return 0 if all(row["holds"] for row in [*rows, drip]) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
