@@ -31,7 +31,6 @@ CASES = [
     ("template", "${API_KEY}", "pa$word1"),
     ("template", "{{ token }}", "p{a}ss1"),
     ("template", "<token>", "a<3b"),
-    ("url-stand-in", "password", "w9Xk2pQ7"),
     ("wordy", "getAccessTokenFromServer2", "rA1wk0Y45YCufyfq"),
 ]
 
@@ -47,7 +46,7 @@ def _alone(value: str) -> Candidate:
 
 
 def test_every_filter_is_in_the_table() -> None:
-    assert {name for name, _, _ in CASES} | {"version"} == set(FILTERS)
+    assert {name for name, _, _ in CASES} | {"version", "url-stand-in"} == set(FILTERS)
 
 
 @pytest.mark.parametrize("before", ["version ", "Chrome/", "v", "tool==", "release: "])
@@ -58,6 +57,20 @@ def test_four_numbers_after_a_word_for_versions_are_one(before: str) -> None:
 @pytest.mark.parametrize("before", ["staging is ", "http://", ""])
 def test_four_numbers_elsewhere_are_an_address(before: str) -> None:
     assert not FILTERS["version"](Candidate(before + "1.2.3.4", len(before), len(before) + 7, "1.2.3.4"))
+
+
+@pytest.mark.parametrize(
+    ("password", "host", "invented"),
+    [
+        pytest.param("password", "localhost:5432/shop", True, id="invented password and host"),
+        pytest.param("w9Xk2pQ7", "db.example.com/shop", True, id="host kept for documentation"),
+        pytest.param("password", "db.firma-nord.de/shop", False, id="weak password of a real host"),
+        pytest.param("w9Xk2pQ7", "localhost/shop", False, id="password of this machine"),
+    ],
+)
+def test_credentials_of_documentation(password: str, host: str, invented: bool) -> None:
+    candidate = Candidate("://anna:%s@%s" % (password, host), 8, 8 + len(password), password)
+    assert FILTERS["url-stand-in"](candidate) is invented
 
 
 def test_a_call_is_code() -> None:

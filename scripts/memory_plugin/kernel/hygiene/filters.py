@@ -157,20 +157,20 @@ def _number(candidate: Candidate) -> bool:
 
 
 def _url_stand_in(candidate: Candidate) -> bool:
-    """`user:password@` in documentation; also where the host is one that RFC 2606 keeps for examples."""
+    """`user:password@host` in documentation, and hosts that RFC 2606 keeps for it."""
     after = candidate.text[candidate.end + 1 : candidate.end + 65]
-    host = re.split(r"[/:?#\s]", after, maxsplit=1)[0]
-    return candidate.value.lower() in words("url_stand_ins") or _example_domain(host)
+    host = re.split(r"[/:?#\s\"'`)]", after, maxsplit=1)[0].lower()
+    invented = candidate.value.lower() in words("url_stand_ins") and host in words("stand_in_hosts")
+    return invented or _within(host, words("documentation_hosts"))
 
 
-def _example_domain(domain: str) -> bool:
-    lower = domain.lower()
-    return any(lower == name or lower.endswith("." + name) for name in words("example_hosts"))
+def _within(domain: str, names: tuple[str, ...]) -> bool:
+    return any(domain == name or domain.endswith("." + name) for name in names)
 
 
 def _example_host(candidate: Candidate) -> bool:
     """Domains that RFC 2606 and RFC 6761 keep for examples."""
-    return _example_domain(candidate.value.rpartition("@")[2])
+    return _within(candidate.value.rpartition("@")[2].lower(), words("example_hosts"))
 
 
 def _not_mail(candidate: Candidate) -> bool:
