@@ -52,8 +52,12 @@ class Console:
         return "\033[%sm%s\033[0m" % (";".join(_STYLES[name] for name in names), text)
 
     def table(self, headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """Print rows under headers; the last column takes what room is left."""
-        widths = [max(_columns(plain(cell, _MAX_CELL)) for cell in column) for column in zip(headers, *rows)]
+        """Print rows under headers; the last column takes what room is left.
+
+        What a file wrote into a cell can neither move the cursor nor hide.
+        """
+        rows = [[plain(cell, _MAX_CELL) for cell in row] for row in rows]
+        widths = [max(map(_columns, column)) for column in zip(headers, *rows)]
         room = self.width - sum(widths[:-1]) - 2 * (len(widths) - 1)
         widths[-1] = max(20, min(widths[-1], room))
         self.line(self.style(_row(headers, widths), "bold"))
@@ -66,8 +70,7 @@ def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def _fit(cell: str, width: int) -> str:
-    """A cell that takes just `width` columns; what a file wrote into it can neither move the cursor nor hide."""
-    cell = plain(cell, _MAX_CELL)
+    """A cell that takes just `width` columns."""
     taken = _columns(cell)
     if taken > width:
         while taken > width - 1:
@@ -79,6 +82,8 @@ def _fit(cell: str, width: int) -> str:
 
 def _columns(text: str) -> int:
     """How many columns a text takes on a terminal (Unicode Standard Annex 11)."""
+    if text.isascii():
+        return len(text)
     return sum(
         2 if unicodedata.east_asian_width(c) in "WF" else 0 if unicodedata.combining(c) else 1 for c in text
     )

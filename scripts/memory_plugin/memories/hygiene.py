@@ -89,7 +89,10 @@ def _visible(text: str) -> str:
 def _without_secrets(text: str, place: str) -> Redaction:
     """The visible text without secrets, looked for twice: a hidden character may split one, or keep one apart from the word before."""
     first = redact(text, place)
-    second = redact(_visible(first.text), place)
+    visible = _visible(first.text)
+    if visible == text:
+        return first
+    second = redact(visible, place)
     return Redaction(second.text, first.findings + second.findings)
 
 

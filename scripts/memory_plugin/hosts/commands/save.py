@@ -8,7 +8,7 @@ from memory_plugin.memories.lifecycle import edit, save
 from memory_plugin.memories.record import MAX_TITLE, body_content, categories, new_memory
 from memory_plugin.memories.stores import PROJECT, USER, named_store
 from memory_plugin.memories.survey import choose, survey
-from memory_plugin.memories.trust import PENDING, TRUSTED
+from memory_plugin.memories.trust import TRUSTED, load_trust
 
 from .fields import add_fields, content_json, project_files, text_of, to_category, too_many
 from .refresh import refresh
@@ -108,9 +108,8 @@ def _superseded(arguments: argparse.Namespace, session: Session) -> Item | None:
 
 def _standing(session: Session, written: Written) -> str:
     """The standing of what was written, as a later `list` will tell it."""
-    key = written.stored.key
-    found = survey(session.places, session.accepts_pulls, written.stored.store.scope)
-    return next((item.trust for item in found.items if item.stored.key == key), PENDING)
+    trust = load_trust(session.places, written.stored.store)
+    return trust.review([written.stored], session.accepts_pulls)[written.stored.key]
 
 
 def _report(arguments: argparse.Namespace, session: Session, written: Written, superseded: str) -> None:
