@@ -49,12 +49,12 @@ def test_the_marketplace_offers_this_folder() -> None:
 
 def test_only_events_that_every_client_knows() -> None:
     """One unknown event makes client 2.1.197 refuse the whole file."""
-    assert set(hooks()) == {"UserPromptSubmit", "SessionStart"}
+    assert set(hooks()) == {"UserPromptSubmit", "SessionStart", "Stop"}
 
 
 @pytest.mark.parametrize(
     ("event", "matcher", "seconds"),
-    [("UserPromptSubmit", None, 15), ("SessionStart", "startup|resume|clear|compact", 10)],
+    [("UserPromptSubmit", None, 15), ("SessionStart", "startup|resume|clear|compact", 10), ("Stop", None, 10)],
 )
 def test_one_command_an_event_in_time(event: str, matcher: str | None, seconds: int) -> None:
     (group,) = hooks()[event]
@@ -63,7 +63,7 @@ def test_one_command_an_event_in_time(event: str, matcher: str | None, seconds: 
     assert (hook["type"], hook["timeout"]) == ("command", seconds)
 
 
-@pytest.mark.parametrize("event", ["UserPromptSubmit", "SessionStart"])
+@pytest.mark.parametrize("event", ["UserPromptSubmit", "SessionStart", "Stop"])
 def test_a_command_is_isolated_quoted_and_ends_well(event: str) -> None:
     command = hooks()[event][0]["hooks"][0]["command"]
     script = r'"\$\{CLAUDE_PLUGIN_ROOT\}/hooks/(\w+\.py)"'

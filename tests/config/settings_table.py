@@ -36,6 +36,8 @@ def values(rule: dict[str, Any]) -> str:
         return "`true`, `false`"
     if "minimum" in rule:
         return "%s %s to %s" % (rule["type"], rule["minimum"], rule["maximum"])
+    if rule["type"] == "array" and rule["items"]["type"] == "integer":
+        return "list of %d integers" % rule["maxItems"]
     return {"string": "text", "array": "list of texts"}[rule["type"]]
 
 

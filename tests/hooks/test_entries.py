@@ -13,8 +13,8 @@ import pytest
 
 from tests.project import PLUGIN_ROOT, Project, Run
 
-ENTRIES = ["hooks/user_prompt_submit.py", "hooks/session_start.py", "scripts/memory.py"]
-HOOKS = ENTRIES[:2]
+ENTRIES = ["hooks/user_prompt_submit.py", "hooks/session_start.py", "hooks/stop.py", "scripts/memory.py"]
+HOOKS = ENTRIES[:3]
 ANSWER = "def run(event):\n    print('ran', event)\n    return 0\n"
 
 
@@ -101,7 +101,7 @@ def test_a_damaged_plugin_lets_the_prompt_through(
     assert run.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize(("entry", "event"), [(HOOKS[0], "UserPromptSubmit"), (HOOKS[1], "SessionStart")])
+@pytest.mark.parametrize(("entry", "event"), [(HOOKS[0], "UserPromptSubmit"), (HOOKS[1], "SessionStart"), (HOOKS[2], "Stop")])
 def test_a_hook_runs_its_event_through_links(project: Project, entry: str, event: str) -> None:
     root = copied(project)
     link = os.path.join(project.root, "linked.py")

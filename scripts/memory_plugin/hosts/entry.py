@@ -81,8 +81,14 @@ def _session_start() -> Handler:
     return handle
 
 
+def _stop() -> Handler:
+    from .stop_event import handle
+
+    return handle
+
+
 # Each event imports its own handler; `importlib` would cost a prompt three milliseconds.
-HANDLERS = {"UserPromptSubmit": _prompt, "SessionStart": _session_start}
+HANDLERS = {"UserPromptSubmit": _prompt, "SessionStart": _session_start, "Stop": _stop}
 
 
 def _payload(data: bytes) -> dict[str, object]:

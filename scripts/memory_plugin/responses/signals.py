@@ -17,6 +17,7 @@ __all__ = ["MAX_CHARACTERS", "MAX_MATCHES", "Match", "Signals", "measure"]
 MAX_CHARACTERS = 300_000  # more than a model writes in one reply
 MAX_MATCHES = 1000
 _CUE_REACH = 8
+_GREETING = "greeting"  # of a letter, when one was asked for
 
 
 class Match:
@@ -56,13 +57,18 @@ class Signals:
         return len(self.matches)
 
 
-def measure(text: str, rules: Rules, lexicon: Lexicon) -> Signals:
-    """The signals of a reply; linear in its length, of which at most 300,000 characters count."""
+def measure(text: str, rules: Rules, lexicon: Lexicon, drafting: bool = False) -> Signals:
+    """The signals of a reply; linear in its length, of which at most 300,000 characters count.
+
+    `drafting` says that a text in somebody's voice was asked for: then only what stands before and behind it counts as filler.
+    """
     signals = Signals()
     signals.cut = len(text) > MAX_CHARACTERS
     text = text[:MAX_CHARACTERS]
     prose = read_prose(text)
     signals.matches = find_matches(prose, rules)
+    if drafting:
+        signals.matches = _around_draft(prose, signals.matches)
     signals.words, foreign, content = _counted(prose, lexicon.function_words)
     signals.unscored = _unscored(text, prose, signals.words, foreign, content, lexicon)
     if signals.unscored not in ("empty", "code_only", "other_script"):
@@ -142,6 +148,18 @@ def _best(prose: Prose, rules: Rules, at: int, level: int) -> Match | None:
             continue
         best = Match(rule, *prose.folded.span(prose.starts[at], prose.ends[end - 1]), at, end)
     return best
+
+
+def _around_draft(prose: Prose, matches: list[Match]) -> list[Match]:
+    """The matches in the first line and the offers in the last one: what lies between is the text that was asked for."""
+    first = prose.masked.find("\n", prose.starts[0]) if prose.starts else -1
+    last = prose.masked.rstrip().rfind("\n")
+    kept = []
+    for match in matches:
+        at = prose.starts[match.first]
+        if (first < 0 or at < first) and match.rule.id != _GREETING or at > last and match.rule.category == "offer":
+            kept.append(match)
+    return kept
 
 
 def _longer_inside(prose: Prose, rules: Rules, match: Match | None) -> Match | None:

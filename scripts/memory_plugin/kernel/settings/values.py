@@ -41,7 +41,7 @@ def fits(rule: dict[str, Any], value: object) -> bool:
     if isinstance(value, str):
         return _text_fits(rule, value)
     if isinstance(value, list):
-        return len(value) <= rule["maxItems"] and all(fits(rule["items"], item) for item in value)
+        return rule.get("minItems", 0) <= len(value) <= rule["maxItems"] and all(fits(rule["items"], item) for item in value)
     return True
 
 
@@ -81,6 +81,8 @@ def expected(rule: dict[str, Any]) -> str:
     if "format" in rule:
         return _FORM_NAMES[rule["format"]]
     words = _NAMES[rule["type"]]
+    if rule["type"] == "array" and rule["items"]["type"] == "integer":
+        words = "a list of %d whole numbers" % rule["maxItems"]
     if "minimum" in rule:
         words += " from %s to %s" % (dumps(rule["minimum"]), dumps(rule["maximum"]))
     elif rule["type"] == "string":

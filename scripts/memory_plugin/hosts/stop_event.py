@@ -1,0 +1,37 @@
+"""Stop: the reply that has just ended is scored; what a judge should see goes to a process of its own."""
+
+from __future__ import annotations
+
+from ..kernel.settings.load import load
+from ..responses.pipeline import Reply, score_reply
+from .event_fields import identity, path
+from .events import note
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..kernel.clock import Deadline
+    from ..kernel.paths import Places
+    from .environment import Taint
+
+__all__ = ["handle"]
+
+EVENT = "Stop"
+
+
+def handle(payload: dict[str, object], places: Places, taint: Taint, deadline: Deadline) -> None:
+    """Score the reply. The host is told nothing: whatever a Stop hook says may make the turn go on."""
+    if places.state_dir is None:
+        return
+    settings = load(places.config_dir, places.project_root)
+    if not settings.flag("scoring.enabled"):
+        return
+    text = payload.get("last_assistant_message")
+    reply = Reply(
+        text if isinstance(text, str) else "",
+        identity(payload.get("session_id")),
+        identity(payload.get("prompt_id")),
+        path(payload.get("transcript_path")),
+    )
+    troubles = score_reply(reply, places, settings)[2]
+    for trouble in troubles:
+        note(places, reply.session, EVENT, "trouble", trouble)

@@ -1,0 +1,85 @@
+"""What a session remembers between its hooks: the message's kind, how many replies were scored, the correction that waits.
+
+Three small files a session, each with one writer at a time, so that no hook waits for a lock: `turn` is written on a prompt, `count`
+when a reply ends, `drift` by whoever finds drift, and is taken away by the next prompt.  Parallel sessions share none of them.
+"""
+
+from __future__ import annotations
+
+import os
+
+from ..kernel.clock import now
+from ..kernel.files import Unreadable, make_folder, read_regular, replace_file
+from ..kernel.native import digest, dumps, loads
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..kernel.paths import Places
+
+__all__ = ["SessionState"]
+
+_FOLDER = "sessions"
+_MAX_BYTES = 65536
+
+
+class SessionState:
+    """The state of one session's replies."""
+
+    __slots__ = ("_stem",)
+
+    def __init__(self, places: Places, session: str) -> None:
+        self._stem = places.state(_FOLDER, digest(session.encode("utf-8", "replace"), 8))
+
+    def note_prompt(self, prompt_id: str, query_type: str, drafting: bool) -> None:
+        """Remember the message that the next reply answers. Raises OSError."""
+        self._write("turn", {"prompt": prompt_id, "type": query_type, "drafting": drafting})
+
+    def turn(self) -> dict[str, object]:
+        """The message that the reply answers: `prompt`, `type`, `drafting`; empty when no prompt was seen."""
+        return self._read("turn")
+
+    def count_reply(self) -> int:
+        """The number of this reply in the session, from 1. Raises OSError."""
+        number = self._read("count").get("replies")
+        replies = number + 1 if isinstance(number, int) and not isinstance(number, bool) else 1
+        self._write("count", {"replies": replies})
+        return replies
+
+    def leave_correction(self, drift_id: str, prompt_id: str, text: str) -> None:
+        """Leave a correction for the next prompt; a newer one replaces it. Raises OSError."""
+        self._write("drift", {"drift": drift_id, "prompt": prompt_id, "text": text, "left": now()})
+
+    def drop_correction(self) -> None:
+        """Forget a correction that was never taken: a newer reply was scored since. Raises OSError."""
+        try:
+            os.unlink(self._path("drift"))
+        except FileNotFoundError:
+            return
+
+    def take_correction(self, pending_seconds: float) -> tuple[str, str]:
+        """The id of the drift and the correction that waits, taken away so that it is said once; empty when none waits or it is too old."""
+        found = self._read("drift")
+        if not found:
+            return "", ""
+        try:
+            os.unlink(self._path("drift"))
+        except OSError:
+            return "", ""  # said again on every prompt would be worse than not said
+        text, drift_id, left = found.get("text"), found.get("drift"), found.get("left")
+        if not isinstance(text, str) or not isinstance(drift_id, str) or not isinstance(left, (int, float)):
+            return "", ""
+        return (drift_id, text) if 0 <= now() - left < pending_seconds else ("", "")
+
+    def _path(self, part: str) -> str:
+        return "%s.%s.json" % (self._stem, part)
+
+    def _read(self, part: str) -> dict[str, object]:
+        try:
+            value = loads(read_regular(self._path(part), _MAX_BYTES)[0].decode("ascii"))
+        except (FileNotFoundError, Unreadable, ValueError):
+            return {}
+        return value if isinstance(value, dict) else {}
+
+    def _write(self, part: str, value: dict[str, object]) -> None:
+        make_folder(os.path.dirname(self._stem))
+        replace_file(self._path(part), dumps(value).encode("ascii"), durable=False)
