@@ -15,13 +15,11 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts"))
 
-from memory_plugin.kernel.native import loads
+from memory_plugin.kernel.paths import data_path
 from memory_plugin.recall.index.document import Document
-from memory_plugin.recall.index.file import create_index, meta_get, open_index, transaction
+from memory_plugin.recall.index.file import create_index, open_index, transaction
 from memory_plugin.recall.index.write import put
 from memory_plugin.recall.ranking import analyse, rank
-
-MAX_INJECT = 3
 
 
 def document(record: dict[str, object]) -> Document:
@@ -50,6 +48,13 @@ def document(record: dict[str, object]) -> Document:
     )
 
 
+def floors() -> tuple[float, int]:
+    """The default high floor and the most memories of one prompt, from the product's own defaults."""
+    with open(data_path("defaults.json"), encoding="utf-8") as file:
+        retrieval = json.load(file)["retrieval"]
+    return float(retrieval["high_floor"]), int(retrieval["max_inject"])
+
+
 def index(corpus: str, state: str) -> None:
     """Index every record of a corpus."""
     connection = create_index(os.path.join(state, "index.sqlite"))
@@ -61,12 +66,12 @@ def index(corpus: str, state: str) -> None:
 def query(state: str, limit: int) -> None:
     """Answer every query on standard input."""
     connection = open_index(os.path.join(state, "index.sqlite"))
-    floor = loads(meta_get(connection, "model") or "")["confidence"]["high_floor"]
+    floor, most = floors()
     for line in sys.stdin:
         asked = json.loads(line)
         hits = rank(connection, analyse(asked["text"]), limit, only_injectable=True, now_iso="")
         results = [{"id": hit.key, "score": hit.confidence} for hit in hits]
-        inject = [hit.key for hit in hits[:MAX_INJECT] if hit.confidence >= floor]
+        inject = [hit.key for hit in hits[:most] if hit.confidence >= floor]
         print(json.dumps({"id": asked["id"], "results": results, "inject": inject}))
 
 

@@ -36,6 +36,10 @@ def candidates(connection: Connection, terms: list[Term], model: Model, only_inj
 
 def _lists(terms: list[Term], strong: float) -> list[tuple[float, int, str]]:
     """(weight, number of documents, FTS5 query) of every list that is not empty, heaviest first."""
-    lists = [(term.weight * strong, term.strong, '"%s"' % (term.stem + STRONG_MARK)) for term in terms if term.strong]
+    lists = [
+        (term.weight * strong, term.strong, '"%s"' % (term.stem + STRONG_MARK))
+        for term in terms
+        if term.strong
+    ]
     lists += [(term.weight, term.weak, '"%s"' % term.stem) for term in terms if term.weak]
     return sorted(lists, key=lambda item: (-item[0], item[2]))

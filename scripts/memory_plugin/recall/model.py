@@ -18,10 +18,13 @@ class Model:
 
     __slots__ = ("confidence", "ranking", "stopwords")
 
-    def __init__(self, stopwords: dict[str, str], ranking: dict[str, Any], confidence: dict[str, Any]) -> None:
+    def __init__(
+        self, stopwords: dict[str, str], ranking: dict[str, Any], confidence: dict[str, Any]
+    ) -> None:
         self.stopwords = {language: frozenset(words.split()) for language, words in stopwords.items()}
         self.ranking = ranking
         self.confidence = confidence
+        self.confidence["session_words"] = frozenset(confidence["session_words"].split())
 
 
 def load_model(connection: Connection) -> Model:

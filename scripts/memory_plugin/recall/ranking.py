@@ -5,10 +5,11 @@ from __future__ import annotations
 from memory_plugin.kernel.native import loads
 
 from .candidates import candidates
+from .confidence import confidences
 from .index.document import CATEGORIES
 from .model import load_model
 from .query import Query, analyse
-from .scoring import Pattern, scored
+from .scoring import best_matches
 from .weighting import weighted
 
 TYPE_CHECKING = False
@@ -17,9 +18,7 @@ if TYPE_CHECKING:
 
     from memory_plugin.kernel.sqlite import Connection
 
-    from .model import Model
     from .scoring import Match
-    from .weighting import Term
 
     class Deadline(Protocol):
         def remaining(self) -> float:
@@ -39,8 +38,22 @@ class Hit:
         "trust",
     )  # fmt: skip
 
-    def __init__(self, row: tuple[str, ...], score: float, confidence: float, parts: dict[str, object]) -> None:
-        self.key, self.id, self.scope, self.category, self.title, tags, self.path, self.digest, self.trust, self.expires_at, self.inject = row
+    def __init__(
+        self, row: tuple[str, ...], score: float, confidence: float, parts: dict[str, object]
+    ) -> None:
+        (
+            self.key,
+            self.id,
+            self.scope,
+            self.category,
+            self.title,
+            tags,
+            self.path,
+            self.digest,
+            self.trust,
+            self.expires_at,
+            self.inject,
+        ) = row
         found = loads(tags)
         self.tags: list[str] = found if isinstance(found, list) else []
         self.score = score
@@ -49,7 +62,12 @@ class Hit:
 
 
 def rank(
-    connection: Connection, query: Query, limit: int, only_injectable: bool, now_iso: str, deadline: Deadline | None = None
+    connection: Connection,
+    query: Query,
+    limit: int,
+    only_injectable: bool,
+    now_iso: str,
+    deadline: Deadline | None = None,
 ) -> list[Hit]:
     """The at most `limit` best memories, best first.
 
@@ -60,24 +78,43 @@ def rank(
     if not documents:
         return []
     terms = weighted(connection, query, model, only_injectable, documents)
-    pool = candidates(connection, terms, model, only_injectable)
-    _check(deadline)
-    patterns = [Pattern(term) for term in terms[: model.ranking["terms"]]]
-    matches = []
-    for rowid in pool:
-        _check(deadline)
-        fields = connection.execute("SELECT title, tags, body, files, asked_as FROM vectors WHERE rowid = ?", (rowid,)).fetchone()
-        matches.append(scored(rowid, fields, patterns, averages, model))
-    matches.sort(key=lambda match: (-match.score, match.rowid))
+    pool = _pool(
+        connection, candidates(connection, terms, model, only_injectable), only_injectable, now_iso, deadline
+    )
+    matches = best_matches(pool, terms, averages, model)
     hits = []
-    mass = sum(term.weight for term in terms) ** .5
-    for match in matches[: 2 * limit]:
-        row = connection.execute("SELECT %s FROM documents WHERE rowid = ?" % _COLUMNS, (match.rowid,)).fetchone()
-        if only_injectable and row[9] and row[9] <= now_iso:
-            continue
-        hits.append(Hit(row, match.score, min(1.0, match.score / mass / 20), {}))
+    for match, (confidence, signals) in zip(
+        matches, confidences(query, terms, matches, documents, model, limit)
+    ):
+        row = connection.execute(
+            "SELECT %s FROM documents WHERE rowid = ?" % _COLUMNS, (match.rowid,)
+        ).fetchone()
+        hits.append(Hit(row, match.score, confidence, _parts(match, signals)))
     hits.sort(key=lambda hit: (-hit.score, _category_order(hit.category), hit.key))
-    return hits[:limit]
+    return hits
+
+
+def _pool(
+    connection: Connection, rowids: list[int], only_injectable: bool, now_iso: str, deadline: Deadline | None
+) -> list[tuple[int, tuple[str, ...]]]:
+    """(row id, analysed fields) of the candidates; the expired ones are left out when only injectable ones are wanted."""
+    pool = []
+    for rowid in rowids:
+        if deadline is not None and deadline.remaining() <= 0:
+            raise TimeoutError("ranking ran out of time")
+        expires_at, *fields = connection.execute(
+            "SELECT expires_at, title, tags, body, files, asked_as FROM vectors WHERE rowid = ?", (rowid,)
+        ).fetchone()
+        if not only_injectable or not expires_at or expires_at > now_iso:
+            pool.append((rowid, tuple(fields)))
+    return pool
+
+
+def _parts(match: Match, signals: dict[str, float]) -> dict[str, object]:
+    sums = {"exact": match.exact, "forms": match.forms, "soft": match.soft, **signals}
+    parts: dict[str, object] = {name: round(value, 4) for name, value in sums.items()}
+    parts["terms"] = {term: round(part, 4) for term, part in match.matched.items()}
+    return parts
 
 
 def _totals(connection: Connection, only_injectable: bool) -> tuple[int, list[float]]:
@@ -92,8 +129,3 @@ def _totals(connection: Connection, only_injectable: bool) -> tuple[int, list[fl
 
 def _category_order(category: str) -> int:
     return CATEGORIES.index(category) if category in CATEGORIES else len(CATEGORIES)
-
-
-def _check(deadline: Deadline | None) -> None:
-    if deadline is not None and deadline.remaining() <= 0:
-        raise TimeoutError("ranking ran out of time")

@@ -18,13 +18,16 @@ if TYPE_CHECKING:
 
 
 class Term:
-    """One term of a query: its `stem~ending` form, how many documents hold it, and its weight (frequency in the query times idf)."""
+    """One term of a query: the words it stands for, how many documents hold it, and its weight (frequency in the query times idf).
 
-    __slots__ = ("count", "form", "idf", "share", "stem", "strong", "typed", "weak", "weight")
+    `strong` documents hold it in a field beside the body, `weak` ones in the body alone; `share` is that of the texts of the background.
+    """
+
+    __slots__ = ("count", "form", "idf", "share", "stem", "strong", "weak", "weight", "words")
 
     def __init__(self, stem: str, form: str) -> None:
         self.stem = stem
-        self.typed = stem
+        self.words: set[str] = set()
         self.form = form
         self.count = 0.0
         self.strong = 0
@@ -34,7 +37,9 @@ class Term:
         self.weight = 0.0
 
 
-def weighted(connection: Connection, query: Query, model: Model, only_injectable: bool, documents: int) -> list[Term]:
+def weighted(
+    connection: Connection, query: Query, model: Model, only_injectable: bool, documents: int
+) -> list[Term]:
     """The distinct terms of a query without stop words, heaviest first; a term the store does not know is there with no documents."""
     terms = _terms(query, model)
     prior = model.ranking["prior"]
@@ -67,10 +72,13 @@ def _terms(query: Query, model: Model) -> list[Term]:
                 if stem not in terms:
                     terms[stem] = Term(stem, whole)
                 terms[stem].count += count
+                terms[stem].words.add(word)
     return list(terms.values())
 
 
 def _look_up(connection: Connection, term: Term, only_injectable: bool) -> None:
     columns = "strong, weak" if only_injectable else "strong + held_strong, weak + held_weak"
-    row = connection.execute("SELECT %s, share FROM vocabulary WHERE term = ?" % columns, (term.stem,)).fetchone()
+    row = connection.execute(
+        "SELECT %s, share FROM vocabulary WHERE term = ?" % columns, (term.stem,)
+    ).fetchone()
     term.strong, term.weak, term.share = row or (0, 0, 0.0)

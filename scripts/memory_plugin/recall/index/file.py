@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 # Another number makes every older index unusable, so that it is built anew.
-SCHEMA = 1
+SCHEMA = 2
 
 _TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -22,7 +22,8 @@ CREATE TABLE documents (
   digest TEXT NOT NULL, injectable INTEGER NOT NULL, trust TEXT NOT NULL, expires_at TEXT NOT NULL, updated_at TEXT NOT NULL,
   inject TEXT NOT NULL);
 CREATE TABLE vectors (
-  rowid INTEGER PRIMARY KEY, title TEXT NOT NULL, tags TEXT NOT NULL, body TEXT NOT NULL, files TEXT NOT NULL, asked_as TEXT NOT NULL);
+  rowid INTEGER PRIMARY KEY, expires_at TEXT NOT NULL, title TEXT NOT NULL, tags TEXT NOT NULL, body TEXT NOT NULL,
+  files TEXT NOT NULL, asked_as TEXT NOT NULL);
 CREATE TABLE vocabulary (
   term TEXT PRIMARY KEY, strong INTEGER NOT NULL, weak INTEGER NOT NULL, held_strong INTEGER NOT NULL,
   held_weak INTEGER NOT NULL, share REAL NOT NULL DEFAULT 0

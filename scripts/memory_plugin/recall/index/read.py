@@ -90,4 +90,8 @@ def _texts(value: object) -> list[str]:
 
 def standings_but(connection: Connection, trust: str) -> dict[str, str]:
     """Key -> trust of every document whose trust is another than the one named."""
-    return dict(connection.execute("SELECT key, trust FROM documents WHERE trust != ? ORDER BY key", (trust,)).fetchall())
+    return dict(
+        connection.execute(
+            "SELECT key, trust FROM documents WHERE trust != ? ORDER BY key", (trust,)
+        ).fetchall()
+    )

@@ -65,7 +65,9 @@ def put(connection: Connection, documents: Iterable[Document]) -> None:
         _take_out(connection, document.key, counts, fts5)
         terms = document_terms(document, stop, memo)
         rowid = connection.execute(_INSERT, _row(document)).lastrowid
-        connection.execute("INSERT INTO vectors VALUES (?, ?, ?, ?, ?, ?)", (rowid, *terms.fields))
+        connection.execute(
+            "INSERT INTO vectors VALUES (?, ?, ?, ?, ?, ?, ?)", (rowid, document.expires_at, *terms.fields)
+        )
         _index(connection, rowid, terms, document.injectable, counts, fts5)
     counts.write(connection)
 
