@@ -120,7 +120,8 @@ def _open(access: Access, deadline: Deadline, tls: SSLContext | None) -> socket.
 
 def _connect(address: Address, deadline: Deadline) -> socket.socket:
     """A connection to one of the host's addresses, each given its share of the time."""
-    found = socket.getaddrinfo(address.host, address.port, 0, socket.SOCK_STREAM)[:_MOST_ADDRESSES]
+    host = address.host.encode("ascii")  # a text would import the codec for international names first
+    found = socket.getaddrinfo(host, address.port, 0, socket.SOCK_STREAM)[:_MOST_ADDRESSES]
     trouble: OSError = OSError("no address")
     for at, (family, kind, protocol, _, place) in enumerate(found):
         sock = socket.socket(family, kind, protocol)

@@ -1,0 +1,206 @@
+"""The prompt's hook as a real process, with judges that answer, fail, drip, or must not be asked."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from time import monotonic
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.kernel.judge import server
+from tests.kernel.judge.bench import KEY, payload
+from tests.kernel.judge.server import Act, Seen, Server, answer, by_request
+from tests.project import PLUGIN_ROOT, Project, Run
+from tests.test_house import modules_of
+
+ASK = "Which billing database do the tests use?"
+TITLES = [
+    "Use Postgres for the billing database",
+    "Billing tests need the seeded database",
+    "Billing runs at night",
+]
+NETWORK = {"socket", "_socket", "ssl", "_ssl", "http.client", "urllib.request", "selectors"}
+SECRET = "ghp_" + "a8Kd02mNq7Zx4Wv9Lp3Rt6Yb1Cf5Hj0GsE2U"
+
+
+class Judged(NamedTuple):
+    """A project whose user has switched judges on."""
+
+    project: Project
+    api: Server
+
+    def settings(self, *, env: dict[str, str] | None = None, retrieval: dict[str, Any] | None = None) -> None:
+        """The user's file: by default everything that is found is unsure."""
+        wanted = {
+            "low_floor": 0.0,
+            "high_floor": 1.0,
+            "judge": {"timeout_per_call": 1.0},
+            **(retrieval or {}),
+        }
+        memory = {"retrieval": wanted, "judge": {"base_url": self.api.url}}
+        own = {"env": {"ANTHROPIC_API_KEY": KEY} if env is None else env, "memory": memory}
+        with open(os.path.join(self.project.config, "settings.json"), "w", encoding="utf-8") as file:
+            json.dump(own, file)
+
+    def decision(self) -> dict[str, Any]:
+        """What the ledger says of the judges on the last prompt."""
+        found: dict[str, Any] = self.project.ledger("recalls")[-1]["judge"]
+        return found
+
+    def prompt(self, text: str = ASK, prompt_id: str = "p1") -> Run:
+        """One prompt; whatever happens, it goes through."""
+        run = self.project.prompt(text, prompt_id)
+        assert run.returncode == 0
+        assert "Traceback" not in run.stderr
+        return run
+
+
+@pytest.fixture
+def judged(project: Project) -> Iterator[Callable[[Act], Judged]]:
+    """Makes a project with three memories and a server that acts so."""
+    servers: list[Server] = []
+    for title in TITLES:
+        project.save(title, "Body of %s: xylophone." % title)
+
+    def made(act: Act) -> Judged:
+        servers.append(Server(act))
+        found = Judged(project, servers[-1])
+        found.settings()
+        return found
+
+    yield made
+    for one in servers:
+        one.close()
+
+
+MakeJudged = Callable[[Act], Judged]
+
+
+def choosing(**titles: list[str]) -> Act:
+    """Judges that choose the memories with these titles: `relevant`, `useful`."""
+
+    def choose(seen: Seen) -> Act:
+        text: str = seen.body["messages"][0]["content"]
+        notes = json.loads(text[text.index("<data>") + 6 : text.index("</data>")])["notes"]
+        key = "relevant" if '{"relevant"' in text else "useful"
+        chosen = [note["index"] for note in notes if note["title"] in titles[key]]
+        return answer(payload("anthropic", json.dumps({key: chosen})))
+
+    return by_request(choose)
+
+
+def test_what_both_judges_keep_is_injected_and_nothing_else(judged: MakeJudged) -> None:
+    box = judged(choosing(relevant=TITLES[:2], useful=TITLES[1:]))
+    context = box.prompt().context
+    assert [title for title in TITLES if title in context] == [TITLES[1]]
+    assert len(box.api.seen) == 2
+    assert all("xylophone" not in json.dumps(seen.body) for seen in box.api.seen)
+    assert (box.decision()["path"], box.decision()["asked"]) == ("judged", 3)
+    assert [row["outcome"] for row in box.project.ledger("judge-calls")] == ["ok", "ok"]
+
+
+def test_judges_that_agree_on_nothing_leave_silence(judged: MakeJudged) -> None:
+    run = judged(choosing(relevant=TITLES[:1], useful=TITLES[1:2])).prompt()
+    assert run.stdout == ""
+
+
+FAILURES: dict[str, tuple[Act, str]] = {
+    "500": (answer({}, 500), "http_500"),
+    "529": (answer({}, 529), "overloaded"),
+    "a page": (server.sends(server.raw(200, b"<p>", content_type="text/html")), "wrong_type"),
+    "nonsense": (answer(payload("anthropic", "I had rather write a poem.")), "parse_error"),
+    "reset": (server.reset, "network"),
+}
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_a_judge_that_fails_leaves_the_best_two_above_the_high_floor(judged: MakeJudged, name: str) -> None:
+    act, failure = FAILURES[name]
+    box = judged(act)
+    box.settings(retrieval={"high_floor": 0.0, "judge": {"when": "always"}})
+    context = box.prompt().context
+    assert sum(title in context for title in TITLES) == 2
+    assert box.decision()["path"] == "fallback"
+    assert box.decision()["reasons"] == ["relevance: " + failure, "usefulness: " + failure]
+
+
+def test_without_a_key_the_best_two(judged: MakeJudged) -> None:
+    box = judged(server.reset)
+    box.settings(env={}, retrieval={"high_floor": 0.0})
+    context = box.prompt().context
+    assert sum(title in context for title in TITLES) == 2
+    assert box.decision()["path"] == "no_key"
+    assert box.api.connections == 0
+
+
+def test_a_refused_key_is_told_once(judged: MakeJudged) -> None:
+    box = judged(answer({}, 401))
+    messages = [(box.prompt(prompt_id=name).json or {}).get("systemMessage", "") for name in ("p1", "p2")]
+    assert "http_401" in messages[0]
+    assert messages[1] == ""
+    assert box.api.connections == 2
+
+
+@pytest.mark.parametrize("act", [server.drips_headers, server.drips_body, server.silent])
+def test_a_server_that_drips_ends_with_the_time_out(judged: MakeJudged, act: Act) -> None:
+    box = judged(act)
+    box.settings(env={})
+    started = monotonic()
+    box.prompt()
+    without = monotonic() - started
+    box.settings()
+    started = monotonic()
+    box.prompt(prompt_id="p2")
+    assert monotonic() - started - without < 1.0 + 0.2
+    assert set(box.decision()["reasons"]) == {"relevance: timeout", "usefulness: timeout"}
+
+
+@pytest.mark.parametrize(
+    "name", ["ANTHROPIC_BASE_URL", "HTTPS_PROXY", "NODE_EXTRA_CA_CERTS", "ANTHROPIC_API_KEY"]
+)
+def test_a_project_that_reaches_for_keys_gets_no_judge(judged: MakeJudged, name: str) -> None:
+    box = judged(server.reset)
+    box.project.write(".claude/settings.json", {"env": {name: "http://127.0.0.1:9"}})
+    box.prompt()
+    assert box.decision()["path"] == "disabled"
+    assert box.api.connections == 0
+    assert box.project.ledger("judge-calls") == []
+
+
+@pytest.mark.parametrize(
+    ("retrieval", "loaded"),
+    [
+        pytest.param({"low_floor": 0.0, "high_floor": 0.0}, False, id="nothing is unsure"),
+        pytest.param({"low_floor": 1.0, "high_floor": 1.0}, False, id="nothing is near"),
+        pytest.param({}, True, id="something is unsure"),
+    ],
+)
+def test_the_network_is_imported_only_when_a_judge_is_asked(
+    judged: MakeJudged, retrieval: dict[str, Any], *, loaded: bool
+) -> None:
+    box = judged(server.reset)
+    box.settings(retrieval=retrieval)
+    box.prompt()
+    event = json.dumps(box.project.event("UserPromptSubmit", prompt=ASK, prompt_id="p2", session_id="s2"))
+    hook = os.path.join(PLUGIN_ROOT, "hooks", "user_prompt_submit.py")
+    found, _ = modules_of(box.project, [hook], event.encode())
+    assert bool(found & NETWORK) is loaded
+
+
+def test_no_secret_of_prompt_memory_or_key_is_written_or_sent(judged: MakeJudged) -> None:
+    box = judged(choosing(relevant=TITLES, useful=[]))
+    box.project.save("The token for the billing database " + SECRET, "It is %s." % SECRET, "--tags", SECRET)
+    box.prompt(ASK + " <private>my aunt Agatha</private> with " + SECRET)
+    sent = json.dumps([seen.body for seen in box.api.seen])
+    assert len(box.api.seen) == 2
+    written = []
+    for folder, _, names in os.walk(box.project.state):
+        for name in names:
+            with open(os.path.join(folder, name), "rb") as file:
+                written.append(file.read().decode("utf-8", "replace"))
+    for gone in (SECRET, SECRET[4:24], "Agatha", KEY):
+        assert gone not in sent
+        assert gone not in "\n".join(written)
