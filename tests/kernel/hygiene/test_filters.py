@@ -31,7 +31,7 @@ CASES = [
     ("template", "${API_KEY}", "pa$word1"),
     ("template", "{{ token }}", "p{a}ss1"),
     ("template", "<token>", "a<3b"),
-    ("wordy", "getAccessTokenFromServer2", "rA1wk0Y45YCufyfq"),
+    ("wordy", "getAccessTokenFromServer2", "kP3vn8Zt61WqRxmd"),
 ]
 
 

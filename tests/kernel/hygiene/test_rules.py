@@ -12,7 +12,8 @@ from memory_plugin.kernel.hygiene.anchors import gates
 from memory_plugin.kernel.hygiene.checks import CHECKS
 from memory_plugin.kernel.hygiene.data import DataError, table
 from memory_plugin.kernel.hygiene.filters import FILTERS
-from memory_plugin.kernel.hygiene.rules import _rule, compiled, rules
+from memory_plugin.kernel.hygiene.rules import _FIELDS, _rule, compiled, rules
+from memory_plugin.kernel.paths import data_path
 from tests.kernel.hygiene.samples import Sample, raw_rules, samples
 
 # What scanners of others look for first; a file of ours must not look like a leak to them.
@@ -113,3 +114,10 @@ def test_a_wrong_rule_is_refused_by_name(change: dict[str, object], named: str) 
 def test_a_rule_without_id_is_refused() -> None:
     with pytest.raises(DataError, match=r"f\.json: every rule is an object with an id"):
         _rule({"kind": "secret"}, "f.json")
+
+
+def test_the_readme_names_every_field_filter_and_check() -> None:
+    with open(data_path("rules", "hygiene", "README.md"), encoding="utf-8") as file:
+        words = set(re.findall("`([^`]+)`", file.read()))
+    named = {part for word in words for part in word.split()}
+    assert named >= set(FILTERS) | set(CHECKS) | _FIELDS

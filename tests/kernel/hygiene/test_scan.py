@@ -55,7 +55,18 @@ def test_what_is_allowed_is_still_reported() -> None:
 
 def test_an_unknown_place_is_refused() -> None:
     with pytest.raises(ValueError, match="no such place: 'moon'"):
-        redact("use " + KEY, "moon")
+        redact("nothing to see", "moon")
+
+
+def test_a_marker_of_no_rule_hides_nothing() -> None:
+    assert (
+        redact("[redacted:sk-0f3c9a1e5b2d48607f3c9a1e5b2d4860]").text
+        == "[redacted:[redacted:openai-api-key]]"
+    )
+
+
+def test_a_new_secret_beside_a_marker_is_found() -> None:
+    assert redact("[redacted:jwt] " + KEY).text == "[redacted:jwt] [redacted:github-token]"
 
 
 def test_kinds_limit_the_search() -> None:

@@ -10,7 +10,7 @@ from .data import DataError, table
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["ACTIONS", "KINDS", "action", "places"]
+__all__ = ["ACTIONS", "KINDS", "action", "check", "places"]
 
 ACTIONS = ("allow", "redact", "block")
 KINDS = (
@@ -40,12 +40,12 @@ def places() -> Mapping[str, Mapping[str, str]]:
     return found
 
 
-def action(place: str, kind: str, rule: str) -> str:
-    """The action, "allow", "redact" or "block"; what the policy says of the rule goes before the kind.
+def check(place: str) -> None:
+    """Raises ValueError for a place that the policy does not know."""
+    if place not in places():
+        raise ValueError("no such place: %r; the policy knows %s" % (place, ", ".join(places())))
 
-    Raises ValueError for a place that the policy does not know.
-    """
-    known = places()
-    if place not in known:
-        raise ValueError("no such place: %r; the policy knows %s" % (place, ", ".join(known)))
-    return known[place].get(rule, known[place][kind])
+
+def action(place: str, kind: str, rule: str) -> str:
+    """The action, "allow", "redact" or "block"; what the policy says of the rule goes before the kind."""
+    return places()[place].get(rule, places()[place][kind])

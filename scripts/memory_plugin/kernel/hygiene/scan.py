@@ -16,11 +16,12 @@ from .rules import Rule, compiled, rules
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-__all__ = ["MARKER", "scan"]
+__all__ = ["scan"]
 
-MARKER = re.compile(r"\[redacted:[a-z0-9-]{1,60}\]")
+_MARKER = re.compile(r"\[redacted:([a-z0-9-]{1,60})\]")
 _HIDDEN = "\0"  # stands for what is already found
 _ROUNDS = 4  # hostile text could keep one waiting for the next
+_TOUCH = 2  # hidden characters begin behind a bracket
 _CONTEXT_AFTER = 24
 
 
@@ -34,11 +35,14 @@ class _Span(NamedTuple):
 def scan(text: str, kinds: Collection[str] | None, place: str) -> list[Finding]:
     """The findings in order, without overlaps, each with the action for `place`.
 
+    Raises ValueError for a place that the policy does not know.
+
     What is found is hidden and the rest scanned again, until nothing new turns up.  So a second scan of the
     redacted text finds nothing more: a marker there looks the same as a hidden finding here, and what touches
     either is left alone.
     """
-    hidden = MARKER.sub(_hide, text.replace(_HIDDEN, " "))
+    policy.check(place)
+    hidden = _MARKER.sub(_hide, text.replace(_HIDDEN, " "))
     anchors = Anchors(hidden)  # hiding adds none
     found: list[_Span] = []
     for _ in range(_ROUNDS):
@@ -48,15 +52,18 @@ def scan(text: str, kinds: Collection[str] | None, place: str) -> list[Finding]:
         found += spans
         hidden = _without(hidden, spans)
     found.sort()
-    return [Finding(s.rule.kind, s.rule.id, s.start, s.end, _action(s.rule, place)) for s in found]
+    return [_finding(span, place) for span in found]
 
 
-def _action(rule: Rule, place: str) -> str:
-    return policy.action(place, rule.kind, rule.id)
+def _finding(span: _Span, place: str) -> Finding:
+    rule = span.rule
+    return Finding(rule.kind, rule.id, span.start, span.end, policy.action(place, rule.kind, rule.id))
 
 
-def _hide(match: re.Match[str]) -> str:
-    return _filler(len(match[0]))
+def _hide(marker: re.Match[str]) -> str:
+    """A marker as what it stands for; anything else in its form could be a secret."""
+    known = any(rule.id == marker[1] for rule in rules())
+    return _filler(len(marker[0])) if known else marker[0]
 
 
 def _filler(length: int) -> str:
@@ -111,7 +118,7 @@ def _accepted(rule: Rule, match: re.Match[str], text: str) -> int:
         value = text[start:end]
     if (
         not value
-        or _HIDDEN in text[max(0, start - 2) : end + 2]
+        or _HIDDEN in text[max(0, start - _TOUCH) : end + _TOUCH]
         or (rule.entropy and entropy(value) < rule.entropy)
     ):
         return 0
