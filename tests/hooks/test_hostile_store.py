@@ -236,8 +236,8 @@ def test_a_file_name_that_is_no_utf8_is_passed_over(project: Project) -> None:
 def test_an_id_inside_a_file_chooses_nothing(project: Project) -> None:
     recalling(project)
     data = memory(
-        "The billing database of the archive",
-        "DB2 holds archived billing.",
+        TITLE + " archive",
+        "The billing service database archives to DB2.",
         id="../../../../etc/passwd",
         category="../x",
     )

@@ -23,12 +23,13 @@ EVENT = "UserPromptSubmit"
 # The host cuts a hook's output at 10,000 characters and then shows a file path instead.
 MAX_CHARACTERS = 9500
 _MAX_WRITTEN = 2000
+_EXPECTED = ("healing", "healed_elsewhere")
 
 
 def handle(
     payload: dict[str, object],
     places: Places,
-    taint: Taint,  # noqa: ARG001  (every handler is given the same)
+    taint: Taint,
     deadline: Deadline,
 ) -> dict[str, object] | None:
     """What the host is to be told on a prompt; None for nothing."""
@@ -45,7 +46,7 @@ def handle(
         recall(answer, prompt, places, settings, deadline)
     finally:
         troubles += [
-            str(answer.record.get("trouble") or ""),
+            _worth_noting(answer),
             _write_down(answer, prompt, places, settings, deadline),
         ]
         for trouble in filter(None, troubles):
@@ -64,6 +65,12 @@ def _output(answer: Answer) -> dict[str, object] | None:
     if answer.notice:
         output["systemMessage"] = answer.notice
     return output or None
+
+
+def _worth_noting(answer: Answer) -> str:
+    """What kept recall from its best; that an index is being brought up to date is none of it."""
+    trouble = str(answer.record.get("trouble") or "")
+    return "" if trouble in _EXPECTED else trouble
 
 
 def _prompt(payload: dict[str, object], *, judges_off: bool) -> Prompt | None:

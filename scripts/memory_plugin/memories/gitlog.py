@@ -10,7 +10,7 @@ from ..kernel.clock import now
 from ..kernel.native import digest
 from ..kernel.paths import git_folder
 
-__all__ = ["Mark", "is_settled", "mark", "moved_since"]
+__all__ = ["Mark", "is_settled", "log_path", "mark", "moved_since"]
 
 _TAIL = 512
 _MAX_NEW = 4 << 20
@@ -28,14 +28,15 @@ class Mark(NamedTuple):
     tail: str
 
 
-def _log(worktree: str) -> str | None:
+def log_path(worktree: str) -> str | None:
+    """The file in which git notes where HEAD went; None without git."""
     folder = git_folder(worktree)
     return os.path.join(folder, "logs", "HEAD") if folder else None
 
 
 def mark(worktree: str) -> Mark:
     """The present end of the log."""
-    path = _log(worktree)
+    path = log_path(worktree)
     try:
         with _opened(path) as handle:
             size = handle.seek(0, os.SEEK_END)
@@ -63,7 +64,7 @@ def moved_since(worktree: str, before: Mark) -> bool:
 
     A log that was rewritten counts as moved, since what happened cannot be known; so does one that is gone.
     """
-    path = _log(worktree)
+    path = log_path(worktree)
     try:
         with _opened(path) as handle:
             size = handle.seek(0, os.SEEK_END)

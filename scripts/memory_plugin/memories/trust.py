@@ -60,7 +60,7 @@ class StoreTrust:
         log = data.get("log")
         known = isinstance(log, list) and len(log) == 2 and isinstance(log[0], int)
         self._mark = gitlog.Mark(log[0], str(log[1])) if known and isinstance(log, list) else None
-        self.unsettled = False
+        self.settled = True
         self._before = dumps(self._data())
 
     def _data(self) -> dict[str, Any]:
@@ -123,16 +123,18 @@ class StoreTrust:
         """The standing of each memory found, by its key, after taking note of edits by hand and of what git brought.
 
         `log` is the end of git's log before the files were read: what git brings while they are being read is brought since then.
-        Edits that git may still be making are answered as pending without being noted; `unsettled` then says that one more look is due.
+        Edits that git may still be making are answered as pending without being noted; while it is at it, `settled` is False and one
+        more look is due.
         """
-        self.unsettled = False
         worktree = self._store.worktree
         moved = (
             bool(worktree and self._mark and gitlog.moved_since(worktree, self._mark)) and not accept_pulls
         )
-        settled = not worktree or gitlog.is_settled(worktree)
-        standings = {stored.key: self._standing(stored, moved, settled or accept_pulls) for stored in found}
-        if self.mine and worktree and settled:
+        self.settled = not worktree or gitlog.is_settled(worktree)
+        standings = {
+            stored.key: self._standing(stored, moved, self.settled or accept_pulls) for stored in found
+        }
+        if self.mine and worktree and self.settled:
             self._mark = log or gitlog.mark(worktree)
         return standings
 
@@ -148,7 +150,6 @@ class StoreTrust:
             self.pending[name] = ARRIVED
             return PENDING
         if not settled:
-            self.unsettled = True
             return PENDING
         self.trust(stored)
         return TRUSTED

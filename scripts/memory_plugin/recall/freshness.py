@@ -14,34 +14,38 @@ if TYPE_CHECKING:
 
     from ..kernel.sqlite import Connection
 
-__all__ = ["changed_paths", "glance", "remember"]
+__all__ = ["UNSURE", "changed_paths", "glance", "remember"]
 
 _WATCHED = "watched"
 # A file changed within the clock's grain of our look bears the stamp we saw; such a folder is looked at again (git calls this "racy").
 _GRAIN_SECONDS = 0.05
 _COARSE_GRAIN_SECONDS = 2.1
-_UNSURE = "?"
+UNSURE = "?"
 _ABSENT = "-"
+_REPLACED = "="
 
 
-def glance(paths: Iterable[str]) -> dict[str, str]:
+def glance(paths: Iterable[str], replaced: Iterable[str] = ()) -> dict[str, str]:
     """The present mark of each path: time of change, inode, the inode of a link to it, and owner.
 
-    `-` where nothing is, `?` where it changed too recently to tell.
+    `-` where nothing is, `?` where it changed too recently to tell. Of the paths in `replaced` that is always told: they are files of our
+    own, which are only ever replaced as a whole, so that another inode stands for another content.
     """
-    moment = time()
-    return {path: _mark(path, moment) for path in paths}
+    moment, whole = time(), set(replaced)
+    return {path: _mark(path, moment, path in whole) for path in paths}
 
 
-def _mark(path: str, moment: float) -> str:
+def _mark(path: str, moment: float, replaced: bool) -> str:
     try:
         status, own = os.stat(path), os.lstat(path)
     except OSError:
         return _ABSENT
     coarse = status.st_mtime_ns % 1_000_000_000 == 0
-    if moment - status.st_mtime < (_COARSE_GRAIN_SECONDS if coarse else _GRAIN_SECONDS):
-        return _UNSURE
-    return "%d:%d:%d:%d" % (status.st_mtime_ns, status.st_ino, own.st_ino, status.st_uid)
+    grain = _COARSE_GRAIN_SECONDS if coarse else _GRAIN_SECONDS
+    if not replaced and moment - status.st_mtime < grain:
+        return UNSURE
+    mark = "%d:%d:%d:%d" % (status.st_mtime_ns, status.st_ino, own.st_ino, status.st_uid)
+    return _REPLACED + mark if replaced else mark
 
 
 def remember(connection: Connection, marks: dict[str, str]) -> None:
@@ -55,5 +59,5 @@ def changed_paths(connection: Connection) -> set[str] | None:
     marks = loads(kept) if kept else None
     if not isinstance(marks, dict):
         return None
-    now = glance(marks)
-    return {path for path, mark in marks.items() if mark == _UNSURE or now[path] != mark}
+    now = glance(marks, [path for path, mark in marks.items() if str(mark).startswith(_REPLACED)])
+    return {path for path, mark in marks.items() if mark == UNSURE or now[path] != mark}

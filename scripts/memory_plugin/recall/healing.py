@@ -14,7 +14,6 @@ from ..kernel.clock import now
 from ..kernel.files import Unreadable, make_folder, stamp
 from ..kernel.locks import FileLock
 from ..kernel.native import dumps, loads
-from ..kernel.sqlite import SqliteError
 from ..memories import gitlog
 from ..memories.files import StoredMemory, category_folders, listing, read_memory, why_left_alone
 from ..memories.native import native_folders, notes
@@ -23,10 +22,10 @@ from ..memories.stores import project_store, stores
 from ..memories.trust import load_trust, trust_path
 from ..memories.writing import LOCK_WAIT, store_lock
 from .documents import memory_document, note_document
-from .freshness import changed_paths, glance, remember
+from .freshness import UNSURE, changed_paths, glance, remember
 from .index import read, write
-from .index.file import IndexError_, IndexLocked, create_index, meta_get, meta_set, open_index, transaction
-from .lookup import index_path
+from .index.file import IndexError_, create_index, meta_get, meta_set, open_index, transaction
+from .lookup import INDEX_FAULTS, index_path, is_locked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -38,12 +37,13 @@ if TYPE_CHECKING:
     from ..memories.record import Category
     from ..memories.stores import Store
 
-__all__ = ["INLINE_FILES", "HealReport", "TooMuch", "heal", "heal_now", "index_state"]
+__all__ = ["INLINE_FILES", "HealReport", "TooMuch", "heal", "heal_now", "index_state", "make_anew"]
 
 # About 1 ms a file on a small machine, so that a prompt waits less than 100 ms for its index.
 INLINE_FILES = 60
 _BATCH = 500
 _HEAL_WAIT = 20.0
+_HEAL_PATIENCE = 5.0
 _PROMPT_LOCK_WAIT = 0.1
 _LIFELESS = "lifeless"
 
@@ -69,6 +69,31 @@ class _File(NamedTuple):
     mark: str
 
 
+class _View(NamedTuple):
+    """What is known before a healing.
+
+    The paths that changed (None: nobody knows), whether everything is looked at all the same, files known to differ from the index, and
+    the marks of files that hold no living memory.
+    """
+
+    changed: set[str] | None
+    everything: bool
+    edited: set[str]
+    lifeless: dict[str, str]
+
+    def has_changed(self, *paths: str) -> bool:
+        """Whether one of these paths may have changed."""
+        return self.changed is None or not self.changed.isdisjoint(paths)
+
+    def is_due(self, folder: str) -> bool:
+        """Whether a folder needs a look."""
+        return (
+            self.everything
+            or self.has_changed(folder)
+            or any(os.path.dirname(p) == folder for p in self.edited)
+        )
+
+
 class _Work(NamedTuple):
     """What needs a look in one store: `log` is the end of git's log before anything was looked at."""
 
@@ -87,17 +112,18 @@ def heal_now(places: Places, settings: Settings) -> HealReport:
     make_folder(os.path.dirname(path))
     with FileLock(path + ".heal", _HEAL_WAIT):
         try:
-            return _heal_all(open_index(path, timeout=5.0), places, settings)
-        except IndexLocked:
-            raise
-        except (
-            IndexError_,
-            SqliteError,
-            ValueError,
-            TypeError,
-            LookupError,
-        ):  # a damaged index yields odd rows, too
+            return _heal_all(open_index(path, timeout=_HEAL_PATIENCE), places, settings)
+        except INDEX_FAULTS as error:
+            if is_locked(error):
+                raise
             return _heal_all(create_index(path), places, settings)
+
+
+def make_anew(places: Places, settings: Settings) -> HealReport:
+    """Put a new index in the place of one that turned out to be damaged. Raises as `heal_now` does."""
+    path = index_path(places)
+    with FileLock(path + ".heal", _HEAL_WAIT):
+        return _heal_all(create_index(path), places, settings)
 
 
 def _heal_all(connection: Connection, places: Places, settings: Settings) -> HealReport:
@@ -119,23 +145,23 @@ def heal(
 
     `edited` names files known to differ from the index. Raises TooMuch, with nothing done, when more than `most` files have to be read.
     """
-    edited = set(edited)
-    changed = None if full else changed_paths(connection)
-    marks = glance(_watched(places, settings))
-    lifeless = _lifeless(connection)
-    work = [_survey(connection, places, store, changed, edited, lifeless) for store in stores(places)]
+    # First git's logs, then the folders: what git brings in between belongs to the next healing.
+    logs = [gitlog.mark(store.worktree) if store.worktree else None for store in stores(places)]
+    view = _View(changed_paths(connection), full, set(edited), _lifeless(connection))
+    marks = glance(_watched(places, settings), _trust_paths(places))
+    work = [_survey(connection, places, store, log, view) for store, log in zip(stores(places), logs)]
     if most is not None and sum(len(part.changed) for part in work) > most:
         raise TooMuch
     wait = LOCK_WAIT if most is None else _PROMPT_LOCK_WAIT
     report = HealReport(0, 0, 0, 0)
     for part in work:
-        report = _add(report, _heal_store(connection, places, settings, part, marks, lifeless, wait))
+        report = _add(report, _heal_store(connection, places, settings, part, view, marks, wait))
     folders = native_folders(places) if settings.flag("native.enabled") else []
-    if changed is None or changed.intersection(folders) or edited:
+    if full or view.edited or view.has_changed(*_native_paths(folders)):
         report = _add(report, _heal_notes(connection, folders))
     with transaction(connection):
         remember(connection, marks)
-        meta_set(connection, _LIFELESS, dumps(lifeless))
+        meta_set(connection, _LIFELESS, dumps(view.lifeless))
     return report
 
 
@@ -151,55 +177,55 @@ def _add(one: HealReport, other: HealReport) -> HealReport:
 
 
 def _watched(places: Places, settings: Settings) -> list[str]:
-    """Every folder and file whose change means that the index is behind."""
+    """Every folder and file whose change means that the index is behind, or that git has moved."""
     paths = [os.path.join(places.project_root, ".claude", "memory")]
     for store in stores(places):
         paths += [store.root, trust_path(places, store)]
         paths += [os.path.join(store.root, category.folder) for category in categories().values()]
+        if store.worktree:
+            paths += filter(None, [gitlog.log_path(store.worktree)])
     if settings.flag("native.enabled"):
-        for folder in native_folders(places):
-            paths += [folder, os.path.join(folder, "MEMORY.md")]
+        paths += _native_paths(native_folders(places))
     return list(dict.fromkeys(paths))
 
 
-def _survey(
-    connection: Connection,
-    places: Places,
-    store: Store,
-    changed: set[str] | None,
-    edited: set[str],
-    lifeless: dict[str, str],
-) -> _Work:
+def _trust_paths(places: Places) -> list[str]:
+    return [trust_path(places, store) for store in stores(places)]
+
+
+def _native_paths(folders: list[str]) -> list[str]:
+    return [path for folder in folders for path in (folder, os.path.join(folder, "MEMORY.md"))]
+
+
+def _survey(connection: Connection, places: Places, store: Store, log: Mark | None, view: _View) -> _Work:
     """What of a store has to be read: everything when its trust changed, else the files whose stamp is not the indexed one."""
     known = read.stamps(connection, store.scope)
     if why_left_alone(store):
         return _Work(store, None, [], [key for key, _, _ in known.values()])
-    log = gitlog.mark(store.worktree) if store.worktree else None
-    regrade = changed is not None and trust_path(places, store) in changed
-    folders_edited = {os.path.dirname(path) for path in edited}
+    regrade = view.has_changed(trust_path(places, store))
     fresh: list[_File] = []
     seen: set[str] = set()
     looked_at: set[str] = set()
     for category, folder in category_folders(store):
-        if changed is None or regrade or folder in changed or folder in folders_edited:
+        if regrade or view.is_due(folder):
             looked_at.add(folder)
             for path, status in listing(folder):
                 seen.add(path)
                 mark = _lifeless_mark(status)
-                if lifeless.get(path) != mark and (
-                    regrade or path in edited or path not in known or known[path][1] != stamp(status)
-                ):
+                as_known = path in known and known[path][1] == stamp(status) and path not in view.edited
+                if view.lifeless.get(path) != mark and (regrade or not as_known):
                     fresh.append(_File(category, path, mark))
-    folders = {os.path.dirname(path) for path in [*known, *lifeless]} - looked_at
-    there = looked_at | {folder for folder in folders if os.path.islink(folder) or not os.path.isdir(folder)}
-    for path in [path for path in lifeless if path not in seen and os.path.dirname(path) in there]:
-        del lifeless[path]
-    return _Work(
-        store,
-        log,
-        fresh,
-        [key for path, (key, _, _) in known.items() if path not in seen and os.path.dirname(path) in there],
-    )
+    for path in [path for path in view.lifeless if path not in seen and _is_gone(path, looked_at)]:
+        del view.lifeless[path]
+    outside = {path for path in known if os.path.dirname(os.path.dirname(path)) != store.root}
+    gone = [path for path in known if path not in seen and (path in outside or _is_gone(path, looked_at))]
+    return _Work(store, log, fresh, [known[path][0] for path in gone])
+
+
+def _is_gone(path: str, looked_at: set[str]) -> bool:
+    """Whether a file that was not seen is no longer in the store: its folder was looked at, or is none any more."""
+    folder = os.path.dirname(path)
+    return folder in looked_at or os.path.islink(folder) or not os.path.isdir(folder)
 
 
 def _lifeless_mark(status: os.stat_result) -> str:
@@ -212,10 +238,28 @@ def _heal_store(
     places: Places,
     settings: Settings,
     work: _Work,
+    view: _View,
     marks: dict[str, str],
-    lifeless: dict[str, str],
     wait: float,
 ) -> HealReport:
+    found, unreadable = _read(work, view.lifeless)
+    with store_lock(places, work.store, wait):
+        trust = load_trust(places, work.store)
+        standings = trust.review(found, settings.text("trust.pulls") == "accept", work.log)
+        trust.save()
+        marks.update(glance(_trust_paths(places), _trust_paths(places)))
+    if not trust.settled:
+        marks.update((os.path.dirname(file.path), UNSURE) for file in work.changed)
+        marks.update((path, UNSURE) for path in marks if path == gitlog.log_path(work.store.worktree or ""))
+        found = [stored if trust.is_known(stored) else stored._replace(stamp="") for stored in found]
+    known = read.stamps(connection, work.store.scope)
+    no_longer = work.gone + [known[path][0] for path in unreadable if path in known]
+    regraded = _write(connection, found, standings, known, no_longer)
+    return HealReport(len(found) - regraded, len(no_longer), regraded, len(unreadable))
+
+
+def _read(work: _Work, lifeless: dict[str, str]) -> tuple[list[StoredMemory], list[str]]:
+    """The memories in the files that need a look, and the files that hold none; `lifeless` is brought up to date."""
     found: list[StoredMemory] = []
     unreadable: list[str] = []
     for category, path, mark in work.changed:
@@ -229,18 +273,7 @@ def _heal_store(
         found.append(stored)
         if not _is_alive(stored):
             lifeless[path] = mark
-    with store_lock(places, work.store, wait):
-        trust = load_trust(places, work.store)
-        standings = trust.review(found, settings.text("trust.pulls") == "accept", work.log)
-        trust.save()
-        marks.update(glance([trust_path(places, work.store)]))
-    if trust.unsettled:
-        marks.update((os.path.dirname(file.path), "?") for file in work.changed)
-        found = [stored if trust.is_known(stored) else stored._replace(stamp="") for stored in found]
-    known = read.stamps(connection, work.store.scope)
-    no_longer = work.gone + [known[path][0] for path in unreadable if path in known]
-    regraded = _write(connection, found, standings, known, no_longer)
-    return HealReport(len(found) - regraded, len(no_longer), regraded, len(unreadable))
+    return found, unreadable
 
 
 def _is_alive(stored: StoredMemory) -> bool:

@@ -21,8 +21,10 @@ if TYPE_CHECKING:
     from ..kernel.sqlite import Connection
     from .ranking import Hit
 
-__all__ = ["Lookup", "index_path", "opened_or_made"]
+__all__ = ["INDEX_FAULTS", "Lookup", "index_path", "is_locked", "opened_or_made"]
 
+# What a damaged index raises: SQLite's own errors, and those of rows that are missing or hold something else than they should.
+INDEX_FAULTS = (SqliteError, IndexError_, ValueError, TypeError, LookupError)
 DAMAGED, LOCKED, UNWRITABLE = "index_damaged", "index_locked", "index_unwritable"
 # From SQLite's messages for READONLY, FULL, IOERR and CANTOPEN (sqlite3ErrStr); Python hands on no error code before 3.11.
 _UNWRITABLE_SIGNS = ("readonly", "full", "disk i/o", "unable to open")
@@ -36,14 +38,19 @@ def index_path(places: Places) -> str:
     return places.state("index", places.project_key + ".sqlite3")
 
 
-def opened_or_made(path: str) -> Connection:
+def opened_or_made(path: str, timeout: float = 0.05) -> Connection:
     """The index at `path`, made when there is none or it is damaged; for those who hold its lock. Raises IndexError_."""
     try:
-        return open_index(path)
-    except IndexLocked:
-        raise
-    except IndexError_:
+        return open_index(path, timeout)
+    except IndexError_ as error:
+        if is_locked(error):
+            raise
         return create_index(path)
+
+
+def is_locked(error: Exception) -> bool:
+    """Whether an index failed because another process writes it, so that it must be left as it is."""
+    return _trouble(error) == LOCKED
 
 
 class Lookup:
@@ -89,12 +96,7 @@ class Lookup:
             except TimeoutError:
                 self.trouble = "timeout"
                 return []
-            except (
-                SqliteError,
-                ValueError,
-                TypeError,
-                LookupError,
-            ) as error:  # a damaged index yields odd rows, too
+            except INDEX_FAULTS as error:
                 self.trouble = _trouble(error)
                 self.wants_healing = True
                 if not self.trouble.startswith(DAMAGED) or not self._discard():
@@ -105,7 +107,7 @@ class Lookup:
         """Bring the index up to date where that takes little, and let go of it; `trouble` says what kept it from that."""
         try:
             self._open()
-        except (SqliteError, ValueError, TypeError, LookupError) as error:
+        except INDEX_FAULTS as error:
             self.trouble = _trouble(error)
         finally:
             self.close()
@@ -135,14 +137,11 @@ class Lookup:
     def _open(self) -> bool:
         try:
             self._connection = open_index(index_path(self._places))
-        except IndexLocked:
-            self.trouble = LOCKED
-            return False
         except IndexMissing:
             return self._make()
-        except IndexError_:
-            self.trouble = DAMAGED
-            return self._make()
+        except IndexError_ as error:
+            self.trouble = _trouble(error)
+            return self.trouble != LOCKED and self._make()
         if changed_paths(self._connection) != set():
             self._heal()
         return True
@@ -218,12 +217,26 @@ class Lookup:
 
 def _trouble(error: Exception) -> str:
     """What is wrong with an index that failed so: locked, not to be written, or damaged."""
-    what = str(error).lower()
-    if not isinstance(error, SqliteError):
-        return "%s: %s" % (DAMAGED, type(error).__name__)
-    if "locked" in what:
+    what = _messages(error)
+    if isinstance(error, IndexLocked) or "locked" in what:
         return LOCKED
-    return UNWRITABLE if any(sign in what for sign in _UNWRITABLE_SIGNS) else DAMAGED
+    if any(sign in what for sign in _UNWRITABLE_SIGNS):
+        return UNWRITABLE
+    return (
+        DAMAGED
+        if isinstance(error, (SqliteError, IndexError_))
+        else "%s: %s" % (DAMAGED, type(error).__name__)
+    )
+
+
+def _messages(error: BaseException | None) -> str:
+    """What SQLite said, also where something else failed because of it: undoing what a full disk undid already, for one."""
+    said = ""
+    while error is not None:
+        if isinstance(error, SqliteError):
+            said += str(error).lower() + "\n"
+        error = error.__context__
+    return said
 
 
 def _is_as_indexed(hit: Hit) -> bool:

@@ -28,7 +28,9 @@ class Prompt:
 
     __slots__ = ("id", "judges_off", "session", "text", "transcript")
 
-    def __init__(self, text: str, session: str, identity: str, transcript: str, *, judges_off: bool = False) -> None:
+    def __init__(
+        self, text: str, session: str, identity: str, transcript: str, *, judges_off: bool = False
+    ) -> None:
         self.text = text
         self.session = session
         self.id = identity
@@ -160,7 +162,7 @@ def _judged(
     return judged.kept
 
 
-def _decide(
+def _decide(  # noqa: PLR0911  (one return for each reason)
     answer: Answer, lookup: Lookup, told: Told, hits: list[Hit], passed: list[Hit], settings: Settings
 ) -> Answer:
     """Inject what passed and is as its file says, is new to the session and fits the budget."""

@@ -9,7 +9,6 @@ from ...kernel.clock import now_iso
 from ...kernel.sqlite import SqliteError
 from ...kernel.text.private import without_private
 from ...memories.trust import TRUSTED
-from ...recall.healing import heal_now
 from ...recall.index.file import IndexError_
 from ...recall.search import search
 
@@ -48,8 +47,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         session.console.error("--limit: expected 1 to 100, got %d" % limit)
         return 2
     try:
-        heal_now(session.places, session.settings)
-        found = search(session.places, _query(arguments.query), limit)
+        found = search(session.places, session.settings, _query(arguments.query), limit)
     except (IndexError_, SqliteError) as error:
         session.console.error("the index cannot be asked: %s" % error)
         return 1

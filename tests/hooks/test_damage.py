@@ -1,0 +1,416 @@
+"""Indexes that are damaged, locked or not there, disks that are full, processes that are killed: nothing is lost, all heals."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import random
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+from memory_plugin.recall.index.file import create_index
+from tests.project import PLUGIN_ROOT, SESSION, Project, Run
+from tests.recall.store_files import ASK, BODY, TITLE, TOLD, index_file, last, memory, put, store, troubles
+
+HOOK = os.path.join(PLUGIN_ROOT, "hooks", "user_prompt_submit.py")
+CLI = os.path.join(PLUGIN_ROOT, "scripts", "memory.py")
+
+
+@pytest.fixture
+def recalling(project: Project) -> Project:
+    """A project whose one memory answers ASK."""
+    project.save(TITLE, BODY)
+    assert TOLD in project.prompt(ASK, session_id="before").context
+    return project
+
+
+def ask(project: Project, session: str) -> str:
+    """What a session is told; the hook says nothing on standard error."""
+    run = project.prompt(ASK, session_id=session)
+    assert (run.returncode, run.stderr) == (0, "")
+    return run.context
+
+
+def heal_and_ask(project: Project, session: str) -> str:
+    """What a session is told once the detached healing has had its time."""
+    assert project.cli("heal").returncode == 0
+    return ask(project, session)
+
+
+def overwrite(path: str, content: bytes) -> None:
+    """Damage a file, and take its journal away."""
+    with open(path, "wb") as file:
+        file.write(content)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"no database", b"SQLite format 3\0" + b"\xff" * 5000, b"\0" * 20_000],
+    ids=["empty", "no database", "a broken database", "zeros"],
+)
+def test_a_damaged_index_is_made_anew_at_once(recalling: Project, content: bytes) -> None:
+    overwrite(index_file(recalling), content)
+    assert TOLD in ask(recalling, "after")
+    assert troubles(recalling) == ["index_damaged"]
+    assert TOLD in ask(recalling, "later")
+    assert len(troubles(recalling)) == 1
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+def test_an_index_cut_short_is_made_anew(recalling: Project, share: float) -> None:
+    path = index_file(recalling)
+    os.truncate(path, int(os.path.getsize(path) * share))
+    ask(recalling, "after")
+    assert TOLD in heal_and_ask(recalling, "later")
+
+
+@pytest.mark.parametrize(
+    "table", ["vectors", "documents", "vocabulary", "totals", "meta", "postings_data", "postings_config"]
+)
+def test_a_table_that_is_gone_is_made_anew(recalling: Project, table: str) -> None:
+    with closing(sqlite3.connect(index_file(recalling))) as connection:
+        connection.execute("PRAGMA writable_schema = ON")
+        connection.execute("DELETE FROM sqlite_master WHERE name = ?", (table,))
+        connection.commit()
+    ask(recalling, "after")
+    assert TOLD in heal_and_ask(recalling, "later")
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE meta SET value = 'no JSON'",
+        "UPDATE meta SET value = '[]'",
+        "UPDATE meta SET value = '{\"a\": [1]}'",
+        "DELETE FROM meta",
+        "DELETE FROM totals",
+        "UPDATE documents SET tags = 'no JSON'",
+        "DELETE FROM vectors",
+    ],
+)
+def test_odd_rows_never_hurt_and_heal(recalling: Project, damage: str) -> None:
+    with closing(sqlite3.connect(index_file(recalling))) as connection:
+        connection.execute(damage)
+        connection.commit()
+    assert recalling.cli("search", "billing database").returncode == 0
+    ask(recalling, "after")
+    assert TOLD in heal_and_ask(recalling, "later")
+    assert all(row["kind"] == "trouble" for row in recalling.ledger("events"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(30))
+def test_flipped_bytes_never_hurt(recalling: Project, seed: int) -> None:
+    path, dice = index_file(recalling), random.Random(seed)
+    with open(path, "r+b") as file:
+        for _ in range(30):
+            file.seek(dice.randrange(100, os.path.getsize(path)))
+            file.write(bytes([dice.randrange(256)]))
+    for number in range(2):
+        run = recalling.prompt(ASK, session_id="flipped-%d" % number)
+        assert (run.returncode, run.stderr) == (0, "")
+    assert "error" not in {row["kind"] for row in recalling.ledger("events")}
+
+
+def test_an_index_of_another_version_is_made_anew(recalling: Project) -> None:
+    with closing(sqlite3.connect(index_file(recalling))) as connection:
+        connection.execute("PRAGMA user_version = 0")
+        connection.commit()
+    assert TOLD in ask(recalling, "after")
+
+
+@pytest.mark.parametrize("lock", ["EXCLUSIVE", "IMMEDIATE"])
+def test_a_locked_index_does_not_hold_the_prompt(recalling: Project, lock: str) -> None:
+    with closing(sqlite3.connect(index_file(recalling), isolation_level=None)) as other:
+        other.execute("BEGIN " + lock)
+        begun = time.monotonic()
+        told = ask(recalling, "locked")
+        assert time.monotonic() - begun < 1
+        assert (TOLD in told) == (lock == "IMMEDIATE")  # readers pass a writer that has not begun to commit
+    assert troubles(recalling) == (["index_locked"] if lock == "EXCLUSIVE" else [])
+    assert last(recalling)["outcome"] == ("silent" if lock == "EXCLUSIVE" else "injected")
+    assert TOLD in ask(recalling, "free")
+
+
+def test_a_change_under_a_locked_index_is_seen_later(recalling: Project) -> None:
+    put(recalling, "port", memory("The port of the ledger proxy", "The ledger proxy listens on port 7777."))
+    question = "Which port does the ledger proxy listen on?"
+    with closing(sqlite3.connect(index_file(recalling), isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        assert recalling.prompt(question, session_id="locked").returncode == 0
+    assert "7777" in recalling.prompt(question, session_id="free").context
+
+
+def locked(path: str) -> Any:  # noqa: ANN401 (an open file)
+    """A file, opened and locked as another process would hold it."""
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    file = open(path, "ab")  # noqa: SIM115
+    fcntl.flock(file, fcntl.LOCK_EX)
+    return file
+
+
+@pytest.mark.parametrize("which", ["the store", "the healing", "the ledger", "the events"])
+def test_a_lock_that_somebody_holds_does_not_hold_the_prompt(recalling: Project, which: str) -> None:
+    put(recalling, "port", memory("The port of the ledger proxy", "The ledger proxy listens on port 7777."))
+    locks = os.path.join(recalling.state, "locks")
+    path = {
+        "the store": os.path.join(
+            locks, next(name for name in os.listdir(locks) if name.startswith("project-"))
+        ),
+        "the healing": index_file(recalling) + ".heal",
+        "the ledger": os.path.join(recalling.state, "recalls.jsonl"),
+        "the events": os.path.join(recalling.state, "events.jsonl"),
+    }[which]
+    with locked(path):
+        begun = time.monotonic()
+        run = recalling.prompt(ASK, session_id="locked")
+        assert time.monotonic() - begun < 1.5
+    assert run.returncode == 0
+    assert TOLD in run.context
+    assert (
+        "7777" in recalling.prompt("Which port does the ledger proxy listen on?", session_id="free").context
+    )
+
+
+@pytest.mark.parametrize("kind", ["folder", "folder with files", "FIFO", "link to nowhere"])
+def test_what_stands_in_the_place_of_the_index_does_no_harm(recalling: Project, kind: str) -> None:
+    path = index_file(recalling)
+    os.unlink(path)
+    if kind.startswith("folder"):
+        os.mkdir(path)
+        if "files" in kind:
+            overwrite(os.path.join(path, "x"), b"")
+    elif kind == "FIFO":
+        os.mkfifo(path)
+    else:
+        os.symlink("/nowhere/x", path)
+    ask(recalling, "after")
+    if kind.startswith("folder"):
+        assert troubles(recalling)[0].startswith("no_index")
+        run = recalling.cli("search", "billing")
+        assert run.returncode == 1
+        assert (run.stderr.count("\n"), "Traceback" in run.stderr) == (1, False)
+    else:
+        assert TOLD in ask(recalling, "later")
+
+
+def test_without_an_index_it_is_made_for_the_prompt(recalling: Project) -> None:
+    os.unlink(index_file(recalling))
+    assert TOLD in ask(recalling, "after")
+    assert last(recalling)["healed"] == 1
+
+
+def test_without_any_state_nothing_is_trusted_and_nothing_is_lost(recalling: Project) -> None:
+    shutil.rmtree(recalling.state)
+    assert ask(recalling, "after") == ""
+    assert recalling.cli("accept", "--all").returncode == 0
+    assert TOLD in ask(recalling, "later")
+
+
+def test_without_fts5_the_keyword_way_answers_and_says_so(recalling: Project) -> None:
+    create_index(index_file(recalling), fts5=False).close()
+    assert TOLD in ask(recalling, "keyword")
+    assert last(recalling)["answered_by"] == "keyword"
+    assert recalling.cli("search", "billing database", "--json").json["answered_by"] == "keyword"
+
+
+def limited(project: Project, size: int, *command: str, stdin: bytes = b"") -> Run:
+    """A process that can write no file longer than `size` bytes, as on a full disk."""
+    begin = "import os, resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (%d, %d)); os.execv(sys.argv[1], sys.argv[1:])"
+    full = [sys.executable, "-c", begin % (size, size), sys.executable, *command]
+    return project.process(full, stdin, CLAUDE_PROJECT_DIR=project.root)
+
+
+@pytest.mark.parametrize("state", ["an index", "no index", "a changed store", "no state"])
+@pytest.mark.parametrize("size", [0, 10, 5000])
+def test_a_full_disk_costs_the_record_at_most(recalling: Project, state: str, size: int) -> None:
+    if state == "no index":
+        os.unlink(index_file(recalling))
+    elif state == "a changed store":
+        put(
+            recalling,
+            "port",
+            memory("The port of the ledger proxy", "The ledger proxy listens on port 7777."),
+        )
+    elif state == "no state":
+        shutil.rmtree(recalling.state)
+    event = json.dumps(recalling.event("UserPromptSubmit", prompt=ASK, session_id="full")).encode()
+    run = limited(recalling, size, "-I", "-S", HOOK, stdin=event)
+    assert run.returncode == 0
+    assert "Traceback" not in run.stderr
+    if state in ("an index", "a changed store"):
+        assert TOLD in run.context
+    if size == 0:
+        assert "not written down" in run.stderr
+    assert (TOLD in ask(recalling, "free")) == (state != "no state")
+    assert all(isinstance(row, dict) for row in recalling.ledger("recalls"))
+
+
+def test_a_save_on_a_full_disk_says_so_and_leaves_no_half_file(recalling: Project) -> None:
+    words = [
+        "save",
+        "--category",
+        "decision",
+        "--title",
+        "Long",
+        "--body",
+        "x" * 3000,
+        "--root",
+        recalling.root,
+    ]
+    run = limited(recalling, 1000, CLI, *words)
+    assert run.returncode == 1
+    assert (run.stderr.count("\n"), "Traceback" in run.stderr) == (1, False)
+    assert [name for name in os.listdir(store(recalling, "decisions")) if not name.endswith(".json")] == []
+    assert TOLD in ask(recalling, "free")
+
+
+@pytest.mark.parametrize(
+    "what",
+    ["lcars", "lcars/memory", "lcars/memory/sessions", "lcars/memory/index", "lcars/memory/recalls.jsonl"],
+)
+def test_state_that_is_of_another_kind_does_no_harm(recalling: Project, what: str) -> None:
+    path = os.path.join(recalling.config, *what.split("/"))
+    if os.path.isdir(path):
+        shutil.rmtree(path)
+        overwrite(path, b"a file")
+    else:
+        os.unlink(path)
+        os.mkdir(path)
+    run = recalling.prompt(ASK, session_id="odd")
+    assert run.returncode == 0
+    assert "Traceback" not in run.stderr
+    assert (TOLD in run.context) == (what.endswith(("sessions", "recalls.jsonl")))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", b"null", b"[" * 100_000, b'{"turn": "x", "given": []}', b'{"turn": 1e400}', b"\xff"],
+    ids=repr,
+)
+def test_session_state_that_is_damaged_counts_as_none(recalling: Project, content: bytes) -> None:
+    (name,) = os.listdir(os.path.join(recalling.state, "sessions"))
+    overwrite(os.path.join(recalling.state, "sessions", name), content)
+    assert TOLD in ask(recalling, "before")
+    assert ask(recalling, "before") == ""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("index", ["an index", "no index"])
+def test_fifty_hooks_at_once(recalling: Project, index: str) -> None:
+    if index == "no index":
+        os.unlink(index_file(recalling))
+    before = len(recalling.ledger("recalls"))
+    with ThreadPoolExecutor(50) as pool:
+        runs = list(pool.map(lambda n: recalling.prompt(ASK, session_id="s%d" % n), range(50)))
+    assert {run.returncode for run in runs} == {0}
+    told = sum(TOLD in run.context for run in runs)
+    assert told == 50 if index == "an index" else told >= 1
+    rows = recalling.ledger("recalls")[before:]
+    assert (len(rows), len({row["session"] for row in rows})) == (50, 50)
+    with closing(sqlite3.connect(index_file(recalling))) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        assert connection.execute("SELECT count(*) FROM documents").fetchone() == (1,)
+    assert TOLD in ask(recalling, "after")
+
+
+def test_two_sessions_at_once_are_told_each(recalling: Project) -> None:
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(lambda session: ask(recalling, session), ["one", "two"])
+    assert TOLD in first
+    assert TOLD in second
+    assert (ask(recalling, "one"), ask(recalling, "two")) == ("", "")
+
+
+def start(project: Project, *words: str) -> subprocess.Popen[bytes]:
+    """A command of the command line, left running."""
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    return subprocess.Popen(
+        [project.python, CLI, *words, "--root", project.root], env=project.environment(), **quiet
+    )
+
+
+def kill_after(process: subprocess.Popen[bytes], seconds: float) -> None:
+    """Kill a process that has run so long, as a crash would, and wait for its end."""
+    with process:
+        try:
+            process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+
+
+@pytest.mark.slow
+def test_a_kill_in_the_middle_of_a_save_loses_nothing(recalling: Project) -> None:
+    for number in range(20):
+        words = ["--category", "decision", "--title", "Memory %d" % number, "--body", "Body %d." % number]
+        kill_after(start(recalling, "save", *words), 0.08 + 0.02 * number)
+    for name in os.listdir(store(recalling, "decisions")):
+        if name.endswith(".json"):
+            with open(store(recalling, "decisions", name), encoding="utf-8") as file:
+                json.load(file)
+    assert recalling.cli("list", "--json").returncode == 0
+    assert TOLD in ask(recalling, "after")
+    assert TOLD in heal_and_ask(recalling, "later")
+    left = [name for name in os.listdir(store(recalling, "decisions")) if not name.endswith(".json")]
+    assert left == [], "healing sweeps up what a killed writer left"
+
+
+@pytest.mark.slow
+def test_a_kill_in_the_middle_of_a_healing_loses_nothing(recalling: Project) -> None:
+    for number in range(300):
+        put(
+            recalling,
+            "m%d" % number,
+            memory("Memory %d of the importer" % number, "Step %d of the importer." % number),
+        )
+    for number in range(12):
+        put(recalling, "kill%d" % number, memory("Kill %d" % number, "It was written in round %d." % number))
+        kill_after(start(recalling, "heal"), 0.1 + 0.08 * number)
+        assert TOLD in ask(recalling, "round-%d" % number), last(recalling)
+    assert TOLD in heal_and_ask(recalling, "after")
+    with closing(sqlite3.connect(index_file(recalling))) as connection:
+        assert connection.execute("SELECT count(*) FROM documents").fetchone() == (313,)
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+@pytest.mark.slow
+def test_a_kill_in_the_middle_of_a_prompt_loses_nothing(recalling: Project) -> None:
+    event = json.dumps(recalling.event("UserPromptSubmit", prompt=ASK)).encode()
+    for number in range(20):
+        put(recalling, "port", memory("The port of the proxy", "It listens on port %d." % number))
+        command = [recalling.python, "-I", "-S", HOOK]
+        environment = recalling.environment(CLAUDE_PROJECT_DIR=recalling.root)
+        with subprocess.Popen(
+            command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
+        ) as process:
+            assert process.stdin is not None
+            process.stdin.write(event)
+            process.stdin.close()
+            time.sleep(0.01 + 0.01 * number)
+            process.send_signal(signal.SIGKILL)
+    assert TOLD in ask(recalling, "after")
+    assert all(row["outcome"] for row in recalling.ledger("recalls"))
+    assert SESSION in {row["session"] for row in recalling.ledger("recalls")}
+
+
+def test_the_hook_stays_small(recalling: Project) -> None:
+    """Far below the 40 MB that a hook may take, with room for a large index."""
+    measured = "import resource, subprocess, sys; subprocess.run(sys.argv[1:], stdout=2); print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+    event = json.dumps(recalling.event("UserPromptSubmit", prompt=ASK, session_id="small")).encode()
+    run = recalling.process(
+        [sys.executable, "-c", measured, recalling.python, "-I", "-S", HOOK],
+        event,
+        CLAUDE_PROJECT_DIR=recalling.root,
+    )
+    unit = 1 if sys.platform == "darwin" else 1024
+    assert int(run.stdout.splitlines()[-1]) * unit < 40 << 20
