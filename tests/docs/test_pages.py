@@ -9,7 +9,7 @@ from importlib import import_module
 import pytest
 
 from memory_plugin.hosts.command_line import COMMANDS
-from tests.docs.pages import PAGES, fences, page, prose
+from tests.docs.pages import PAGES, page, prose
 from tests.project import PLUGIN_ROOT
 
 TOP = (
@@ -55,8 +55,3 @@ def test_every_command_is_documented() -> None:
         name: import_module("memory_plugin.hosts.commands." + module) for name, module in COMMANDS.items()
     }
     assert table == {name: module.HELP for name, module in modules.items()}
-
-
-@pytest.mark.parametrize("name", PAGES)
-def test_every_block_says_its_language(name: str) -> None:
-    assert [fence.line for fence in fences(page(name), "")] == []

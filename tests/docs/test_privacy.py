@@ -12,11 +12,13 @@ TEXT = page("docs/privacy.md")
 
 def lived(project: Project) -> Project:
     """A project after a day's work: all that hooks and commands write is there."""
-    project.save("Use Postgres for billing", "The billing service stores its invoices in Postgres 15.")
+    project.save(
+        "Use Postgres for the billing database", "The billing service stores its invoices in Postgres 15."
+    )
     project.save("Short answers", "Answer in one paragraph.", "--scope", "user", category="preference")
     project.start()
     project.prompt("please remember that we use tabs")
-    project.prompt("Where does the billing service store its invoices?")
+    project.prompt("Which database do we use for the billing service?")
     project.hook("UserPromptSubmit", b"no json")
     project.cli("config", "set", "retrieval.max_inject", "2")
     project.cli("heal")  # takes its turn after the detached healing that SessionStart began
