@@ -7,7 +7,7 @@ from ..kernel.native import digest
 from .data import load_lexicon, load_table
 from .drift import Drift, correction, find_drift
 from .escalation import by_hash, decide, load_bounds
-from .query_type import AMBIGUOUS, QUERY_TYPES
+from .query_type import AMBIGUOUS, load_query_types
 from .rules import load_rules
 from .signals import measure
 from .state import SessionState
@@ -58,8 +58,7 @@ def score_text(text: str, query_type: str, drafting: bool, settings: Settings, s
     bounds = load_bounds(settings, load_table("gate"))
     decision = decide(signals, query_type, bounds)
     drift = find_drift(signals, query_type, bounds, load_table("drift"))
-    score = Score(signals, query_type, decision, drift, bounds.threshold(query_type))
-    return score
+    return Score(signals, query_type, decision, drift, bounds.threshold(query_type))
 
 
 def score_reply(reply: Reply, places: Places, settings: Settings) -> tuple[Score, dict[str, Any], list[str]]:
@@ -68,11 +67,11 @@ def score_reply(reply: Reply, places: Places, settings: Settings) -> tuple[Score
     troubles: list[str] = []
     tail = last_reply(reply.transcript)
     text = reply.text or tail.text
-    query_type, drafting, prompt_id = _asked(state, reply, tail.prompt)
+    query_type, drafting = _asked(tail.prompt)
     score = score_text(text, query_type, drafting, settings, places.state_dir)
-    score.id = digest("\0".join([reply.session, prompt_id, digest(text.encode("utf-8", "replace"))]).encode("utf-8", "replace"), 8)
+    score.id = digest("\0".join([reply.session, reply.prompt_id, digest(text.encode("utf-8", "replace"))]).encode("utf-8", "replace"), 8)
     record = describe(score, settings)
-    record.update(prompt_id=prompt_id, model=tail.model, transcript=reply.transcript, record=tail.record if tail.text == text else "")
+    record.update(prompt_id=reply.prompt_id, model=tail.model, transcript=reply.transcript, record=tail.record if tail.text == text else "")
     try:
         record["turn"] = state.count_reply()
         state.drop_correction()
@@ -84,22 +83,15 @@ def score_reply(reply: Reply, places: Places, settings: Settings) -> tuple[Score
         record["text"] = redact(text, "ledger").text
     troubles.append(_ledger(places, settings, "scores").append(reply.session, places.project_key, record) or "")
     if score.drift is not None:
-        troubles.append(note_drift(score, score.drift, reply.session, prompt_id, places, settings))
+        troubles.append(note_drift(score, score.drift, reply.session, reply.prompt_id, places, settings))
     return score, record, [trouble for trouble in troubles if trouble]
 
 
-def _asked(state: SessionState, reply: Reply, prompt: str) -> tuple[str, bool, str]:
-    """The kind of the message, whether it asked for a draft, and its id; out of the transcript where no prompt was noted."""
-    turn = state.turn()
-    kind, prompt_id = turn.get("type"), turn.get("prompt")
-    same = isinstance(prompt_id, str) and (not reply.prompt_id or reply.prompt_id == prompt_id)
-    if same and kind in QUERY_TYPES:
-        return str(kind), turn.get("drafting") is True, str(prompt_id)
+def _asked(prompt: str) -> tuple[str, bool]:
+    """The kind of the message before a reply, and whether it asked for a draft."""
     if not prompt:
-        return AMBIGUOUS, False, reply.prompt_id
-    from .query_type import load_query_types
-
-    return (*load_query_types().classify(prompt), reply.prompt_id)
+        return AMBIGUOUS, False
+    return load_query_types().classify(prompt)
 
 
 def describe(score: Score, settings: Settings) -> dict[str, Any]:
@@ -146,7 +138,7 @@ def note_drift(score: Score, drift: Drift, session: str, prompt_id: str, places:
     trouble = _ledger(places, settings, "drift").append(session, places.project_key, record) or ""
     if wanted and not held:
         try:
-            SessionState(places, session).leave_correction(score.id, prompt_id, text)
+            SessionState(places, session).leave_correction(score.id, text, table["pending_hours"])
         except OSError as error:
             trouble = trouble or "the correction was not left: %s" % (error.strerror or type(error).__name__)
     return trouble

@@ -1,7 +1,7 @@
-"""What a session remembers between its hooks: the message's kind, how many replies were scored, the correction that waits.
+"""What a session remembers between its hooks: how many replies were scored, and the correction that waits.
 
-Three small files a session, each with one writer at a time, so that no hook waits for a lock: `turn` is written on a prompt, `count`
-when a reply ends, `drift` by whoever finds drift, and is taken away by the next prompt.  Parallel sessions share none of them.
+Two small files a session, each replaced as a whole, so that no hook waits for a lock: `count` is written when a reply ends, `drift` by
+whoever finds drift, and is taken away by the next prompt.  Parallel sessions share neither.
 """
 
 from __future__ import annotations
@@ -30,14 +30,6 @@ class SessionState:
     def __init__(self, places: Places, session: str) -> None:
         self._stem = places.state(_FOLDER, digest(session.encode("utf-8", "replace"), 8))
 
-    def note_prompt(self, prompt_id: str, query_type: str, drafting: bool) -> None:
-        """Remember the message that the next reply answers. Raises OSError."""
-        self._write("turn", {"prompt": prompt_id, "type": query_type, "drafting": drafting})
-
-    def turn(self) -> dict[str, object]:
-        """The message that the reply answers: `prompt`, `type`, `drafting`; empty when no prompt was seen."""
-        return self._read("turn")
-
     def count_reply(self) -> int:
         """The number of this reply in the session, from 1. Raises OSError."""
         number = self._read("count").get("replies")
@@ -45,9 +37,9 @@ class SessionState:
         self._write("count", {"replies": replies})
         return replies
 
-    def leave_correction(self, drift_id: str, prompt_id: str, text: str) -> None:
-        """Leave a correction for the next prompt; a newer one replaces it. Raises OSError."""
-        self._write("drift", {"drift": drift_id, "prompt": prompt_id, "text": text, "left": now()})
+    def leave_correction(self, drift_id: str, text: str, hours: float) -> None:
+        """Leave a correction for the next prompt, to be said within some hours; a newer one replaces it. Raises OSError."""
+        self._write("drift", {"drift": drift_id, "text": text, "left": now(), "hours": hours})
 
     def drop_correction(self) -> None:
         """Forget a correction that was never taken: a newer reply was scored since. Raises OSError."""
@@ -56,7 +48,7 @@ class SessionState:
         except FileNotFoundError:
             return
 
-    def take_correction(self, pending_seconds: float) -> tuple[str, str]:
+    def take_correction(self) -> tuple[str, str]:
         """The id of the drift and the correction that waits, taken away so that it is said once; empty when none waits or it is too old."""
         found = self._read("drift")
         if not found:
@@ -65,10 +57,10 @@ class SessionState:
             os.unlink(self._path("drift"))
         except OSError:
             return "", ""  # said again on every prompt would be worse than not said
-        text, drift_id, left = found.get("text"), found.get("drift"), found.get("left")
-        if not isinstance(text, str) or not isinstance(drift_id, str) or not isinstance(left, (int, float)):
+        text, drift_id, left, hours = (found.get(name) for name in ("text", "drift", "left", "hours"))
+        if not isinstance(text, str) or not isinstance(drift_id, str) or not isinstance(left, float) or not isinstance(hours, (int, float)):
             return "", ""
-        return (drift_id, text) if 0 <= now() - left < pending_seconds else ("", "")
+        return (drift_id, text) if 0 <= now() - left < hours * 3600 else ("", "")
 
     def _path(self, part: str) -> str:
         return "%s.%s.json" % (self._stem, part)

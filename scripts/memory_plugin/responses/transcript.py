@@ -12,12 +12,16 @@ if TYPE_CHECKING:
 
 __all__ = ["Tail", "last_reply", "records_backwards"]
 
-_TAIL_BYTES = 96 * 1024
-_MAX_RECORDS = 60
+_TAIL_BYTES = (96 * 1024, 1 << 20)  # a turn with much tool output pushes its prompt out of the first
+_MAX_RECORDS = 2000
+_SYNTHETIC = "<synthetic>"
 
 
 class Tail:
-    """What the tail of a transcript tells of the last reply; each may be empty, for the file may lag behind."""
+    """What the tail of a transcript tells of the last reply; each may be empty, for the file may lag behind, and a turn may be long.
+
+    `text` and `record` are the last text that the assistant wrote and its record's id, `prompt` is what the user typed before it.
+    """
 
     __slots__ = ("model", "prompt", "record", "text")
 
@@ -29,23 +33,41 @@ class Tail:
 
 
 def last_reply(path: str) -> Tail:
-    """The model, the id and the text of the last text that the assistant wrote, and the prompt before it where it is in reach. Never raises."""
+    """The end of a transcript. Never raises; a file that is missing, a pipe, or full of other things tells nothing."""
     tail = Tail()
-    for record in records_backwards(path, _TAIL_BYTES):
-        message = record.get("message")
-        if not isinstance(message, dict) or record.get("isSidechain") or record.get("isMeta"):
-            continue
-        text = plain_text(message.get("content"))
-        if record.get("type") == "assistant" and not tail.record and text:
-            tail.text = text
-            tail.model, tail.record = _texted(message.get("model")), _texted(record.get("uuid"))
-        elif record.get("type") == "user" and text and not text.lstrip().startswith("<") and "toolUseResult" not in record:
-            tail.prompt = text
-            break
+    for size in _TAIL_BYTES:
+        tail = Tail()
+        for record in records_backwards(path, size):
+            if record.get("isSidechain") or record.get("isMeta"):
+                continue
+            _take(tail, record)
+            if tail.prompt:
+                return tail
     return tail
 
 
-def _texted(value: object) -> str:
+def _take(tail: Tail, record: dict[str, object]) -> None:
+    """Take from one record what the tail does not have yet; later records come first."""
+    kind, message = record.get("type"), record.get("message")
+    if kind == "last-prompt":  # the client repeats the prompt near the end, cut to a line
+        tail.prompt = _typed(record.get("lastPrompt"))
+    if not isinstance(message, dict):
+        return
+    if kind == "user" and "toolUseResult" not in record:
+        tail.prompt = _typed(plain_text(message.get("content")))
+    elif kind == "assistant" and message.get("model") != _SYNTHETIC:
+        text = plain_text(message.get("content"))
+        tail.model = tail.model or _short(message.get("model"))
+        if text and not tail.text:
+            tail.text, tail.record = text, _short(record.get("uuid"))
+
+
+def _typed(value: object) -> str:
+    """A prompt that a person typed; what begins with a tag is a command or a note of the client's own."""
+    return value if isinstance(value, str) and not value.lstrip().startswith("<") else ""
+
+
+def _short(value: object) -> str:
     return value[:200] if isinstance(value, str) else ""
 
 
@@ -59,9 +81,9 @@ def plain_text(content: object) -> str:
     return "\n".join(text for text in texts if isinstance(text, str))
 
 
-def records_backwards(path: str, tail_bytes: int, most: int = _MAX_RECORDS) -> Iterator[dict[str, object]]:
+def records_backwards(path: str, tail_bytes: int) -> Iterator[dict[str, object]]:
     """The last records of a transcript, the youngest first, as far as they lie within its last bytes."""
-    for line in reversed(_lines(path, tail_bytes)[-most:]):
+    for line in reversed(_lines(path, tail_bytes)[-_MAX_RECORDS:]):
         try:
             record = loads(line.decode("utf-8"))
         except ValueError:
