@@ -37,6 +37,7 @@ COMMANDS = {
     "scan": "scan",
     "status": "status",
     "why": "why",
+    "score": "score",
     "config": "config",
     "doctor": "doctor",
     "demo": "demo",

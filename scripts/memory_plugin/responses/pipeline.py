@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from ..kernel.paths import Places
     from ..kernel.settings.load import Settings
     from .escalation import Decision
+    from .rules import Rules
     from .signals import Signals
 
-__all__ = ["Reply", "Score", "score_reply", "score_text"]
+__all__ = ["Reply", "Score", "Scorer", "describe", "note_drift", "score_id", "score_reply"]
 
 
 class Reply:
@@ -51,25 +52,36 @@ class Score:
         self.id = ""
 
 
-def score_text(text: str, query_type: str, drafting: bool, settings: Settings, state_dir: str | None) -> Score:
-    """The score of a text as a reply to a message of some kind; nothing is written down."""
-    rules = load_rules(state_dir)
-    signals = measure(text, rules, load_lexicon(), drafting)
-    bounds = load_bounds(settings, load_table("gate"))
-    decision = decide(signals, query_type, bounds)
-    drift = find_drift(signals, query_type, bounds, load_table("drift"))
-    return Score(signals, query_type, decision, drift, bounds.threshold(query_type))
+class Scorer:
+    """All that scoring needs, loaded once; `trouble` says what of the user's own rules is not used."""
+
+    __slots__ = ("_bounds", "_drift", "_lexicon", "_rules", "trouble")
+
+    def __init__(self, settings: Settings, state_dir: str | None, rules: Rules | None = None) -> None:
+        self._rules = rules or load_rules(state_dir)
+        self._lexicon = load_lexicon()
+        self._bounds = load_bounds(settings, load_table("gate"))
+        self._drift = load_table("drift")
+        self.trouble = self._rules.trouble
+
+    def score(self, text: str, query_type: str, drafting: bool = False) -> Score:
+        """The score of a text as a reply to a message of some kind; nothing is written down."""
+        signals = measure(text, self._rules, self._lexicon, drafting)
+        decision = decide(signals, query_type, self._bounds)
+        drift = find_drift(signals, query_type, self._bounds, self._drift)
+        return Score(signals, query_type, decision, drift, self._bounds.threshold(query_type))
 
 
 def score_reply(reply: Reply, places: Places, settings: Settings) -> tuple[Score, dict[str, Any], list[str]]:
     """Score a reply and write the score down: the score, its record, and what went wrong on the way. Never raises OSError."""
     state = SessionState(places, reply.session)
-    troubles: list[str] = []
     tail = last_reply(reply.transcript)
     text = reply.text or tail.text
     query_type, drafting = _asked(tail.prompt)
-    score = score_text(text, query_type, drafting, settings, places.state_dir)
-    score.id = digest("\0".join([reply.session, reply.prompt_id, digest(text.encode("utf-8", "replace"))]).encode("utf-8", "replace"), 8)
+    scorer = Scorer(settings, places.state_dir)
+    score = scorer.score(text, query_type, drafting)
+    score.id = score_id(reply.session, reply.prompt_id, text)
+    troubles = [scorer.trouble]
     record = describe(score, settings)
     record.update(prompt_id=reply.prompt_id, model=tail.model, transcript=reply.transcript, record=tail.record if tail.text == text else "")
     try:
@@ -85,6 +97,12 @@ def score_reply(reply: Reply, places: Places, settings: Settings) -> tuple[Score
     if score.drift is not None:
         troubles.append(note_drift(score, score.drift, reply.session, reply.prompt_id, places, settings))
     return score, record, [trouble for trouble in troubles if trouble]
+
+
+def score_id(session: str, prompt_id: str, text: str) -> str:
+    """What names a score in every ledger; the same reply to the same prompt has the same."""
+    parts = (session, prompt_id, digest(text.encode("utf-8", "replace")))
+    return digest("\0".join(parts).encode("utf-8", "replace"), 8)
 
 
 def _asked(prompt: str) -> tuple[str, bool]:
