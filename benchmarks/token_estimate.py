@@ -1,0 +1,84 @@
+"""How far the estimate of tokens is off, measured on transcripts: `python3 benchmarks/token_estimate.py FILE...`.
+
+A transcript records how large the context of each call was.  What it grew by from one call to the next is the answer, the results of its
+tool calls and what was said in between: that is compared with the estimate for the same texts.  Turns with thinking are left out, since its
+text is not in the transcript, and so are turns in whose context something vanished.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts"))
+
+from memory_plugin.kernel.transcript.reader import Reader, open_transcript
+from memory_plugin.kernel.transcript.size import tokens_of
+from memory_plugin.kernel.transcript.turn import Turn
+
+LEAST = 500  # tokens; on small steps the client's own hidden reminders are most of the growth
+
+
+def main(paths: list[str]) -> int:
+    """Print, as JSON, steps, sessions and the ratio of the estimated to the recorded tokens."""
+    steps: list[tuple[float, float]] = []
+    sessions: list[tuple[float, float]] = []
+    for path in paths:
+        found = list(growth(path))
+        steps += [step for step in found if step[1] >= LEAST]
+        whole = sum(step[0] for step in found), sum(step[1] for step in found)
+        if whole[1] >= 5000:
+            sessions.append(whole)
+    print(json.dumps({"steps": figures(steps), "sessions": figures(sessions)}, indent=2))
+    return 0
+
+
+def growth(path: str) -> list[tuple[float, float]]:
+    """Pairs of estimated and recorded tokens, one a step of the session."""
+    pairs: list[tuple[float, float]] = []
+    before: Turn | None = None
+    with open_transcript(path) as file:
+        for turn in Reader(file):
+            if (
+                before is not None
+                and before.usage
+                and turn.usage
+                and not before.thought
+                and before.model == turn.model
+            ):
+                grown = context(turn.usage) - context(before.usage)
+                if 0 < grown < 60_000:
+                    said = sum(tokens_of(said.text) for said in before.said)
+                    pairs.append(
+                        (before.tokens - said + sum(tokens_of(said.text) for said in turn.said), grown)
+                    )
+            before = turn
+    return pairs
+
+
+def context(usage: dict[str, int]) -> int:
+    """The tokens that went into one call."""
+    return sum(usage.values()) - usage["output_tokens"]
+
+
+def figures(pairs: list[tuple[float, float]]) -> dict[str, float]:
+    """Count, the ratio of the sums, and the spread of the single ratios."""
+    if len(pairs) < 2:
+        return {"n": len(pairs)}
+    ratios = sorted(estimated / recorded for estimated, recorded in pairs)
+    tenths = statistics.quantiles(ratios, n=10)
+    return {
+        "n": len(pairs),
+        "estimated": round(sum(pair[0] for pair in pairs)),
+        "recorded": round(sum(pair[1] for pair in pairs)),
+        "ratio": round(sum(pair[0] for pair in pairs) / sum(pair[1] for pair in pairs), 3),
+        "median": round(statistics.median(ratios), 3),
+        "tenth": round(tenths[0], 3),
+        "ninetieth": round(tenths[-1], 3),
+    }
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

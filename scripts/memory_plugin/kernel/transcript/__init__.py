@@ -1,0 +1,1 @@
+"""Transcripts of sessions, read as a stream of turns."""

@@ -1,0 +1,87 @@
+"""The JSON objects of a transcript, one after the other, whatever its lines hold.
+
+Lines end at a line feed only: U+2028 and its like stand inside texts.  Cut lines, bytes that are no UTF-8, a byte order mark and NUL
+bytes after a crash are taken as they come; objects that somebody printed over several lines are put together again.
+"""
+
+from __future__ import annotations
+
+from ..native import loads
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import IO, Any
+
+__all__ = ["MAX_LINE", "Lines"]
+
+MAX_LINE = 16 << 20  # bytes; an image of the largest size that the client takes, twice, has 14 MB
+_BOM = b"\xef\xbb\xbf"
+_MAX_SPREAD = 1 << 20  # bytes of one object over several lines
+_STRAY = b" \t\r\n\0"
+
+
+class Lines:
+    """An iterator over the objects in an open file, which is read once.
+
+    `seen` counts lines that are not blank, `bad` those that hold no object, `long` those above MAX_LINE bytes, which are passed over
+    without being held in memory.
+    """
+
+    __slots__ = ("_file", "bad", "long", "seen")
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self.seen = self.bad = self.long = 0
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        while True:
+            line = self._file.readline(MAX_LINE)
+            if not line:
+                return
+            if line[-1:] != b"\n" and len(line) == MAX_LINE:
+                self._pass_over()
+                continue
+            line = line.strip(_STRAY)
+            if not line:
+                continue
+            self.seen += 1
+            record = self._spread(line) if line == b"{" else _object(line)
+            if record is None:
+                self.bad += 1
+            else:
+                yield record
+
+    def _pass_over(self) -> None:
+        """Read on to the end of a line that is too long."""
+        self.seen += 1
+        self.long += 1
+        while True:
+            piece = self._file.readline(MAX_LINE)
+            if not piece or piece[-1:] == b"\n":
+                return
+
+    def _spread(self, first: bytes) -> dict[str, Any] | None:
+        """The object that begins with a lone brace and ends with the line that closes it."""
+        pieces, size, depth = [first], 1, 1
+        while depth > 0 and size < _MAX_SPREAD:
+            line = self._file.readline(_MAX_SPREAD)
+            if not line:
+                break
+            line = line.strip(_STRAY)
+            pieces.append(line)
+            size += len(line)
+            depth += (line[-1:] in (b"{", b"[")) - (line[:1] in (b"}", b"]"))
+        return _object(b"\n".join(pieces).rstrip(b","))
+
+
+def _object(line: bytes) -> dict[str, Any] | None:
+    line = line.removeprefix(_BOM)
+    try:
+        try:
+            value = loads(line.decode("utf-8"))
+        except UnicodeDecodeError:
+            value = loads(line.decode("utf-8", "replace"))
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None

@@ -1,0 +1,331 @@
+"""Turns out of a transcript, as a stream: no more than one of them is held at a time, however long the file.
+
+    with open_transcript(path) as file:
+        reader = Reader(file)
+        for turn in reader: ...
+    reader.totals
+
+Rows of every client so far are read: one answer spans several rows with one `message.id`, each with the usage again; content is a text, a
+list or nothing; sub-agents write inline or into files of their own; a resumed session repeats the rows of the one before.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat as modes
+
+from ..files import Unreadable
+from .kinds import kind_of, spoken
+from .lines import Lines
+from .size import CHARACTERS, tokens_of
+from .totals import Memory, Totals
+from .turn import USAGE, Call, Said, Turn
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import IO, Any
+
+__all__ = ["Reader", "open_transcript", "turns_since_prompt"]
+
+_OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+_MAX_TEXT = 200_000  # characters kept of one text or result, from both ends
+_MAX_TURN = 4_000_000  # characters after which a turn is closed though its answer goes on
+_MOST_PENDING = 64  # calls whose results may still come after their turn
+_SYNTHETIC = "<synthetic>"
+_MEDIA = {"image": 1500, "document": 3000}  # tokens, roughly: the provider counts pixels and pages
+
+
+def open_transcript(path: str) -> IO[bytes]:
+    """The file, opened for a Reader. Raises FileNotFoundError, and Unreadable for what is no regular file or not permitted."""
+    try:
+        handle = os.open(path, _OPEN)
+    except FileNotFoundError:
+        raise
+    except (OSError, ValueError) as error:
+        raise Unreadable("%s: %s" % (path, getattr(error, "strerror", None) or error)) from None
+    if not modes.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise Unreadable(errno.EINVAL, "not a regular file", path)
+    return open(handle, "rb", buffering=1 << 20)
+
+
+def turns_since_prompt(path: str, max_bytes: int = 1 << 20) -> list[Turn]:
+    """The turns since the user last typed, out of a transcript's last `max_bytes` bytes; empty when it cannot be read.
+
+    Numbers count from the piece that was read, not from the session's beginning.
+    """
+    turns: list[Turn] = []
+    try:
+        with open_transcript(path) as file:
+            if file.seek(0, os.SEEK_END) > max_bytes:
+                file.seek(-max_bytes, os.SEEK_END)
+                file.readline()
+            else:
+                file.seek(0)
+            for turn in Reader(file):
+                if turn.prompt:
+                    turns = []
+                turns.append(turn)
+    except OSError:
+        return []
+    return turns
+
+
+class Reader:
+    """An iterator over the turns in an open transcript, which is read once; `totals` is complete at its end.
+
+    Never raises for what the file holds.
+    """
+
+    __slots__ = ("_lines", "_messages", "_pending", "_rows", "_said", "_turn", "_weight", "totals")
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self._lines = Lines(file)
+        self._turn = Turn(1)
+        self._said: list[Said] = []
+        self._pending: dict[str, Call] = {}
+        self._rows = Memory()
+        self._messages = Memory()
+        self._weight = 0
+        self.totals = Totals()
+
+    def __iter__(self) -> Iterator[Turn]:
+        for record in self._lines:
+            self.totals.records += 1
+            kind = record.get("type")
+            if kind == "assistant":
+                if self._is_main(record):
+                    yield from self._answer(record)
+            elif kind == "user":
+                if self._is_main(record):
+                    self._user(record)
+            elif kind == "system":
+                self._system(record)
+        yield from self._end()
+
+    def _is_main(self, record: dict[str, Any]) -> bool:
+        """Whether a row belongs to the conversation and was not read before; a sub-agent's own file is all side chain."""
+        side = record.get("isSidechain") is True
+        totals = self.totals
+        if totals.chain is None:
+            totals.chain = side
+        if side is not totals.chain:
+            totals.side += 1
+            return False
+        uuid = record.get("uuid")
+        if isinstance(uuid, str) and self._rows.seen(uuid):
+            totals.repeated += 1
+            return False
+        totals.mark(record)
+        return True
+
+    def _answer(self, record: dict[str, Any]) -> Iterator[Turn]:
+        message = record.get("message")
+        if not isinstance(message, dict):
+            return
+        blocks = _blocks(message.get("content"))
+        if message.get("model") == _SYNTHETIC or record.get("isApiErrorMessage") is True:
+            self.totals.api_errors += record.get("isApiErrorMessage") is True
+            return
+        identity = str(message.get("id") or record.get("requestId") or record.get("uuid") or "")
+        turn = self._turn
+        if not (turn.answered and identity == turn.message and self._weight < _MAX_TURN):
+            known = bool(identity) and self._messages.seen(identity)
+            if known and not self._brings_news(blocks):
+                self.totals.repeated += 1
+                return
+            yield from self._close()
+            turn = self._begin(record, message, identity)
+            turn.usage = None if known else dict.fromkeys(USAGE, 0)
+        if turn.usage is not None:
+            _add_usage(turn.usage, message.get("usage"))
+        for block in blocks:
+            self._block(turn, block)
+
+    def _brings_news(self, blocks: list[Any]) -> bool:
+        """Whether a message that was seen before goes on after another one, rather than being a copy of its rows."""
+        return any(
+            isinstance(block, dict)
+            and block.get("type") == "tool_use"
+            and not self._rows.seen(("call", block.get("id")))
+            for block in blocks
+        )
+
+    def _begin(self, record: dict[str, Any], message: dict[str, Any], identity: str) -> Turn:
+        turn = self._turn
+        turn.answered = True
+        turn.message = identity
+        turn.model = str(message.get("model") or "")[:200]
+        turn.version = str(record.get("version") or "")[:50]
+        turn.time = str(record.get("timestamp") or "")[:50]
+        turn.said, self._said = self._said, []
+        turn.tokens += sum(tokens_of(said.text) for said in turn.said)
+        return turn
+
+    def _block(self, turn: Turn, block: object) -> None:
+        if isinstance(block, str):
+            block = {"type": "text", "text": block}
+        if not isinstance(block, dict):
+            return
+        kind = block.get("type")
+        if kind == "text":
+            text = _bounded(block.get("text"))
+            if text and text not in turn.texts:  # a copied row
+                turn.texts.append(text)
+                turn.tokens += tokens_of(text)
+                self._weight += len(text)
+        elif kind == "thinking":
+            turn.thought += len(str(block.get("thinking") or ""))
+        elif kind in ("tool_use", "server_tool_use"):
+            self._call(turn, block)
+
+    def _call(self, turn: Turn, block: dict[str, Any]) -> None:
+        given = block.get("input")
+        call = Call(
+            str(block.get("id") or "")[:200],
+            str(block.get("name") or "")[:200],
+            given if isinstance(given, dict) else {},
+            turn.number,
+        )
+        self._rows.seen(("call", call.id))
+        turn.calls.append(call)
+        size = _size(given)
+        turn.tokens += size / CHARACTERS
+        self._weight += size
+
+    def _user(self, record: dict[str, Any]) -> None:
+        message = record.get("message")
+        content = message.get("content") if isinstance(message, dict) else message
+        texts = []
+        for block in _blocks(content):
+            if isinstance(block, dict) and block.get("type") == "tool_result":
+                self._result(block, record.get("toolUseResult"))
+            elif isinstance(block, str):
+                texts.append(block)
+            elif isinstance(block, dict):
+                texts.append(_text(block))
+        text = "\n".join(filter(None, texts))
+        if text.strip():
+            self._say(text, record)
+
+    def _say(self, text: str, record: dict[str, Any]) -> None:
+        kind = "summary" if record.get("isCompactSummary") is True else kind_of(text)
+        if record.get("isMeta") is True and kind in ("prompt", "command"):
+            kind = "notice"
+        self.totals.summaries += kind == "summary"
+        text = spoken(kind, text)
+        time = record.get("timestamp")
+        if isinstance(time, str) and self._rows.seen((time, text)):  # copied under a new id
+            self.totals.repeated += 1
+            return
+        self._said.append(Said(kind, text))
+
+    def _result(self, block: dict[str, Any], details: object) -> None:
+        identity = str(block.get("tool_use_id") or "")[:200]
+        call = next((call for call in self._turn.calls if call.id == identity), None)
+        if call is None:
+            call = self._pending.pop(identity, None)
+            if call is None:
+                return
+            self._turn.late.append(call)
+        elif call.result is not None:
+            return
+        call.result = _bounded(_joined(block.get("content")))
+        call.failed = block.get("is_error") is True
+        call.details = details
+        self._turn.tokens += tokens_of(call.result) + _media(block.get("content"))
+        self._weight += len(call.result) + (_size(details) if isinstance(details, dict) else 0)
+
+    def _system(self, record: dict[str, Any]) -> None:
+        kind = record.get("subtype")
+        if kind == "compact_boundary":
+            self.totals.boundaries += 1
+        elif kind == "api_error":
+            self.totals.api_errors += 1
+
+    def _close(self) -> Iterator[Turn]:
+        """The present turn, if it holds anything, and an empty one in its place."""
+        turn = self._turn
+        if turn.empty:
+            return
+        for call in turn.calls:
+            if call.result is None:
+                self._pending[call.id] = call
+        while len(self._pending) > _MOST_PENDING:
+            del self._pending[next(iter(self._pending))]
+            self.totals.unresolved += 1
+        self.totals.close(turn)
+        self._turn = Turn(turn.number + 1)
+        self._weight = 0
+        yield turn
+
+    def _end(self) -> Iterator[Turn]:
+        yield from self._close()
+        if self._said:
+            self._turn.said, self._said = self._said, []
+            self._turn.tokens = sum(tokens_of(said.text) for said in self._turn.said)
+            yield from self._close()
+        self.totals.unresolved += len(self._pending)
+        self.totals.bad, self.totals.dropped = self._lines.bad, self._lines.long
+
+
+def _blocks(content: object) -> list[Any]:
+    if isinstance(content, list):
+        return content
+    return [content] if isinstance(content, str) else []
+
+
+def _text(block: dict[str, Any]) -> str:
+    text = block.get("text")
+    if isinstance(text, str):
+        return text
+    kind = str(block.get("type"))
+    return "[%s]" % kind if kind in _MEDIA else ""
+
+
+def _joined(content: object) -> str:
+    """A result's text."""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return ""
+    return "\n".join(
+        block if isinstance(block, str) else _text(block)
+        for block in content
+        if isinstance(block, (str, dict))
+    )
+
+
+def _media(content: object) -> int:
+    blocks = content if isinstance(content, list) else ()
+    return sum(_MEDIA.get(str(block.get("type")), 0) for block in blocks if isinstance(block, dict))
+
+
+def _bounded(text: object) -> str:
+    if not isinstance(text, str):
+        return ""
+    half = _MAX_TEXT // 2
+    return text if len(text) <= _MAX_TEXT else text[:half] + "\n[...]\n" + text[-half:]
+
+
+def _size(value: object, depth: int = 4) -> int:
+    """About how many characters a JSON value has."""
+    if isinstance(value, str):
+        return len(value)
+    if depth == 0:
+        return 0
+    if isinstance(value, dict):
+        return sum(len(key) + _size(item, depth - 1) for key, item in value.items())
+    return sum(_size(item, depth - 1) for item in value) if isinstance(value, list) else 4
+
+
+def _add_usage(usage: dict[str, int], told: object) -> None:
+    """Rows of one message repeat its usage, while its output grows: the largest figures are its own."""
+    if not isinstance(told, dict):
+        return
+    for name in USAGE:
+        tokens = told.get(name)
+        if isinstance(tokens, int) and not isinstance(tokens, bool) and 0 <= tokens < 1 << 40:
+            usage[name] = max(usage[name], tokens)

@@ -1,0 +1,94 @@
+"""What is counted over a whole transcript while its turns go by."""
+
+from __future__ import annotations
+
+from .turn import USAGE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .turn import Turn
+
+__all__ = ["Memory", "Totals"]
+
+
+class Totals:
+    """Sums and marks of a transcript; complete once its turns have been read.
+
+    `usage` sums each message once; `context` is the largest input of one call, in tokens; `estimated` are the tokens of all that was
+    said, called and answered, by `size.tokens_of`.  `session` is the last id seen: resumed sessions begin with rows of others.
+    """
+
+    __slots__ = (
+        "api_errors", "bad", "boundaries", "branch", "chain", "context", "dropped", "ended", "estimated", "folder", "messages", "models",
+        "records", "repeated", "session", "side", "started", "summaries", "turns", "unresolved", "usage", "versions",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.records = self.bad = self.repeated = self.side = self.dropped = 0
+        self.turns = self.messages = self.api_errors = self.boundaries = self.summaries = self.unresolved = 0
+        self.context = 0
+        self.estimated = 0.0
+        self.usage = dict.fromkeys(USAGE, 0)
+        self.models: dict[str, int] = {}
+        self.versions: list[str] = []
+        self.session = self.folder = self.branch = self.started = self.ended = ""
+        self.chain: bool | None = None
+
+    @property
+    def compactions(self) -> int:
+        """How often the context was compacted; old clients leave a summary without a boundary."""
+        return max(self.boundaries, self.summaries)
+
+    def mark(self, record: dict[str, Any]) -> None:
+        """Take from a row where, when and by which client it was written."""
+        self.session = _text(record, "sessionId") or self.session
+        self.folder = self.folder or _text(record, "cwd")
+        self.branch = _text(record, "gitBranch") or self.branch
+        time = _text(record, "timestamp")
+        if time:
+            self.started = self.started or time
+            self.ended = time
+        version = _text(record, "version")
+        if version and version not in self.versions and len(self.versions) < 20:
+            self.versions.append(version)
+
+    def close(self, turn: Turn) -> None:
+        """Add a turn that is complete."""
+        self.turns += 1
+        self.estimated += turn.tokens
+        if turn.usage is None:
+            return
+        self.messages += 1
+        for name in USAGE:
+            self.usage[name] += turn.usage[name]
+        self.context = max(self.context, sum(turn.usage.values()) - turn.usage["output_tokens"])
+        if turn.model in self.models or len(self.models) < 20:
+            self.models[turn.model] = self.models.get(turn.model, 0) + 1
+
+
+class Memory:
+    """What was seen before, within bounds: at least the last 100,000 things, at most twice as many."""
+
+    __slots__ = ("_new", "_old")
+
+    _MOST = 100_000
+
+    def __init__(self) -> None:
+        self._old: set[int] = set()
+        self._new: set[int] = set()
+
+    def seen(self, thing: object) -> bool:
+        """Whether this was asked before; from now on it was."""
+        key = hash(thing)
+        known = key in self._new or key in self._old
+        self._new.add(key)
+        if len(self._new) >= self._MOST:
+            self._old, self._new = self._new, set()
+        return known
+
+
+def _text(record: dict[str, Any], key: str) -> str:
+    value = record.get(key)
+    return value[:1000] if isinstance(value, str) else ""

@@ -1,0 +1,316 @@
+"""The reader: turns grouped by message, every trap of every client, bounded memory, never an exception."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import tracemalloc
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory_plugin.kernel.files import Unreadable
+from memory_plugin.kernel.transcript import lines as lines_module
+from memory_plugin.kernel.transcript import reader as reader_module
+from memory_plugin.kernel.transcript.kinds import kind_of, spoken
+from memory_plugin.kernel.transcript.reader import Reader, open_transcript, turns_since_prompt
+from memory_plugin.kernel.transcript.size import tokens_of
+from memory_plugin.kernel.transcript.totals import Memory, Totals
+from memory_plugin.kernel.transcript.turn import Turn
+from tests.kernel.transcript.rows import answer, call, lines, result, row, said, user
+from tests.project import PLUGIN_ROOT
+
+with open(os.path.join(PLUGIN_ROOT, "config", "transcripts", "beginnings.json"), encoding="utf-8") as _file:
+    BEGINNINGS = json.load(_file)["beginnings"]
+
+
+def read(data: bytes) -> tuple[list[Turn], Totals]:
+    reader = Reader(io.BytesIO(data))
+    return list(reader), reader.totals
+
+
+def test_a_turn_is_one_answer_with_what_was_said_before_it_and_the_results_of_its_calls() -> None:
+    turns, totals = read(
+        lines(
+            user("Fix the test"),
+            answer("m1", said("I look.")),
+            answer("m1", call("c1", command="pytest")),
+            result("c1", "1 failed", failed=True),
+            answer("m2", said("Fixed.")),
+            user("Thanks"),
+        )
+    )
+    assert [(turn.number, turn.prompt, turn.texts, turn.answered) for turn in turns] == [
+        (1, "Fix the test", ["I look."], True),
+        (2, "", ["Fixed."], True),
+        (3, "Thanks", [], False),
+    ]
+    (made,) = turns[0].calls
+    assert (made.name, made.text("command"), made.result, made.failed) == ("Bash", "pytest", "1 failed", True)
+    assert (totals.session, totals.folder, totals.turns, totals.messages) == ("s1", "/p", 3, 2)
+
+
+def test_usage_counts_once_a_message_and_takes_the_last_figure_of_its_output() -> None:
+    small, large = (
+        {"input_tokens": 100, "cache_read_input_tokens": 900, "output_tokens": n} for n in (1, 40)
+    )
+    rows = [
+        answer("m1", said("a"), usage=small),
+        answer("m1", call("c1"), usage=large),
+        result("c1"),
+        answer("m2", usage=small),
+    ]
+    _, totals = read(lines(user("x"), *rows))
+    assert totals.usage == {
+        "input_tokens": 200, "output_tokens": 41, "cache_read_input_tokens": 1800, "cache_creation_input_tokens": 0,
+    }  # fmt: skip
+    assert totals.context == 1000
+
+
+def test_calls_side_by_side_whose_results_come_between_their_rows_are_one_turn() -> None:
+    turns, _ = read(
+        lines(user("x"), answer("m1", call("c1")), result("c1"), answer("m1", call("c2")), result("c2"))
+    )
+    assert [[made.result for made in turn.calls] for turn in turns] == [["ok", "ok"]]
+
+
+def test_a_result_that_comes_after_the_next_answer_is_late_and_keeps_its_turn() -> None:
+    turns, totals = read(
+        lines(
+            user("x"),
+            answer("m1", call("c1")),
+            answer("m2", said("y")),
+            result("c1", "late"),
+            answer("m3", call("c9")),
+        )
+    )
+    assert [(made.turn, made.result) for made in turns[1].late] == [(1, "late")]
+    assert totals.unresolved == 1
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        pytest.param({}, id="the rows as they are"),
+        pytest.param({"sessionId": "s2"}, id="a resumed session: another session id"),
+        pytest.param({"uuid": None, "sessionId": "s2"}, id="copied under no id"),
+    ],
+)
+def test_copied_rows_count_once(change: dict[str, object]) -> None:
+    rows = [user("Do it"), answer("m1", said("a"), call("c1")), result("c1"), answer("m2", said("done"))]
+    copies = [{key: value for key, value in {**one, **change}.items() if value is not None} for one in rows]
+    once, _ = read(lines(*rows))
+    turns, totals = read(lines(*rows, *copies))
+    assert [(t.prompt, t.texts, len(t.calls)) for t in turns] == [
+        (t.prompt, t.texts, len(t.calls)) for t in once
+    ]
+    assert totals.usage["input_tokens"] == 20
+    assert totals.repeated > 0
+
+
+@pytest.mark.parametrize("entry", BEGINNINGS, ids=lambda entry: str(entry["id"]))
+def test_rows_that_are_no_prompt(entry: dict[str, Any]) -> None:
+    assert {kind_of(text) for text in entry["hit"]} == {entry["kind"]}
+    assert {kind_of(text) for text in entry["miss"]} == {"prompt"}
+
+
+@pytest.mark.parametrize(
+    ("one", "kind"),
+    [
+        pytest.param(user("Fix it"), "prompt", id="typed"),
+        pytest.param(user([said("Fix it"), {"type": "image"}]), "prompt", id="typed with an image"),
+        pytest.param(user("Do as the skill says", isMeta=True), "notice", id="put there by the client"),
+        pytest.param(user("Long story", isCompactSummary=True), "summary", id="summary of a compaction"),
+        pytest.param(user("<command-name>/init</command-name>"), "command", id="slash command"),
+        pytest.param(user([said("[Request interrupted by user for tool use]")]), "interrupt", id="interrupt"),
+        pytest.param({**user(""), "message": "Fix it"}, "prompt", id="a message that is a text"),
+    ],
+)
+def test_kinds_of_what_stands_in_the_users_place(one: dict[str, Any], kind: str) -> None:
+    turns, _ = read(lines(one, answer("m1", said("ok"))))
+    assert [said.kind for said in turns[0].said] == [kind]
+
+
+def test_a_command_says_its_name_and_arguments() -> None:
+    text = "<command-message>x</command-message>\n<command-name>/memory:save</command-name>\n<command-args>use tabs</command-args>"
+    assert spoken("command", text) == "/memory:save use tabs"
+
+
+def test_sub_agents_are_counted_aside_and_read_in_a_file_of_their_own() -> None:
+    main = [user("x"), answer("m1", call("c1", "Task"))]
+    side = [user("Look around", isSidechain=True), answer("m7", said("found"), isSidechain=True)]
+    turns, totals = read(lines(*main, *side, result("c1")))
+    assert (len(turns), totals.side, totals.usage["input_tokens"]) == (1, 2, 10)
+    turns, totals = read(lines(*side))
+    assert (turns[0].prompt, turns[0].texts, totals.side) == ("Look around", ["found"], 0)
+
+
+def test_compactions_and_api_errors() -> None:
+    boundary = {"type": "system", "subtype": "compact_boundary", "uuid": "b"}
+    failed = row(
+        "assistant", [said("API Error: 529")], isApiErrorMessage=True, message={"model": "<synthetic>"}
+    )
+    rows = [
+        answer("m1", said("a")),
+        boundary,
+        user("This session is being continued from a previous conversation"),
+        failed,
+        answer("m2"),
+    ]
+    turns, totals = read(lines(user("x"), *rows))
+    assert (totals.compactions, totals.api_errors, [t.texts for t in turns]) == (1, 1, [["a"], []])
+
+
+ODD = [
+    pytest.param(b"", 0, 0, id="empty"),
+    pytest.param(b"\n\n \n", 0, 0, id="blank lines"),
+    pytest.param(b'{not json}\n42\nnull\n[1]\n"x"\n', 0, 5, id="no objects"),
+    pytest.param(b"\xef\xbb\xbf" + lines(user("Hi")), 1, 0, id="byte order mark"),
+    pytest.param(lines(user("Hi")).replace(b"\n", b"\r\n"), 1, 0, id="CRLF"),
+    pytest.param(lines(user("Hi"), user("cut"))[:-20], 1, 1, id="cut last line"),
+    pytest.param(lines(user("Hi")) + b"\0" * 500, 1, 0, id="NUL bytes after a crash"),
+    pytest.param(lines(user("Hi XX")).replace(b"XX", b"\xff\xfe"), 1, 0, id="bytes that are no UTF-8"),
+    pytest.param(json.dumps(user("a\u2028b\u0085c"), ensure_ascii=False).encode() + b"\n", 1, 0, id="other line ends inside a text"),
+    pytest.param(json.dumps(user("Hi"), indent=2).encode() + b"\n", 1, 0, id="printed over several lines"),
+    pytest.param(b"{\n" + b'"a": [\n' * 10, 0, 1, id="printed over several lines and cut"),
+    pytest.param(b"[" * 200_000 + b"\n" + lines(user("Hi")), 1, 1, id="nested too deeply"),
+    pytest.param(lines({"type": "user"}, {"type": "assistant", "message": None}, {"type": 7}), 0, 0, id="rows without a message"),
+    pytest.param(lines(user(None), user(7), user([None, 3, ["x"], {"type": "tool_result"}])), 0, 0, id="content of other types"),
+    pytest.param(lines(answer("m", {"type": "tool_use", "id": 5, "input": "x"}, {"type": 9}, usage={"input_tokens": -1})), 0, 0, id="odd blocks"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("data", "prompts", "bad"), ODD)
+def test_odd_files(data: bytes, prompts: int, bad: int) -> None:
+    turns, totals = read(data)
+    assert (sum(bool(turn.prompt) for turn in turns), totals.bad) == (prompts, bad)
+
+
+def test_a_line_above_the_bound_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lines_module, "MAX_LINE", 2000)
+    turns, totals = read(lines(user("a"), user("x" * 9000), user("b")))
+    assert ([said.text for said in turns[0].said], totals.dropped) == (["a", "b"], 1)
+
+
+NAMES = ["type", "id", "text", "content", "input", "name", "usage", "tool_use_id"]
+LEAVES = st.none() | st.booleans() | st.integers() | st.text(max_size=20)
+JSON = st.recursive(
+    LEAVES | st.sampled_from(["m1", "c1", "text", "tool_use", "tool_result", 1.5]),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.sampled_from(NAMES), inner, max_size=5),
+    max_leaves=12,
+)
+ROWS = st.dictionaries(
+    st.sampled_from(
+        [
+            "type",
+            "uuid",
+            "message",
+            "isSidechain",
+            "timestamp",
+            "toolUseResult",
+            "isMeta",
+            "subtype",
+            "sessionId",
+        ]
+    ),
+    JSON
+    | st.sampled_from(["user", "assistant", "system"])
+    | st.fixed_dictionaries({"content": JSON, "id": JSON, "usage": JSON}),
+)
+
+
+@given(st.lists(ROWS, max_size=8))
+def test_any_rows_are_read_without_an_exception(rows: list[dict[str, Any]]) -> None:
+    turns, totals = read(lines(*rows))
+    assert [turn.number for turn in turns] == list(range(1, len(turns) + 1))
+    assert totals.records == len(rows)
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes_are_read_without_an_exception(data: bytes) -> None:
+    read(data)
+
+
+def test_memory_stays_flat() -> None:
+    """Half a megabyte a turn, four hundred turns: what is held at a time does not grow with them."""
+
+    def rows() -> Iterator[bytes]:
+        for number in range(400):
+            yield lines(
+                answer("m%d" % number, call("c%d" % number, command="x" * 1000)),
+                result("c%d" % number, "y" * 500_000),
+            )
+
+    class Endless(io.RawIOBase):
+        def __init__(self) -> None:
+            self.rest, self.source = b"", rows()
+
+        def readable(self) -> bool:
+            return True
+
+        def readinto(self, buffer: Any) -> int:  # noqa: ANN401 (what the base class has)
+            self.rest = self.rest or next(self.source, b"")
+            taken, self.rest = self.rest[: len(buffer)], self.rest[len(buffer) :]
+            buffer[: len(taken)] = taken
+            return len(taken)
+
+    file: IO[bytes] = io.BufferedReader(Endless(), 1 << 16)
+    tracemalloc.start()
+    assert sum(len(turn.calls) for turn in Reader(file)) == 400
+    assert tracemalloc.get_traced_memory()[1] < 8 << 20
+    tracemalloc.stop()
+
+
+def test_an_answer_without_end_is_closed_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader_module, "_MAX_TURN", 5000)
+    rows = [one for n in range(30) for one in (answer("m1", call("c%d" % n)), result("c%d" % n, "z" * 1000))]
+    turns, totals = read(lines(*rows))
+    assert len(turns) > 3
+    assert (sum(len(turn.calls) for turn in turns), totals.usage["input_tokens"]) == (30, 10)
+
+
+def test_what_was_seen_is_remembered_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Memory, "_MOST", 10)
+    memory = Memory()
+    assert [memory.seen(n) for n in range(15)] == [False] * 15
+    assert (memory.seen(12), memory.seen(3)) == (True, True)
+    assert [memory.seen(n) for n in range(100, 130)] == [False] * 30
+    assert memory.seen(0) is False
+
+
+@pytest.mark.parametrize(
+    ("text", "least", "most"),
+    [("word " * 100, 100, 260), ("\u4f60\u597d" * 100, 150, 400), ("", 0, 0)],
+    ids=["prose", "Chinese", "none"],
+)
+def test_estimated_tokens(text: str, least: float, most: float) -> None:
+    assert least <= tokens_of(text) <= most
+
+
+def test_the_turns_since_the_last_prompt_come_from_the_tail(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    old = [one for n in range(200) for one in (user("old %d" % n), answer("o%d" % n, said("x" * 500)))]
+    path.write_bytes(
+        lines(*old, user("Now"), answer("m1", call("c1")), result("c1"), answer("m2", said("Done")))
+    )
+    turns = turns_since_prompt(str(path), 20_000)
+    assert [(turn.prompt, len(turn.calls), turn.texts) for turn in turns] == [
+        ("Now", 1, []),
+        ("", 0, ["Done"]),
+    ]
+    assert turns_since_prompt(str(tmp_path / "missing.jsonl")) == []
+
+
+def test_only_regular_files_are_opened(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(Unreadable):
+        open_transcript(str(tmp_path / "pipe"))
+    with pytest.raises(Unreadable):
+        open_transcript(str(tmp_path))
+    with pytest.raises(FileNotFoundError):
+        open_transcript(str(tmp_path / "nothing"))
