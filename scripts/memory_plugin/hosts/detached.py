@@ -4,79 +4,78 @@ from __future__ import annotations
 
 import os
 import sys
-from time import time
 
-from ..kernel.files import make_folder
-from ..kernel.locks import FileLock
-from ..recall.lookup import index_path
 from .environment import OFF
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..kernel.paths import Places
+    from collections.abc import Sequence
 
-__all__ = ["start_healing"]
+__all__ = ["MAX_INPUT", "start"]
 
+MAX_INPUT = 60_000  # bytes: a pipe holds 64 KiB before its reader has begun to read (pipe(7))
 _PASSED_ON = ("PATH", "HOME", "USERPROFILE", "SYSTEMROOT", "CLAUDE_CONFIG_DIR", "LANG", "LC_ALL", "LC_CTYPE")
-_PAUSE_SECONDS = 10.0
 
 
-def start_healing(places: Places) -> bool:
-    """Start `memory heal` for a project, unless one runs or was started in the last seconds; whether it was started."""
-    try:
-        if not _is_due(index_path(places) + ".started"):
-            return False
-        with FileLock(index_path(places) + ".heal", 0.0):
-            pass
-    except OSError:  # Busy is one
-        return False
+def start(arguments: Sequence[str], data: bytes = b"", passed_on: Sequence[str] = ()) -> bool:
+    """Start `memory` with some arguments and with `data` (at most MAX_INPUT bytes) as its standard input; whether it was started.
+
+    `passed_on` names further variables that it may see. Raises ValueError for more data than a pipe holds.
+    """
+    if len(data) > MAX_INPUT:
+        raise ValueError("at most %d bytes can be handed over, got %d" % (MAX_INPUT, len(data)))
     script = os.path.join(
         os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "memory.py"
     )
-    return _spawn([sys.executable, "-I", "-S", script, "heal", "--root", places.project_root])
-
-
-def _is_due(path: str) -> bool:
-    """Whether the last start lies far enough back; asking counts as starting. Raises Busy while somebody else asks."""
-    make_folder(os.path.dirname(path))
-    with FileLock(path, 0.0):
-        status = os.stat(path)
-        if status.st_size and 0 <= time() - status.st_mtime < _PAUSE_SECONDS:
-            return False
-        with open(path, "wb") as handle:
-            handle.write(b"started\n")
-    return True
-
-
-def _spawn(command: list[str]) -> bool:
-    environment = {name: os.environ[name] for name in _PASSED_ON if name in os.environ}
+    command = [sys.executable, "-I", "-S", script, *arguments]
+    environment = {name: os.environ[name] for name in (*_PASSED_ON, *passed_on) if name in os.environ}
     environment[OFF] = "1"
     try:
-        return _spawn_posix(command, environment)
+        return _spawn_posix(command, environment, data)
     except (AttributeError, NotImplementedError):  # no posix_spawn, or none that can leave the session
-        from subprocess import DEVNULL, Popen
-
-        Popen(
-            command,
-            env=environment,
-            stdin=DEVNULL,
-            stdout=DEVNULL,
-            stderr=DEVNULL,
-            close_fds=True,
-            start_new_session=True,
-        )
-        return True
+        return _spawn_elsewhere(command, environment, data)
     except OSError:
         return False
 
 
-def _spawn_posix(command: list[str], environment: dict[str, str]) -> bool:
+def _spawn_elsewhere(command: list[str], environment: dict[str, str], data: bytes) -> bool:
+    from subprocess import DEVNULL, PIPE, Popen
+
+    process = Popen(
+        command, env=environment, stdin=PIPE, stdout=DEVNULL, stderr=DEVNULL, close_fds=True, start_new_session=True
+    )
+    assert process.stdin is not None
+    try:
+        process.stdin.write(data)
+        process.stdin.close()
+    except OSError:  # it has ended already
+        return False
+    return True
+
+
+def _spawn_posix(command: list[str], environment: dict[str, str], data: bytes) -> bool:
     """As `subprocess` does it, without the ten milliseconds that importing it takes."""
     _keep_files_from_children()
-    quiet = [(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)]
-    quiet += [(os.POSIX_SPAWN_OPEN, handle, os.devnull, os.O_WRONLY, 0) for handle in (1, 2)]
-    os.posix_spawn(command[0], command, environment, file_actions=quiet, setsid=True)
+    reading, writing = os.pipe()
+    try:
+        # What is handed over fits into the pipe, so that it is written whether or not the child ever reads.
+        _fill(writing, data)
+        actions: list[tuple[int, ...] | tuple[int, int, str, int, int]] = [(os.POSIX_SPAWN_DUP2, reading, 0)]
+        actions += [(os.POSIX_SPAWN_OPEN, handle, os.devnull, os.O_WRONLY, 0) for handle in (1, 2)]
+        os.posix_spawn(command[0], command, environment, file_actions=actions, setsid=True)
+    finally:
+        os.close(reading)
     return True
+
+
+def _fill(handle: int, data: bytes) -> None:
+    """Write all of it and close. Raises BlockingIOError where the pipe is smaller than on the systems we know."""
+    try:
+        os.set_blocking(handle, False)
+        while data:
+            data = data[os.write(handle, data) :]
+    finally:
+        os.close(handle)
 
 
 def _keep_files_from_children() -> None:

@@ -7,6 +7,7 @@ from ..kernel.settings.load import load
 from ..memories.grants import asks_to_remember, grant
 from ..recall.gate import load_gate, typed_text
 from ..recall.pipeline import Answer, Prompt, recall
+from ..responses.state import SessionState
 from .event_fields import identity, path
 from .events import note
 
@@ -41,7 +42,8 @@ def handle(
         return None
     settings = load(places.config_dir, places.project_root)
     answer = Answer()
-    troubles = [_leave_grant(prompt, places)]
+    correction, trouble = _correction(prompt, places, settings)
+    troubles = [trouble, _leave_grant(prompt, places)]
     try:
         recall(answer, prompt, places, settings, deadline)
     finally:
@@ -52,16 +54,21 @@ def handle(
         for trouble in filter(None, troubles):
             note(places, prompt.session, EVENT, "trouble", trouble)
     if answer.wants_healing:
-        from .detached import start_healing
+        from .background_healing import start_healing
 
         start_healing(places)
-    return _output(answer)
+    return _output(correction, answer)
 
 
-def _output(answer: Answer) -> dict[str, object] | None:
+def _output(correction: str, answer: Answer) -> dict[str, object] | None:
+    """What the features say, the correction first; what would not fit any more is left out as a whole."""
     output: dict[str, object] = {}
-    if answer.context and len(answer.context) <= MAX_CHARACTERS:
-        output["hookSpecificOutput"] = {"hookEventName": EVENT, "additionalContext": answer.context}
+    context = ""
+    for part in (correction, answer.context):
+        if part and len(context) + 2 + len(part) <= MAX_CHARACTERS:
+            context += "\n\n" + part if context else part
+    if context:
+        output["hookSpecificOutput"] = {"hookEventName": EVENT, "additionalContext": context}
     if answer.notice:
         output["systemMessage"] = answer.notice
     return output or None
@@ -85,6 +92,22 @@ def _prompt(payload: dict[str, object], *, judges_off: bool) -> Prompt | None:
         path(payload.get("transcript_path")),
         judges_off=judges_off,
     )
+
+
+def _correction(prompt: Prompt, places: Places, settings: Settings) -> tuple[str, str]:
+    """The correction that the reply before left for this session, once; and what went wrong.
+
+    A notice of the client's own takes none away: its reply is not to the user.
+    """
+    state = SessionState(places, prompt.session)
+    if not prompt.session or not state.waits() or not load_gate().is_typed(prompt.text):
+        return "", ""
+    drift_id, text = state.take_correction()
+    if not text or not settings.flag("scoring.enabled") or not settings.flag("scoring.corrections"):
+        return "", ""
+    ledger = Ledger(places.state(), "drift", settings.integer("ledger.max_bytes"), settings.integer("ledger.keep_files"))
+    record: dict[str, object] = {"kind": "said", "id": drift_id, "prompt_id": prompt.id}
+    return text, ledger.append(prompt.session, places.project_key, record) or ""
 
 
 def _leave_grant(prompt: Prompt, places: Places) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..kernel.settings.load import load
 from ..recall.session import forget_session
 from ..recall.waiting import due_notice
-from .detached import start_healing
+from .background_healing import start_healing
 from .event_fields import identity
 from .events import note
 

@@ -48,6 +48,10 @@ class SessionState:
         except FileNotFoundError:
             return
 
+    def waits(self) -> bool:
+        """Whether a correction waits; costs one look at the folder."""
+        return os.path.lexists(self._path("drift"))
+
     def take_correction(self) -> tuple[str, str]:
         """The id of the drift and the correction that waits, taken away so that it is said once; empty when none waits or it is too old."""
         found = self._read("drift")
