@@ -137,7 +137,7 @@ def test_while_git_is_at_work_a_change_waits_without_being_noted(
         pass
     trust = load_trust(places, mine)
     assert trust.review(list(all_memories(mine)))["project:decision/by-hand"] == PENDING
-    assert trust.unsettled
+    assert not trust.settled
     os.unlink(lock)
     assert look(places, mine)["by-hand"] == TRUSTED
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.project import Project
 
-ASK = "which database do we use for billing?"
+ASK = "Should billing use the Postgres database?"
 
 
 @pytest.fixture

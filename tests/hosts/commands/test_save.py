@@ -172,4 +172,4 @@ def test_the_next_prompt_sees_it(project: Project) -> None:
     project.save(
         "Use Postgres for the billing database", "Billing runs on Postgres 16.", "--tags", "billing,database"
     )
-    assert "Billing runs on Postgres 16." in project.prompt("which database do we use for billing?").context
+    assert "Billing runs on Postgres 16." in project.prompt("Should billing use the Postgres database?").context

@@ -9,7 +9,7 @@ import pytest
 
 from tests.project import Project
 
-ASK = "which database do we use for billing?"
+ASK = "Should billing use the Postgres database?"
 
 
 def test_an_empty_store_gives_a_friendly_hint_and_prompts_stay_silent(project: Project) -> None:
