@@ -13,13 +13,14 @@ import pytest
 
 from tests.project import PLUGIN_ROOT, Project
 from tests.recall.forged import FORGED, assert_nothing_forged, assert_nothing_hidden
-from tests.recall.store_files import ASK, BODY, TITLE, TOLD, last, memory, put, store, troubles
+from tests.recall.store_files import ASK, BODY, TITLE, TOLD, last, memory, no_floor, put, store, troubles
 
 DEEP = 100_000
 
 
 def recalling(project: Project) -> None:
     """Let the project's store be the user's own, with one memory that answers ASK."""
+    no_floor(project)
     project.save(TITLE, BODY)
     assert TOLD in project.prompt(ASK, session_id="before").context
 

@@ -11,7 +11,18 @@ from collections.abc import Callable
 import pytest
 
 from tests.project import SESSION, Project
-from tests.recall.store_files import ASK, BODY, TITLE, TOLD, index_file, memory, put, rewrite_in_place, store
+from tests.recall.store_files import (
+    ASK,
+    BODY,
+    TITLE,
+    TOLD,
+    index_file,
+    memory,
+    no_floor,
+    put,
+    rewrite_in_place,
+    store,
+)
 
 PORT = memory("The port of the ledger proxy", "The ledger proxy listens on port 7777.")
 OTHER = memory("The port of the ledger proxy", "The ledger proxy listens on port 8888.")
@@ -251,8 +262,7 @@ def test_an_edit_in_place_never_tells_the_old_text(mine: Project) -> None:
 
 def test_edits_in_place_of_several_folders_never_tell_the_old_text(mine: Project) -> None:
     """What rises to the top when one falls out is looked at as well."""
-    with open(os.path.join(mine.config, "settings.json"), "w", encoding="utf-8") as file:
-        json.dump({"memory": {"retrieval": {"low_floor": 0.0, "high_floor": 0.0}}}, file)
+    no_floor(mine)
     paths = []
     for number, folder in enumerate(
         ["decisions", "constraints", "preferences", "runbooks", "tech-debt", "sessions"]

@@ -50,6 +50,12 @@ def rewrite_in_place(path: str, data: dict[str, Any]) -> None:
         json.dump(data, file)
 
 
+def no_floor(project: Project) -> None:
+    """Let the user's settings take every match for good enough, for tests that are not about ranking."""
+    with open(os.path.join(project.config, "settings.json"), "w", encoding="utf-8") as file:
+        json.dump({"memory": {"retrieval": {"low_floor": 0.0, "high_floor": 0.0}}}, file)
+
+
 def index_file(project: Project) -> str:
     """The index of the project."""
     (path,) = glob.glob(os.path.join(project.state, "index", "*.sqlite3"))

@@ -1,0 +1,107 @@
+"""Whether a few `stat` calls tell what changed, and say so when they cannot tell."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from memory_plugin.kernel.sqlite import Connection
+from memory_plugin.recall.freshness import changed_paths, glance, remember
+from memory_plugin.recall.index.file import create_index, meta_set
+
+
+@pytest.fixture
+def connection(tmp_path: Path) -> Iterator[Connection]:
+    """A new index."""
+    with closing(create_index(str(tmp_path / "index.sqlite3"))) as made:
+        yield made
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder that was left alone for a minute."""
+    path = tmp_path / "folder"
+    path.mkdir()
+    long_ago(path)
+    return path
+
+
+def long_ago(path: Path, seconds: float = 60.125) -> None:
+    """Let a path's last change lie back so far, with a fraction of a second as a fine clock has it."""
+    os.utime(path, (time.time() - seconds, time.time() - seconds))
+
+
+def test_what_was_never_watched_is_unknown(connection: Connection) -> None:
+    assert changed_paths(connection) is None
+
+
+def test_what_stayed_as_it_was_is_not_changed(connection: Connection, folder: Path) -> None:
+    remember(connection, glance([str(folder), str(folder / "absent")]))
+    assert changed_paths(connection) == set()
+
+
+@pytest.mark.parametrize("change", ["a file", "gone", "another folder", "a link", "appeared", "owner"])
+def test_a_change_is_seen(connection: Connection, folder: Path, change: str) -> None:
+    watched = folder / "new" if change == "appeared" else folder
+    remember(connection, glance([str(watched)]))
+    if change == "a file":
+        (folder / "x").write_text("x", encoding="utf-8")
+    elif change == "gone":
+        folder.rmdir()
+    elif change == "appeared":
+        watched.mkdir()
+    elif change == "owner":
+        if os.getuid() != 0:
+            pytest.skip("only root can give a folder away")
+        os.chown(folder, 12345, -1)
+    else:
+        moved = folder.rename(folder.parent / "moved")
+        if change == "a link":
+            folder.symlink_to(moved)
+        else:
+            folder.mkdir()
+            long_ago(folder)
+    assert changed_paths(connection) == {str(watched)}
+
+
+def test_a_change_of_just_now_cannot_be_told_from_the_next(connection: Connection, folder: Path) -> None:
+    os.utime(folder)
+    remember(connection, glance([str(folder)]))
+    assert changed_paths(connection) == {str(folder)}
+    time.sleep(0.06)
+    assert changed_paths(connection) == {str(folder)}, "until it is looked at again"
+    remember(connection, glance([str(folder)]))
+    assert changed_paths(connection) == set()
+
+
+def test_a_coarse_clock_is_given_two_seconds(folder: Path) -> None:
+    os.utime(folder, (int(time.time()) - 1, int(time.time()) - 1))
+    assert glance([str(folder)]) == {str(folder): "?"}
+    os.utime(folder, (int(time.time()) - 5, int(time.time()) - 5))
+    assert glance([str(folder)]) != {str(folder): "?"}
+
+
+def test_a_change_in_the_future_cannot_be_told(folder: Path) -> None:
+    long_ago(folder, -3600.5)
+    assert glance([str(folder)]) == {str(folder): "?"}
+
+
+def test_a_file_that_is_replaced_as_a_whole_is_told_at_once(connection: Connection, tmp_path: Path) -> None:
+    path = tmp_path / "trust.json"
+    path.write_text("1", encoding="utf-8")
+    remember(connection, glance([str(path)], replaced=[str(path)]))
+    assert changed_paths(connection) == set()
+    (tmp_path / "draft").write_text("2", encoding="utf-8")
+    os.replace(tmp_path / "draft", path)
+    assert changed_paths(connection) == {str(path)}
+
+
+@pytest.mark.parametrize("kept", ["[]", "5", '"x"'])
+def test_marks_that_are_none_are_unknown(connection: Connection, kept: str) -> None:
+    meta_set(connection, "watched", kept)
+    assert changed_paths(connection) is None

@@ -1,0 +1,160 @@
+"""Which prompts get no memories: the examples beside the rules, and what must never be held back."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory_plugin.kernel.paths import data_path
+from memory_plugin.recall.gate import effective_length, load_gate, typed_text
+
+with open(data_path("recall", "gate.json"), encoding="utf-8") as _file:
+    TABLE: dict[str, Any] = json.load(_file)
+RULES = ["filler", "told_not_to", "not_typed"]
+HITS = [
+    pytest.param(rule, text, id="%s: %s" % (rule, ascii(text)))
+    for rule in RULES
+    for text in TABLE[rule]["hit"]
+]
+MISSES = [
+    pytest.param(rule, text, id="%s: %s" % (rule, ascii(text)))
+    for rule in RULES
+    for text in TABLE[rule]["miss"]
+]
+LONGEST_FOLLOWUP = 60
+
+
+@pytest.mark.parametrize(("rule", "text"), HITS)
+def test_a_rule_takes_what_it_is_for(rule: str, text: str) -> None:
+    assert load_gate().refusal(text) == TABLE[rule]["id"]
+
+
+@pytest.mark.parametrize(("rule", "text"), MISSES)
+def test_a_rule_leaves_what_only_looks_so(rule: str, text: str) -> None:
+    assert load_gate().refusal(text) == ""
+
+
+@pytest.mark.parametrize("text", TABLE["followup"]["hit"], ids=ascii)
+def test_what_points_back_is_a_followup(text: str) -> None:
+    assert load_gate().is_followup(text, LONGEST_FOLLOWUP)
+
+
+@pytest.mark.parametrize("text", TABLE["followup"]["miss"], ids=ascii)
+def test_what_speaks_for_itself_is_no_followup(text: str) -> None:
+    assert not load_gate().is_followup(text, LONGEST_FOLLOWUP)
+
+
+def test_a_long_prompt_is_no_followup() -> None:
+    assert not load_gate().is_followup("fix that " + "x" * LONGEST_FOLLOWUP, LONGEST_FOLLOWUP)
+
+
+@pytest.mark.parametrize("rule", [*RULES, "followup"])
+def test_every_rule_has_a_reason_and_examples(rule: str) -> None:
+    assert TABLE[rule]["id"]
+    assert len(TABLE[rule]["reason"]) > 20
+    assert len(TABLE[rule]["hit"]) >= 4
+    assert len(TABLE[rule]["miss"]) >= 4
+
+
+@pytest.mark.parametrize("text", ["", "  \n\t ", "\u3000"], ids=ascii)
+def test_nothing_is_empty(text: str) -> None:
+    assert load_gate().refusal(text) == "empty"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "/compact",
+        "/memory:search billing database",
+        "/mcp__github__list issues",
+        "/model opus",
+        "  /clear",
+        "/über",
+        "/x.y-z_1:a b",
+    ],
+)
+def test_a_slash_command_is_one(text: str) -> None:
+    assert load_gate().refusal(text) == "command"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "/usr/bin/x fails with exit code 2",
+        "/etc/nginx/nginx.conf has which port?",
+        "/ is not found by the router",
+        "//TODO in the parser, what was that about?",
+        "/* comment */ breaks the minifier",
+        "/2 of the tests fail",
+        "Wie verbindet sich der Rechnungsdienst mit der Datenbank?",
+        "Quelle base de données utilise la facturation ?",
+        "¿Qué base de datos usa la facturación?",
+        "请求的计费数据库是哪一个",
+        "請求書のデータベースはどれですか",
+        "결제 데이터베이스는 무엇입니까",
+        "which database?",
+        "TypeError: x is not a function",
+        "ok so the billing tests fail on CI",
+        "<T extends Foo> does not compile",
+    ],
+)
+def test_a_prompt_that_says_something_is_let_through(text: str) -> None:
+    assert load_gate().refusal(text) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "length"),
+    [
+        ("", 0),
+        ("  abc  ", 3),
+        ("データ", 9),
+        ("计费 ok", 9),
+        ("결제", 6),
+        ("\U00020000", 3),
+        ("äöü", 3),
+        ("😀", 1),
+    ],
+)
+def test_the_length_counts_a_cjk_character_three_times(text: str, length: int) -> None:
+    assert effective_length(text) == length
+
+
+@pytest.mark.parametrize(
+    ("prompt", "seen", "unseen"),
+    [
+        ("billing <private>secret plan</private> database", "database", "secret"),
+        ("billing <PRIVATE >secret plan", "billing", "secret"),
+        ("head " + "x " * 200_000 + " tail", "tail", "<private>"),
+        ("head <private>" + "secret " * 50_000 + "</private> tail", "head", "secret"),
+        ("head " + "x " * 99_990 + "<private>" + "secret " * 60_000 + "</private> tail", "head", "secret"),
+        ("head " + "x " * 60_000 + "<private>y" + "secret " * 20_000 + "</private>", "head", "secret"),
+    ],
+    ids=["marked", "never closed", "long", "long and marked", "opened in the middle", "opened in the head"],
+)
+def test_private_passages_are_never_looked_at(prompt: str, seen: str, unseen: str) -> None:
+    text = typed_text(prompt)
+    assert seen in text
+    assert unseen not in text
+    assert len(text) <= 200_001
+
+
+@given(st.text(max_size=300))
+def test_any_text_gets_an_answer(text: str) -> None:
+    gate = load_gate()
+    assert gate.refusal(text) in ("", "empty", "command", "not_typed", "told_not_to", "confirmation")
+    gate.is_followup(text, LONGEST_FOLLOWUP)
+    gate.is_typed(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["memory " * 300_000, "without " * 300_000, "your " * 300_000 + "memory", "'-" * 1_000_000]
+)
+def test_a_long_text_is_judged_soon(text: str) -> None:
+    begun = time.monotonic()
+    load_gate().refusal(text)
+    assert time.monotonic() - begun < 0.2
