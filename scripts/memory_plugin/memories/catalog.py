@@ -43,7 +43,9 @@ def forget(store: Store, path: str) -> None:
 
 def rebuild(store: Store) -> int:
     """Write the index anew from the files; how many memories it lists."""
-    lines = {_shown_path(store, s.path): _line(store, s) for s in all_memories(store) if s.memory.status == ACTIVE}
+    lines = {
+        _shown_path(store, s.path): _line(store, s) for s in all_memories(store) if s.memory.status == ACTIVE
+    }
     _save(store, lines)
     return len(lines)
 
@@ -53,7 +55,11 @@ def _lines(store: Store) -> dict[str, str]:
     try:
         text = read_regular(_path(store), _MAX_BYTES)[0].decode("utf-8", "replace")
     except (FileNotFoundError, Unreadable):
-        return {_shown_path(store, s.path): _line(store, s) for s in all_memories(store) if s.memory.status == ACTIVE}
+        return {
+            _shown_path(store, s.path): _line(store, s)
+            for s in all_memories(store)
+            if s.memory.status == ACTIVE
+        }
     rows = (line for line in text.splitlines() if line.startswith("- [") and _ARROW in line)
     return {row.rpartition(_ARROW)[2].partition(" #tags:")[0]: row for row in rows}
 
@@ -62,7 +68,9 @@ def _save(store: Store, lines: dict[str, str]) -> None:
     if not os.path.isdir(store.root):
         return
     text = _HEADER + "\n" + "".join(line + "\n" for line in sorted(lines.values()))
-    replace_file(_path(store), text.encode("utf-8", "replace"), 0o600 if store.scope == USER else 0o666, durable=False)
+    replace_file(
+        _path(store), text.encode("utf-8", "replace"), 0o600 if store.scope == USER else 0o666, durable=False
+    )
 
 
 def _path(store: Store) -> str:

@@ -21,7 +21,19 @@ if TYPE_CHECKING:
     from .trust import StoreTrust
     from .writing import Written
 
-__all__ = ["Removal", "accept", "archive", "edit", "forget", "redact", "remove_expired_retired", "restore", "rewrite", "save", "save_all"]
+__all__ = [
+    "Removal",
+    "accept",
+    "archive",
+    "edit",
+    "forget",
+    "redact",
+    "remove_expired_retired",
+    "restore",
+    "rewrite",
+    "save",
+    "save_all",
+]
 
 
 class Removal(NamedTuple):
@@ -40,14 +52,22 @@ def save(places: Places, store: Store, data: dict[str, Any], word: bool) -> Writ
     return written
 
 
-def save_all(places: Places, store: Store, many: Iterable[dict[str, Any]], word: bool) -> list[Written | InvalidMemory]:
+def save_all(
+    places: Places, store: Store, many: Iterable[dict[str, Any]], word: bool
+) -> list[Written | InvalidMemory]:
     """Store many memories as `save` does; for each what was written, or why not. Raises OSError and Busy, with the earlier ones stored."""
     begins = _is_empty(store)
     results: list[Written | InvalidMemory] = []
     try:
         results.extend(_added(places, store, data) for data in many)
     finally:
-        _settle(places, store, [result for result in results if not isinstance(result, InvalidMemory)], word, begins)
+        _settle(
+            places,
+            store,
+            [result for result in results if not isinstance(result, InvalidMemory)],
+            word,
+            begins,
+        )
         catalog.rebuild(store)
     return results
 
@@ -64,7 +84,11 @@ def _added(places: Places, store: Store, data: dict[str, Any]) -> Written | Inva
 
 
 def edit(
-    places: Places, stored: StoredMemory, fields: Callable[[dict[str, Any]], dict[str, Any]], summary: str, word: bool
+    places: Places,
+    stored: StoredMemory,
+    fields: Callable[[dict[str, Any]], dict[str, Any]],
+    summary: str,
+    word: bool,
 ) -> Written:
     """Change some fields of a memory, made by `fields` from its present data; without the user's `word` the changed memory waits."""
     written = writing.change(places, stored, lambda data: with_change(data, summary, fields(data)))
@@ -77,7 +101,9 @@ def rewrite(places: Places, stored: StoredMemory, data: dict[str, Any], summary:
 
     def replaced(present: dict[str, Any]) -> dict[str, Any]:
         if present != stored.memory.data:
-            raise InvalidMemory("%s was changed by somebody else in the meantime; nothing was changed" % stored.memory.id)
+            raise InvalidMemory(
+                "%s was changed by somebody else in the meantime; nothing was changed" % stored.memory.id
+            )
         return with_change(data, summary, {})
 
     written = writing.change(places, stored, replaced)
@@ -99,7 +125,11 @@ def redact(places: Places, stored: StoredMemory) -> Written:
 def _settle(places: Places, store: Store, many: list[Written], word: bool, begins: bool) -> None:
     with writing.store_lock(places, store):
         trust = load_trust(places, store)
-        if word and not trust.mine and (begins or _all_known(trust, store, {written.stored.key for written in many})):
+        if (
+            word
+            and not trust.mine
+            and (begins or _all_known(trust, store, {written.stored.key for written in many}))
+        ):
             trust.own()
         for written in many:
             if word:
@@ -135,7 +165,11 @@ def forget(places: Places, stored: StoredMemory, reason: str, at_once: bool, gra
         _distrust(places, stored)
         return Removal(stored.memory.id, deleted, "")
     said = clean_text(reason, "retired_reason", [])
-    fields = {"record_status": RETIRED, "retired_at": now_iso(), "retired_reason": said or "forgotten by the user"}
+    fields = {
+        "record_status": RETIRED,
+        "retired_at": now_iso(),
+        "retired_reason": said or "forgotten by the user",
+    }
     _move(places, stored, fields, "retired")
     _distrust(places, stored)
     return Removal(stored.memory.id, [], _after(str(fields["retired_at"]), grace_days))
@@ -152,7 +186,12 @@ def _distrust(places: Places, stored: StoredMemory) -> None:
 def archive(places: Places, stored: StoredMemory, reason: str) -> Written:
     """Keep a memory for ever without recalling it."""
     said = clean_text(reason, "archived_reason", [])
-    return _move(places, stored, {"record_status": ARCHIVED, "archived_at": now_iso(), "archived_reason": said}, "archived")
+    return _move(
+        places,
+        stored,
+        {"record_status": ARCHIVED, "archived_at": now_iso(), "archived_reason": said},
+        "archived",
+    )
 
 
 def restore(places: Places, stored: StoredMemory, word: bool) -> Written:
@@ -186,7 +225,12 @@ def remove_expired_retired(places: Places, store: Store, grace_days: int) -> lis
     gone = writing.sweep(places, store)
     for stored in list(all_memories(store)):
         goes_at = _after(str(stored.memory.data.get("retired_at") or ""), grace_days)
-        if stored.memory.status == RETIRED and goes_at and goes_at <= now_iso() and os.path.isfile(stored.path):
+        if (
+            stored.memory.status == RETIRED
+            and goes_at
+            and goes_at <= now_iso()
+            and os.path.isfile(stored.path)
+        ):
             gone += writing.remove(places, stored)
             _distrust(places, stored)
     return gone

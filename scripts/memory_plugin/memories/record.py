@@ -82,7 +82,10 @@ def categories() -> dict[str, Category]:
     with open(data_path("memories", "categories.json"), encoding="utf-8") as handle:
         table = loads(handle.read())
     assert isinstance(table, dict)
-    return {name: Category(name, c["folder"], c["label"], c["primary"], tuple(c["fields"])) for name, c in table.items()}
+    return {
+        name: Category(name, c["folder"], c["label"], c["primary"], tuple(c["fields"]))
+        for name, c in table.items()
+    }
 
 
 def category_named(name: str) -> Category:
@@ -99,7 +102,9 @@ def parse_memory(data: object, identity: str, category: Category) -> Memory:
     Raises InvalidMemory when it has no usable id, title or content. Fields of a wrong type that recall can do without are read as empty.
     """
     if not is_id(identity):
-        raise InvalidMemory("id: expected lower-case letters, digits and inner hyphens (at most 80), got %r" % identity)
+        raise InvalidMemory(
+            "id: expected lower-case letters, digits and inner hyphens (at most 80), got %r" % identity
+        )
     if not isinstance(data, dict):
         raise InvalidMemory("expected an object, got %s" % type(data).__name__)
     title = data.get("title")
@@ -174,7 +179,9 @@ def slug(title: str) -> str:
     return kept or "memory-" + digest(title.encode("utf-8", "replace"), 4)
 
 
-def new_memory(category: Category, identity: str, title: str, content: dict[str, Any], extra: dict[str, Any]) -> dict[str, Any]:
+def new_memory(
+    category: Category, identity: str, title: str, content: dict[str, Any], extra: dict[str, Any]
+) -> dict[str, Any]:
     """The JSON object of a memory made now; `extra` holds the further common fields."""
     moment = now_iso()
     data: dict[str, Any] = {
@@ -239,14 +246,25 @@ def _readable(value: object) -> str:
     if isinstance(value, list):
         return "; ".join(filter(None, map(_readable, value)))
     if isinstance(value, dict):
-        return ", ".join("%s: %s" % (k.replace("_", " "), t) for k, t in ((k, _readable(v)) for k, v in value.items()) if t)
+        return ", ".join(
+            "%s: %s" % (k.replace("_", " "), t) for k, t in ((k, _readable(v)) for k, v in value.items()) if t
+        )
     return ""
 
 
 def canonical_digest(memory: Memory) -> str:
     """A digest over everything that recall can put before Claude, so that reformatting a file or noting a change leaves it as it is."""
     data = memory.data
-    shown = [memory.category, memory.title, memory.tags, memory.files, memory.asked_as, memory.expires_at, memory.status, data["content"]]
+    shown = [
+        memory.category,
+        memory.title,
+        memory.tags,
+        memory.files,
+        memory.asked_as,
+        memory.expires_at,
+        memory.status,
+        data["content"],
+    ]
     return digest(dumps(_sorted(shown)).encode("ascii"))
 
 

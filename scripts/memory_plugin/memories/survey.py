@@ -65,7 +65,11 @@ def _items(places: Places, store: Store, accept_pulls: bool, problems: list[File
     trust = load_trust(places, store)
     standings = trust.review(memories, accept_pulls)
     return [
-        Item(stored, standings[stored.key], "" if standings[stored.key] == TRUSTED else _why(trust.reason(stored)))
+        Item(
+            stored,
+            standings[stored.key],
+            "" if standings[stored.key] == TRUSTED else _why(trust.reason(stored)),
+        )
         for stored in memories
     ]
 

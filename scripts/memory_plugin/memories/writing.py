@@ -73,12 +73,17 @@ def _same(store: Store, category: str, path: str, data: dict[str, Any]) -> Store
         there = read_memory(store, categories()[category], path)
     except (InvalidMemory, OSError):
         return None
-    same = all(there.memory.data.get(name) == data.get(name) for name in ("title", "content", "record_status"))
+    same = all(
+        there.memory.data.get(name) == data.get(name) for name in ("title", "content", "record_status")
+    )
     return there if same else None
 
 
 def change(
-    places: Places, stored: StoredMemory, edit: Callable[[dict[str, Any]], dict[str, Any]], cleaned: bool = True
+    places: Places,
+    stored: StoredMemory,
+    edit: Callable[[dict[str, Any]], dict[str, Any]],
+    cleaned: bool = True,
 ) -> Written:
     """Rewrite a memory's file with what `edit` makes of its present content, read again under the lock, so that no other change is lost.
 
@@ -110,7 +115,13 @@ def sweep(places: Places, store: Store) -> list[str]:
     """Delete the drafts of writers that were killed; the paths come back. Under the lock every draft is such a one."""
     with store_lock(places, store):
         folders = [store.root, *(folder for _, folder in category_folders(store))]
-        drafts = [entry.path for folder in folders if os.path.isdir(folder) for entry in os.scandir(folder) if is_draft(entry.name)]
+        drafts = [
+            entry.path
+            for folder in folders
+            if os.path.isdir(folder)
+            for entry in os.scandir(folder)
+            if is_draft(entry.name)
+        ]
         for path in drafts:
             os.unlink(path)
     return drafts
@@ -155,5 +166,8 @@ def _encoded(data: dict[str, Any]) -> bytes:
     # A lone surrogate becomes its JSON escape, so that a file which holds one can still be retired without a loss.
     text = (json.dumps(data, indent=2, ensure_ascii=False) + "\n").encode("utf-8", "backslashreplace")
     if len(text) > MAX_BYTES:
-        raise InvalidMemory("%d bytes, a memory holds at most %d; keep the long text in a file and name it" % (len(text), MAX_BYTES))
+        raise InvalidMemory(
+            "%d bytes, a memory holds at most %d; keep the long text in a file and name it"
+            % (len(text), MAX_BYTES)
+        )
     return text

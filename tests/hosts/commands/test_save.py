@@ -172,4 +172,6 @@ def test_the_next_prompt_sees_it(project: Project) -> None:
     project.save(
         "Use Postgres for the billing database", "Billing runs on Postgres 16.", "--tags", "billing,database"
     )
-    assert "Billing runs on Postgres 16." in project.prompt("Should billing use the Postgres database?").context
+    assert (
+        "Billing runs on Postgres 16." in project.prompt("Should billing use the Postgres database?").context
+    )
