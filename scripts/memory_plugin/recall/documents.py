@@ -6,8 +6,8 @@ import os
 import re
 from typing import TYPE_CHECKING
 
-from ..kernel.hygiene import redact
 from ..kernel.text.clean import block, escape, escape_content, plain
+from ..memories.hygiene import shown
 from ..memories.record import MAX_TITLE, body_text, categories
 from ..memories.trust import TRUSTED
 from .index.document import Document
@@ -29,7 +29,7 @@ def memory_document(stored: StoredMemory, standing: str) -> Document:
     memory = stored.memory
     label = categories()[memory.category].label
     title = _safe_line(memory.title, MAX_TITLE)
-    body = redact(block(body_text(memory), MAX_INDEXED), "inject").text
+    body = block(shown(body_text(memory)), MAX_INDEXED)
     files = [_safe_line(name, 200) for name in memory.files]
     return Document(
         key=stored.key,
@@ -55,7 +55,7 @@ def memory_document(stored: StoredMemory, standing: str) -> Document:
 def note_document(note: NativeNote) -> Document:
     """The document of a passage from Claude Code's own memory, which the user trusts by using it."""
     title = _safe_line(note.title, MAX_TITLE)
-    body = redact(block(note.body, MAX_INDEXED), "inject").text
+    body = block(shown(note.body), MAX_INDEXED)
     return Document(
         key=note.key,
         scope="native",
@@ -78,7 +78,7 @@ def note_document(note: NativeNote) -> Document:
 
 
 def _safe_line(text: str, limit: int) -> str:
-    return plain(redact(plain(text, limit), "inject").text, limit)
+    return plain(shown(text), limit)
 
 
 def _shown_path(stored: StoredMemory) -> str:

@@ -15,9 +15,10 @@ from .data import DataError, table
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["Anchors", "Gate", "gates"]
+__all__ = ["Anchors", "Gate", "gates", "starts"]
 
 _LONG = 20_000
+_START = 3
 _VOCABULARY = re.compile(rb"[a-z0-9_.-]{2,}")
 
 
@@ -47,6 +48,12 @@ def _gate(name: str, entry: object) -> Gate:
         raise DataError("gates.json: %s: %r" % (name, error)) from error
 
 
+def starts(keywords: Iterable[str]) -> frozenset[bytes] | None:
+    """The first three characters of each keyword; None when one is too short to be told by them."""
+    found = frozenset(keyword.encode("ascii")[:_START] for keyword in keywords)
+    return found if found and all(len(start) == _START for start in found) else None
+
+
 class Anchors:
     """The places in one text, each kind looked for when first asked for."""
 
@@ -57,9 +64,17 @@ class Anchors:
         self._places: dict[str, list[int]] = {}
         self._gates: dict[str, list[tuple[int, int]]] = {}
         self._vocabulary = b""
-        if len(text) > _LONG:
+        self._grams: set[bytes] | None = None
+        if len(text) <= _LONG:
+            lower = self._lower
+            self._grams = {lower[at : at + _START] for at in range(len(lower) - _START + 1)}
+        else:
             # Long texts repeat themselves: most keywords are ruled out by the list of different words.
             self._vocabulary = b"\n".join(set(_VOCABULARY.findall(self._lower)))
+
+    def may_hold(self, begun: frozenset[bytes] | None) -> bool:
+        """Whether a keyword that begins in one of these ways, as `starts` tells them, may be there; a quick no for short texts."""
+        return begun is None or self._grams is None or not begun.isdisjoint(self._grams)
 
     def places(self, keyword: str) -> list[int]:
         """Where the keyword, in lower case and ASCII, begins; case does not count."""

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from . import policy
-from .anchors import Anchors
+from .anchors import Anchors, starts
 from .assignment import names_a_secret, whole_name
 from .checks import CHECKS
 from .filters import FILTERS, Candidate, entropy
@@ -81,12 +82,20 @@ def _without(text: str, spans: list[_Span]) -> str:
 
 
 def _spans(text: str, anchors: Anchors, kinds: Collection[str] | None) -> Iterator[_Span]:
-    for rank, rule in enumerate(rules()):
-        if kinds is None or rule.kind in kinds:
+    for rank, rule, begun in _ranked():
+        if (kinds is None or rule.kind in kinds) and anchors.may_hold(begun):
             for match in _matches(rule, text, anchors):
                 end = _accepted(rule, match, text)
                 if end:
                     yield _Span(match.start(_group(match)), end, rank, rule)
+
+
+@cache
+def _ranked() -> tuple[tuple[int, Rule, frozenset[bytes] | None], ...]:
+    """The rules with their rank and how their keywords begin; None for one that needs no keyword."""
+    return tuple(
+        (rank, rule, None if rule.gate else starts(rule.keywords)) for rank, rule in enumerate(rules())
+    )
 
 
 def _matches(rule: Rule, text: str, anchors: Anchors) -> Iterator[re.Match[str]]:
