@@ -38,6 +38,7 @@ COMMANDS = {
     "status": "status",
     "why": "why",
     "score": "score",
+    "grade": "grade",
     "config": "config",
     "doctor": "doctor",
     "demo": "demo",

@@ -42,7 +42,13 @@ def _spawn_elsewhere(command: list[str], environment: dict[str, str], data: byte
     from subprocess import DEVNULL, PIPE, Popen
 
     process = Popen(
-        command, env=environment, stdin=PIPE, stdout=DEVNULL, stderr=DEVNULL, close_fds=True, start_new_session=True
+        command,
+        env=environment,
+        stdin=PIPE,
+        stdout=DEVNULL,
+        stderr=DEVNULL,
+        close_fds=True,
+        start_new_session=True,
     )
     assert process.stdin is not None
     try:

@@ -105,7 +105,9 @@ def _correction(prompt: Prompt, places: Places, settings: Settings) -> tuple[str
     drift_id, text = state.take_correction()
     if not text or not settings.flag("scoring.enabled") or not settings.flag("scoring.corrections"):
         return "", ""
-    ledger = Ledger(places.state(), "drift", settings.integer("ledger.max_bytes"), settings.integer("ledger.keep_files"))
+    ledger = Ledger(
+        places.state(), "drift", settings.integer("ledger.max_bytes"), settings.integer("ledger.keep_files")
+    )
     record: dict[str, object] = {"kind": "said", "id": drift_id, "prompt_id": prompt.id}
     return text, ledger.append(prompt.session, places.project_key, record) or ""
 

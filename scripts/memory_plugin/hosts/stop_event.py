@@ -18,7 +18,12 @@ __all__ = ["handle"]
 EVENT = "Stop"
 
 
-def handle(payload: dict[str, object], places: Places, taint: Taint, deadline: Deadline) -> None:
+def handle(
+    payload: dict[str, object],
+    places: Places,
+    taint: Taint,
+    deadline: Deadline,  # noqa: ARG001  (every handler is given the same)
+) -> None:
     """Score the reply. The host is told nothing: whatever a Stop hook says may make the turn go on."""
     if places.state_dir is None:
         return
@@ -32,6 +37,13 @@ def handle(payload: dict[str, object], places: Places, taint: Taint, deadline: D
         identity(payload.get("prompt_id")),
         path(payload.get("transcript_path")),
     )
-    troubles = score_reply(reply, places, settings)[2]
+    score, record, troubles = score_reply(reply, places, settings)
+    if (score.decision.escalate or record["audit"]) and settings.text("scoring.mode") == "hybrid":
+        from .grading_start import may_ask, start_grading
+
+        if may_ask(places, settings, taint, reply.session) and not start_grading(
+            reply, score, record, places, settings
+        ):
+            troubles.append("no process could be started to ask the judge")
     for trouble in troubles:
         note(places, reply.session, EVENT, "trouble", trouble)

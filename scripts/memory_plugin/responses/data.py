@@ -24,7 +24,14 @@ def load_table(name: str) -> dict[str, Any]:
 class Lexicon:
     """What density and preamble need."""
 
-    __slots__ = ("function_words", "language_share", "language_words", "lead_scopes", "leads", "minimum_words")
+    __slots__ = (
+        "function_words",
+        "language_share",
+        "language_words",
+        "lead_scopes",
+        "leads",
+        "minimum_words",
+    )
 
     def __init__(self, density: dict[str, Any], preamble: dict[str, Any]) -> None:
         self.function_words = frozenset(density["function_words"].split())

@@ -21,7 +21,9 @@ class Drift:
 
     __slots__ = ("categories", "levels", "severity", "threshold")
 
-    def __init__(self, categories: list[str], severity: str, threshold: int, levels: dict[str, int] | None = None) -> None:
+    def __init__(
+        self, categories: list[str], severity: str, threshold: int, levels: dict[str, int] | None = None
+    ) -> None:
         self.categories = categories
         self.severity = severity
         self.threshold = threshold
@@ -47,7 +49,9 @@ def find_drift(signals: Signals, query_type: str, bounds: Bounds, table: dict[st
     return Drift(categories, _SEVERITIES[min(2, weight + len(categories) - 1)], threshold)
 
 
-def raised(drift: Drift | None, judged: dict[str, int], threshold: int, table: dict[str, Any]) -> Drift | None:
+def raised(
+    drift: Drift | None, judged: dict[str, int], threshold: int, table: dict[str, Any]
+) -> Drift | None:
     """The drift once a judge has spoken: dimensions of 2 or 3 add to it or raise it; nothing that a judge says takes drift away."""
     found = {name: level for name, level in judged.items() if level >= table["judged"]["drift"]}
     if not found:
@@ -55,10 +59,17 @@ def raised(drift: Drift | None, judged: dict[str, int], threshold: int, table: d
     severity = "high" if max(found.values()) >= table["judged"]["high"] else "medium"
     if drift is not None:
         severity = max(severity, drift.severity, key=_SEVERITIES.index)
-    return Drift((drift.categories if drift else []) + sorted(found, key=lambda name: -found[name]), severity, threshold, found)
+    return Drift(
+        (drift.categories if drift else []) + sorted(found, key=lambda name: -found[name]),
+        severity,
+        threshold,
+        found,
+    )
 
 
-def correction(drift: Drift, padding: int, density: float | None, query_type: str, table: dict[str, Any]) -> tuple[str, str]:
+def correction(
+    drift: Drift, padding: int, density: float | None, query_type: str, table: dict[str, Any]
+) -> tuple[str, str]:
     """The id and the text of the one correction for a drift, empty where none is meant.
 
     Of the rows that fit, the one with the most conditions; what rules saw goes before what a judge saw.

@@ -21,12 +21,24 @@ UNSCORED = ("empty", "code_only", "other_script", "other_language", "too_short")
 class Bounds:
     """The numbers of the gate: densities and margins in thousandths, so that two of them compare exactly."""
 
-    __slots__ = ("clear_margin", "first_padding", "last_padding", "margin", "mixed_signal", "preamble_min", "thresholds")
+    __slots__ = (
+        "clear_margin",
+        "first_padding",
+        "last_padding",
+        "margin",
+        "mixed_signal",
+        "preamble_min",
+        "thresholds",
+    )
 
     def __init__(self, settings: Settings, table: dict[str, Any]) -> None:
         padding = settings.get("scoring.escalation.padding_range")
-        low, high = padding if isinstance(padding, list) and len(padding) == 2 else (_FIRST_PADDING, _LAST_PADDING)
-        self.first_padding, self.last_padding = (low, high) if low <= high else (_FIRST_PADDING, _LAST_PADDING)
+        low, high = (
+            padding if isinstance(padding, list) and len(padding) == 2 else (_FIRST_PADDING, _LAST_PADDING)
+        )
+        self.first_padding, self.last_padding = (
+            (low, high) if low <= high else (_FIRST_PADDING, _LAST_PADDING)
+        )
         self.margin = thousandths(settings.number("scoring.escalation.density_margin"))
         self.mixed_signal = settings.flag("scoring.escalation.mixed_signal")
         self.preamble_min = settings.integer("scoring.escalation.preamble_min")
@@ -45,7 +57,7 @@ def load_bounds(settings: Settings, table: dict[str, Any]) -> Bounds:
 
 def thousandths(share: float) -> int:
     """A share as a whole number of thousandths."""
-    return int(round(share * 1000))
+    return round(share * 1000)
 
 
 class Decision:
@@ -64,30 +76,27 @@ def is_within(density: int, threshold: int, margin: int) -> bool:
 
 
 def decide(signals: Signals, query_type: str, bounds: Bounds) -> Decision:
-    """The gate's row for a reply."""
+    """The gate's row for a reply; what was not measured is named and never escalated."""
     if signals.density is None:
         return Decision(signals.unscored)
     padding, density, threshold = signals.padding, thousandths(signals.density), bounds.threshold(query_type)
     announced = signals.preamble >= bounds.preamble_min
-    if padding == 0 and not announced and density >= threshold + bounds.clear_margin:
-        return Decision("clean")
-    if padding > bounds.last_padding:
-        return Decision("clear_drift")
-    if padding >= max(1, bounds.first_padding):
-        return Decision("padding_range", escalate=True)
-    if is_within(density, threshold, bounds.margin):
-        return Decision("borderline_density", escalate=True)
-    if padding == 0 and announced and bounds.mixed_signal:
-        return Decision("mixed_signal", escalate=True)
-    if padding == 0 and density < threshold - bounds.margin:
-        return Decision("low_density")
-    return Decision("clean_enough")
+    rows = (
+        ("clean", padding == 0 and not announced and density >= threshold + bounds.clear_margin, False),
+        ("clear_drift", padding > bounds.last_padding, False),
+        ("padding_range", padding >= max(1, bounds.first_padding), True),
+        ("borderline_density", is_within(density, threshold, bounds.margin), True),
+        ("mixed_signal", padding == 0 and announced and bounds.mixed_signal, True),
+        ("low_density", padding == 0 and density < threshold - bounds.margin, False),
+        ("clean_enough", True, False),
+    )
+    return next(Decision(row, escalate) for row, fits, escalate in rows if fits)
 
 
-def by_hash(name: str, id: str, share: float) -> bool:
+def by_hash(name: str, identity: str, share: float) -> bool:
     """Whether a thing belongs to a share of all things, told by its id: the same id always gets the same answer.
 
     Each `name` draws anew, so that who is audited says nothing about who is left uncorrected.
     """
-    drawn = int(digest(("%s\0%s" % (name, id)).encode("utf-8", "replace"), 6), 16)
+    drawn = int(digest(("%s\0%s" % (name, identity)).encode("utf-8", "replace"), 6), 16)
     return drawn < share * float(1 << 48)

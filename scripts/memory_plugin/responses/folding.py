@@ -8,7 +8,9 @@ if TYPE_CHECKING:
 
 __all__ = ["MARK", "Folded", "fold"]
 
-MARK = "\x02"  # stands for a sign of refusal such as a red cross, which says that what follows is a bad example
+MARK = (
+    "\x02"  # stands for a sign of refusal such as a red cross, which says that what follows is a bad example
+)
 _GONE = "\x00"
 _REFUSALS = "\u274c\u274e\u2717\u2718\u26d4\U0001f6ab\U0001f6d1\U0001f44e"
 _ONE_FOR_ONE = {
@@ -17,7 +19,19 @@ _ONE_FOR_ONE = {
     "\uff01": "!", "\uff0c": ",", "\uff1f": "?", "\uff1a": ":", "\u2014": "\u2014", "\u201c": "\u201c", "\u201d": "\u201d",
 }  # fmt: skip
 # Nobody sees these, and one inside a word makes another word of it: zero width, directions, joiners, soft hyphen, selectors.
-_UNSEEN = frozenset([0xAD, 0x34F, 0x61C, 0x180E, 0xFEFF, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070), *range(0xFE00, 0xFE10)])
+_UNSEEN = frozenset(
+    [
+        0xAD,
+        0x34F,
+        0x61C,
+        0x180E,
+        0xFEFF,
+        *range(0x200B, 0x2010),
+        *range(0x202A, 0x202F),
+        *range(0x2060, 0x2070),
+        *range(0xFE00, 0xFE10),
+    ]
+)
 
 
 class _Table(dict[int, str]):
@@ -84,7 +98,13 @@ class Folded:
 
 def fold(text: str) -> Folded:
     """The text in lower case with plain apostrophes and without diacritics and invisible characters; linear in its length."""
-    if text.isascii() and "\x00" not in text and "\x01" not in text and "\x02" not in text and "\r" not in text:
+    if (
+        text.isascii()
+        and "\x00" not in text
+        and "\x01" not in text
+        and "\x02" not in text
+        and "\r" not in text
+    ):
         return Folded(text.lower())
     text = text.translate(_TABLE)
     if _GONE not in text:

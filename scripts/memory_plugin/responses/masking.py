@@ -14,7 +14,14 @@ __all__ = ["BLOT", "mask"]
 BLOT = "\x01"
 _FENCES = ("```", "~~~")
 _BOXES = "|\u2502\u251c\u2514\u250c\u2570\u256d"
-_PAIRS = {"\u201c": "\u201d", "\u201e": "\u201c", "\u00ab": "\u00bb", "\u300c": "\u300d", "\u300e": "\u300f", "\u2039": "\u203a"}
+_PAIRS = {
+    "\u201c": "\u201d",
+    "\u201e": "\u201c",
+    "\u00ab": "\u00bb",
+    "\u300c": "\u300d",
+    "\u300e": "\u300f",
+    "\u2039": "\u203a",
+}
 _LONGEST_QUOTE = 600
 _LONGEST_SINGLE = 120
 _BEFORE_QUOTE = " \t([{-*_/:=\u2014>,"
@@ -39,7 +46,7 @@ def mask(text: str) -> str:
                 lines.append(_mask_line(line))
             else:
                 lines.append(_blot(len(line)))
-        elif bare[:1] == ">" or bare[:1] in _BOXES and bare:
+        elif bare[:1] == ">" or (bare[:1] in _BOXES and bare):
             lines.append(_blot(len(line)))
         else:
             lines.append(_mask_line(line))
@@ -122,7 +129,9 @@ def _single(line: str) -> Iterator[tuple[int, int]]:
     at = line.find("'")
     while at >= 0:
         opens = (not at or line[at - 1] in _BEFORE_QUOTE) and line[at + 1 : at + 2].isalnum()
-        closes = at > 0 and line[at - 1] not in " \t" and (at + 1 == len(line) or line[at + 1] in _AFTER_QUOTE)
+        closes = (
+            at > 0 and line[at - 1] not in " \t" and (at + 1 == len(line) or line[at + 1] in _AFTER_QUOTE)
+        )
         if start >= 0 and closes and at - start <= _LONGEST_SINGLE:
             yield start, at + 1
             start = -1
@@ -159,4 +168,8 @@ def _is_address(word: str) -> bool:
     if any(sign in word for sign in _ADDRESS_SIGNS) or "\\" in word:
         return True
     inner = word.rstrip(".,;:!?)]*_>")
-    return (word.startswith(_PATH_STARTS) and len(inner) > 1) or inner.count("/") > 1 or ("/" in inner and "." in inner)
+    return (
+        (word.startswith(_PATH_STARTS) and len(inner) > 1)
+        or inner.count("/") > 1
+        or ("/" in inner and "." in inner)
+    )

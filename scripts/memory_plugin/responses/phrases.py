@@ -86,7 +86,11 @@ def longest_match(slots: list[Slot], prose: Prose, at: int) -> int:
         reached = set(ends) if optional else set()
         for end in ends:
             for here in range(end, min(end + (gap or 1), len(words))):
-                if (here > at and levels[here] != INSIDE) or words[here] == BREAK or (not gap and words[here] not in taken):
+                if (
+                    (here > at and levels[here] != INSIDE)
+                    or words[here] == BREAK
+                    or (not gap and words[here] not in taken)
+                ):
                     break
                 reached.add(here + 1)
         if not reached:

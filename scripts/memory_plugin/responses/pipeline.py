@@ -43,7 +43,9 @@ class Score:
 
     __slots__ = ("decision", "drift", "id", "query_type", "signals", "threshold")
 
-    def __init__(self, signals: Signals, query_type: str, decision: Decision, drift: Drift | None, threshold: int) -> None:
+    def __init__(
+        self, signals: Signals, query_type: str, decision: Decision, drift: Drift | None, threshold: int
+    ) -> None:
         self.signals = signals
         self.query_type = query_type
         self.decision = decision
@@ -76,14 +78,19 @@ def score_reply(reply: Reply, places: Places, settings: Settings) -> tuple[Score
     """Score a reply and write the score down: the score, its record, and what went wrong on the way. Never raises OSError."""
     state = SessionState(places, reply.session)
     tail = last_reply(reply.transcript)
-    text = reply.text or tail.text
+    text = reply.text = reply.text or tail.text
     query_type, drafting = _asked(tail.prompt)
     scorer = Scorer(settings, places.state_dir)
     score = scorer.score(text, query_type, drafting)
     score.id = score_id(reply.session, reply.prompt_id, text)
     troubles = [scorer.trouble]
     record = describe(score, settings)
-    record.update(prompt_id=reply.prompt_id, model=tail.model, transcript=reply.transcript, record=tail.record if tail.text == text else "")
+    record.update(
+        prompt_id=reply.prompt_id,
+        model=tail.model,
+        transcript=reply.transcript,
+        record=tail.record if tail.text == text else "",
+    )
     try:
         record["turn"] = state.count_reply()
         state.drop_correction()
@@ -93,7 +100,9 @@ def score_reply(reply: Reply, places: Places, settings: Settings) -> tuple[Score
         from ..kernel.hygiene import redact
 
         record["text"] = redact(text, "ledger").text
-    troubles.append(_ledger(places, settings, "scores").append(reply.session, places.project_key, record) or "")
+    troubles.append(
+        _ledger(places, settings, "scores").append(reply.session, places.project_key, record) or ""
+    )
     if score.drift is not None:
         troubles.append(note_drift(score, score.drift, reply.session, reply.prompt_id, places, settings))
     return score, record, [trouble for trouble in troubles if trouble]
@@ -141,7 +150,9 @@ def is_audited(score: Score, settings: Settings) -> bool:
     return measured and by_hash("audit", score.id, settings.number("scoring.audit_share"))
 
 
-def note_drift(score: Score, drift: Drift, session: str, prompt_id: str, places: Places, settings: Settings) -> str:
+def note_drift(
+    score: Score, drift: Drift, session: str, prompt_id: str, places: Places, settings: Settings
+) -> str:
     """Write a drift down and leave its correction for the next prompt, unless it belongs to the control share; what went wrong, or ""."""
     table = load_table("drift")
     signals = score.signals
@@ -163,4 +174,6 @@ def note_drift(score: Score, drift: Drift, session: str, prompt_id: str, places:
 
 
 def _ledger(places: Places, settings: Settings, name: str) -> Ledger:
-    return Ledger(places.state(), name, settings.integer("ledger.max_bytes"), settings.integer("ledger.keep_files"))
+    return Ledger(
+        places.state(), name, settings.integer("ledger.max_bytes"), settings.integer("ledger.keep_files")
+    )

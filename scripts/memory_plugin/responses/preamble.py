@@ -56,13 +56,19 @@ def _one_lead(prose: Prose, at: int, starting: dict[int, Match], lexicon: Lexico
         return max(end, match.behind) if match.rule.category in _WHOLE_SENTENCES else match.behind
     if at >= len(prose):
         return at
-    reached = [_scoped(prose, lexicon.lead_scopes[number], behind, at, end) for number, behind in _leads_at(prose, at, lexicon)]
+    reached = [
+        _scoped(prose, lexicon.lead_scopes[number], behind, at, end)
+        for number, behind in _leads_at(prose, at, lexicon)
+    ]
     return max(reached, default=at)
 
 
 def _leads_at(prose: Prose, at: int, lexicon: Lexicon) -> list[tuple[int, int]]:
     """The lead-ins that begin at a word, by number, each with the word behind it."""
-    found = [(number, lexicon.leads.match(number, prose, at)) for number in lexicon.leads.first_words.get(prose.words[at], ())]
+    found = [
+        (number, lexicon.leads.match(number, prose, at))
+        for number in lexicon.leads.first_words.get(prose.words[at], ())
+    ]
     return [(number, behind) for number, behind in found if behind >= 0]
 
 
@@ -95,4 +101,7 @@ def _clause_end(prose: Prose, at: int, end: int) -> int:
 
 def _ends_with_colon(prose: Prose, end: int) -> bool:
     """Whether the sentence before the word `end` ends with a colon."""
-    return ":" in prose.masked[prose.ends[end - 1] : prose.starts[end] if end < len(prose) else len(prose.masked)]
+    return (
+        ":"
+        in prose.masked[prose.ends[end - 1] : prose.starts[end] if end < len(prose) else len(prose.masked)]
+    )

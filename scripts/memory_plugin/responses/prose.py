@@ -53,7 +53,13 @@ class Prose:
         limit = self.starts[number + 1] if number + 1 < len(self.starts) else len(self.masked)
         while at < limit and self.masked[at] in " *_~)":
             at += 1
-        return self.masked[at] if at < limit and self.masked[at] != BLOT else "" if at >= len(self.masked) else " "
+        return (
+            self.masked[at]
+            if at < limit and self.masked[at] != BLOT
+            else ""
+            if at >= len(self.masked)
+            else " "
+        )
 
     def __len__(self) -> int:
         return len(self.words)
@@ -91,7 +97,9 @@ def _level(masked: str, last: int, start: int) -> int:
         head, _, tail = gap.partition("\n")
         ended = head.strip(" *_)\"'")[-1:]
         bullet = tail.lstrip()[:1]
-        return LINE if "\n" in tail or (ended and ended in _ENDS) or (bullet and bullet in _BULLETS) else INSIDE
+        return (
+            LINE if "\n" in tail or (ended and ended in _ENDS) or (bullet and bullet in _BULLETS) else INSIDE
+        )
     for sign in gap:
         if sign in ".!?":
             return SENTENCE

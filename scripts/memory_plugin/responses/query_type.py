@@ -16,7 +16,17 @@ if TYPE_CHECKING:
 __all__ = ["AMBIGUOUS", "QUERY_TYPES", "QueryTypes", "load_query_types"]
 
 AMBIGUOUS = "ambiguous"
-QUERY_TYPES = ("code", "diagnostic", "claim", "emotional", "meta", "directive", "factual", "conversational", AMBIGUOUS)
+QUERY_TYPES = (
+    "code",
+    "diagnostic",
+    "claim",
+    "emotional",
+    "meta",
+    "directive",
+    "factual",
+    "conversational",
+    AMBIGUOUS,
+)
 _DRAFTING = "drafting"
 
 

@@ -34,7 +34,11 @@ class Again(NamedTuple):
 
 def last_scored(places: Places) -> Again | None:
     """The last reply of this project that can be read again; None when there is none."""
-    rows = [row for row in Ledger(places.state(), "scores").rows() if row.get("kind") == "score" and row.get("project") == places.project_key]
+    rows = [
+        row
+        for row in Ledger(places.state(), "scores").rows()
+        if row.get("kind") == "score" and row.get("project") == places.project_key
+    ]
     for row in reversed(rows[-20:]):
         for found in reread([row]):
             return found
@@ -64,7 +68,12 @@ def _from_transcript(path: str, rows: list[dict[str, Any]]) -> Iterator[Again]:
         if not isinstance(message, dict) or record.get("isSidechain"):
             continue
         text = plain_text(message.get("content"))
-        if record.get("type") == "user" and text and "toolUseResult" not in record and not text.lstrip().startswith("<"):
+        if (
+            record.get("type") == "user"
+            and text
+            and "toolUseResult" not in record
+            and not text.lstrip().startswith("<")
+        ):
             prompt, calls = text, []
         if record.get("type") != "assistant":
             continue
@@ -80,7 +89,11 @@ def _is_of(row: dict[str, Any], text: str) -> bool:
 
 def _call_names(content: object) -> list[str]:
     blocks = content if isinstance(content, list) else []
-    return [str(block.get("name")) for block in blocks if isinstance(block, dict) and block.get("type") == "tool_use"]
+    return [
+        str(block.get("name"))
+        for block in blocks
+        if isinstance(block, dict) and block.get("type") == "tool_use"
+    ]
 
 
 def _records(path: str) -> Iterator[dict[str, Any]]:

@@ -27,14 +27,13 @@ class RulesError(ValueError):
 class Rule:
     """One rule: `level` is the least that the phrase has to begin, `behind` the signs one of which has to follow, empty for any."""
 
-    __slots__ = ("behind", "category", "id", "level", "own")
+    __slots__ = ("behind", "category", "id", "level")
 
-    def __init__(self, id: str, category: str, level: int, behind: str, own: bool) -> None:
-        self.id = id
+    def __init__(self, name: str, category: str, level: int, behind: str) -> None:
+        self.id = name
         self.category = category
         self.level = level
         self.behind = behind
-        self.own = own
 
 
 class Rules:
@@ -43,19 +42,21 @@ class Rules:
     __slots__ = ("chain", "cues", "phrases", "rule_of", "trouble")
 
     def __init__(self, table: Mapping[str, Any], pack: Mapping[str, Any]) -> None:
-        exempt = pack.get("exempt")
+        exempt, more = pack.get("exempt"), pack.get("rules")
         left_out = exempt if isinstance(exempt, dict) else {}
-        added = pack.get("rules")
+        added = more[:_MOST_OWN] if isinstance(more, list) else []
         classes = word_classes(table)
         self.rule_of: list[Rule] = []
         self.trouble = ""
         patterns: list[str] = []
-        entries = [(entry, False) for entry in table["rules"]] + [(entry, True) for entry in (added if isinstance(added, list) else [])[:_MOST_OWN]]
+        entries = [(entry, False) for entry in table["rules"]] + [(entry, True) for entry in added]
         for entry, own in entries:
             if own and pack_problem(entry, classes):
                 self.trouble = "a rule of your own pack is left out: " + pack_problem(entry, classes)
             elif entry["id"] not in left_out:
-                rule = Rule(entry["id"], entry["category"], POSITIONS[entry["position"]], entry.get("behind", ""), own)
+                rule = Rule(
+                    entry["id"], entry["category"], POSITIONS[entry["position"]], entry.get("behind", "")
+                )
                 patterns += entry["patterns"]
                 self.rule_of += [rule] * len(entry["patterns"])
         self.phrases = Phrases(patterns, classes)
@@ -70,12 +71,18 @@ def word_classes(table: Mapping[str, Any]) -> dict[str, frozenset[str]]:
 
 def pack_problem(entry: object, classes: Mapping[str, frozenset[str]]) -> str:
     """What is wrong with a rule of the user's pack; empty when nothing is."""
-    if not isinstance(entry, dict) or not all(isinstance(entry.get(name), str) for name in ("id", "category", "position")):
+    if not isinstance(entry, dict) or not all(
+        isinstance(entry.get(name), str) for name in ("id", "category", "position")
+    ):
         return "id, category and position have to be texts"
     patterns = entry.get("patterns")
     if entry["position"] not in POSITIONS or not isinstance(entry.get("behind", ""), str):
         return "%s: position is one of %s" % (entry["id"][:60], ", ".join(POSITIONS))
-    if not isinstance(patterns, list) or not 0 < len(patterns) <= 50 or not all(isinstance(item, str) for item in patterns):
+    if (
+        not isinstance(patterns, list)
+        or not 0 < len(patterns) <= 50
+        or not all(isinstance(item, str) for item in patterns)
+    ):
         return "%s: patterns is a list of 1 to 50 texts" % entry["id"][:60]
     try:
         for pattern in patterns:
@@ -105,4 +112,6 @@ def _pack(state_dir: str | None) -> tuple[Mapping[str, Any], str]:
         return {}, ""
     except (OSError, ValueError) as error:
         return {}, "your own rule pack is not used: %s" % error
-    return (pack, "") if isinstance(pack, dict) else ({}, "your own rule pack is not used: it is no JSON object")
+    return (
+        (pack, "") if isinstance(pack, dict) else ({}, "your own rule pack is not used: it is no JSON object")
+    )

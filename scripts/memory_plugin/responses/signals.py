@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .preamble import preamble_words
 from .folding import MARK
+from .preamble import preamble_words
 from .prose import BREAK, LINE, SENTENCE, read_prose
 
 TYPE_CHECKING = False
@@ -134,7 +134,14 @@ def find_matches(prose: Prose, rules: Rules) -> list[Match]:
 
 def _handed_on(prose: Prose, at: int, level: int) -> int:
     """The level that the words from `at` share with the opener that ended there; -1 when no sign parts them."""
-    return level if level >= LINE and at < len(prose) and prose.behind(at - 1) in ".!,\u2014-\u2013" and prose.behind(at - 1) else -1
+    return (
+        level
+        if level >= LINE
+        and at < len(prose)
+        and prose.behind(at - 1) in ".!,\u2014-\u2013"
+        and prose.behind(at - 1)
+        else -1
+    )
 
 
 def _best(prose: Prose, rules: Rules, at: int, level: int) -> Match | None:
@@ -144,7 +151,11 @@ def _best(prose: Prose, rules: Rules, at: int, level: int) -> Match | None:
         if rule.level > level:
             continue
         end = rules.phrases.match(number, prose, at)
-        if end < 0 or (rule.behind and not _is_behind(prose, end, rule.behind)) or (best is not None and end <= best.behind):
+        if (
+            end < 0
+            or (rule.behind and not _is_behind(prose, end, rule.behind))
+            or (best is not None and end <= best.behind)
+        ):
             continue
         best = Match(rule, *prose.folded.span(prose.starts[at], prose.ends[end - 1]), at, end)
     return best
@@ -157,7 +168,8 @@ def _around_draft(prose: Prose, matches: list[Match]) -> list[Match]:
     kept = []
     for match in matches:
         at = prose.starts[match.first]
-        if (first < 0 or at < first) and match.rule.id != _GREETING or at > last and match.rule.category == "offer":
+        before = (first < 0 or at < first) and match.rule.id != _GREETING
+        if before or (at > last and match.rule.category == "offer"):
             kept.append(match)
     return kept
 

@@ -1,7 +1,7 @@
-"""What a session remembers between its hooks: how many replies were scored, and the correction that waits.
+"""What a session remembers between its hooks: how many replies were scored, which correction waits, whether a judge may be asked.
 
-Two small files a session, each replaced as a whole, so that no hook waits for a lock: `count` is written when a reply ends, `drift` by
-whoever finds drift, and is taken away by the next prompt.  Parallel sessions share neither.
+Small files, each replaced as a whole, so that no hook waits for a lock: `count` is written when a reply ends, `drift` by whoever finds
+drift, and is taken away by the next prompt; `nojudge` says that a judge refused.  Parallel sessions share none of them.
 """
 
 from __future__ import annotations
@@ -30,12 +30,24 @@ class SessionState:
     def __init__(self, places: Places, session: str) -> None:
         self._stem = places.state(_FOLDER, digest(session.encode("utf-8", "replace"), 8))
 
+    def replies(self) -> int:
+        """How many replies of the session were scored."""
+        number = self._read("count").get("replies")
+        return number if isinstance(number, int) and not isinstance(number, bool) else 0
+
     def count_reply(self) -> int:
         """The number of this reply in the session, from 1. Raises OSError."""
-        number = self._read("count").get("replies")
-        replies = number + 1 if isinstance(number, int) and not isinstance(number, bool) else 1
-        self._write("count", {"replies": replies})
-        return replies
+        number = self.replies() + 1
+        self._write("count", {"replies": number})
+        return number
+
+    def switch_judge_off(self, why: str) -> None:
+        """Ask no judge about a reply of this session any more. Raises OSError."""
+        self._write("nojudge", {"why": why})
+
+    def judge_is_off(self) -> bool:
+        """Whether the judge was switched off for this session."""
+        return os.path.lexists(self._path("nojudge"))
 
     def leave_correction(self, drift_id: str, text: str, hours: float) -> None:
         """Leave a correction for the next prompt, to be said within some hours; a newer one replaces it. Raises OSError."""
@@ -62,7 +74,12 @@ class SessionState:
         except OSError:
             return "", ""  # said again on every prompt would be worse than not said
         text, drift_id, left, hours = (found.get(name) for name in ("text", "drift", "left", "hours"))
-        if not isinstance(text, str) or not isinstance(drift_id, str) or not isinstance(left, float) or not isinstance(hours, (int, float)):
+        if (
+            not isinstance(text, str)
+            or not isinstance(drift_id, str)
+            or not isinstance(left, float)
+            or not isinstance(hours, (int, float))
+        ):
             return "", ""
         return (drift_id, text) if 0 <= now() - left < hours * 3600 else ("", "")
 

@@ -77,7 +77,9 @@ def plain_text(content: object) -> str:
         return content
     if not isinstance(content, list):
         return ""
-    texts = [block.get("text") for block in content if isinstance(block, dict) and block.get("type") == "text"]
+    texts = [
+        block.get("text") for block in content if isinstance(block, dict) and block.get("type") == "text"
+    ]
     return "\n".join(text for text in texts if isinstance(text, str))
 
 

@@ -14,7 +14,7 @@ from memory_plugin.kernel.judge.reply import read_reply, selected
 from memory_plugin.kernel.judge.rubric import RubricError, load_rubric
 from memory_plugin.kernel.paths import data_path
 
-NAMES = sorted(name[:-5] for name in os.listdir(data_path("judges", "rubrics")))
+NAMES = sorted(name[:-5] for name in os.listdir(data_path("judges", "rubrics")) if name.endswith(".json"))
 
 
 def entry(*path: str) -> Any:  # noqa: ANN401 (a test knows the shape)

@@ -12,7 +12,7 @@ from ...responses.query_type import AMBIGUOUS, QUERY_TYPES, load_query_types
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from ...responses.pipeline import Score
     from ...responses.signals import Signals
@@ -35,21 +35,34 @@ _SHOWN = 20_000
 
 
 class Asked(NamedTuple):
-    """A text to score: its id, the message before it, and the text."""
+    """A text to score: its id, the message before it, the text, and the tools called in between."""
 
     id: Any
     user: str
     response: str
+    calls: Sequence[str] = ()
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """What to score, and how."""
-    parser.add_argument("file", nargs="?", metavar="FILE", help="a file with one reply; - reads it from standard input")
-    parser.add_argument("--last", action="store_true", help="the last scored reply of this project, out of its transcript")
+    parser.add_argument(
+        "file", nargs="?", metavar="FILE", help="a file with one reply; - reads it from standard input"
+    )
+    parser.add_argument(
+        "--last", action="store_true", help="the last scored reply of this project, out of its transcript"
+    )
     parser.add_argument("--user", default="", metavar="TEXT", help="the message that the reply answers")
-    parser.add_argument("--type", choices=QUERY_TYPES, help="the kind of that message (default: told from --user)")
-    parser.add_argument("--jsonl", action="store_true", help='lines {"id", "user", "response"} in, one line of scores each out')
-    parser.add_argument("--deep", action="store_true", help="ask the judge for all eight dimensions of the rubric")
+    parser.add_argument(
+        "--type", choices=QUERY_TYPES, help="the kind of that message (default: told from --user)"
+    )
+    parser.add_argument(
+        "--jsonl",
+        action="store_true",
+        help='lines {"id", "user", "response"} in, one line of scores each out',
+    )
+    parser.add_argument(
+        "--deep", action="store_true", help="ask the judge for all eight dimensions of the rubric"
+    )
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
@@ -61,13 +74,16 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         return USAGE
     asked = _last(session) if arguments.last else Asked(None, arguments.user, _read(arguments.file))
     if asked is None:
-        session.console.error("no reply of this project can be read again: none was scored, or its transcript is gone")
+        session.console.error(
+            "no reply of this project can be read again: none was scored, or its transcript is gone"
+        )
         return FAILED
-    if arguments.deep:
-        from ..deep_score import show_deep
-
-        return show_deep(asked.user, asked.response, arguments, session)
     score = _score(asked, arguments.type, _scorer(session))
+    if arguments.deep:
+        from ..deep_score import deep_score, show_deep
+
+        found = deep_score(asked.user, asked.response, asked.calls, score.signals, session)
+        return show_deep(found, session, as_json=arguments.json)
     if arguments.json:
         session.console.json(as_record(asked.id, asked.response, score))
     else:
@@ -87,7 +103,7 @@ def _last(session: Session) -> Asked | None:
     from ...responses.reread import last_scored
 
     found = last_scored(session.places)
-    return None if found is None else Asked(found.id, found.prompt, found.text)
+    return None if found is None else Asked(found.id, found.prompt, found.text, found.calls)
 
 
 def _scorer(session: Session) -> Scorer:
@@ -126,16 +142,24 @@ def _lines() -> Iterator[tuple[int, Asked | None]]:
             row = None
         response = row.get("response") if isinstance(row, dict) else None
         user = row.get("user") if isinstance(row, dict) else None
-        yield number, Asked(row.get("id"), user if isinstance(user, str) else "", response) if isinstance(response, str) else None
+        yield (
+            number,
+            Asked(row.get("id"), user if isinstance(user, str) else "", response)
+            if isinstance(response, str)
+            else None,
+        )
 
 
-def as_record(id: object, text: str, score: Score) -> dict[str, Any]:
+def as_record(given_id: object, text: str, score: Score) -> dict[str, Any]:
     """A score for programs; offsets count characters of the text as it was given."""
     signals = score.signals
     return {
-        "id": id,
+        "id": given_id,
         "padding_count": signals.padding,
-        "filler_spans": [[match.start, match.end, text[match.start : match.end], match.rule.id] for match in signals.matches],
+        "filler_spans": [
+            [match.start, match.end, text[match.start : match.end], match.rule.id]
+            for match in signals.matches
+        ],
         "preamble_words": signals.preamble,
         "density": signals.density,
         "query_type": score.query_type,
@@ -148,26 +172,41 @@ def as_record(id: object, text: str, score: Score) -> dict[str, Any]:
 
 def _show(text: str, score: Score, session: Session) -> None:
     console, signals = session.console, score.signals
-    console.line(block(_marked(text, signals, session), _SHOWN))
+    console.line(block(_marked(text, signals), _SHOWN))
     console.line()
-    density = "not measured (%s)" % signals.unscored.replace("_", " ") if signals.density is None else "%.3f, threshold %.3f" % (
-        signals.density,
-        score.threshold / 1000,
+    density = (
+        "not measured (%s)" % signals.unscored.replace("_", " ")
+        if signals.density is None
+        else "%.3f, threshold %.3f"
+        % (
+            signals.density,
+            score.threshold / 1000,
+        )
     )
     rows = [
-        ["filler phrases", str(signals.padding) + "".join(", %s" % match.rule.id for match in signals.matches[:10])],
+        [
+            "filler phrases",
+            str(signals.padding) + "".join(", %s" % match.rule.id for match in signals.matches[:10]),
+        ],
         ["words before the answer", str(signals.preamble)],
         ["density", density],
         ["message", score.query_type],
-        ["gate", "%s: %s" % (score.decision.row, "a judge should see it" if score.decision.escalate else "no judge needed")],
-        ["drift", " and ".join(score.drift.categories) + ", " + score.drift.severity if score.drift else "none"],
+        [
+            "gate",
+            "%s: %s"
+            % (score.decision.row, "a judge should see it" if score.decision.escalate else "no judge needed"),
+        ],
+        [
+            "drift",
+            " and ".join(score.drift.categories) + ", " + score.drift.severity if score.drift else "none",
+        ],
     ]
     if signals.cut:
         rows.append(["cut", "only the first 300,000 characters were looked at"])
     console.table(["measure", "value"], rows)
 
 
-def _marked(text: str, signals: Signals, session: Session) -> str:
+def _marked(text: str, signals: Signals) -> str:
     """The text with each filler phrase between brackets, followed by its rule."""
     parts: list[str] = []
     done = 0
