@@ -45,7 +45,6 @@ class Server:
 
     def __init__(self) -> None:
         self.wait = 0.0
-        self.requests = 0
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=64)
         self.url = "http://127.0.0.1:%d" % self._listener.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
@@ -59,7 +58,6 @@ class Server:
             data = b""
             while b"\r\n\r\n" not in data or len(data.partition(b"\r\n\r\n")[2]) < _length(data):
                 data += sock.recv(65536)
-            self.requests += 1
             try:
                 self._answer(sock, "relevant" if b'{\\"relevant\\"' in data else "useful")
             except OSError:

@@ -123,8 +123,9 @@ def test_the_users_proxy(make_bench: MakeBench, variables: dict[str, str], proxy
     assert (found.host if found else None) == proxy
 
 
-def test_this_machine_is_reached_without_a_proxy(make_bench: MakeBench) -> None:
-    bench = make_bench("anthropic", "http://127.0.0.1:9")
+@pytest.mark.parametrize("url", ["http://127.0.0.1:9", "https://localhost:9", "https://[::1]:9"])
+def test_this_machine_is_reached_without_a_proxy(make_bench: MakeBench, url: str) -> None:
+    bench = make_bench("anthropic", url)
     bench.env["HTTPS_PROXY"] = "http://p.corp:3128"
     assert access(bench).proxy is None
 

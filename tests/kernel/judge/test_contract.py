@@ -133,6 +133,13 @@ def test_a_text_that_is_not_finished_is_none(
     assert (verdict.values, verdict.failure) == (None, failure)
 
 
+def room(body: dict[str, Any]) -> object:
+    """How many tokens an answer may have."""
+    flat = {**body, **body.get("generationConfig", {})}
+    names = ("max_tokens", "max_completion_tokens", "maxOutputTokens")
+    return next(flat[name] for name in names if name in flat)
+
+
 @pytest.mark.parametrize("backend", NETWORK)
 def test_an_unsupported_parameter_is_left_out_once(make_bench: MakeBench, backend: str) -> None:
     """The second request has no structured form; the third ask knows that without trying."""
@@ -151,6 +158,8 @@ def test_an_unsupported_parameter_is_left_out_once(make_bench: MakeBench, backen
         assert len(api.seen) == 2
         assert bench.ask(data="another").values == CHOSEN
         assert len(api.seen) == 3
+        rooms = [room(seen.body) for seen in api.seen]
+    assert rooms == [256, 256, 1024]  # a model known to need the plain form may think first
 
 
 @pytest.mark.parametrize("backend", NETWORK)

@@ -123,6 +123,18 @@ def test_the_cap_of_a_session_ends_the_asking(make_bench: MakeBench) -> None:
     assert bench.calls()[3]["outcome"] == "over_budget"
 
 
+def test_what_is_reserved_leaves_a_small_cap_of_use(make_bench: MakeBench) -> None:
+    """Two ordinary calls cost about $0.0015; reserving much more would end the asking long before the cap."""
+    notes = [{"index": at, "category": "decision", "title": "t" * 60, "tags": ["a", "b"]} for at in range(15)]
+    asked = [
+        question(15, name, {"request": "r" * 300, "notes": notes}) for name in ("relevance", "usefulness")
+    ]
+    with serving(GOOD) as api:
+        bench = make_bench("anthropic", api.url, caps={"session_usd": 0.01})
+        verdicts = bench.asker().ask_all(asked, Deadline(20))
+    assert [verdict.failure for verdict in verdicts] == ["", "parse_error"]
+
+
 def test_a_server_that_asks_for_peace_gets_it(make_bench: MakeBench) -> None:
     with serving(in_turn(answer({}, 429, retry_after="60"), GOOD)) as api:
         bench = make_bench("anthropic", api.url)

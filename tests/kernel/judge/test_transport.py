@@ -6,9 +6,10 @@ import json
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
-from time import monotonic
+from time import monotonic, sleep
 
 import pytest
 
@@ -134,6 +135,34 @@ def test_a_body_that_nobody_reads_ends_with_the_deadline() -> None:
             transport.post(way, "/x", (), b"x" * (64 << 20), Deadline(0.5), Outcome(), None)
     assert caught.value.name == "timeout"
     assert monotonic() - started < 0.8
+
+
+def fails(port: int, body: bytes) -> tuple[str, float]:
+    """How a request fails by itself, without the thread that is left behind, and in how many seconds."""
+    started = monotonic()
+    with pytest.raises(Failed) as caught:
+        transport.post(access(port, "127.0.0.1"), "/x", (), body, Deadline(0.5), Outcome(), None)
+    return caught.value.name, monotonic() - started
+
+
+@pytest.mark.parametrize("act", [server.drips_headers, server.drips_body, server.interim_for_ever])
+def test_a_byte_now_and_then_does_not_put_off_the_deadline(act: server.Act) -> None:
+    with serving(act) as api:
+        name, took = fails(api.port, b"{}")
+    assert (name, took < 0.8) == ("timeout", True)
+
+
+def test_a_server_that_reads_slowly_does_not_put_off_the_deadline() -> None:
+    def read_slowly() -> None:
+        conn = listener.accept()[0]
+        with conn:
+            while conn.recv(200_000):
+                sleep(0.02)
+
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        threading.Thread(target=read_slowly, daemon=True).start()
+        name, took = fails(listener.getsockname()[1], b" " * (256 << 20))
+    assert (name, took < 1.2) == ("timeout", True)
 
 
 HANGING = """

@@ -10,10 +10,16 @@ if TYPE_CHECKING:
     from .outcome import Outcome
     from .question import Question
 
-__all__ = ["ROOM", "Billing"]
+__all__ = ["Billing", "most_tokens"]
 
-ROOM = 4  # a plain request may be thought over first, which counts as output: so many times the room of the other
-_OVERHEAD = 1000  # tokens that a provider may add for the structured form
+_PLAIN_ROOM = 4  # a plain request may be thought over first, which counts as output
+_OVERHEAD = 300  # tokens that a provider may add for the structured form
+_BYTES_PER_TOKEN = 3  # at least, of the rubrics: English prose, counted with room to spare
+
+
+def most_tokens(question: Question, *, plain: bool) -> int:
+    """How long an answer may be, to a model that is known to need the plain form or not."""
+    return question.rubric.max_tokens * (_PLAIN_ROOM if plain else 1)
 
 
 class Billing:
@@ -24,18 +30,22 @@ class Billing:
     def __init__(self, model: str, backend: str) -> None:
         self._price = price_of(model, backend)
 
-    def highest(self, question: Question, *, plain: bool = True) -> float:
-        """The most that a call can cost: a token is at least one byte, and no answer is longer than was asked for."""
-        given = len((question.rubric.system + question.message).encode("utf-8", "replace")) + _OVERHEAD
-        return self._price.dollars(given, question.rubric.max_tokens * (ROOM if plain else 1))
+    def highest(self, question: Question, *, plain: bool) -> float:
+        """The most that a call can cost: of foreign text a token is at least a byte, and no answer is longer than allowed."""
+        own, foreign = (
+            len(text.encode("utf-8", "replace")) for text in (question.rubric.system, question.message)
+        )
+        return self._price.dollars(
+            own // _BYTES_PER_TOKEN + foreign + _OVERHEAD, most_tokens(question, plain=plain)
+        )
 
-    def spent(self, question: Question, outcome: Outcome) -> float:
-        """What counts against the caps: the real use; nothing for what was refused; else the most it can have cost."""
+    def spent(self, reserved: float, outcome: Outcome) -> float:
+        """What counts against the caps: the real use; nothing for what was refused; else what was reserved."""
         if outcome.tokens_in is not None and outcome.tokens_out is not None:
             return self._price.dollars(outcome.tokens_in, outcome.tokens_out)
         if not outcome.sent or outcome.refused:
             return 0.0
-        return self.highest(question, plain=outcome.plain)
+        return reserved
 
     def cost(self, outcome: Outcome) -> float | None:
         """What a call cost as far as it is known; None where the price or the use is not."""

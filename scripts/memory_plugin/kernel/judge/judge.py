@@ -138,20 +138,20 @@ class Judge:
     def _ask_missing(self, questions: Sequence[Question], deadline: Deadline, again: bool) -> list[Verdict]:
         accounts = Accounts(self._folder, deadline)
         caps = Caps(*(self._settings.number("judge.caps.%s_usd" % span) for span in ("session", "day")))
-        needs = [self._billing.highest(question) for question in questions]
         try:
             tls = self._tls()
-            accounts.admit(self._session, self._server, needs, caps)
             plain = accounts.is_plain(self.model)
+            needs = [self._billing.highest(question, plain=plain) for question in questions]
+            accounts.admit(self._session, self._server, needs, caps)
         except Failed as failed:
             return [Verdict(None, failed.name, failed.detail) for _ in questions]
         outcomes = self._call(questions, deadline, tls, plain=plain, again=again)
         verdicts = [self._verdict(question, outcome) for question, outcome in zip(questions, outcomes)]
-        spent = [self._billing.spent(question, outcome) for question, outcome in zip(questions, outcomes)]
+        spent = [self._billing.spent(need, outcome) for need, outcome in zip(needs, outcomes)]
         failures = [verdict.failure for verdict in verdicts]
         waits = [outcome.wait for outcome in outcomes]
         self._settle(accounts, [Settlement(*end) for end in zip(needs, spent, failures, waits)])
-        if not plain and any(outcome.plain and outcome.text is not None for outcome in outcomes):
+        if not plain and any(outcome.plain and outcome.tokens_out is not None for outcome in outcomes):
             self._note_plain(accounts)
         return verdicts
 

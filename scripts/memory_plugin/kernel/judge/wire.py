@@ -6,6 +6,7 @@ from time import sleep
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..native import dumps, loads
+from .billing import most_tokens
 from .outcome import Failed
 
 if TYPE_CHECKING:
@@ -39,13 +40,13 @@ class Text(NamedTuple):
 class Form(NamedTuple):
     """A backend's form.
 
-    `path` is that of a model; `headers` go with every request; `body` is the request's, `plain` without all that
-    a model may refuse; `read` raises Failed `parse_error` for an answer of another shape.
+    `path` is that of a model; `headers` go with every request; `body` is the request's, for at most so many tokens,
+    and `plain` without all that a model may refuse; `read` raises Failed `parse_error` for an answer of another shape.
     """
 
     path: Callable[[str], str]
     headers: tuple[tuple[str, str], ...]
-    body: Callable[[Question, str, bool], Body]
+    body: Callable[[Question, str, int, bool], Body]
     read: Callable[[Body], Text]
 
 
@@ -100,7 +101,8 @@ def _once(form: Form, call: Call, deadline: Deadline, outcome: Outcome) -> Respo
     from .transport import post  # the network, only now
 
     assert call.access is not None
-    body = dumps(form.body(call.question, call.model, outcome.plain)).encode("ascii")
+    most = most_tokens(call.question, plain=call.plain)
+    body = dumps(form.body(call.question, call.model, most, outcome.plain)).encode("ascii")
     return post(call.access, form.path(call.model), form.headers, body, deadline, outcome, call.tls)
 
 

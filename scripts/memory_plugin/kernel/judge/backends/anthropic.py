@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..access import Door
-from ..billing import ROOM
 from ..outcome import Failed
 from ..wire import Form, Text, count, exchange, field
 
@@ -30,12 +29,12 @@ DOOR = Door(
 _FAILURES = {"refusal": "refused", "max_tokens": "truncated", "model_context_window_exceeded": "truncated"}
 
 
-def _body(question: Question, model: str, plain: bool) -> dict[str, Any]:
+def _body(question: Question, model: str, most: int, plain: bool) -> dict[str, Any]:
     """No temperature, no prefill, no thinking budget: newer models refuse them."""
     rubric = question.rubric
     body: dict[str, Any] = {
         "model": model,
-        "max_tokens": rubric.max_tokens * (ROOM if plain else 1),
+        "max_tokens": most,
         "system": rubric.system,
         "messages": [{"role": "user", "content": question.message}],
     }

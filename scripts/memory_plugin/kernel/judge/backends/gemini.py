@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
 from ..access import Door
-from ..billing import ROOM
 from ..outcome import Failed
 from ..wire import Form, Text, count, exchange, field
 
@@ -34,9 +33,9 @@ def _path(model: str) -> str:
     return "/v1beta/models/%s:generateContent" % quote(model, safe="")
 
 
-def _body(question: Question, model: str, plain: bool) -> dict[str, Any]:  # noqa: ARG001 (the model is in the path)
+def _body(question: Question, model: str, most: int, plain: bool) -> dict[str, Any]:  # noqa: ARG001 (the model is in the path)
     rubric = question.rubric
-    config: dict[str, Any] = {"maxOutputTokens": rubric.max_tokens * (ROOM if plain else 1)}
+    config: dict[str, Any] = {"maxOutputTokens": most}
     if not plain:
         config["responseMimeType"] = "application/json"
         config["responseJsonSchema"] = dict(rubric.schema)

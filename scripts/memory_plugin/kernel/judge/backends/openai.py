@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..access import Door
-from ..billing import ROOM
 from ..outcome import Failed
 from ..wire import Form, Text, count, exchange, field
 
@@ -29,17 +28,17 @@ DOOR = Door(
 _FAILURES = {"length": "truncated", "content_filter": "refused"}
 
 
-def _body(question: Question, model: str, plain: bool) -> dict[str, Any]:
+def _body(question: Question, model: str, most: int, plain: bool) -> dict[str, Any]:
     """The plain form is the old one: `max_tokens`, which new models refuse and old servers know alone."""
     rubric = question.rubric
     messages = [{"role": "system", "content": rubric.system}, {"role": "user", "content": question.message}]
     if plain:
-        return {"model": model, "messages": messages, "max_tokens": rubric.max_tokens * ROOM}
+        return {"model": model, "messages": messages, "max_tokens": most}
     schema = {"name": rubric.id, "strict": True, "schema": dict(rubric.schema)}
     return {
         "model": model,
         "messages": messages,
-        "max_completion_tokens": rubric.max_tokens,
+        "max_completion_tokens": most,
         "response_format": {"type": "json_schema", "json_schema": schema},
     }
 
