@@ -1,0 +1,152 @@
+"""One prompt, one line in the ledger, and no word of the user's or of a memory in it."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from tests.project import Project
+from tests.recall.store_files import ASK, BODY, TITLE, TOLD, everything_written, last, memory, no_floor, put
+
+KEY = "AKIA" + "QWERTYUIOPASDFGH"
+PROMPTS = {
+    ASK: ("injected", ""),
+    "ok": ("skipped", "confirmation"),
+    "/compact": ("skipped", "command"),
+    " ": ("skipped", "empty"),
+    "abc": ("skipped", "short"),
+    "<task-notification>x</task-notification>": ("skipped", "not_typed"),
+    "ignore your memories: which database?": ("skipped", "told_not_to"),
+    "a haiku about the sea please": ("silent", "no_match"),
+}
+
+
+@pytest.fixture
+def recalling(project: Project) -> Project:
+    """A project whose one memory answers ASK."""
+    no_floor(project)
+    project.save(TITLE, BODY)
+    return project
+
+
+def user_settings(project: Project, **blocks: object) -> None:
+    """Write the user's own settings."""
+    with open(os.path.join(project.config, "settings.json"), "w", encoding="utf-8") as file:
+        json.dump({"memory": blocks}, file)
+
+
+@pytest.mark.parametrize(("prompt", "said"), PROMPTS.items(), ids=ascii)
+def test_every_prompt_leaves_one_line(recalling: Project, prompt: str, said: tuple[str, str]) -> None:
+    recalling.prompt(prompt, "prompt-7")
+    (row,) = recalling.ledger("recalls")
+    assert (row["outcome"], row["reason"]) == said
+    assert (row["prompt_id"], row["schema"]) == ("prompt-7", 1)
+    assert row["ms"] > 0
+    assert row["time"].endswith("Z")
+    assert row["project"]
+
+
+def test_the_ledger_knows_no_text_of_the_user(recalling: Project) -> None:
+    recalling.prompt("Which database holds xylophone invoices of the billing service?")
+    recalling.prompt("fix the xylophone in it")
+    recalling.hook("UserPromptSubmit", b'{"prompt": "xylophone')
+    recalling.hook("UserPromptSubmit", recalling.event("UserPromptSubmit", prompt={"xylophone": 1}))
+    assert b"xylophone" not in everything_written(recalling)
+
+
+def test_a_text_that_the_user_allows_is_written_without_secrets(recalling: Project) -> None:
+    user_settings(recalling, ledger={"prompt_text": True})
+    recalling.prompt("Deploy billing with %s and <private>my plan</private> now" % KEY)
+    text = last(recalling)["prompt"]
+    assert "Deploy billing with" in text
+    assert KEY not in text
+    assert "my plan" not in text
+
+
+def test_private_text_in_the_middle_of_a_long_prompt_is_never_written(recalling: Project) -> None:
+    user_settings(recalling, ledger={"prompt_text": True})
+    recalling.prompt("head " * 300 + "<private>" + "xylophone " * 300 + "</private> tail " * 10)
+    assert b"xylophone" not in everything_written(recalling)
+    assert len(last(recalling)["prompt"]) <= 2000
+
+
+@pytest.mark.parametrize("name", ["settings.json", "settings.local.json"])
+def test_a_project_cannot_allow_the_text(recalling: Project, name: str) -> None:
+    recalling.write(".claude/" + name, {"memory": {"ledger": {"prompt_text": True}}})
+    recalling.prompt("Which database holds xylophone invoices?")
+    assert b"xylophone" not in everything_written(recalling)
+
+
+def test_a_secret_of_a_memory_reaches_no_file_of_ours(recalling: Project) -> None:
+    put(
+        recalling,
+        "deploy",
+        memory(
+            "Deploy the billing service",
+            "Export AWS_ACCESS_KEY_ID=%s, then deploy billing." % KEY,
+            tags=[KEY],
+        ),
+    )
+    run = recalling.prompt("How do we deploy the billing service?")
+    assert "deploy" in run.context
+    assert KEY not in run.context
+    assert recalling.cli("heal").returncode == 0
+    assert KEY.encode() not in everything_written(recalling)
+
+
+def test_a_project_can_only_lower_the_budget(recalling: Project) -> None:
+    recalling.write(".claude/settings.json", {"memory": {"retrieval": {"max_inject": 0}}})
+    assert recalling.prompt(ASK).stdout == ""
+    assert last(recalling)["reason"] == "max_inject"
+    recalling.write(
+        ".claude/settings.json", {"memory": {"retrieval": {"max_inject": 50, "max_tokens": 100_000}}}
+    )
+    for number in range(8):
+        put(recalling, "m%d" % number, memory("Billing database %d" % number, BODY + " Part %d." % number))
+    assert recalling.prompt(ASK).context.count("<memory ") == 3
+
+
+def test_recall_can_be_switched_off(recalling: Project) -> None:
+    recalling.write(".claude/settings.json", {"memory": {"retrieval": {"enabled": False}}})
+    assert recalling.prompt(ASK).stdout == ""
+    assert (last(recalling)["outcome"], last(recalling)["reason"]) == ("skipped", "disabled")
+
+
+def test_a_budget_too_small_for_a_memory_leaves_it_out(recalling: Project) -> None:
+    user_settings(recalling, retrieval={"max_tokens": 100, "high_floor": 0.0, "low_floor": 0.0})
+    put(recalling, "long", memory("The billing database archive", "The billing database archive. " * 60))
+    context = recalling.prompt("Which billing database archive is there?").context
+    assert "archive. The billing" not in context
+
+
+def test_a_followup_is_understood_by_the_turn_before(recalling: Project) -> None:
+    path = os.path.join(os.path.dirname(recalling.root), "t.jsonl")
+    turn = [
+        {"type": "user", "message": {"content": "Show me the billing service and its database"}},
+        {
+            "type": "assistant",
+            "message": {
+                "content": [{"type": "text", "text": "The billing service stores invoices in a database."}]
+            },
+        },
+    ]
+    with open(path, "w", encoding="utf-8") as file:
+        file.writelines(json.dumps(row) + "\n" for row in turn)
+    assert recalling.prompt("why that?").stdout == ""
+    assert TOLD in recalling.prompt("why that?", transcript_path=path).context
+
+
+@pytest.mark.parametrize(
+    "settings",
+    ["{", "[]", '{"memory": 5}', '{"memory": {"retrieval": {"max_inject": "many", "enabled": "yes"}}}'],
+)
+def test_settings_that_are_wrong_leave_the_defaults(recalling: Project, settings: str) -> None:
+    with open(os.path.join(recalling.config, "settings.json"), "w", encoding="utf-8") as file:
+        file.write(settings)
+    recalling.write(".claude/settings.json", settings)
+    run = recalling.prompt(ASK)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert last(recalling)["outcome"] in ("injected", "silent")
+    assert last(recalling)["candidates"]
