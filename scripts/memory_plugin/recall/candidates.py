@@ -8,18 +8,21 @@ query evaluation using pre-computed impacts", SIGIR 2006), so that the budget ru
 from __future__ import annotations
 
 from .index.file import POSTINGS
-from .index.write import STRONG_MARK
+from .index.terms import STRONG_MARK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from memory_plugin.kernel.sqlite import Connection
 
     from .model import Model
+    from .ranking import Deadline
     from .weighting import Term
 
 
-def candidates(connection: Connection, terms: list[Term], model: Model, only_injectable: bool) -> list[int]:
-    """The row ids of the best documents by the weights of their lists, best first."""
+def candidates(
+    connection: Connection, terms: list[Term], model: Model, only_injectable: bool, deadline: Deadline | None
+) -> list[int]:
+    """The row ids of the best documents by the weights of their lists, best first.  Raises TimeoutError when the deadline passes."""
     tables = (POSTINGS[True],) if only_injectable else (POSTINGS[True], POSTINGS[False])
     found: dict[int, float] = {}
     left = model.ranking["postings"]
@@ -27,6 +30,8 @@ def candidates(connection: Connection, terms: list[Term], model: Model, only_inj
         left -= length
         if left < 0 and found:
             break
+        if deadline is not None and deadline.remaining() <= 0:
+            raise TimeoutError("ranking ran out of time")
         for table in tables:
             rows = connection.execute("SELECT rowid FROM %s WHERE %s MATCH ?" % (table, table), (token,))
             for (rowid,) in rows:

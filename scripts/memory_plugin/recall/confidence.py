@@ -28,8 +28,8 @@ def confidences(
     found = []
     for match in matches[:limit]:
         signals = {**shared, **match_signals(match, matches, terms, pairs)}
-        concerns = _logistic(signals, model.confidence["concerns"])
-        answers = _logistic(signals, model.confidence["answers"])
+        concerns = logistic(signals, model.confidence["concerns"])
+        answers = logistic(signals, model.confidence["answers"])
         base = model.confidence["base"]
         signals["concerns"], signals["answers"] = concerns, answers
         found.append((concerns * (base + (1 - base) * answers), signals))
@@ -75,8 +75,12 @@ def match_signals(
     there, too, `title` the share of its title that the query names, `lead` and `margin` how far it is above the second and the sixth.
     """
     mass = sum(_part(term) for term in terms) + _TINY
-    text = "".join(match.fields)
-    together = sum(_part(one) + _part(next_) for one, next_ in pairs if _adjacent(text, one.stem, next_.stem))
+    held = match.matched
+    together = sum(
+        _part(one) + _part(after)
+        for one, after in pairs
+        if one.stem in held and after.stem in held and _adjacent(match.text, one.stem, after.stem)
+    )
     second, sixth = (matches[at].score if len(matches) > at else 0.0 for at in (1, 5))
     score = match.score + _TINY
     return {
@@ -106,8 +110,6 @@ def _pairs(query: Query, terms: list[Term]) -> list[tuple[Term, Term]]:
 def _adjacent(text: str, one: str, after: str) -> bool:
     """True when a form of `one` stands right before a form of `after`."""
     first, second = " %s~" % one, "  %s~" % after
-    if first not in text or second not in text:
-        return False
     at = text.find(first)
     while at >= 0:
         end = text.find(" ", at + 1)
@@ -117,7 +119,8 @@ def _adjacent(text: str, one: str, after: str) -> bool:
     return False
 
 
-def _logistic(signals: dict[str, float], weights: dict[str, float]) -> float:
+def logistic(signals: dict[str, float], weights: dict[str, float]) -> float:
+    """The probability in (0, 1) that a logistic model gives for some signals; `weights` names those it takes, and "intercept"."""
     total = weights["intercept"] + sum(
         weight * signals[name] for name, weight in weights.items() if name != "intercept"
     )

@@ -7,6 +7,8 @@ from memory_plugin.kernel.native import loads
 from .candidates import candidates
 from .confidence import confidences
 from .index.document import CATEGORIES
+from .index.file import has_fts5
+from .keyword import keyword_candidates
 from .model import load_model
 from .query import Query, analyse
 from .scoring import best_matches
@@ -78,9 +80,9 @@ def rank(
     if not documents:
         return []
     terms = weighted(connection, query, model, only_injectable, documents)
-    pool = _pool(
-        connection, candidates(connection, terms, model, only_injectable), only_injectable, now_iso, deadline
-    )
+    find = candidates if has_fts5(connection) else keyword_candidates
+    rowids = find(connection, terms, model, only_injectable, deadline)
+    pool = _pool(connection, rowids, only_injectable, now_iso)
     matches = best_matches(pool, terms, averages, model)
     hits = []
     for match, (confidence, signals) in zip(
@@ -95,19 +97,15 @@ def rank(
 
 
 def _pool(
-    connection: Connection, rowids: list[int], only_injectable: bool, now_iso: str, deadline: Deadline | None
+    connection: Connection, rowids: list[int], only_injectable: bool, now_iso: str
 ) -> list[tuple[int, tuple[str, ...]]]:
     """(row id, analysed fields) of the candidates; the expired ones are left out when only injectable ones are wanted."""
-    pool = []
-    for rowid in rowids:
-        if deadline is not None and deadline.remaining() <= 0:
-            raise TimeoutError("ranking ran out of time")
-        expires_at, *fields = connection.execute(
-            "SELECT expires_at, title, tags, body, files, asked_as FROM vectors WHERE rowid = ?", (rowid,)
-        ).fetchone()
-        if not only_injectable or not expires_at or expires_at > now_iso:
-            pool.append((rowid, tuple(fields)))
-    return pool
+    rows = connection.execute(
+        "SELECT rowid, expires_at, title, tags, body, files, asked_as FROM vectors WHERE rowid IN (%s)"
+        % ",".join("?" * len(rowids)),
+        rowids,
+    )
+    return [(row[0], row[2:]) for row in rows if not only_injectable or not row[1] or row[1] > now_iso]
 
 
 def _parts(match: Match, signals: dict[str, float]) -> dict[str, object]:

@@ -30,11 +30,12 @@ class Pattern:
 class Match:
     """A document's score and its parts, each a sum over the terms of the query; `matched` has the exact part by term."""
 
-    __slots__ = ("exact", "fields", "forms", "lengths", "matched", "rowid", "score", "soft", "title")
+    __slots__ = ("exact", "fields", "forms", "lengths", "matched", "rowid", "score", "soft", "text", "title")
 
     def __init__(self, rowid: int, fields: tuple[str, ...]) -> None:
         self.rowid = rowid
         self.fields = fields
+        self.text = "".join(fields)
         self.lengths = [field.count("~") for field in fields]
         self.score = 0.0
         self.exact = 0.0
@@ -71,7 +72,7 @@ def _exact(match: Match, patterns: list[Pattern], averages: list[float], model: 
         for field, weight, length, average in zip(match.fields, settings["weights"], match.lengths, averages)
         if length
     ]
-    text = "".join(match.fields)
+    text = match.text
     in_title = 0
     for pattern in patterns:
         if pattern.exact in text:
@@ -95,7 +96,7 @@ def _saturated(text: str, zones: list[tuple[str, float]], weight: float, k1: flo
 def _soft(match: Match, patterns: list[Pattern], averages: list[float], model: Model) -> Match:
     k1, b = model.ranking["k1"], model.ranking["b"]
     norm = k1 * (1 - b + b * sum(match.lengths) / averages[-1])
-    text = "".join(match.fields)
+    text = match.text
     for pattern in patterns:
         found = 0.0
         for gram in pattern.grams:

@@ -8,25 +8,24 @@ if TYPE_CHECKING:
 
 # A shorter word has too many neighbours that are words of their own.
 SHORTEST = 5
-_MOST_LOOKED_AT = 2000
 
 
 def corrected(connection: Connection, stem: str) -> str:
-    """The stem most documents hold among those one edit away and alike in the first letter, or "" when there is none.
+    """The stem most documents hold among those one edit away, or "" when there is none.
 
-    One edit is a letter more, less or other, or two neighbours swapped (F. J. Damerau, 1964).
+    One edit is a letter more, less or other, or two neighbours swapped (F. J. Damerau, 1964).  Words that differ before their third letter
+    are found only where the first two are swapped: people rarely miss a word's beginning, and the search has to stay short.
     """
     if len(stem) < SHORTEST or not (stem.isascii() and stem.isalpha()):
         return ""
-    rows = connection.execute(
-        "SELECT term FROM vocabulary WHERE term >= ? AND term < ? AND length(term) BETWEEN ? AND ? AND strong + weak > 0 "
-        "ORDER BY strong + weak DESC, term LIMIT ?",
-        (stem[0], chr(ord(stem[0]) + 1), len(stem) - 1, len(stem) + 1, _MOST_LOOKED_AT),
-    )
-    for (term,) in rows:
-        if one_edit(stem, term):
-            return str(term)
-    return ""
+    near: list[tuple[int, str]] = []
+    for start in (stem[:2], stem[1] + stem[0]):
+        near += connection.execute(
+            "SELECT -strong - weak, term FROM vocabulary WHERE term >= ? AND term < ? AND length(term) BETWEEN ? AND ? "
+            "AND strong + weak > 0",
+            (start, start + "{", len(stem) - 1, len(stem) + 1),
+        )
+    return next((term for _, term in sorted(near) if one_edit(stem, term)), "")
 
 
 def one_edit(left: str, right: str) -> bool:

@@ -18,11 +18,11 @@ class Document:
         "tags", "title", "trust", "updated_at",
     )  # fmt: skip
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 - a record, made by keyword
         self,
         key: str,
         scope: str,
-        id: str,
+        id: str,  # noqa: A002 - the record's own field name
         category: str,
         title: str,
         tags: list[str],

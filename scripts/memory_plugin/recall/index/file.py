@@ -38,7 +38,7 @@ _FTS5 = """CREATE VIRTUAL TABLE %s USING fts5(terms, content='', detail=none, co
 POSTINGS = {True: "postings", False: "postings_held"}
 
 
-class IndexError_(Exception):
+class IndexError_(Exception):  # noqa: N801 - IndexError is Python's own
     """The index cannot answer; the message says why and names no secret."""
 
 
@@ -112,7 +112,7 @@ def meta_set(connection: Connection, name: str, value: str) -> None:
     connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
 
 
-class transaction:
+class transaction:  # noqa: N801 - used as a statement
     """`with transaction(connection):` commits at the end, or undoes everything when an exception passes through."""
 
     def __init__(self, connection: Connection) -> None:
@@ -167,7 +167,7 @@ def _make_fts5(connection: Connection) -> bool:
 
 
 def _remove(path: str) -> None:
-    try:
+    try:  # noqa: SIM105 - contextlib costs a prompt milliseconds
         os.remove(path)
     except FileNotFoundError:
         pass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from memory_plugin.kernel.native import loads
+
 from .document import Document
 
 TYPE_CHECKING = False

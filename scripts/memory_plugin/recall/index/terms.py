@@ -1,7 +1,7 @@
 """The terms of a document's fields, in the form the index keeps them.
 
-A field is one text in which every term stands as `" stem~ending "`, the ending being what the stem took off the word.  So everything ranking
-needs is a substring search at C speed: `" migrat~"` counts the term, `" migrat~ing "` that very form, `"rat~"` an end, `"igra"` an inside.
+A field is one text in which every term stands as `" stem~ending "`, the ending being what the stem took off the word.  So everything
+ranking needs is a substring search at C speed: `" migrat~"` counts the term, `" migrat~ing "` that very form, `"rat~"` an end, `"igra"` an inside.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from .document import Document
 
 FIELDS = ("title", "tags", "body", "files", "asked_as")
+# Marks the posting of a term in a strong field; no term holds it, since it is no character of a word.
+STRONG_MARK = "+"
 # More words than this of one field are not indexed: a memory is a note, and a pasted log must not outweigh a thousand notes.
 MOST_WORDS = 2000
 

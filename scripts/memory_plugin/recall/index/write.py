@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from memory_plugin.kernel.native import dumps
 from memory_plugin.recall.model import load_model
-from .document import Document
+
 from .file import POSTINGS, has_fts5
-from .terms import FIELDS, Terms, document_terms
+from .terms import FIELDS, STRONG_MARK, Terms, document_terms
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 
     from memory_plugin.kernel.sqlite import Connection
 
+    from .document import Document
+
 _COLUMNS = (
     "key", "scope", "id", "category", "title", "tags", "files", "asked_as", "path", "stamp", "digest", "injectable", "trust", "expires_at",
     "updated_at", "inject",
 )  # fmt: skip
 _INSERT = "INSERT INTO documents (%s) VALUES (%s)" % (", ".join(_COLUMNS), ", ".join("?" * len(_COLUMNS)))
-# Marks the posting of a term in a strong field; no term holds it, since it is no character of a word.
-STRONG_MARK = "+"
 
 
 class _Counts:
@@ -42,8 +42,9 @@ class _Counts:
 
     def write(self, connection: Connection) -> None:
         connection.executemany(
-            "INSERT INTO vocabulary (term, strong, weak, held_strong, held_weak) VALUES (?, ?, ?, ?, ?) ON CONFLICT (term) DO UPDATE SET strong = strong + excluded.strong, "
-            "weak = weak + excluded.weak, held_strong = held_strong + excluded.held_strong, held_weak = held_weak + excluded.held_weak",
+            "INSERT INTO vocabulary (term, strong, weak, held_strong, held_weak) VALUES (?, ?, ?, ?, ?) "
+            "ON CONFLICT (term) DO UPDATE SET strong = strong + excluded.strong, weak = weak + excluded.weak, "
+            "held_strong = held_strong + excluded.held_strong, held_weak = held_weak + excluded.held_weak",
             ((term, *self.terms[term]) for term in sorted(self.terms)),
         )
         for injectable, changes in self.totals.items():
@@ -64,7 +65,7 @@ def put(connection: Connection, documents: Iterable[Document]) -> None:
     for document in documents:
         _take_out(connection, document.key, counts, fts5)
         terms = document_terms(document, stop, memo)
-        rowid = connection.execute(_INSERT, _row(document)).lastrowid
+        rowid: int = connection.execute(_INSERT, _row(document)).lastrowid  # type: ignore[assignment]
         connection.execute(
             "INSERT INTO vectors VALUES (?, ?, ?, ?, ?, ?, ?)", (rowid, document.expires_at, *terms.fields)
         )

@@ -1,0 +1,160 @@
+"""Stores of any size out of a retrieval benchmark's sets, and what the product answers over them.
+
+A set is a folder with corpus.jsonl {id, title, tags, body}, queries.jsonl {id, text}, negatives.jsonl {id, text, kind} and qrels.tsv.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import random
+import tempfile
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from recall_adapter import document
+
+from memory_plugin.recall.index.file import create_index, transaction
+from memory_plugin.recall.index.write import put
+from memory_plugin.recall.ranking import Hit, analyse, rank
+
+Record = dict[str, object]
+LIMIT = 15
+
+
+class Set(NamedTuple):
+    """One set of a benchmark; `relevant` has the grade of each relevant document by query."""
+
+    name: str
+    corpus: list[Record]
+    queries: list[Record]
+    negatives: list[Record]
+    relevant: dict[str, dict[str, int]]
+
+
+class Answer(NamedTuple):
+    """What one query got: `kind` is "own" or the negative's kind, `grades` those of the hits in order, `ideal` the best ones possible."""
+
+    kind: str
+    hits: list[Hit]
+    grades: list[int]
+    ideal: list[int]
+
+
+def sets(data: str, names: str = "") -> list[Set]:
+    """The sets under a folder, by name, or the ones named (separated by commas)."""
+    chosen = names.split(",") if names else sorted(os.listdir(data))
+    return [_set(os.path.join(data, name), name) for name in chosen]
+
+
+def whole(source: Set) -> list[Answer]:
+    """The answers of the whole set as one store."""
+    return _answers(source.corpus, source.queries, source.negatives, source.relevant)
+
+
+def small(source: Set, size: int, seed: int, own: int = 3, others: int = 8) -> list[Answer]:
+    """The answers of a random store of `size` documents.
+
+    `own` queries have a relevant document in it, `others` have none ("removed"), and as many come from each kind of negatives.
+    """
+    rng = random.Random("%s %d %d" % (source.name, size, seed))
+    by_id = {str(record["id"]): record for record in source.corpus}
+    asked = rng.sample(source.queries, min(own, len(source.queries), size))
+    kept = {rng.choice(sorted(source.relevant[str(query["id"])])) for query in asked}
+    rest = [key for key in rng.sample(sorted(by_id), min(len(by_id), 2 * size)) if key not in kept]
+    keys = sorted(kept | set(rest[: size - len(kept)]))
+    relevant = {
+        query: {key: grade for key, grade in grades.items() if key in keys}
+        for query, grades in source.relevant.items()
+    }
+    removed = [dict(query, kind="removed") for query in source.queries if not relevant[str(query["id"])]]
+    negatives = rng.sample(removed, min(others, len(removed)))
+    for kind in ("prompt", "everyday", "cross"):
+        of_kind = [record for record in source.negatives if record["kind"] == kind]
+        negatives += rng.sample(of_kind, min(others, len(of_kind)))
+    return _answers([by_id[key] for key in keys], asked, negatives, relevant)
+
+
+def ndcg(answer: Answer, depth: int = 10) -> float:
+    """The normalised discounted cumulative gain of the first hits (K. Järvelin and J. Kekäläinen, 2002)."""
+    best = _gain(sorted(answer.ideal, reverse=True)[:depth])
+    return _gain(answer.grades[:depth]) / best if best else 0.0
+
+
+def auroc(answers: list[Answer], kind: str) -> float:
+    """The chance that an own query's first confidence is above that of a negative of this kind, a draw counting half; NaN without any."""
+    own, other = ([_top(answer) for answer in answers if answer.kind == wanted] for wanted in ("own", kind))
+    wins = sum((mine > its) + 0.5 * (mine == its) for mine in own for its in other)
+    return wins / (len(own) * len(other)) if own and other else math.nan
+
+
+def injected(answers: list[Answer], floor: float, most: int = 3) -> tuple[float, float, float]:
+    """Precision, recall and F.5 of injecting the first `most` hits from a floor on, over own queries and negatives together."""
+    given = right = wanted = 0
+    for answer in answers:
+        chosen = [grade for hit, grade in zip(answer.hits[:most], answer.grades) if hit.confidence >= floor]
+        given += len(chosen)
+        right += sum(grade > 0 for grade in chosen)
+        wanted += min(most, len(answer.ideal))
+    precision = right / given if given else 0.0
+    recall = right / wanted if wanted else 0.0
+    return precision, recall, 1.25 * precision * recall / (0.25 * precision + recall) if right else 0.0
+
+
+def false_injections(answers: list[Answer], kind: str, floor: float) -> float:
+    """The share of the negatives of a kind that get anything at all; NaN without any."""
+    of_kind = [answer for answer in answers if answer.kind == kind]
+    return sum(_top(answer) >= floor for answer in of_kind) / len(of_kind) if of_kind else math.nan
+
+
+def mean(values: list[float]) -> float:
+    """The mean of the numbers among the values."""
+    numbers = [value for value in values if not math.isnan(value)]
+    return sum(numbers) / len(numbers) if numbers else math.nan
+
+
+def _top(answer: Answer) -> float:
+    return answer.hits[0].confidence if answer.hits else 0.0
+
+
+def _gain(grades: list[int]) -> float:
+    return sum(grade / math.log2(at + 2) for at, grade in enumerate(grades))
+
+
+def _set(folder: str, name: str) -> Set:
+    relevant: dict[str, dict[str, int]] = {}
+    with open(os.path.join(folder, "qrels.tsv"), encoding="utf-8") as file:
+        next(file)
+        for line in file:
+            query, key, grade = line.rstrip("\n").split("\t")
+            relevant.setdefault(query, {})[key] = int(grade)
+    corpus, queries, negatives = (
+        list(_records(os.path.join(folder, part + ".jsonl"))) for part in ("corpus", "queries", "negatives")
+    )
+    return Set(name, corpus, queries, negatives, relevant)
+
+
+def _records(path: str) -> Iterator[Record]:
+    with open(path, encoding="utf-8") as file:
+        for line in file:
+            yield json.loads(line)
+
+
+def _answers(
+    corpus: list[Record], queries: list[Record], negatives: list[Record], relevant: dict[str, dict[str, int]]
+) -> list[Answer]:
+    with tempfile.TemporaryDirectory() as folder:
+        connection = create_index(os.path.join(folder, "index.sqlite"))
+        with transaction(connection):
+            put(connection, (document(record) for record in corpus))
+        answers = []
+        for at, asked in enumerate(queries + negatives):
+            hits = rank(connection, analyse(str(asked["text"])), LIMIT, only_injectable=True, now_iso="")
+            kind = str(asked["kind"]) if at >= len(queries) else "own"
+            wanted = relevant[str(asked["id"])] if kind == "own" else {}
+            answers.append(
+                Answer(kind, hits, [wanted.get(hit.key, 0) for hit in hits], list(wanted.values()))
+            )
+        connection.close()
+    return answers

@@ -1,0 +1,281 @@
+"""Fit the two logistic models of `config/recall/confidence.json` on a benchmark's sets, whole and cut down to small stores.
+
+    recall_train.py --data DIR                  fit, and print the weights and what they reach
+    recall_train.py --data DIR --leave-one-out  for each set, what a fit on all others reaches on it
+    recall_train.py --data DIR --write          fit, and write the weights
+
+Each store counts the same however many queries it has, and the small ones of all sizes together as much as the whole ones.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from math import exp
+from operator import mul
+from typing import NamedTuple
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts"))
+
+from recall_stores import Answer, auroc, false_injections, injected, mean, sets, small, whole
+
+from memory_plugin.kernel.paths import data_path
+from memory_plugin.recall.confidence import logistic
+
+CONCERNS = ("known", "general", "phrase", "matched", "spread", "size", "session", "title")
+ANSWERS = ("lead", "margin", "seen", "title", "matched", "length", "session")
+SIZES = {3: 16, 6: 12, 20: 8, 60: 6, 200: 4}  # size of a small store: how many of it per set
+KINDS = ("prompt", "everyday", "cross")
+TOP = 4
+FLOOR = 0.5
+RIDGE = 0.3
+MOST_FALSE = 0.01
+
+
+class Store(NamedTuple):
+    """The answers over one store, with the name of its set and its size, 0 for the whole set."""
+
+    name: str
+    size: int
+    answers: list[Answer]
+
+
+class Row(NamedTuple):
+    """One example of a logistic model."""
+
+    signals: list[float]
+    label: float
+    weight: float
+
+
+def stores(data: str) -> list[Store]:
+    """All stores of a benchmark to learn from."""
+    found = []
+    for source in sets(data):
+        found.append(Store(source.name, 0, whole(source)))
+        found += [
+            Store(source.name, size, small(source, size, seed))
+            for size, times in SIZES.items()
+            for seed in range(times)
+        ]
+    return found
+
+
+def fit(rows: list[Row], names: tuple[str, ...]) -> dict[str, float]:
+    """The weights of a logistic regression with a ridge, by Newton's method (iteratively reweighted least squares)."""
+    size = len(names) + 1
+    means = [
+        sum(row.weight * row.signals[at] for row in rows) / sum(row.weight for row in rows)
+        for at in range(size - 1)
+    ]
+    scales = [
+        (
+            sum(row.weight * (row.signals[at] - means[at]) ** 2 for row in rows)
+            / sum(row.weight for row in rows)
+        )
+        ** 0.5
+        + 1e-9
+        for at in range(size - 1)
+    ]
+    points = [
+        (
+            [1.0] + [(value - mean_) / scale for value, mean_, scale in zip(row.signals, means, scales)],
+            row.label,
+            row.weight,
+        )
+        for row in rows
+    ]
+    beta = [0.0] * size
+    for _ in range(8):
+        slope = [-RIDGE * value if at else 0.0 for at, value in enumerate(beta)]
+        curve = [[RIDGE * (at == to and at > 0) for to in range(size)] for at in range(size)]
+        for point, label, weight in points:
+            guess = 1 / (1 + exp(-max(-30.0, min(30.0, sum(map(mul, beta, point))))))
+            pull, bend = weight * (label - guess), weight * guess * (1 - guess)
+            for at in range(size):
+                slope[at] += pull * point[at]
+                bent = bend * point[at]
+                line = curve[at]
+                for to in range(at, size):
+                    line[to] += bent * point[to]
+        for at in range(size):
+            for to in range(at):
+                curve[at][to] = curve[to][at]
+        beta = [value + step for value, step in zip(beta, solved(curve, slope))]
+    weights = {name: value / scale for name, value, scale in zip(names, beta[1:], scales)}
+    weights["intercept"] = beta[0] - sum(
+        value * mean_ / scale for value, mean_, scale in zip(beta[1:], means, scales)
+    )
+    return weights
+
+
+def solved(matrix: list[list[float]], right: list[float]) -> list[float]:
+    """The solution of a system of linear equations, by elimination with pivots."""
+    rows = [[*line, value] for line, value in zip(matrix, right)]
+    size = len(rows)
+    for at in range(size):
+        pivot = max(range(at, size), key=lambda row: abs(rows[row][at]))
+        rows[at], rows[pivot] = rows[pivot], rows[at]
+        for row in range(at + 1, size):
+            factor = rows[row][at] / rows[at][at]
+            rows[row] = [value - factor * above for value, above in zip(rows[row], rows[at])]
+    found = [0.0] * size
+    for at in reversed(range(size)):
+        found[at] = (rows[at][size] - sum(rows[at][to] * found[to] for to in range(at + 1, size))) / rows[at][
+            at
+        ]
+    return found
+
+
+def share(store: Store) -> float:
+    """What all examples of a store weigh together."""
+    return 100.0 if not store.size else 100.0 / len(SIZES) / SIZES[store.size]
+
+
+def concern_rows(learnt: list[Store]) -> list[Row]:
+    """First hits: 1 for an own query, 0 for a negative of another project's; removed ones say nothing here."""
+    rows = []
+    for store in learnt:
+        heads = [answer for answer in store.answers if answer.hits and answer.kind != "removed"]
+        own = sum(answer.kind == "own" for answer in heads)
+        for answer in heads:
+            label = float(answer.kind == "own")
+            weight = share(store) / 2 / (own if label else len(heads) - own)
+            rows.append(Row([float(answer.hits[0].parts[name]) for name in CONCERNS], label, weight))
+    return rows
+
+
+def answer_rows(learnt: list[Store]) -> list[Row]:
+    """The first hits of every query: 1 for a relevant one."""
+    rows = []
+    for store in learnt:
+        each = share(store) * 4 / sum(len(answer.hits[:TOP]) for answer in store.answers)
+        for answer in store.answers:
+            for hit, grade in zip(answer.hits[:TOP], answer.grades):
+                weight = each * {"own": 1.0, "removed": 0.5}.get(answer.kind, 2.0)
+                rows.append(Row([float(hit.parts[name]) for name in ANSWERS], float(grade > 0), weight))
+    return rows
+
+
+def learn(learnt: list[Store], base: float) -> dict[str, dict[str, float]]:
+    """Both models, the second one shifted so that the floor of 0.5 is the best one."""
+    model = {"concerns": fit(concern_rows(learnt), CONCERNS), "answers": fit(answer_rows(learnt), ANSWERS)}
+    start = model["answers"]["intercept"]
+    best = (-1.0, start)
+    for step in range(-8, 17):
+        model["answers"]["intercept"] = start + step * 0.15
+        best = max(best, (worth(learnt, model, base), start + step * 0.15))
+    model["answers"]["intercept"] = best[1]
+    return {
+        part: {name: round(value, 3) for name, value in weights.items()} for part, weights in model.items()
+    }
+
+
+def worth(learnt: list[Store], model: dict[str, dict[str, float]], base: float) -> float:
+    """The mean F.5 at the floor over whole sets, less what is injected falsely beyond the bound, in small stores too."""
+    apply(learnt, model, base)
+    wholes = [store.answers for store in learnt if not store.size]
+    reached = mean([injected(answers, FLOOR)[2] for answers in wholes])
+    for group in (wholes, [store.answers for store in learnt if store.size]):
+        for kind in ("prompt", "everyday"):
+            false = mean([false_injections(answers, kind, FLOOR) for answers in group])
+            reached -= 10 * max(0.0, false - MOST_FALSE)
+    return reached
+
+
+def apply(asked: list[Store], model: dict[str, dict[str, float]], base: float) -> None:
+    """Give every hit the confidence that a model would have given it."""
+    for store in asked:
+        for answer in store.answers:
+            for hit in answer.hits:
+                concerns, answers = (
+                    logistic(hit.parts, model["concerns"]),
+                    logistic(hit.parts, model["answers"]),
+                )
+                hit.confidence = concerns * (base + (1 - base) * answers)
+
+
+def report(title: str, asked: list[Store]) -> None:
+    """Print what the confidences of some stores reach, whole sets and each small size apart."""
+    for size in sorted({store.size for store in asked}):
+        group = [store.answers for store in asked if store.size == size]
+        figures = [mean([auroc(answers, kind) for answers in group]) for kind in (*KINDS, "removed")]
+        false = [
+            mean([false_injections(answers, kind, FLOOR) for answers in group])
+            for kind in (*KINDS, "removed")
+        ]
+        pooled = [injected(answers, FLOOR) for answers in group]
+        precision, recall, f_half = (mean([one[at] for one in pooled]) for at in range(3))
+        print(
+            "%-10s %5s | AUROC %s | P %.3f R %.3f F.5 %.3f | false %s"
+            % (
+                title,
+                size or "whole",
+                " ".join("%.4f" % value for value in figures),
+                precision,
+                recall,
+                f_half,
+                " ".join("%.3f" % value for value in false),
+            ),
+            flush=True,
+        )
+
+
+def leave_one_out(found: list[Store], base: float) -> None:
+    """Print for each set, and over all, what a model learnt from the other sets reaches."""
+    for name in sorted({store.name for store in found}):
+        mine = [store for store in found if store.name == name]
+        model = learn([store for store in found if store.name != name], base)
+        apply(mine, model, base)
+        report(name, [store for store in mine if not store.size])
+        for store in mine:
+            kept[id(store)] = [[hit.confidence for hit in answer.hits] for answer in store.answers]
+    for store in found:
+        for answer, values in zip(store.answers, kept[id(store)]):
+            for hit, value in zip(answer.hits, values):
+                hit.confidence = value
+    report("left out", found)
+
+
+kept: dict[int, list[list[float]]] = {}
+
+
+def write(model: dict[str, dict[str, float]]) -> None:
+    """Put the weights into the configuration."""
+    path = data_path("recall", "confidence.json")
+    with open(path, encoding="utf-8") as file:
+        configuration = json.load(file)
+    for part, weights in model.items():
+        configuration["entries"][part]["value"] = weights
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(json.dumps(configuration, indent=2) + "\n")
+
+
+def main() -> int:
+    """The exit status."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", required=True)
+    parser.add_argument("--base", type=float, default=0.3)
+    parser.add_argument("--leave-one-out", action="store_true")
+    parser.add_argument("--write", action="store_true")
+    options = parser.parse_args()
+    found = stores(options.data)
+    report("now", found)
+    if options.leave_one_out:
+        leave_one_out(found, options.base)
+        return 0
+    model = learn(found, options.base)
+    apply(found, model, options.base)
+    report("learnt", found)
+    print(json.dumps(model, indent=1))
+    if options.write:
+        write(model)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
