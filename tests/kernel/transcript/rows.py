@@ -48,7 +48,7 @@ def said(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}
 
 
-def call(identity: str, name: str = "Bash", **given: object) -> dict[str, Any]:
+def call(identity: str, name: str = "Bash", /, **given: object) -> dict[str, Any]:
     """A block with a tool call."""
     return {"type": "tool_use", "id": identity, "name": name, "input": given}
 

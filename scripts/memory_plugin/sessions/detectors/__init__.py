@@ -1,0 +1,1 @@
+"""What looks for signals, one subject a module."""

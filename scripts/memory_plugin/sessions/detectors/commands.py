@@ -1,0 +1,74 @@
+"""Shell commands: tests and how they ended, commits that git confirmed, and Bash in place of a tool."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..data import pattern
+from ..shell import Head, heads, is_test, stands_for
+from .errors import cause_of
+
+if TYPE_CHECKING:
+    from ...kernel.transcript.turn import Call, Turn
+    from ..sightings import Note
+
+__all__ = ["Commands", "outcome_of_tests"]
+
+_MOST_OUTPUT = 50_000
+
+
+class Commands:
+    """Stateless but for its interface."""
+
+    def see(self, turn: Turn, note: Note) -> None:
+        """Look at the next turn."""
+        for call in turn.calls:
+            if call.name == "Bash" and call.text("command"):
+                self._command(call, turn, note)
+
+    def _command(self, call: Call, turn: Turn, note: Note) -> None:
+        command = call.text("command")
+        found = heads(command)
+        outcome = outcome_of_tests(call, found, turn.version)
+        if outcome:
+            note("tests_" + outcome, turn.number, command)
+        if any(_commits(head) for head in found) and not call.failed:
+            made = bool(pattern("commit_made").search(_output(call)))
+            note(
+                "commits" if made else "commits_unconfirmed",
+                turn.number,
+                _output(call).partition("\n")[0] if made else command,
+            )
+        for head in found:
+            entry = stands_for(head)
+            if entry is not None:
+                note("shell_for_tools", turn.number, "%s: %s" % (entry["tool"], " ".join(head.words)))
+
+    def finish(self, note: Note) -> None:
+        """Nothing is left for the end."""
+
+
+def _output(call: Call) -> str:
+    return (call.result or "")[-_MOST_OUTPUT:]
+
+
+def _commits(head: Head) -> bool:
+    words = [word for word in head.words[1:] if not word.startswith("-")]
+    return head.words[0] == "git" and "commit" in words[:2] and "--dry-run" not in head.words
+
+
+def outcome_of_tests(call: Call, found: list[Head], version: str) -> str:
+    """How a test run ended: passed, failed or unknown; empty for a call that ran none.
+
+    An exit code that something hides (a pipe, `|| true`, the background) tells nothing good; a summary of failures still tells.
+    """
+    cause = cause_of(call, version)
+    if not any(is_test(head) for head in found) or cause not in ("", "own"):
+        return ""
+    if call.failed or pattern("tests_failed").search(_output(call)):
+        return "failed"
+    hidden = pattern("masked").search(call.text("command")) or call.text("command").rstrip().endswith("&")
+    started = call.input.get("run_in_background") is True or (
+        isinstance(call.details, dict) and call.details.get("backgroundTaskId")
+    )
+    return "unknown" if call.result is None or hidden or started else "passed"

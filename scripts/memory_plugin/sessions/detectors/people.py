@@ -1,0 +1,66 @@
+"""What the user said, and how replies speak: corrections, thanks, claims, pictures, links that lead nowhere."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from ..data import pattern
+
+if TYPE_CHECKING:
+    from ...kernel.transcript.turn import Turn
+    from ..sightings import Note
+
+__all__ = ["People"]
+
+_HEAD = 400  # characters of a prompt in which a correction or thanks are looked for
+_MOST_TEXT = 20_000
+_MOST_LINKS = 300
+
+
+class People:
+    """Words of both sides; `folder` is where the session ran, for links, or empty."""
+
+    def __init__(self, folder: str = "") -> None:
+        self.folder = folder
+        self._spoken = False
+        self._checked = 0
+
+    def see(self, turn: Turn, note: Note) -> None:
+        """Look at the next turn."""
+        for said in turn.said:
+            if said.kind == "prompt":
+                self._prompt(said.text[:_HEAD], turn.number, note)
+        for text in turn.texts:
+            self._reply(text[:_MOST_TEXT], turn.number, note)
+
+    def _prompt(self, text: str, turn: int, note: Note) -> None:
+        if self._spoken and pattern("correction").match(text):
+            note("corrections", turn, text)
+        elif self._spoken and pattern("thanks").search(text):
+            note("thanks", turn, text)
+        self._spoken = True
+
+    def _reply(self, text: str, turn: int, note: Note) -> None:
+        claim = pattern("completion").search(text)
+        if claim:
+            note("completions", turn, text[max(0, claim.start() - 40) : claim.end() + 20])
+        if pattern("emoji").search(text):
+            note("emoji", turn)
+        if self.folder and "](" in text:
+            for target in pattern("file_link").findall(text):
+                if self._is_broken(target):
+                    note("broken_links", turn, target)
+
+    def _is_broken(self, target: str) -> bool:
+        """Whether a link names a file that is not there; asks the disk, a bounded number of times."""
+        self._checked += 1
+        if self._checked > _MOST_LINKS:
+            return False
+        try:
+            return os.path.isdir(self.folder) and not os.path.lexists(os.path.join(self.folder, target))
+        except ValueError:
+            return True
+
+    def finish(self, note: Note) -> None:
+        """Nothing is left for the end."""

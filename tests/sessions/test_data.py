@@ -1,0 +1,78 @@
+"""The tables of sessions: every pattern and command hits and misses what it says, and takes linear time."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+
+from memory_plugin.sessions.data import load_table, pattern
+from memory_plugin.sessions.shell import heads, is_test, stands_for
+
+PATTERNS = load_table("patterns")["patterns"]
+COMMANDS = load_table("commands")
+
+
+@pytest.mark.parametrize("entry", PATTERNS, ids=lambda entry: str(entry["id"]))
+def test_a_pattern_hits_and_misses_its_examples(entry: dict[str, Any]) -> None:
+    found = pattern(entry["id"])
+    assert [text for text in entry["hit"] if not found.search(text)] == []
+    assert [text for text in entry["miss"] if found.search(text)] == []
+
+
+@pytest.mark.parametrize("entry", PATTERNS, ids=lambda entry: str(entry["id"]))
+@pytest.mark.parametrize("piece", ["a", "1 ", "[", "[x](", ".a", "it's ", "| ", "<b>\n", "the user ", "-- "])
+def test_a_pattern_takes_linear_time(entry: dict[str, Any], piece: str) -> None:
+    found = pattern(entry["id"])
+    started = time.perf_counter()
+    found.search(piece * (50_000 // len(piece)))
+    assert time.perf_counter() - started < 2
+
+
+@pytest.mark.parametrize("entry", COMMANDS["stands_for"], ids=lambda entry: str(entry["id"]))
+def test_a_command_that_stands_for_a_tool(entry: dict[str, Any]) -> None:
+    def hit(command: str) -> bool:
+        found = [stands_for(head) for head in heads(command)]
+        return entry["id"] in [one["id"] for one in found if one]
+
+    assert [command for command in entry["hit"] if not hit(command)] == []
+    assert [command for command in entry["miss"] if hit(command)] == []
+
+
+@pytest.mark.parametrize(
+    ("command", "runs"),
+    [
+        ("pytest -q", True),
+        ("cd app && python -m pytest tests", True),
+        ("A=1 timeout 60 uv run pytest", True),
+        ("npm run test:unit", True),
+        ("npm --silent test", True),
+        ("/usr/bin/make -j4 check", True),
+        ("./gradlew test", True),
+        ("cat tests/test_x.py", False),
+        ("echo pytest", False),
+        ("grep -r pytest .", False),
+        ("git commit -m 'pytest passes'", False),
+        ("cat <<'EOF' > x.sh\npytest\nEOF", False),
+        ("npm install", False),
+    ],
+)
+def test_commands_that_run_tests(command: str, *, runs: bool) -> None:
+    assert any(is_test(head) for head in heads(command)) is runs
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("a b | c d && e", [("a", "b"), ("e",)]),
+        ("x 'y; z' 2>&1 & w", [("x", "y; z", "2>&1"), ("w",)]),
+        ("(cd x; ls)", [("ls)",)]),
+        ("", []),
+        ("'unclosed", [("unclosed",)]),
+        ("a x\\|y b", [("a", "x|y", "b")]),
+    ],
+)
+def test_the_first_words_of_pipelines(command: str, words: list[tuple[str, ...]]) -> None:
+    found = [head.words for head in heads(command)]
+    assert found == words
