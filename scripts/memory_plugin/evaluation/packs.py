@@ -1,0 +1,229 @@
+"""Rule packs: which gates there are, and the rules they go by. JSON, one file each; `extends` names the pack below.
+
+Objects are merged key by key, null takes a key away, lists are replaced.  `config/evaluation/README.md` explains
+every field.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .data import EvaluationError, merged, names, read_object, shipped
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["Evidence", "Pack", "Rule", "Unless", "load_pack", "load_packs", "pack_names"]
+
+_LIST = re.compile(r"\{([a-z][a-z-]{1,40})\}")
+_MOST_PATTERN = 60_000
+_MOST_RULES = 500
+_NESTING = 6
+_FIELDS = {
+    "id", "reason", "extends", "gates", "rules", "lists", "unless", "neutral", "contrast", "answers", "evidence",
+    "disclosure", "leaks",
+}  # fmt: skip
+_RULE_FIELDS = {"gate", "speaker", "reason", "patterns", "unless", "needs", "quotes", "hit", "miss"}
+_SPEAKERS = ("assistant", "user", "both")
+
+
+class Unless(NamedTuple):
+    """A reason why a match is none: a pattern in the clause before it, after it, or anywhere in its sentence."""
+
+    id: str
+    where: str
+    pattern: re.Pattern[str]
+
+
+class Rule(NamedTuple):
+    """One rule. `needs` names the evidence without which a claim is not believed; empty for what is never right."""
+
+    id: str
+    gate: str
+    speaker: str
+    reason: str
+    pattern: re.Pattern[str]
+    unless: tuple[Unless, ...]
+    needs: str
+    quotes: bool
+    hits: tuple[str, ...]
+    misses: tuple[str, ...]
+
+
+class Evidence(NamedTuple):
+    """What shows that a claim is true: a tool call or an output that fits, and what in it says the contrary."""
+
+    call: re.Pattern[str]
+    output: re.Pattern[str] | None
+    against: re.Pattern[str] | None
+    stale_after: re.Pattern[str] | None
+
+
+class Pack(NamedTuple):
+    """One pack with everything that it extends."""
+
+    id: str
+    gates: Mapping[str, Mapping[str, Any]]
+    rules: tuple[Rule, ...]
+    neutral: re.Pattern[str] | None
+    contrast: re.Pattern[str] | None
+    answers: Mapping[str, re.Pattern[str]]
+    evidence: Mapping[str, Evidence]
+    disclosure: Mapping[str, Any]
+    leaks: Mapping[str, tuple[str, ...]]
+
+
+def pack_names() -> list[str]:
+    """The names of the packs that the plugin ships."""
+    return names("packs")
+
+
+def load_packs(wanted: Sequence[str]) -> list[Pack]:
+    """The packs by name, or by path where a name holds a slash or ends in .json. Raises EvaluationError."""
+    return [load_pack(name) for name in wanted]
+
+
+def load_pack(name: str) -> Pack:
+    """One pack. Raises EvaluationError that names file and field."""
+    raw = _extended(name, [])
+    return _pack(raw, name)
+
+
+def _path(name: str, beside: str = "") -> str:
+    if name.endswith(".json") or os.sep in name:
+        return os.path.join(beside, name) if beside else name
+    return shipped("packs", name)
+
+
+def _extended(name: str, chain: list[str], beside: str = "") -> dict[str, Any]:
+    path = os.path.realpath(_path(name, beside))
+    if path in chain:
+        raise EvaluationError("%s: extends itself, by way of %s" % (chain[0], name))
+    raw = read_object(path)
+    unknown = sorted(set(raw) - _FIELDS)
+    if unknown:
+        raise EvaluationError("%s: unknown field %s" % (path, unknown[0]))
+    below = raw.pop("extends", None)
+    if below is None:
+        return raw
+    if not isinstance(below, str) or len(chain) >= 10:
+        raise EvaluationError("%s: extends: expected the name of one pack, at most ten deep" % path)
+    return merged(_extended(below, [*chain, path], os.path.dirname(path)), raw)
+
+
+def _pack(raw: dict[str, Any], name: str) -> Pack:
+    if not isinstance(raw.get("id"), str):
+        raise EvaluationError("%s: id: expected a text" % name)
+    lists = _object(raw, "lists", name)
+    unless = {key: _unless(key, entry, lists, name) for key, entry in _object(raw, "unless", name).items()}
+    gates = _object(raw, "gates", name)
+    entries = _object(raw, "rules", name)
+    if len(entries) > _MOST_RULES:
+        raise EvaluationError("%s: more than %d rules" % (name, _MOST_RULES))
+    rules = tuple(_rule(key, entry, lists, unless, "%s: rules: %s" % (name, key)) for key, entry in entries.items())
+    evidence = {key: _evidence(entry, lists, "%s: evidence: %s" % (name, key)) for key, entry in _object(raw, "evidence", name).items()}
+    for rule in rules:
+        if rule.gate not in gates:
+            raise EvaluationError("%s: rules: %s: no gate %s" % (name, rule.id, rule.gate))
+        if rule.needs and rule.needs not in evidence:
+            raise EvaluationError("%s: rules: %s: no evidence %s" % (name, rule.id, rule.needs))
+    leaks = {side: tuple(_texts(kinds, name + ": leaks")) for side, kinds in _object(raw, "leaks", name).items()}
+    answers = _object(raw, "answers", name)
+    return Pack(
+        raw["id"],
+        gates,
+        rules,
+        _optional(raw.get("neutral"), lists, name + ": neutral"),
+        _optional(raw.get("contrast"), lists, name + ": contrast"),
+        {key: _compiled(_texts(entry, name + ": answers"), lists, name + ": answers: " + key) for key, entry in answers.items()},
+        evidence,
+        _object(raw, "disclosure", name),
+        leaks,
+    )
+
+
+def _rule(key: str, entry: object, lists: Mapping[str, Any], unless: Mapping[str, Unless], where: str) -> Rule:
+    if not isinstance(entry, dict):
+        raise EvaluationError("%s: expected an object" % where)
+    unknown = sorted(set(entry) - _RULE_FIELDS)
+    if unknown:
+        raise EvaluationError("%s: unknown field %s" % (where, unknown[0]))
+    exceptions = _texts(entry.get("unless", []), where + ": unless")
+    missing = [name for name in exceptions if name not in unless]
+    if missing:
+        raise EvaluationError("%s: unless: no exception %s" % (where, missing[0]))
+    speaker = entry.get("speaker", "assistant")
+    if speaker not in _SPEAKERS:
+        raise EvaluationError("%s: speaker: expected one of %s" % (where, ", ".join(_SPEAKERS)))
+    hits, misses = (tuple(_texts(entry.get(field, []), "%s: %s" % (where, field))) for field in ("hit", "miss"))
+    if not hits or not misses or not isinstance(entry.get("reason"), str):
+        raise EvaluationError("%s: expected a reason, at least one hit and at least one miss" % where)
+    return Rule(
+        key,
+        str(entry.get("gate", "")),
+        speaker,
+        entry["reason"],
+        _compiled(_texts(entry.get("patterns"), where + ": patterns"), lists, where),
+        tuple(unless[name] for name in exceptions),
+        str(entry.get("needs", "")),
+        entry.get("quotes") is True,
+        hits,
+        misses,
+    )
+
+
+def _unless(key: str, entry: object, lists: Mapping[str, Any], name: str) -> Unless:
+    where = "%s: unless: %s" % (name, key)
+    if not isinstance(entry, dict) or entry.get("where") not in ("before", "after", "sentence"):
+        raise EvaluationError("%s: where: expected before, after or sentence" % where)
+    return Unless(key, entry["where"], _compiled(_texts(entry.get("patterns"), where), lists, where))
+
+
+def _evidence(entry: object, lists: Mapping[str, Any], where: str) -> Evidence:
+    if not isinstance(entry, dict):
+        raise EvaluationError("%s: expected an object" % where)
+    output, against, stale = (
+        _optional(entry.get(field), lists, "%s: %s" % (where, field)) for field in ("output", "against", "stale_after")
+    )
+    return Evidence(_compiled(_texts(entry.get("call"), where + ": call"), lists, where), output, against, stale)
+
+
+def _optional(value: object, lists: Mapping[str, Any], where: str) -> re.Pattern[str] | None:
+    return None if value is None else _compiled(_texts(value, where), lists, where)
+
+
+def _compiled(patterns: Sequence[str], lists: Mapping[str, Any], where: str) -> re.Pattern[str]:
+    """One pattern out of several, `{name}` replaced by the alternatives of that list."""
+    text = "|".join("(?:%s)" % pattern for pattern in patterns)
+    for _ in range(_NESTING):
+        if len(text) > _MOST_PATTERN:
+            raise EvaluationError("%s: a pattern of more than %d characters" % (where, _MOST_PATTERN))
+        wider = _LIST.sub(lambda name: "(?:%s)" % "|".join(_alternatives(name[1], lists, where)), text)
+        if wider == text:
+            break
+        text = wider
+    try:
+        return re.compile(text, re.IGNORECASE)
+    except (re.error, RecursionError, OverflowError) as error:
+        raise EvaluationError("%s: %s" % (where, error)) from None
+
+
+def _alternatives(name: str, lists: Mapping[str, Any], where: str) -> list[str]:
+    if name not in lists:
+        raise EvaluationError("%s: no list {%s}" % (where, name))
+    return _texts(lists[name], "%s: {%s}" % (where, name))
+
+
+def _texts(value: object, where: str) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise EvaluationError("%s: expected a list of texts" % where)
+    return value
+
+
+def _object(raw: Mapping[str, Any], field: str, name: str) -> dict[str, Any]:
+    value = raw.get(field, {})
+    if not isinstance(value, dict):
+        raise EvaluationError("%s: %s: expected an object" % (name, field))
+    return value
