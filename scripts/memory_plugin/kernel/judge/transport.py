@@ -8,7 +8,6 @@ sends a byte a second included; nothing is followed, repeated or unpacked, and a
 from __future__ import annotations
 
 import socket
-from base64 import b64encode
 from typing import TYPE_CHECKING, NamedTuple
 
 from .outcome import Failed
@@ -142,17 +141,19 @@ def _tunnel(sock: socket.socket, address: Address, proxy: Address, deadline: Dea
     place = "%s:%d" % (host, address.port)
     lines = ["CONNECT %s HTTP/1.1" % place, "host: " + place]
     if proxy.user:
-        lines.append("proxy-authorization: Basic " + b64encode(_unquoted(proxy.user)).decode("ascii"))
+        lines.append("proxy-authorization: Basic " + _credentials(proxy.user))
     _send(sock, ("\r\n".join(lines) + "\r\n\r\n").encode("ascii"), deadline)
     status = _status_and_headers(_Reader(sock, deadline))[0]
     if status != _OK:
         raise Failed("proxy", "the proxy answered %d" % status)
 
 
-def _unquoted(text: str) -> bytes:
+def _credentials(user: str) -> str:
+    """The `name:password` of a URL as a header has it (RFC 7617)."""
+    from base64 import b64encode
     from urllib.parse import unquote_to_bytes
 
-    return unquote_to_bytes(text)
+    return b64encode(unquote_to_bytes(user)).decode("ascii")
 
 
 def _secured(sock: socket.socket, host: str, deadline: Deadline, tls: SSLContext) -> socket.socket:
