@@ -38,7 +38,10 @@ COMMANDS = {
     "status": "status",
     "why": "why",
     "score": "score",
+    "scores": "scores",
+    "tune": "tune",
     "grade": "grade",
+    "judge": "judge",
     "config": "config",
     "doctor": "doctor",
     "demo": "demo",
@@ -51,6 +54,9 @@ def main(argv: Sequence[str]) -> int:
     console = Console()
     try:
         argv = _source_form(list(argv))
+        if not argv:
+            _parser(argv).print_help()
+            return USAGE
         arguments = _parser(argv).parse_args(argv)
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else USAGE

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Deep", "deep_score", "show_deep"]
 
 DONE, FAILED = 0, 1
+_SWITCH_ON = "`memory config set scoring.judge.enabled true` switches it on; what it sends goes to the model's provider."
 _TAINTED = "the project's own settings decide where keys and texts go"
 
 
@@ -44,8 +45,7 @@ def deep_score(user: str, text: str, calls: Sequence[str], signals: Signals, ses
     verdict = opinion(judge, deep_question(Material(kind, user, calls, text)), deadline)
     if verdict.values is not None:
         return Deep(verdict.values["levels"], "judge", "", "")
-    preamble_min = settings.integer("scoring.escalation.preamble_min")
-    return Deep(levels_by_rules(signals, preamble_min), "rules", verdict.failure, verdict.detail)
+    return Deep(levels_by_rules(signals), "rules", verdict.failure, verdict.detail)
 
 
 def show_deep(found: Deep, session: Session, as_json: bool) -> int:
@@ -62,7 +62,8 @@ def show_deep(found: Deep, session: Session, as_json: bool) -> int:
     session.console.table(["", "dimension", "level", "meaning"], rows)
     if found.failure:
         words = words_for(found.failure)
+        off = found.failure == "disabled" and not session.settings.judge_asked_for("scoring")
         session.console.line()
-        session.console.line("told by rules alone, no judge: %s; %s" % (words.says, found.detail or words.do))
+        session.console.line("Told by rules alone. %s %s" % (words.says, _SWITCH_ON if off else words.do))
         return FAILED
     return DONE

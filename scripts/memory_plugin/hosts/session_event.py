@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..kernel.settings.load import load
 from ..recall.session import forget_session
 from ..recall.waiting import due_notice
+from ..responses.tuning_notice import due_tuning
 from .background_healing import start_healing
 from .event_fields import identity
 from .events import note
@@ -44,4 +45,5 @@ def handle(
             )
     message = due_notice(places, load(places.config_dir, places.project_root), deadline)
     start_healing(places)
-    return {"systemMessage": message} if message else None
+    messages = [message, due_tuning(places)]
+    return {"systemMessage": "\n".join(filter(None, messages))} if any(messages) else None

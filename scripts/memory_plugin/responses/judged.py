@@ -10,6 +10,7 @@ from .drift import Drift, correction, raised
 from .escalation import by_hash
 from .grading import Material, grade_question, opinion
 from .state import SessionState
+from .tuning_notice import count_judged
 
 if TYPE_CHECKING:
     from ..kernel.clock import Deadline
@@ -66,6 +67,7 @@ def grade_reply(
         if verdict.failure in SWITCHED_OFF_BY:
             SessionState(places, order.session).switch_judge_off(verdict.failure)
         return verdict.failure
+    count_judged(places)
     override = _override(order, verdict.values)
     if override is not None:
         _append(places, settings, order, "judge-overrides", override)

@@ -59,10 +59,10 @@ class Phrases:
     `first_words` maps a word to the numbers of the patterns whose first slot takes it.
     """
 
-    __slots__ = ("_classes", "_parsed", "_patterns", "first_words")
+    __slots__ = ("_classes", "_parsed", "first_words", "patterns")
 
     def __init__(self, patterns: Sequence[str], classes: Mapping[str, frozenset[str]]) -> None:
-        self._patterns = patterns
+        self.patterns = patterns
         self._classes = classes
         self._parsed: dict[int, list[Slot]] = {}
         self.first_words: dict[str, list[int]] = {}
@@ -74,7 +74,7 @@ class Phrases:
         """Where the longest match of a pattern that begins at word `at` ends (the word behind it); -1 for none."""
         slots = self._parsed.get(number)
         if slots is None:
-            slots = self._parsed[number] = parse(self._patterns[number], self._classes)
+            slots = self._parsed[number] = parse(self.patterns[number], self._classes)
         return longest_match(slots, prose, at)
 
 

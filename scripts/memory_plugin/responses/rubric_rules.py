@@ -13,11 +13,10 @@ _PRAISE = ("affect", "validation")
 _HIGHEST = 3
 
 
-def levels_by_rules(signals: Signals, preamble_min: int) -> dict[str, int]:
-    """SyPr by the phrases of praise and intensified agreement (0-3), Pre by a preamble or an opener (0 or 1).
+def levels_by_rules(signals: Signals) -> dict[str, int]:
+    """SyPr by the phrases of praise and intensified agreement (0-3), Pre by words before the answer (0 or 1).
 
     The others need somebody who understands the reply, so they are not in it.
     """
     praise = sum(match.rule.category in _PRAISE for match in signals.matches)
-    opened = any(match.rule.category == "opener" for match in signals.matches)
-    return {"SyPr": min(_HIGHEST, praise), "Pre": int(opened or signals.preamble >= preamble_min)}
+    return {"SyPr": min(_HIGHEST, praise), "Pre": int(signals.preamble > 0)}

@@ -12,7 +12,18 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Any
 
-__all__ = ["PACK", "POSITIONS", "Rule", "Rules", "RulesError", "load_rules", "pack_problem", "word_classes"]
+__all__ = [
+    "PACK",
+    "POSITIONS",
+    "Rule",
+    "Rules",
+    "RulesError",
+    "load_rule_table",
+    "load_rules",
+    "pack_problem",
+    "read_pack",
+    "word_classes",
+]
 
 PACK = "responses-rules.json"  # in the state folder
 POSITIONS = {"anywhere": 0, "sentence": 1, "line": 2, "reply": 3}
@@ -92,18 +103,24 @@ def pack_problem(entry: object, classes: Mapping[str, frozenset[str]]) -> str:
     return ""
 
 
-def load_rules(state_dir: str | None) -> Rules:
-    """The plugin's rules and the user's pack, whose faults are said in `trouble`."""
+def load_rule_table() -> dict[str, Any]:
+    """The plugin's own rule file."""
     with open(data_path("rules", "responses.json"), encoding="utf-8") as handle:
         table = loads(handle.read())
     assert isinstance(table, dict)
-    pack, trouble = _pack(state_dir)
-    rules = Rules(table, pack)
+    return table
+
+
+def load_rules(state_dir: str | None) -> Rules:
+    """The plugin's rules and the user's pack, whose faults are said in `trouble`."""
+    pack, trouble = read_pack(state_dir)
+    rules = Rules(load_rule_table(), pack)
     rules.trouble = trouble or rules.trouble
     return rules
 
 
-def _pack(state_dir: str | None) -> tuple[Mapping[str, Any], str]:
+def read_pack(state_dir: str | None) -> tuple[dict[str, Any], str]:
+    """The user's pack, empty when there is none, and why it is not used, empty when it is."""
     if state_dir is None:
         return {}, ""
     try:

@@ -155,8 +155,8 @@ def test_switching_a_judge_on_says_what_is_sent_and_what_it_may_cost(project: Pr
     quiet = project.cli("config", "set", "retrieval.judge.model", "m").stdout.splitlines()
     assert quiet[1] == "its judge is off; `memory config set retrieval.judge.enabled true` switches it on"
     loud = project.cli("config", "set", "retrieval.judge.enabled", "true").stdout.splitlines()
-    assert loud[1].startswith("the judge of retrieval is on: it sends the prompt's head and tail")
-    assert loud[1].endswith("at most $0.25 a session and $1.00 a day")
+    assert loud[1].startswith("the judge of retrieval is on: Ask the judge. Sends the prompt's head and tail")
+    assert loud[1].endswith("At most $0.25 a session and $1.00 a day for all judges together.")
     again = project.cli("config", "unset", "retrieval.judge.enabled").stdout.splitlines()
     assert len(again) == 1
 

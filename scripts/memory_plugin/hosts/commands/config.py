@@ -35,10 +35,7 @@ EXAMPLES = """\
   memory config check                             what in your files is wrong, or refused
 """
 _PROJECT = {"any": "set it", "lower": "only lower it or switch it off", "never": "not set it"}
-_JUDGE_ON = (
-    "the judge of %s is on: it sends the prompt's head and tail and the candidates' titles, categories and"
-    " tags to the model's provider, at most $%.2f a session and $%.2f a day"
-)
+_JUDGE_ON = "the judge of %s is on: %s At most $%.2f a session and $%.2f a day for all judges together."
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -209,7 +206,8 @@ def _judge_notes(session: Session, now: Settings) -> list[str]:
     for feature in now.judge_features():
         if now.judge_asked_for(feature) and not session.settings.judge_asked_for(feature):
             caps = (now.number("judge.caps.session_usd"), now.number("judge.caps.day_usd"))
-            notes.append(_JUDGE_ON % (feature, *caps))
+            meaning = keys()[feature + ".judge.enabled"].description
+            notes.append(_JUDGE_ON % (feature, meaning, *caps))
     return notes
 
 
