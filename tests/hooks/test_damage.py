@@ -32,6 +32,7 @@ from tests.recall.store_files import (
     put,
     store,
     troubles,
+    without_rights,
 )
 
 HOOK = os.path.join(PLUGIN_ROOT, "hooks", "user_prompt_submit.py")
@@ -286,6 +287,33 @@ def test_a_save_on_a_full_disk_says_so_and_leaves_no_half_file(recalling: Projec
     assert (run.stderr.count("\n"), "Traceback" in run.stderr) == (1, False)
     assert [name for name in os.listdir(store(recalling, "decisions")) if not name.endswith(".json")] == []
     assert TOLD in ask(recalling, "free")
+
+
+@pytest.mark.parametrize("what", ["index", "sessions", "trust", "."])
+@pytest.mark.parametrize("changed", [False, True], ids=["", "with a change"])
+def test_state_that_may_not_be_written_does_no_harm(recalling: Project, what: str, *, changed: bool) -> None:
+    if changed:
+        put(
+            recalling,
+            "port",
+            memory("The port of the ledger proxy", "The ledger proxy listens on port 7777."),
+        )
+    paths = [at for at, _, _ in os.walk(os.path.join(recalling.state, what))]
+    paths += [os.path.join(at, name) for at in paths for name in os.listdir(at)]
+    modes = {path: os.stat(path).st_mode for path in paths}
+    command = [*without_rights(recalling), recalling.python, "-I", "-S", HOOK]
+    event = json.dumps(recalling.event("UserPromptSubmit", prompt=ASK, session_id="ro")).encode()
+    for path, mode in modes.items():
+        os.chmod(path, mode & 0o555)
+    try:
+        run = recalling.process(command, event, CLAUDE_PROJECT_DIR=recalling.root)
+    finally:
+        for path, mode in modes.items():
+            os.chmod(path, mode)
+    assert run.returncode == 0
+    assert "Traceback" not in run.stderr
+    assert TOLD in run.context
+    assert TOLD in ask(recalling, "after")
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,25 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 
 import pytest
 
 from tests.project import PLUGIN_ROOT, Project
 from tests.recall.forged import FORGED, assert_nothing_forged, assert_nothing_hidden
-from tests.recall.store_files import ASK, BODY, TITLE, TOLD, last, memory, no_floor, put, store, troubles
+from tests.recall.store_files import (
+    ASK,
+    BODY,
+    TITLE,
+    TOLD,
+    last,
+    memory,
+    no_floor,
+    put,
+    store,
+    troubles,
+    without_rights,
+)
 
 DEEP = 100_000
 
@@ -45,7 +58,7 @@ def test_what_is_no_file_is_passed_over(project: Project, kind: str) -> None:
     target = os.path.join(os.path.dirname(project.root), "elsewhere.json")
     with open(target, "w", encoding="utf-8") as file:
         json.dump(memory("Billing database, the other one", "Billing is on DB2."), file)
-    makers = {
+    makers: dict[str, Callable[[], object]] = {
         "link to a file": lambda: os.symlink(target, path),
         "link to nowhere": lambda: os.symlink("/nowhere", path),
         "FIFO": lambda: os.mkfifo(path),
@@ -95,17 +108,6 @@ def test_a_store_of_another_user_is_left_alone(project: Project) -> None:
     recalling(project)
     os.chown(store(project), 12345, 12345)
     assert told(project) == ""
-
-
-def without_rights(project: Project) -> list[str]:
-    """The beginning of a command that runs without the right to read everything, which root has."""
-    if os.geteuid() != 0:
-        return []
-    caps = "-dac_override,-dac_read_search"
-    command = ["setpriv", "--bounding-set", caps, "--inh-caps", caps]
-    if shutil.which("setpriv") is None or project.process([*command, "true"]).returncode != 0:
-        pytest.skip("root reads everything here")
-    return command
 
 
 @pytest.mark.parametrize("name", ["decisions", "decisions/billing-is-on-db2.json"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import glob
 import json
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -81,6 +82,17 @@ def everything_written(project: Project) -> bytes:
                 with open(os.path.join(at, name), "rb") as file:
                     found += file.read()
     return found
+
+
+def without_rights(project: Project) -> list[str]:
+    """The beginning of a command that runs without the right to read everything, which root has."""
+    if os.geteuid() != 0:
+        return []
+    caps = "-dac_override,-dac_read_search"
+    command = ["setpriv", "--bounding-set", caps, "--inh-caps", caps]
+    if shutil.which("setpriv") is None or project.process([*command, "true"]).returncode != 0:
+        pytest.skip("root reads everything here")
+    return command
 
 
 @contextmanager
