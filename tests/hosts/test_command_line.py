@@ -43,7 +43,6 @@ def test_the_help_lists_every_command(project: Project) -> None:
 @pytest.mark.parametrize(
     "args",
     [
-        [],
         ["frobnicate"],
         ["save"],
         ["save", "--category", "nonsense", "--title", "t", "--body", "b"],
@@ -189,3 +188,9 @@ def test_the_version_is_named(project: Project) -> None:
     code, out, _ = cli(project, "--version")
     assert code == 0
     assert out.startswith("memory ")
+
+
+def test_without_a_command_the_help_is_shown(project: Project) -> None:
+    code, out, err = cli(project)
+    assert (code, err) == (2, "")
+    assert "COMMAND" in out

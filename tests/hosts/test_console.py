@@ -92,5 +92,5 @@ def test_a_cell_neither_breaks_the_line_nor_hides_nor_runs_over() -> None:
     lines = out.written.splitlines()
     assert len(lines) == 3
     assert "\x1b" not in out.written
-    assert lines[1].endswith("…")
-    assert len(lines[2]) == 100
+    assert lines[2].endswith("…")  # piped, so no terminal cuts it, but no cell is endless
+    assert len(lines[2]) < 2000

@@ -19,6 +19,7 @@ __all__ = ["Console"]
 
 _MAX_CELL = 1000
 _MAX_ERROR = 2000
+_NO_TERMINAL = 10_000  # columns: what is piped is cut nowhere
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 
 
@@ -31,7 +32,7 @@ class Console:
         self.colour = (
             self._out.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
         )
-        self.width = shutil.get_terminal_size((100, 24)).columns if self._out.isatty() else 100
+        self.width = shutil.get_terminal_size((100, 24)).columns if self._out.isatty() else _NO_TERMINAL
 
     def json(self, value: object) -> None:
         """Print one JSON document, ASCII only."""

@@ -46,8 +46,10 @@ def due_notice(places: Places, settings: Settings, deadline: Deadline) -> str:
     if not waiting or not _is_due(places, waiting):
         return ""
     count = "%d memor%s" % (len(waiting), "y waits" if len(waiting) == 1 else "ies wait")
-    do = "see them with /memory:status, accept them with `memory accept`"
-    return "memory: %s for your word and will not be recalled until then; %s" % (count, do)
+    return (
+        "memory: %s for your word and will not be recalled until then; /memory:status shows and accepts"
+        % count
+    )
 
 
 def _is_due(places: Places, waiting: dict[str, str]) -> bool:

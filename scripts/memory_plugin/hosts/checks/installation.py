@@ -17,7 +17,16 @@ from .check import FAIL, NOTE, OK, WARN, Check
 if TYPE_CHECKING:
     from memory_plugin.hosts.session_context import Session
 
-__all__ = ["environment", "path_variable", "python", "settings", "sqlite", "state_folder", "switch"]
+__all__ = [
+    "environment",
+    "path_variable",
+    "python",
+    "recall",
+    "settings",
+    "sqlite",
+    "state_folder",
+    "switch",
+]
 
 _OTHERS = 0o077
 _MAX_SETTINGS = 1 << 20
@@ -72,6 +81,14 @@ def switch(_session: Session) -> Check:
     if switched_off():
         return Check("switch", WARN, "%s is set: no hook does anything" % OFF, "unset %s" % OFF)
     return Check("switch", OK, "on; %s=1 switches every hook off" % OFF)
+
+
+def recall(session: Session) -> Check:
+    """Whether recall is switched off in the settings."""
+    if session.settings.flag("retrieval.enabled"):
+        return Check("recall", OK, "on")
+    origin = session.settings.origin("retrieval.enabled")
+    return Check("recall", NOTE, "switched off by %s" % origin, "memory config set retrieval.enabled true")
 
 
 def environment(session: Session) -> Check:

@@ -119,7 +119,7 @@ def waiting(_session: Session, found: Survey) -> Check:
     if not items:
         return Check("waiting", OK, "nothing waits for your word")
     foreign = sum(item.trust == FOREIGN for item in items)
-    text = "%s for your word and not recalled until then" % (
+    text = "%s for your word: not recalled until then" % (
         "1 memory waits" if len(items) == 1 else "%d memories wait" % len(items)
     )
     if foreign:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Callable
 
-from memory_plugin.hosts.checks import installation, state, stores
+from memory_plugin.hosts.checks import installation, judge, state, stores
 from memory_plugin.hosts.checks.check import FAIL, MAX_DETAILS, NOTE, OK, WARN, Check
 from memory_plugin.kernel.text.clean import plain
 from memory_plugin.memories.survey import survey
@@ -30,12 +30,14 @@ CHECKS: tuple[Callable[[Session], Check], ...] = (
     installation.sqlite,
     installation.state_folder,
     installation.switch,
+    installation.recall,
     installation.settings,
     installation.environment,
     installation.path_variable,
     state.index,
     state.ledgers,
     state.events,
+    judge.judge,
 )
 STORE_CHECKS: tuple[Callable[[Session, Survey], Check], ...] = (
     stores.left_alone,

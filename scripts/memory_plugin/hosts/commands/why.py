@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ...kernel.text.clean import plain
 from ...recall.explain import find_decision, sentence
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ EXAMPLES = """\
   memory why
   memory why a2fc9ec1 --json
 """
+_MAX_LINE = 1000
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -33,9 +35,9 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     """Explain one decision."""
     row = find_decision(session.places, arguments.prompt)
     if row is None:
+        which = "" if arguments.prompt == "last" else " for a prompt %s" % arguments.prompt
         session.console.error(
-            "no decision is written down for %s in this project; the ledger begins with the first prompt"
-            % arguments.prompt
+            "no decision is written down%s in this project; the ledger begins with the first prompt" % which
         )
         return 1
     if arguments.json:
@@ -60,20 +62,30 @@ def _show(row: dict[str, Any], session: Session) -> None:
     console.line(
         "answered by %s, %s found, floor %s" % (row.get("answered_by"), row.get("found"), row.get("floor"))
     )
+    judge = row.get("judge")
+    verdicts = judge.get("verdicts") if isinstance(judge, dict) else None
+    if isinstance(judge, dict):
+        console.line(plain("judges: %s %s" % (judge.get("path"), judge.get("reasons") or ""), _MAX_LINE))
     console.table(
-        ["told", "confidence", "score", "memory", "parts"],
-        [_cells(item, row.get("injected")) for item in shown],
+        ["told", "confidence", "score", "relevant", "useful", "memory"],
+        [_cells(item, row.get("injected"), verdicts) for item in shown],
     )
+    for item in shown:
+        console.line(plain("%s: %s" % (item.get("key"), _parts(item)), _MAX_LINE))
 
 
-def _cells(item: dict[str, Any], injected: object) -> list[str]:
+def _cells(item: dict[str, Any], injected: object, verdicts: object) -> list[str]:
     told = isinstance(injected, list) and item.get("key") in injected
+    said = verdicts.get(item.get("key")) if isinstance(verdicts, dict) else None
+    relevant, useful = said if isinstance(said, list) and len(said) == 2 else (None, None)
+    words: dict[object, str] = {True: "yes", False: "no"}
     return [
         "yes" if told else "",
         _number(item.get("confidence"), 3),
         _number(item.get("score"), 2),
+        words.get(relevant, ""),
+        words.get(useful, ""),
         str(item.get("key")),
-        _parts(item),
     ]
 
 
