@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+from memory_plugin.hosts.commands.doctor import CHECKS, STORE_CHECKS
+
 from tests.project import Project
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -39,7 +41,7 @@ def ledger(project: Project, name: str, *lines: object) -> None:
 def test_a_new_project_is_well(project: Project) -> None:
     found = checks(project)
     assert {check["status"] for check in found.values()} <= {"ok", "note"}
-    assert len(found) == 18
+    assert len(found) == len(CHECKS) + len(STORE_CHECKS)
 
 
 def test_so_is_one_in_use(project: Project) -> None:
