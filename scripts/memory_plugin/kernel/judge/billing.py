@@ -31,10 +31,14 @@ class Billing:
         self._price = price_of(model, backend)
 
     def highest(self, question: Question, *, plain: bool) -> float:
-        """The most that a call can cost: of foreign text a token is at least a byte, and no answer is longer than allowed."""
+        """The most that a call can cost: of foreign text a token is at least a byte, and no answer is longer than allowed.
+
+        A question that knows better how many tokens it has is taken at its word.
+        """
         own, foreign = (
             len(text.encode("utf-8", "replace")) for text in (question.rubric.system, question.message)
         )
+        foreign = foreign if question.most_in is None else min(foreign, question.most_in)
         return self._price.dollars(
             own // _BYTES_PER_TOKEN + foreign + _OVERHEAD, most_tokens(question, plain=plain)
         )

@@ -33,13 +33,15 @@ class Question:
     """One question.
 
     `rubric` says what is asked, `data` holds what is judged (already redacted), `read` turns the JSON object of a
-    reply into values that JSON can hold, or None when the reply has another shape.
+    reply into values that JSON can hold, or None when the reply has another shape.  `most_in` is the most tokens that
+    the data can have, for a price to reserve; None: a token a byte, which is far too much for long texts.
     """
 
-    __slots__ = ("message", "read", "rubric")
+    __slots__ = ("message", "most_in", "read", "rubric")
 
-    def __init__(self, rubric: Rubric, data: object, read: Reader) -> None:
+    def __init__(self, rubric: Rubric, data: object, read: Reader, most_in: int | None = None) -> None:
         self.rubric = rubric
+        self.most_in = most_in
         self.message = sealed(data) + "\n" + rubric.closing
         self.read = read
 

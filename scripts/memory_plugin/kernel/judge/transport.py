@@ -1,4 +1,4 @@
-"""One POST over HTTP/1.1 within one deadline, straight on sockets.
+"""One request over HTTP/1.1 within one deadline, straight on sockets.
 
 `http.client` and `urllib.request` know timeouts for single reads only, follow redirects that would carry the key
 along, and take three times as long to import.  Here each wait is for what is left of the deadline, a server that
@@ -22,12 +22,13 @@ if TYPE_CHECKING:
 
     Headers = tuple[tuple[str, str], ...]
 
-__all__ = ["MAX_BODY", "Response", "post", "tls_context"]
+__all__ = ["MAX_BODY", "Request", "Response", "fetch", "post", "tls_context"]
 
 MAX_BODY = 1 << 20
 _MAX_HEAD = 1 << 16
 _MOST_ADDRESSES = 4
 _OK = 200
+_WITHOUT_BODY = (204, 304)
 _HEADERS = (
     ("content-type", "application/json"),
     ("accept", "application/json"),
@@ -37,8 +38,22 @@ _HEADERS = (
 )
 
 
+class Request(NamedTuple):
+    """What is asked: the method, the path with its query, more headers, a body (None for none), the most bytes of an answer.
+
+    With `brief` the body of an answer is read only when the status is 200.
+    """
+
+    method: str
+    path: str
+    headers: Headers = ()
+    body: bytes | None = None
+    most: int = MAX_BODY
+    brief: bool = False
+
+
 class Response(NamedTuple):
-    """An answer's status, its headers by lower-case name, and its body, empty unless the status is 200."""
+    """An answer's status, its headers by lower-case name, and its body; `post` leaves it empty unless the status is 200."""
 
     status: int
     headers: dict[str, str]
@@ -75,22 +90,36 @@ def post(
 
     Raises Failed: timeout, network, tls, proxy, too_large.
     """
+    return fetch(access, Request("POST", path, headers, body, brief=True), deadline, outcome, tls)
+
+
+def fetch(
+    access: Access, request: Request, deadline: Deadline, outcome: Outcome, tls: SSLContext | None
+) -> Response:
+    """The answer to any request, its body whatever the status; `outcome.sent` is set when the request begins to leave.
+
+    Raises Failed: timeout, network, tls, proxy, too_large.
+    """
     try:
         sock = _open(access, deadline, tls)
         with sock:
             outcome.sent = True
-            _send(sock, _head(access, path, headers, len(body)) + body, deadline)
-            return _response(_Reader(sock, deadline))
+            _send(sock, _head(access, request) + (request.body or b""), deadline)
+            return _response(_Reader(sock, deadline, request.most), brief=request.brief)
     except socket.timeout:
         raise Failed("timeout") from None
     except (OSError, UnicodeError) as error:
         raise Failed("network", _words(error)) from None
 
 
-def _head(access: Access, path: str, headers: Headers, length: int) -> bytes:
-    lines = ["POST %s%s HTTP/1.1" % (access.address.path, path), "host: " + access.address.authority]
-    lines += ["%s: %s" % header for header in (*_HEADERS, *headers, *access.headers)]
-    lines.append("content-length: %d" % length)
+def _head(access: Access, request: Request) -> bytes:
+    lines = [
+        "%s %s%s HTTP/1.1" % (request.method, access.address.path, request.path),
+        "host: " + access.address.authority,
+    ]
+    lines += ["%s: %s" % header for header in (*_HEADERS, *request.headers, *access.headers)]
+    if request.body is not None:
+        lines.append("content-length: %d" % len(request.body))
     return ("\r\n".join(lines) + "\r\n\r\n").encode("ascii")
 
 
@@ -178,11 +207,12 @@ def _send(sock: socket.socket, data: bytes, deadline: Deadline) -> None:
 class _Reader:
     """The bytes that arrive, in the pieces that the protocol has."""
 
-    __slots__ = ("_buffer", "_deadline", "_sock")
+    __slots__ = ("_buffer", "_deadline", "_most", "_sock")
 
-    def __init__(self, sock: socket.socket, deadline: Deadline) -> None:
+    def __init__(self, sock: socket.socket, deadline: Deadline, most: int = MAX_BODY) -> None:
         self._sock = sock
         self._deadline = deadline
+        self._most = most
         self._buffer = bytearray()
 
     def _more(self) -> bool:
@@ -215,20 +245,21 @@ class _Reader:
 
     def rest(self) -> bytes:
         """All up to the end of the connection."""
-        while len(self._buffer) <= MAX_BODY and self._more():
+        while len(self._buffer) <= self._most and self._more():
             pass
-        _check_size(len(self._buffer))
+        self.check_size(len(self._buffer))
         return self._take(len(self._buffer))
 
+    def check_size(self, size: int) -> None:
+        """Raises Failed `too_large` for a body of more bytes than wanted."""
+        if size > self._most:
+            raise Failed("too_large", "more than %d bytes" % self._most)
 
-def _check_size(size: int) -> None:
-    if size > MAX_BODY:
-        raise Failed("too_large", "more than %d bytes" % MAX_BODY)
 
-
-def _response(reader: _Reader) -> Response:
+def _response(reader: _Reader, *, brief: bool) -> Response:
     status, headers = _status_and_headers(reader)
-    return Response(status, headers, _body(reader, headers) if status == _OK else b"")
+    wanted = status == _OK or not (brief or status in _WITHOUT_BODY)
+    return Response(status, headers, _body(reader, headers) if wanted else b"")
 
 
 def _status_and_headers(reader: _Reader) -> tuple[int, dict[str, str]]:
@@ -264,7 +295,7 @@ def _body(reader: _Reader, headers: dict[str, str]) -> bytes:
         return reader.rest()
     if not length.isascii() or not length.isdigit() or len(length) > 12:
         raise Failed("network", "an answer without a sound length")
-    _check_size(int(length))
+    reader.check_size(int(length))
     return reader.exactly(int(length))
 
 
@@ -277,6 +308,6 @@ def _chunks(reader: _Reader) -> bytes:
             raise Failed("network", "an answer in broken chunks") from None
         if size <= 0:
             return bytes(body)
-        _check_size(len(body) + size)
+        reader.check_size(len(body) + size)
         body += reader.exactly(size)
         reader.line()
