@@ -68,7 +68,7 @@ def _bare(char: str) -> str:
 _TABLE = _Table({code: chr(code).lower() for code in range(128)})
 _TABLE[0] = " "
 _TABLE[1] = _TABLE[2] = " "
-_TABLE[13] = "\n"
+_TABLE[13] = " "
 
 
 class Folded:

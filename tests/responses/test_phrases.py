@@ -1,0 +1,56 @@
+"""Phrases: the small language of patterns."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory_plugin.responses.phrases import Phrases, parse
+from memory_plugin.responses.prose import read_prose
+
+CLASSES = {"praise": frozenset(["great", "good"])}
+MATCHED = [
+    ("a b", "a b c", 2),
+    ("a|x b", "x b", 2),
+    ("@praise idea", "good idea", 2),
+    ("@praise|odd idea", "odd idea", 2),
+    ("a b? c", "a c", 2),
+    ("a b? c", "a b c", 3),
+    ("a *2 d", "a b c d", 4),
+    ("a *2 d", "a d", 2),
+    ("a *2", "a b c d", 3),
+    ("a b", "a, b", 2),
+]
+UNMATCHED = [
+    ("a b", "a c"),
+    ("a b", "a. b"),
+    ("a *1 d", "a b c d"),
+    ("a b", "a `x` b"),
+    ("a *2 d", "a b. d"),
+    ("a b", "a"),
+    ("a b", "a\n\nb"),
+]
+
+
+@pytest.mark.parametrize(("pattern", "text", "end"), MATCHED)
+def test_a_match_ends_there(pattern: str, text: str, end: int) -> None:
+    assert Phrases([pattern], CLASSES).match(0, read_prose(text), 0) == end
+
+
+@pytest.mark.parametrize(("pattern", "text"), UNMATCHED)
+def test_no_match(pattern: str, text: str) -> None:
+    assert Phrases([pattern], CLASSES).match(0, read_prose(text), 0) == -1
+
+
+@pytest.mark.parametrize("pattern", ["", "a? b", "*2 b", "@nothing", "a *9", "a *x", "a||b", "a|"])
+def test_a_malformed_pattern_is_refused(pattern: str) -> None:
+    with pytest.raises(ValueError, match=r"slot|class|gap|alternative"):
+        parse(pattern, CLASSES)
+
+
+@given(st.lists(st.sampled_from("abc"), min_size=1, max_size=6), st.lists(st.sampled_from("abc"), max_size=8))
+def test_plain_patterns_match_like_lists(pattern: list[str], words: list[str]) -> None:
+    prose = read_prose(" ".join(words))
+    found = Phrases([" ".join(pattern)], {}).match(0, prose, 0) if words else -1
+    assert (found == len(pattern)) == (words[: len(pattern)] == pattern)
