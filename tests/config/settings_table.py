@@ -24,7 +24,7 @@ def leaves(rule: dict[str, Any], name: str = "") -> list[tuple[str, dict[str, An
     found: list[tuple[str, dict[str, Any]]] = []
     for part, below in rule.get("properties", {}).items():
         dotted = name + "." + part if name else part
-        found += leaves(below, dotted) if below["type"] == "object" else [(dotted, below)]
+        found += [(dotted, below)] if "default" in below else leaves(below, dotted)
     return found
 
 
@@ -38,7 +38,7 @@ def values(rule: dict[str, Any]) -> str:
         return "%s %s to %s" % (rule["type"], rule["minimum"], rule["maximum"])
     if rule["type"] == "array" and rule["items"]["type"] == "integer":
         return "list of %d integers" % rule["maxItems"]
-    return {"string": "text", "array": "list of texts"}[rule["type"]]
+    return {"string": "text", "array": "list of texts", "object": "block of lists of 2 numbers"}[rule["type"]]
 
 
 def table() -> str:

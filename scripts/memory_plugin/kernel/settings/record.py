@@ -5,6 +5,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from typing import Any
 
 __all__ = ["DEFAULT", "JUDGE_SWITCH", "LOCAL", "PROJECT", "USER", "Problem", "Settings"]
 
@@ -82,6 +83,13 @@ class Settings:
         self._values[key] = value
         self._origins[key] = layer
 
+    def varied(self, values: Mapping[str, object]) -> Settings:
+        """These settings with other values for some keys; these themselves stay as they are."""
+        other = Settings({**self._values, **values})
+        other._values.update(self._values, **values)
+        other._origins, other.files, other.problems = self._origins, self.files, self.problems
+        return other
+
     def names(self) -> list[str]:
         """All keys, in the order of the defaults."""
         return list(self._values)
@@ -113,6 +121,11 @@ class Settings:
         """The texts of the list under a key; empty when it holds none."""
         value = self._values.get(key)
         return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+
+    def block(self, key: str) -> dict[str, Any]:
+        """The names of the user's own under a key, with their values; empty when it holds none."""
+        value = self._values.get(key)
+        return value if isinstance(value, dict) else {}
 
     def origin(self, key: str) -> str:
         """The layer that decided a key: DEFAULT, USER, PROJECT or LOCAL; `files` has each layer's path."""
