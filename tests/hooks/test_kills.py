@@ -1,0 +1,138 @@
+"""Many hooks at once, and processes that are killed in the middle of their work: nothing is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sqlite3
+import subprocess
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+
+import pytest
+
+from tests.project import PLUGIN_ROOT, Project
+from tests.recall.store_files import ASK, BODY, TITLE, TOLD, index_file, last, memory, no_floor, put, store
+
+HOOK = os.path.join(PLUGIN_ROOT, "hooks", "user_prompt_submit.py")
+CLI = os.path.join(PLUGIN_ROOT, "scripts", "memory.py")
+
+
+@pytest.fixture
+def recalling(project: Project) -> Project:
+    """A project whose one memory answers ASK."""
+    no_floor(project)
+    project.save(TITLE, BODY)
+    assert TOLD in project.prompt(ASK, session_id="before").context
+    return project
+
+
+def ask(project: Project, session: str) -> str:
+    """What a session is told; the hook says nothing on standard error."""
+    run = project.prompt(ASK, session_id=session)
+    assert (run.returncode, run.stderr) == (0, "")
+    return run.context
+
+
+def heal_and_ask(project: Project, session: str) -> str:
+    """What a session is told once the detached healing has had its time."""
+    assert project.cli("heal").returncode == 0
+    return ask(project, session)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("index", ["an index", "no index"])
+def test_fifty_hooks_at_once(recalling: Project, index: str) -> None:
+    if index == "no index":
+        os.unlink(index_file(recalling))
+    before = len(recalling.ledger("recalls"))
+    with ThreadPoolExecutor(50) as pool:
+        runs = list(pool.map(lambda n: recalling.prompt(ASK, session_id="s%d" % n), range(50)))
+    assert {run.returncode for run in runs} == {0}
+    told = sum(TOLD in run.context for run in runs)
+    assert told == 50 if index == "an index" else told >= 1
+    rows = recalling.ledger("recalls")[before:]
+    assert (len(rows), len({row["session"] for row in rows})) == (50, 50)
+    with closing(sqlite3.connect(index_file(recalling))) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        assert connection.execute("SELECT count(*) FROM documents").fetchone() == (1,)
+    assert TOLD in ask(recalling, "after")
+
+
+def test_two_sessions_at_once_are_told_each(recalling: Project) -> None:
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(lambda session: ask(recalling, session), ["one", "two"])
+    assert TOLD in first
+    assert TOLD in second
+    assert (ask(recalling, "one"), ask(recalling, "two")) == ("", "")
+
+
+def start(project: Project, *words: str) -> subprocess.Popen[bytes]:
+    """A command of the command line, left running."""
+    command = [project.python, CLI, *words, "--root", project.root]
+    quiet = subprocess.DEVNULL
+    return subprocess.Popen(command, env=project.environment(), stdout=quiet, stderr=quiet)
+
+
+def kill_after(process: subprocess.Popen[bytes], seconds: float) -> None:
+    """Kill a process that has run so long, as a crash would, and wait for its end."""
+    with process:
+        try:
+            process.wait(seconds)
+        except subprocess.TimeoutExpired:
+            process.send_signal(signal.SIGKILL)
+
+
+@pytest.mark.slow
+def test_a_kill_in_the_middle_of_a_save_loses_nothing(recalling: Project) -> None:
+    for number in range(20):
+        words = ["--category", "decision", "--title", "Memory %d" % number, "--body", "Body %d." % number]
+        kill_after(start(recalling, "save", *words), 0.08 + 0.02 * number)
+    for name in os.listdir(store(recalling, "decisions")):
+        if name.endswith(".json"):
+            with open(store(recalling, "decisions", name), encoding="utf-8") as file:
+                json.load(file)
+    assert recalling.cli("list", "--json").returncode == 0
+    assert TOLD in ask(recalling, "after")
+    assert TOLD in heal_and_ask(recalling, "later")
+    left = [name for name in os.listdir(store(recalling, "decisions")) if not name.endswith(".json")]
+    assert left == [], "healing sweeps up what a killed writer left"
+
+
+@pytest.mark.slow
+def test_a_kill_in_the_middle_of_a_healing_loses_nothing(recalling: Project) -> None:
+    for number in range(300):
+        put(
+            recalling,
+            "m%d" % number,
+            memory("Memory %d of the importer" % number, "Step %d of the importer." % number),
+        )
+    for number in range(12):
+        put(recalling, "kill%d" % number, memory("Kill %d" % number, "It was written in round %d." % number))
+        kill_after(start(recalling, "heal"), 0.1 + 0.08 * number)
+        assert TOLD in ask(recalling, "round-%d" % number), str(last(recalling))
+    assert TOLD in heal_and_ask(recalling, "after")
+    with closing(sqlite3.connect(index_file(recalling))) as connection:
+        assert connection.execute("SELECT count(*) FROM documents").fetchone() == (313,)
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+@pytest.mark.slow
+def test_a_kill_in_the_middle_of_a_prompt_loses_nothing(recalling: Project) -> None:
+    event = json.dumps(recalling.event("UserPromptSubmit", prompt=ASK)).encode()
+    for number in range(20):
+        put(recalling, "port", memory("The port of the proxy", "It listens on port %d." % number))
+        command = [recalling.python, "-I", "-S", HOOK]
+        environment = recalling.environment(CLAUDE_PROJECT_DIR=recalling.root)
+        with subprocess.Popen(
+            command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
+        ) as process:
+            assert process.stdin is not None
+            process.stdin.write(event)
+            process.stdin.close()
+            time.sleep(0.01 + 0.01 * number)
+            process.send_signal(signal.SIGKILL)
+    assert TOLD in ask(recalling, "after")
+    assert all(row["outcome"] for row in recalling.ledger("recalls"))
