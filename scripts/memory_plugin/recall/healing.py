@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from ..memories.record import Category
     from ..memories.stores import Store
 
-__all__ = ["INLINE_FILES", "HealReport", "TooMuch", "heal", "heal_now", "index_state", "make_anew"]
+__all__ = ["INLINE_FILES", "HealReport", "TooMuch", "heal", "heal_now", "index_state", "make_anew", "scrub_index"]
 
 # About 1 ms a file on a small machine, so that a prompt waits less than 100 ms for its index.
 INLINE_FILES = 60
@@ -117,6 +117,13 @@ def heal_now(places: Places, settings: Settings) -> HealReport:
             if is_locked(error):
                 raise
             return _heal_all(create_index(path), places, settings)
+
+
+def scrub_index(places: Places) -> None:
+    """Leave no word of deleted memories in the index file. Raises IndexError_, SqliteError, and Busy after 20 seconds."""
+    path = index_path(places)
+    with FileLock(path + ".heal", _HEAL_WAIT), closing(open_index(path, timeout=_HEAL_PATIENCE)) as connection:
+        write.scrub(connection)
 
 
 def make_anew(places: Places, settings: Settings) -> HealReport:

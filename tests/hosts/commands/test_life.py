@@ -51,6 +51,18 @@ def test_now_is_for_good(project: Project, saved: str) -> None:
                 assert b"Billing runs on Postgres" not in file.read(), name
 
 
+def test_now_leaves_no_word_behind(project: Project) -> None:
+    kept = project.save("Deploy on Mondays", "The release train leaves at noon.")
+    gone = project.save("Zwiebelfisch", "Quuxotic passphrases belong in the vault.", "--tags", "frobnitz")
+    project.cli("forget", gone, "--now")
+    for word in (b"wiebelfisch", b"uuxotic", b"robnitz"):
+        for above, _, names in os.walk(os.path.dirname(project.root)):
+            for name in names:
+                with open(os.path.join(above, name), "rb") as file:
+                    assert word not in file.read(), name
+    assert [row["id"] for row in project.cli("search", "release train", "--json").json["results"]] == [kept]
+
+
 def test_for_people_it_says_what_went_and_when_the_file_goes(project: Project, saved: str) -> None:
     lines = project.cli("forget", saved).stdout.splitlines()
     assert lines[0] == "forgotten: " + saved

@@ -42,8 +42,8 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     item = choose(survey(session.places, session.accepts_pulls).items, arguments.id)
     days = session.settings.integer("memories.grace_period_days")
     removal = forget(session.places, item.stored, arguments.reason, arguments.now, days)
-    indexed = not refresh(session)
-    removed = [] if indexed else ["the index and what it caches"]
+    behind = not refresh(session, scrub=arguments.now)
+    removed = [] if behind else ["the index and what it caches"]
     removed += ["the store's index.md", "what was known of its trust"]
     if arguments.json:
         _print_json(item, removal, removed, session)

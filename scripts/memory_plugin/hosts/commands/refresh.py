@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from memory_plugin.kernel.sqlite import SqliteError
-from memory_plugin.recall.healing import heal_now
+from memory_plugin.recall.healing import heal_now, scrub_index
 from memory_plugin.recall.index.file import IndexError_
 
 if TYPE_CHECKING:
@@ -14,10 +14,15 @@ if TYPE_CHECKING:
 __all__ = ["refresh"]
 
 
-def refresh(session: Session) -> bool:
-    """Whether the index is up to date now; where not, the user is told: the change itself is stored, and a later prompt heals."""
+def refresh(session: Session, *, scrub: bool = False) -> bool:
+    """Whether the index is up to date now; where not, the user is told: the change itself is stored, and a later prompt heals.
+
+    With `scrub` no word of what was deleted is left in the index's file either.
+    """
     try:
         heal_now(session.places, session.settings)
+        if scrub:
+            scrub_index(session.places)
     except (IndexError_, SqliteError, OSError) as error:
         session.console.error(
             "done, but the index is not up to date yet (%s); the next prompt sees to it" % error

@@ -103,6 +103,20 @@ def set_flags(
         counts.write(connection)
 
 
+def scrub(connection: Connection) -> None:
+    """Leave no word of what was taken out in the file: SQLite and FTS5 keep deleted text until its place is used again.
+
+    Rewrites the whole file, outside any transaction.
+    """
+    connection.execute(
+        "DELETE FROM vocabulary WHERE strong + weak + held_strong + held_weak = 0 AND share = 0"
+    )
+    if has_fts5(connection):
+        for table in POSTINGS.values():
+            connection.execute("INSERT INTO %s (%s) VALUES ('optimize')" % (table, table))
+    connection.execute("VACUUM")
+
+
 def _row(document: Document) -> tuple[object, ...]:
     lists = {
         name: dumps([_clean(item) for item in getattr(document, name)])
