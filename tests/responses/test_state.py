@@ -4,19 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any
 
 import pytest
 
-from memory_plugin.kernel.paths import Places, locate
+from memory_plugin.kernel.paths import Places
 from memory_plugin.responses.state import SessionState
-
-
-@pytest.fixture
-def places(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Places:  # noqa: ANN401
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "config"))
-    (tmp_path / "project").mkdir()
-    return locate(str(tmp_path / "project"))
 
 
 def test_a_correction_is_said_once(places: Places) -> None:

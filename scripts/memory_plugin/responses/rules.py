@@ -36,15 +36,19 @@ class RulesError(ValueError):
 
 
 class Rule:
-    """One rule: `level` is the least that the phrase has to begin, `behind` the signs one of which has to follow, empty for any."""
+    """One rule: `level` is the least that the phrase has to begin, `behind` the signs one of which has to follow, empty for any.
 
-    __slots__ = ("behind", "category", "id", "level")
+    What an `exempt` rule takes is no filler, and none for another rule either.
+    """
 
-    def __init__(self, name: str, category: str, level: int, behind: str) -> None:
+    __slots__ = ("behind", "category", "exempt", "id", "level")
+
+    def __init__(self, name: str, category: str, level: int, behind: str, *, exempt: bool) -> None:
         self.id = name
         self.category = category
         self.level = level
         self.behind = behind
+        self.exempt = exempt
 
 
 class Rules:
@@ -54,7 +58,7 @@ class Rules:
 
     def __init__(self, table: Mapping[str, Any], pack: Mapping[str, Any]) -> None:
         exempt, more = pack.get("exempt"), pack.get("rules")
-        left_out = exempt if isinstance(exempt, dict) else {}
+        exempted = exempt if isinstance(exempt, dict) else {}
         added = more[:_MOST_OWN] if isinstance(more, list) else []
         classes = word_classes(table)
         self.rule_of: list[Rule] = []
@@ -64,12 +68,11 @@ class Rules:
         for entry, own in entries:
             if own and pack_problem(entry, classes):
                 self.trouble = "a rule of your own pack is left out: " + pack_problem(entry, classes)
-            elif entry["id"] not in left_out:
-                rule = Rule(
-                    entry["id"], entry["category"], POSITIONS[entry["position"]], entry.get("behind", "")
-                )
-                patterns += entry["patterns"]
-                self.rule_of += [rule] * len(entry["patterns"])
+                continue
+            level, behind = POSITIONS[entry["position"]], entry.get("behind", "")
+            rule = Rule(entry["id"], entry["category"], level, behind, exempt=entry["id"] in exempted)
+            patterns += entry["patterns"]
+            self.rule_of += [rule] * len(entry["patterns"])
         self.phrases = Phrases(patterns, classes)
         self.chain = frozenset(table["chain"].split())
         self.cues = frozenset(table["mention_cues"].split())

@@ -122,7 +122,8 @@ def find_matches(prose: Prose, rules: Rules) -> list[Match]:
         passed_on = -1
         match = _longer_inside(prose, rules, _best(prose, rules, at, level))
         if match is not None and not _is_mentioned(prose, rules, match.first):
-            found.append(match)
+            if not match.rule.exempt:
+                found.append(match)
             at = match.behind
             passed_on = _handed_on(prose, at, level)
             continue
@@ -151,13 +152,10 @@ def _best(prose: Prose, rules: Rules, at: int, level: int) -> Match | None:
         if rule.level > level:
             continue
         end = rules.phrases.match(number, prose, at)
-        if (
-            end < 0
-            or (rule.behind and not _is_behind(prose, end, rule.behind))
-            or (best is not None and end <= best.behind)
-        ):
+        if end < 0 or (rule.behind and not _is_behind(prose, end, rule.behind)):
             continue
-        best = Match(rule, *prose.folded.span(prose.starts[at], prose.ends[end - 1]), at, end)
+        if best is None or end > best.behind or (end == best.behind and rule.exempt):
+            best = Match(rule, *prose.folded.span(prose.starts[at], prose.ends[end - 1]), at, end)
     return best
 
 

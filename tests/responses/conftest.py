@@ -1,0 +1,17 @@
+"""Places of a project with an empty home."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from memory_plugin.kernel.paths import Places, locate
+
+
+@pytest.fixture
+def places(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Places:  # noqa: ANN401
+    """The places of a new project, its state folder made."""
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "config"))
+    (tmp_path / "project").mkdir()
+    return locate(str(tmp_path / "project"))
