@@ -52,14 +52,14 @@ def rebuild(store: Store) -> int:
 
 def _lines(store: Store) -> dict[str, str]:
     """The lines by the path that they name; made from the files when there is no index yet."""
-    try:
-        text = read_regular(_path(store), _MAX_BYTES)[0].decode("utf-8", "replace")
-    except (FileNotFoundError, Unreadable):
+    present = _present(store)
+    if present is None:
         return {
             _shown_path(store, s.path): _line(store, s)
             for s in all_memories(store)
             if s.memory.status == ACTIVE
         }
+    text = present.decode("utf-8", "replace")
     rows = (line for line in text.splitlines() if line.startswith("- [") and _ARROW in line)
     return {row.rpartition(_ARROW)[2].partition(" #tags:")[0]: row for row in rows}
 
@@ -68,9 +68,16 @@ def _save(store: Store, lines: dict[str, str]) -> None:
     if not os.path.isdir(store.root):
         return
     text = _HEADER + "\n" + "".join(line + "\n" for line in sorted(lines.values()))
-    replace_file(
-        _path(store), text.encode("utf-8", "replace"), 0o600 if store.scope == USER else 0o666, durable=False
-    )
+    data = text.encode("utf-8", "replace")
+    if data != _present(store):
+        replace_file(_path(store), data, 0o600 if store.scope == USER else 0o666, durable=False)
+
+
+def _present(store: Store) -> bytes | None:
+    try:
+        return read_regular(_path(store), _MAX_BYTES)[0]
+    except (FileNotFoundError, Unreadable):
+        return None
 
 
 def _path(store: Store) -> str:

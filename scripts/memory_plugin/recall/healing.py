@@ -24,7 +24,7 @@ from ..memories.writing import LOCK_WAIT, store_lock
 from .documents import memory_document, note_document
 from .freshness import UNSURE, changed_paths, glance, remember
 from .index import read, write
-from .index.file import IndexError_, create_index, meta_get, meta_set, open_index, transaction
+from .index.file import IndexError_, create_index, meta_get, meta_set, open_index, refresh_model, transaction
 from .lookup import INDEX_FAULTS, index_path, is_locked
 
 if TYPE_CHECKING:
@@ -37,7 +37,16 @@ if TYPE_CHECKING:
     from ..memories.record import Category
     from ..memories.stores import Store
 
-__all__ = ["INLINE_FILES", "HealReport", "TooMuch", "heal", "heal_now", "index_state", "make_anew", "scrub_index"]
+__all__ = [
+    "INLINE_FILES",
+    "HealReport",
+    "TooMuch",
+    "heal",
+    "heal_now",
+    "index_state",
+    "make_anew",
+    "scrub_index",
+]
 
 # About 1 ms a file on a small machine, so that a prompt waits less than 100 ms for its index.
 INLINE_FILES = 60
@@ -122,7 +131,10 @@ def heal_now(places: Places, settings: Settings) -> HealReport:
 def scrub_index(places: Places) -> None:
     """Leave no word of deleted memories in the index file. Raises IndexError_, SqliteError, and Busy after 20 seconds."""
     path = index_path(places)
-    with FileLock(path + ".heal", _HEAL_WAIT), closing(open_index(path, timeout=_HEAL_PATIENCE)) as connection:
+    with (
+        FileLock(path + ".heal", _HEAL_WAIT),
+        closing(open_index(path, timeout=_HEAL_PATIENCE)) as connection,
+    ):
         write.scrub(connection)
 
 
@@ -137,6 +149,7 @@ def _heal_all(connection: Connection, places: Places, settings: Settings) -> Hea
     with closing(connection):
         # A writer that spills its cache locks readers out until it commits.
         connection.execute("PRAGMA cache_spill = OFF")
+        refresh_model(connection)
         return heal(connection, places, settings, full=True)
 
 

@@ -66,8 +66,7 @@ def open_index(path: str, timeout: float = 0.05) -> Connection:
         version = connection.execute("PRAGMA user_version").fetchone()[0]
     except SqliteError as error:
         connection.close()
-        unusable = IndexLocked if "locked" in str(error) else IndexUnusable
-        raise unusable("%s: %s" % (path, error)) from None
+        raise _unusable(path, error) from None
     if version != SCHEMA:
         connection.close()
         raise IndexUnusable("%s has version %s, expected %d" % (path, version, SCHEMA))
@@ -124,7 +123,11 @@ class transaction:  # noqa: N801 - used as a statement
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._connection.execute("COMMIT" if kind is None else "ROLLBACK")
+        try:
+            self._connection.execute("COMMIT" if kind is None else "ROLLBACK")
+        except SqliteError:
+            if kind is None:
+                raise  # else SQLite has rolled back by itself, and the first error is the one that matters
 
 
 def _connected(path: str, timeout: float) -> Connection:
@@ -135,8 +138,22 @@ def _connected(path: str, timeout: float) -> Connection:
         # A lost index costs only the time to build it, so nothing waits for the disk.
         connection.execute("PRAGMA synchronous = OFF")
     except SqliteError as error:
-        raise IndexUnusable("%s: %s" % (path, error)) from None
+        raise _unusable(path, error) from None
     return connection
+
+
+def _unusable(path: str, error: Exception) -> IndexUnusable:
+    named = IndexLocked if "locked" in str(error) else IndexUnusable
+    return named("%s: %s" % (path, error))
+
+
+def refresh_model(connection: Connection) -> None:
+    """Give an index that an older version of the plugin made the weights of this one."""
+    from .config import model
+
+    present = model()
+    if meta_get(connection, "model") != present:
+        meta_set(connection, "model", present)
 
 
 def _make_tables(connection: Connection, fts5: bool) -> None:
