@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 from tests.config.settings_table import CONFIG, README, leaves, schema, with_table
 from tests.project import PLUGIN_ROOT
 
-GETTERS = {"get", "flag", "integer", "number", "text", "texts", "origin"}
+GETTERS = {"block", "get", "flag", "integer", "number", "text", "texts", "origin"}
 KEYS = [name for name, _ in leaves(schema())]
 
 
@@ -29,7 +29,9 @@ def flat(block: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     """The keys of a block with their values."""
     found: dict[str, Any] = {}
     for name, value in block.items():
-        found.update(flat(value, prefix + name + ".") if isinstance(value, dict) else {prefix + name: value})
+        found.update(
+            flat(value, prefix + name + ".") if isinstance(value, dict) and value else {prefix + name: value}
+        )
     return found
 
 
@@ -53,6 +55,7 @@ def test_the_readme_explains_every_key() -> None:
 @pytest.mark.parametrize(("name", "rule"), leaves(schema()), ids=KEYS)
 def test_every_key_has_bounds_a_meaning_and_a_rule_for_projects(name: str, rule: dict[str, Any]) -> None:
     bounds = {
+        "object": {"maxProperties", "propertyNames", "additionalProperties"},
         "integer": {"minimum", "maximum"},
         "number": {"minimum", "maximum"},
         "array": {"maxItems", "items"},

@@ -32,7 +32,13 @@ class Judged(NamedTuple):
     project: Project
     api: Server
 
-    def settings(self, *, env: dict[str, str] | None = None, retrieval: dict[str, Any] | None = None) -> None:
+    def settings(
+        self,
+        *,
+        env: dict[str, str] | None = None,
+        retrieval: dict[str, Any] | None = None,
+        prices: dict[str, list[float]] | None = None,
+    ) -> None:
         """The user's file: by default everything that is found is unsure."""
         wanted = {
             "low_floor": 0.0,
@@ -40,7 +46,7 @@ class Judged(NamedTuple):
             "judge": {"timeout_per_call": 1.0},
             **(retrieval or {}),
         }
-        memory = {"retrieval": wanted, "judge": {"base_url": self.api.url}}
+        memory = {"retrieval": wanted, "judge": {"base_url": self.api.url, "prices": prices or {}}}
         own = {"env": {"ANTHROPIC_API_KEY": KEY} if env is None else env, "memory": memory}
         with open(os.path.join(self.project.config, "settings.json"), "w", encoding="utf-8") as file:
             json.dump(own, file)
@@ -188,6 +194,27 @@ def test_the_network_is_imported_only_when_a_judge_is_asked(
     hook = os.path.join(PLUGIN_ROOT, "hooks", "user_prompt_submit.py")
     found, _ = modules_of(box.project, [hook], event.encode())
     assert bool(found & NETWORK) is loaded
+
+
+def test_a_judge_may_take_longer_than_all_else_together(judged: MakeJudged) -> None:
+    """`timeout_per_call` counts up to its bound of ten seconds; the host ends the hook at fifteen."""
+    box = judged(server.after(5.5, choosing(relevant=TITLES[1:2], useful=TITLES[1:2])))
+    box.settings(retrieval={"judge": {"timeout_per_call": 10}})
+    assert TITLES[1] in box.prompt().context
+    assert box.decision()["judge_ms"] > 5500
+
+
+def test_a_price_of_the_users_own_is_what_the_ledger_counts(judged: MakeJudged) -> None:
+    box = judged(choosing(relevant=TITLES, useful=[]))
+    box.settings(retrieval={"judge": {"model": "somebody-elses-model"}})
+    box.prompt()
+    box.settings(
+        retrieval={"judge": {"model": "somebody-elses-model"}}, prices={"somebody-elses-model": [10, 100]}
+    )
+    box.prompt("Which seeded database do the billing tests use at night?", "p2")
+    costs = [row["cost_usd"] for row in box.project.ledger("judge-calls")]
+    assert costs[:2] == [None, None]
+    assert costs[2:] == [pytest.approx((600 * 10 + 12 * 100) / 1e6)] * 2
 
 
 def test_no_secret_of_prompt_memory_or_key_is_written_or_sent(judged: MakeJudged) -> None:

@@ -8,7 +8,9 @@ import shutil
 
 import pytest
 
-from tests.project import SESSION, Project
+from memory_plugin.hosts.entry import _LONGER, _SECONDS, HANDLERS
+from memory_plugin.kernel.settings.keys import keys
+from tests.project import PLUGIN_ROOT, SESSION, Project
 from tests.recall.store_files import ASK, BODY, TITLE, TOLD, no_floor, troubles
 
 LOCAL, SHARED = ".claude/settings.local.json", ".claude/settings.json"
@@ -190,6 +192,15 @@ def test_a_fault_of_ours_is_named_by_its_place_without_a_word_of_the_users(recal
     assert [row["kind"] for row in recalling.ledger("events")] == ["error"]
     assert "secret" not in run.stderr + json.dumps(recalling.ledger("events"))
     assert [(row["outcome"], row["session"]) for row in recalling.ledger("recalls")] == [("failed", SESSION)]
+
+
+def test_every_event_ends_before_the_host_ends_it() -> None:
+    """With two seconds for the interpreter's start on a slow machine, and for what is written down at the end."""
+    with open(os.path.join(PLUGIN_ROOT, "hooks", "hooks.json"), encoding="utf-8") as file:
+        hooks = json.load(file)["hooks"]
+    limits = {event: hooks[event][0]["hooks"][0]["timeout"] for event in HANDLERS}
+    assert all(_LONGER.get(event, _SECONDS) + 2 <= limits[event] for event in HANDLERS)
+    assert _LONGER["UserPromptSubmit"] > keys()["retrieval.judge.timeout_per_call"].rule["maximum"]
 
 
 def test_nothing_is_noted_where_nothing_was_wrong(recalling: Project) -> None:

@@ -180,12 +180,33 @@ def test_nothing_unsure_asks_nobody(trial: MakeTrial) -> None:
     assert tried.api.connections == 0
 
 
+@pytest.mark.parametrize(
+    ("sure", "asked_about"), [(SURES, 0), (SURES[:2], 2)], ids=["every place", "all places but one"]
+)
+def test_an_unsure_one_is_asked_about_only_where_a_place_is_left(
+    trial: MakeTrial, sure: list[Hit], asked_about: int
+) -> None:
+    tried = trial(judges(relevance=["u1"], usefulness=["u1"]))
+    judged = tried.run([*sure, *UNSURES])
+    assert (judged.asked, judged.path) == (asked_about, "judged" if asked_about else "rules")
+    assert [hit.key for hit in judged.kept] == ["s1", "s2", "u1" if asked_about else "s3"]
+    assert (tried.api.connections > 0) == (asked_about > 0)
+
+
+def test_the_places_are_those_of_the_smaller_limit(trial: MakeTrial) -> None:
+    tried = trial(BROKEN)
+    tried.bench.retrieval["modes"] = {"auto": {"max_output": 1}}
+    judged = tried.run([SURES[0], *UNSURES])
+    assert ([hit.key for hit in judged.kept], judged.path) == (["s1"], "rules")
+    assert tried.api.connections == 0
+
+
 @pytest.mark.parametrize(("top", "kept"), [(2, ["s1", "s2"]), (0, []), (10, ["s1", "s2", "s3"])])
 def test_without_a_key_and_without_an_answer_the_best_few_above_the_high_floor(
     trial: MakeTrial, top: int, kept: list[str]
 ) -> None:
     tried = trial(BROKEN)
-    tried.bench.retrieval["fallback_top_k"] = top
+    tried.bench.retrieval.update(fallback_top_k=top, when="always")
     assert tried.kept(HITS) == kept
     tried.bench.env = {}
     judged = tried.run(HITS)
@@ -331,7 +352,7 @@ def test_a_slow_judge_is_left_behind_at_the_deadline(trial: MakeTrial) -> None:
 
 def test_a_refused_key_switches_the_session_off_and_says_so_once(trial: MakeTrial) -> None:
     tried = trial(answer({}, 401))
-    first, second = tried.run(HITS), tried.run(HITS, prompt="Another prompt about the login")
+    first, second = tried.run(UNSURES), tried.run(UNSURES, prompt="Another prompt about the login")
     assert "http_401" in first.notice
     assert second.notice == ""
     assert second.reasons == ["relevance: disabled", "usefulness: disabled"]

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 __all__ = ["HANDLERS", "MAX_INPUT", "run"]
 
 MAX_INPUT = 32 << 20
+# For all that an event waits for; the host ends a hook at its `timeout` in hooks.json.
 _SECONDS = 5.0
+_LONGER = {"UserPromptSubmit": 12.0}  # judges may be asked
 
 
 class BadInput(ValueError):
@@ -35,7 +37,7 @@ def run(event: str) -> int:
 
     A fault is one line in the events ledger and one on standard error, never a traceback: the user's prompt goes through.
     """
-    deadline = Deadline(_SECONDS)
+    deadline = Deadline(_LONGER.get(event, _SECONDS))
     places: Places | None = None
     session = ""
     try:

@@ -6,7 +6,7 @@ categories and tags; where they do not answer, a named rung of the cascade does:
     judged    both answered            single    one combined question was answered
     partial   one answered             fallback  none did: the best `fallback_top_k` above the high floor
     no_key    there is no key: same    disabled  no judge is wanted here: the best `max_inject` above the high floor
-    rules     nothing was unsure
+    rules     nothing was unsure, or the sure ones take every place
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def judge_candidates(
         judged.reasons = [trouble.failure]
         return judged
     unsure = _unsure(hits, mode, settings)
-    if not unsure:
+    if not unsure or len(_settled(hits, mode, settings)) >= _most(mode, settings):
         return Judged(_without_judge(hits, mode, settings, "rules"), "rules")
     return _ask(judge, candidates, unsure, mode, settings, deadline)
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Answer", "Prompt", "recall"]
 
 _NEAR_MISSES = 5
+_RANKING = 3.0  # seconds; what is left of the prompt's time is for the judges
 
 
 class Prompt:
@@ -74,7 +75,7 @@ def recall(answer: Answer, prompt: Prompt, places: Places, settings: Settings, d
     from .lookup import Lookup  # SQLite is not loaded for a prompt that is skipped
     from .session import Told
 
-    lookup = Lookup(places, settings, deadline)
+    lookup = Lookup(places, settings, deadline.within(_RANKING))
     told = Told(places, prompt.session)
     try:
         hits = lookup.best(text, extra, settings.integer("retrieval.judge.candidate_pool_size"))

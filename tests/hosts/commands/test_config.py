@@ -8,8 +8,8 @@ import re
 import shlex
 
 import pytest
-from memory_plugin.hosts.commands.config import EXAMPLES
 
+from memory_plugin.hosts.commands.config import EXAMPLES
 from tests.config.settings_table import README
 from tests.project import Project
 
@@ -165,6 +165,19 @@ def test_a_value_that_the_project_overrules_is_said(project: Project) -> None:
     path = project.write(".claude/settings.json", {"memory": {"retrieval": {"max_inject": 1}}})
     run = project.cli("config", "set", KEY, "2")
     assert run.stdout.splitlines()[1] == "here %s decides: 1" % path
+
+
+def test_prices_of_the_users_own_are_one_value(project: Project) -> None:
+    prices = {"qwen3:4b": [0, 0], "a.b": [1.5, 7]}
+    assert project.cli("config", "set", "judge.prices", json.dumps(prices)).returncode == 0
+    assert json.loads(project.cli("config", "get", "judge.prices").stdout) == prices
+    assert '"judge.prices"' not in project.cli("config", "check").stdout
+    assert "each with a list of 2 numbers" in project.cli("config", "set", "judge.prices", '{"m": 1}').stderr
+    path = project.write(".claude/settings.json", {"memory": {"judge": {"prices": {"m": [0, 0]}}}})
+    assert path in project.cli("config", "check").stdout
+    assert json.loads(project.cli("config", "get", "judge.prices").stdout) == prices
+    project.cli("config", "unset", "judge.prices")
+    assert project.cli("config", "get", "judge.prices").stdout == "{}\n"
 
 
 @pytest.mark.parametrize("action", ["show", "get", "set", "unset", "check"])

@@ -90,6 +90,15 @@ def test_an_unknown_price_is_a_high_guess() -> None:
     assert all(guess.dollars(1000, 1000) > price.dollars(1000, 1000) for price in listed)
 
 
+def test_the_users_own_price_goes_before_the_table() -> None:
+    own = {"claude-haiku-4-5": [2, 20], "qwen3:4b": [0, 0]}
+    assert price_of("claude-haiku-4-5-20251001", "anthropic", own).dollars(1000, 100) == pytest.approx(0.004)
+    assert price_of("qwen3:4b", "openai", own).dollars(10**6, 10**6) == 0
+    assert all(price_of(name, "openai", own).known for name in own)
+    assert "your own" in price_of("qwen3:4b", "openai", own).as_of
+    assert not price_of("qwen3:4bb", "openai", own).known
+
+
 def test_every_table_says_why_and_when() -> None:
     assert entry("prices.json")["as_of"] > "2026"
     assert all(block["reason"] for name, block in entry("limits.json").items() if name != "reason")

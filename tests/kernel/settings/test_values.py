@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
+
 from memory_plugin.kernel.settings.keys import keys
 from memory_plugin.kernel.settings.values import allowed, expected, fits, lower_than, shown
 
@@ -61,6 +62,32 @@ def test_names_of_variables(value: str, *, good: bool) -> None:
 )
 def test_texts_that_no_model_is_called(value: str) -> None:
     assert not fits(keys()["retrieval.judge.model"].rule, value)
+
+
+PRICES = keys()["judge.prices"].rule
+
+
+@pytest.mark.parametrize(
+    ("value", "good"),
+    [
+        pytest.param({}, True, id="none"),
+        pytest.param({"qwen3:4b": [0, 0], "org/model": [0.1, 2]}, True, id="two models"),
+        pytest.param({"m": [1]}, False, id="one price"),
+        pytest.param({"m": [1, 2, 3]}, False, id="three prices"),
+        pytest.param({"m": [-1, 2]}, False, id="less than nothing"),
+        pytest.param({"m": [1, float("inf")]}, False, id="without end"),
+        pytest.param({"m": [float("nan"), 1]}, False, id="no number"),
+        pytest.param({"m": [True, 1]}, False, id="a switch"),
+        pytest.param({"m": "1"}, False, id="a text"),
+        pytest.param({"": [1, 2]}, False, id="no name"),
+        pytest.param({"a\x1bb": [1, 2]}, False, id="a name that a terminal would obey"),
+        pytest.param({"m%d" % at: [1, 2] for at in range(51)}, False, id="too many"),
+        pytest.param([["m", 1, 2]], False, id="a list"),
+    ],
+)
+def test_blocks_of_names_of_the_users_own(value: object, *, good: bool) -> None:
+    assert fits(PRICES, value) == good
+    assert expected(PRICES) == "a block of names, each with a list of 2 numbers"
 
 
 ANY = st.one_of(

@@ -119,7 +119,7 @@ def _costs(settings: Settings) -> str:
     """The price of one unsure prompt, and the caps."""
     model, backend = settings.text("retrieval.judge.model"), settings.text("judge.backend")
     caps = settings.number("judge.caps.session_usd"), settings.number("judge.caps.day_usd")
-    price = price_of(model, backend)
+    price = price_of(model, backend, settings.block("judge.prices"))
     calls_made = 2 if settings.flag("retrieval.judge.dual_verification") else 1
     if price.known:
         cost = "about $%.4f for such a prompt (%d calls to %s, prices of %s)" % (

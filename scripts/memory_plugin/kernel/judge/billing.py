@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from .prices import price_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from .outcome import Outcome
     from .question import Question
 
@@ -23,12 +25,12 @@ def most_tokens(question: Question, *, plain: bool) -> int:
 
 
 class Billing:
-    """The prices of one model; a model whose price is unknown is billed at the assumed one."""
+    """The prices of one model, the user's `own` before all; a model whose price is unknown is billed at the assumed one."""
 
     __slots__ = ("_price",)
 
-    def __init__(self, model: str, backend: str) -> None:
-        self._price = price_of(model, backend)
+    def __init__(self, model: str, backend: str, own: Mapping[str, Sequence[float]]) -> None:
+        self._price = price_of(model, backend, own)
 
     def highest(self, question: Question, *, plain: bool) -> float:
         """The most that a call can cost: of foreign text a token is at least a byte, and no answer is longer than allowed.

@@ -67,7 +67,7 @@ class Judge:
         self._off = off
         self._helper = helper
         self._access: Access | None = None
-        self._billing = Billing(model, self.backend)
+        self._billing = Billing(model, self.backend, settings.block("judge.prices"))
 
     def unready(self, *, anyway: bool = False) -> Verdict | None:
         """Why nothing can be asked, found without asking: disabled, no_key, bad_url, no_state. None: it can.

@@ -1,4 +1,7 @@
-"""What a call costs, out of the dated table `config/judges/prices.json`; an unknown model's cost is unknown, not 0."""
+"""What a call costs: by the user's own prices, else by the dated table `config/judges/prices.json`.
+
+An unknown model's cost is unknown, not 0.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,20 @@ from ..native import loads
 from ..paths import data_path
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 __all__ = ["Price", "price_of"]
 
 _MILLION = 1_000_000
 _DATE = 8  # digits of a date such as 20251001
+_OWN = "your own settings"
 
 
 class Price(NamedTuple):
-    """US dollars per million tokens: (most prompt tokens or None, in, out) by size; `known` is False for a guess."""
+    """US dollars per million tokens: (most prompt tokens or None, in, out) by size.
+
+    `known` is False for a guess; `as_of` is the date of the table, or says that the price is the user's own.
+    """
 
     tiers: Sequence[tuple[int | None, float, float]]
     known: bool
@@ -31,12 +38,18 @@ class Price(NamedTuple):
         raise ValueError("the last tier has a bound")
 
 
-def price_of(model: str, backend: str = "") -> Price:
-    """The price of a model; where it is not listed, the assumption that keeps the caps safe."""
+def price_of(model: str, backend: str = "", own: Mapping[str, Sequence[float]] | None = None) -> Price:
+    """The price of a model; where it is not listed, the assumption that keeps the caps safe.
+
+    `own` is the setting `judge.prices`: a model's name, with or without a date behind it, to [in, out].
+    """
     with open(data_path("judges", "prices.json"), encoding="utf-8") as file:
         table: Any = loads(file.read())
     if backend == "scripted":
         return Price(((None, 0.0, 0.0),), True, table["as_of"])
+    for name, (price_in, price_out) in (own or {}).items():
+        if _is_named(model, name):
+            return Price(((None, price_in, price_out),), True, _OWN)
     for entry in table["models"]:
         if _is_named(model, entry["id"]):
             tiers = tuple((tier.get("up_to"), tier["in"], tier["out"]) for tier in entry["tiers"])

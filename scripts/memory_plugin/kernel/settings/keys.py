@@ -42,7 +42,7 @@ def keys() -> dict[str, Key]:
 def _gather(rule: dict[str, Any], name: str, found: dict[str, Key]) -> None:
     for part, below in rule.get("properties", {}).items():
         _gather(below, name + "." + part if name else part, found)
-    if rule["type"] != "object":
+    if "default" in rule:
         found[name] = Key(name, rule, rule["default"], rule["x-project"], rule["description"])
 
 

@@ -167,7 +167,7 @@ def _own(name: str) -> dict[str, Any]:
 
 def _flatten(block: dict[str, Any], prefix: str, flat: dict[str, object]) -> None:
     for name, value in block.items():
-        if isinstance(value, dict):
+        if isinstance(value, dict) and value:  # an empty one is a value: names of the user's own
             _flatten(value, prefix + name + ".", flat)
         else:
             flat[prefix + name] = value

@@ -41,8 +41,18 @@ def fits(rule: dict[str, Any], value: object) -> bool:
     if isinstance(value, str):
         return _text_fits(rule, value)
     if isinstance(value, list):
-        return rule.get("minItems", 0) <= len(value) <= rule["maxItems"] and all(fits(rule["items"], item) for item in value)
-    return True
+        return rule.get("minItems", 0) <= len(value) <= rule["maxItems"] and all(
+            fits(rule["items"], item) for item in value
+        )
+    return not isinstance(value, dict) or "propertyNames" not in rule or _names_fit(rule, value)
+
+
+def _names_fit(rule: dict[str, Any], value: dict[str, Any]) -> bool:
+    """Whether a block of the user's own names holds few enough, each well formed and with a value that fits."""
+    return len(value) <= rule["maxProperties"] and all(
+        fits(rule["propertyNames"], name) and fits(rule["additionalProperties"], below)
+        for name, below in value.items()
+    )
 
 
 def _text_fits(rule: dict[str, Any], value: str) -> bool:
@@ -81,8 +91,13 @@ def expected(rule: dict[str, Any]) -> str:
     if "format" in rule:
         return _FORM_NAMES[rule["format"]]
     words = _NAMES[rule["type"]]
-    if rule["type"] == "array" and rule["items"]["type"] == "integer":
-        words = "a list of %d whole numbers" % rule["maxItems"]
+    if rule["type"] == "array" and rule["items"]["type"] != "string":
+        words = "a list of %d%s numbers" % (
+            rule["maxItems"],
+            " whole" if rule["items"]["type"] == "integer" else "",
+        )
+    if "propertyNames" in rule:
+        words = "a block of names, each with " + expected(rule["additionalProperties"])
     if "minimum" in rule:
         words += " from %s to %s" % (dumps(rule["minimum"]), dumps(rule["maximum"]))
     elif rule["type"] == "string":
