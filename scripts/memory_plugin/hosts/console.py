@@ -46,6 +46,11 @@ class Console:
         """Print one line for the user on the error stream."""
         _write(self._err, "memory: %s\n" % plain(text, _MAX_ERROR))
 
+    def progress(self, text: str) -> None:
+        """Show how far a long work is, on a terminal only, in place of what was shown before; an empty text wipes it."""
+        if self._err.isatty():
+            _write(self._err, "\r\033[K" + text)
+
     def style(self, text: str, *names: str) -> str:
         """The text in the named styles (bold dim red green yellow cyan), or as it is without colour."""
         if not self.colour or not names:

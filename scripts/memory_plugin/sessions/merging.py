@@ -1,0 +1,132 @@
+"""Parts of a long session, graded one by one, made into one grade."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .dimensions import dimensions, limit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from .dimensions import Dimension
+
+__all__ = ["RULES", "Part", "merge"]
+
+_COLLAPSE = 2  # levels
+
+
+class Part(NamedTuple):
+    """One part: its estimated tokens, and its scores as `read_scores` gives them, or None when it could not be graded."""
+
+    tokens: float
+    scores: dict[str, Any] | None
+
+
+def merge(parts: Sequence[Part]) -> dict[str, Any]:
+    """One grade out of parts in their order, each dimension by its own rule, with `merge` telling the rule and the parts' scores.
+
+    A dimension that its rule cannot tell, since a part is missing, is left out.
+    """
+    if len(parts) == 1 and parts[0].scores is not None:
+        return {**parts[0].scores, "dimensions": dict(parts[0].scores["dimensions"])}
+    graded = [part for part in parts if part.scores is not None]
+    found: dict[str, Any] = {}
+    for name, dimension in dimensions().items():
+        given = [_score(part, name) for part in parts]
+        score = RULES[dimension.merge](given, [part.tokens for part in parts])
+        if score is not None:
+            found[name] = _entry(name, dimension, score, given, graded)
+    sums = {
+        count: sum(part.scores[count] for part in graded if part.scores)
+        for count in ("clamped", "unreadable")
+    }
+    return {
+        "dimensions": found,
+        "root_cause": _cause(graded),
+        "improvements": _improvements(graded),
+        "confidence": _confidence(parts),
+        **sums,
+    }
+
+
+def _score(part: Part, name: str) -> float | None:
+    entry = part.scores["dimensions"].get(name) if part.scores else None
+    return entry["score"] if entry else None
+
+
+def _by_tokens(scores: Sequence[float | None], tokens: Sequence[float]) -> float | None:
+    """The mean weighted by tokens; None unless every part has a score."""
+    known = [(score, weight) for score, weight in zip(scores, tokens) if score is not None]
+    weight = sum(weight for _, weight in known)
+    if len(known) < len(scores) or weight <= 0:
+        return None
+    return round(sum(score * weight for score, weight in known) / weight, 4)
+
+
+def _last(scores: Sequence[float | None], _tokens: Sequence[float]) -> float | None:
+    """The last part's, which has seen how it ended."""
+    return scores[-1]
+
+
+def _last_or_worse(scores: Sequence[float | None], _tokens: Sequence[float]) -> float | None:
+    """The last part's; one level less when an earlier part was worse by two levels or more, so that a collapse is not forgotten."""
+    last = scores[-1]
+    if last is None:
+        return None
+    worst = min((score for score in scores if score is not None), default=last)
+    return last - 1 if last - worst >= _COLLAPSE else last
+
+
+RULES: dict[str, Callable[[Sequence[float | None], Sequence[float]], float | None]] = {
+    "tokens": _by_tokens,
+    "last": _last,
+    "last_or_worse": _last_or_worse,
+}
+
+
+def _entry(
+    name: str, dimension: Dimension, score: float, given: Sequence[float | None], graded: Sequence[Part]
+) -> dict[str, Any]:
+    entries = [
+        part.scores["dimensions"][name]
+        for part in graded
+        if part.scores and name in part.scores["dimensions"]
+    ]
+    if dimension.merge != "tokens":
+        entries.reverse()  # what decided comes first
+    evidence = [item for items in _in_turn(entries) for item in items]
+    return {
+        "score": score,
+        "label": dimension.label(score),
+        "evidence": evidence[: limit("evidence")],
+        "rationale": " ".join(dict.fromkeys(entry["rationale"] for entry in entries))[: limit("text")],
+        "merge": {"rule": dimension.merge, "parts": list(given)},
+    }
+
+
+def _in_turn(entries: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """The entries' first pieces of evidence, then their second ones, and so on."""
+    longest = max((len(entry["evidence"]) for entry in entries), default=0)
+    return [
+        [entry["evidence"][at] for entry in entries if at < len(entry["evidence"])] for at in range(longest)
+    ]
+
+
+def _cause(graded: Sequence[Part]) -> str | None:
+    given = {part.scores["root_cause"] for part in graded if part.scores} - {None}
+    real = given - {"none"}
+    return next(iter(real)) if len(real) == 1 else "multiple" if real else "none" if given else None
+
+
+def _improvements(graded: Sequence[Part]) -> list[dict[str, str]]:
+    every = [item for part in graded if part.scores for item in part.scores["improvements"]]
+    unique = {(item["dimension"], item["issue"]): item for item in every}
+    return list(unique.values())[: limit("improvements")]
+
+
+def _confidence(parts: Sequence[Part]) -> float | None:
+    return _by_tokens(
+        [part.scores["confidence"] if part.scores else None for part in parts],
+        [part.tokens for part in parts],
+    )

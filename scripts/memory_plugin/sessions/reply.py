@@ -1,0 +1,119 @@
+"""What a scorer answered, made sound: scores on their scales, evidence that names turns, texts that are short and clean."""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import TYPE_CHECKING, Any
+
+from ..kernel.judge.material import line
+from .dimensions import causes, dimensions, limit
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from .dimensions import Dimension
+
+__all__ = ["read_scores", "strike"]
+
+_TURN = re.compile(r"\b(?:turns?|traces?|t)[ #:.]{0,2}(\d{1,6})\b", re.IGNORECASE)
+_MOST_ITEMS = 20
+
+
+def read_scores(value: Mapping[str, Any]) -> dict[str, Any] | None:
+    """The scores in a reply: `dimensions`, `root_cause`, `improvements`, `confidence`, and how many were `clamped` or `unreadable`.
+
+    None when no dimension has a readable score.  A dimension without one is left out, never taken for 0; a number beyond its scale is put
+    on the scale's end and counted; a level is a whole number or its label.
+    """
+    counts = {"clamped": 0, "unreadable": 0}
+    found: dict[str, Any] = {}
+    for name, dimension in dimensions().items():
+        entry = value.get(name)
+        score = _score(entry.get("score") if isinstance(entry, dict) else None, dimension, counts)
+        if score is None:
+            counts["unreadable"] += 1
+        else:
+            assert isinstance(entry, dict)
+            found[name] = {
+                "score": score,
+                "label": dimension.label(score),
+                "evidence": _evidence(entry.get("evidence")),
+                "rationale": _text(entry.get("rationale")),
+            }
+    if not found:
+        return None
+    cause = value.get("root_cause")
+    return {
+        "dimensions": found,
+        "root_cause": cause if isinstance(cause, str) and cause in causes() else None,
+        "improvements": _improvements(value.get("improvements")),
+        "confidence": _confidence(value.get("confidence")),
+        **counts,
+    }
+
+
+def _score(value: object, dimension: Dimension, counts: dict[str, int]) -> float | None:
+    if dimension.categorical and isinstance(value, str):
+        label = value.strip().lower()
+        return dimension.labels.index(label) if label in dimension.labels else None
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not math.isfinite(value):
+        return None
+    top = len(dimension.labels) - 1 if dimension.categorical else 1.0
+    kept = min(max(value, 0), top)
+    counts["clamped"] += kept != value
+    if not dimension.categorical:
+        return round(float(kept), 4)
+    return int(kept) if float(kept).is_integer() else None
+
+
+def _evidence(value: object) -> list[dict[str, Any]]:
+    """Evidence as turns and words; items may be objects or sentences that name their turns."""
+    items = []
+    for item in value[:_MOST_ITEMS] if isinstance(value, list) else ():
+        if isinstance(item, dict):
+            given = item.get("turns", item.get("turn"))
+            numbers = given if isinstance(given, list) else [given]
+            turns = [n for n in numbers[:_MOST_ITEMS] if isinstance(n, int) and not isinstance(n, bool)]
+            items.append({"turns": turns, "what": _text(item.get("what", item.get("text")))})
+        elif isinstance(item, str):
+            items.append({"turns": [int(number) for number in _TURN.findall(item)], "what": _text(item)})
+    return items
+
+
+def _improvements(value: object) -> list[dict[str, str]]:
+    items = [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+    return [
+        {"dimension": item["dimension"], "issue": _text(item["issue"]), "fix": _text(item.get("fix"))}
+        for item in items
+        if isinstance(item.get("dimension"), str)
+        and item["dimension"] in dimensions()
+        and _text(item.get("issue"))
+    ][: limit("improvements")]
+
+
+def _confidence(value: object) -> float | None:
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value):
+        return round(min(max(float(value), 0.0), 1.0), 4)
+    return None
+
+
+def _text(value: object) -> str:
+    return line(value[: 10 * limit("text")], limit("text")) if isinstance(value, str) else ""
+
+
+def strike(scores: dict[str, Any], turns: int) -> int:
+    """Strike out evidence that names no turn of 1 to `turns`, and what is more than the limit; how many named a turn that does not exist.
+
+    A number that does not exist is struck from an item that also names real ones; an item without any is struck whole.
+    """
+    struck = 0
+    for entry in scores["dimensions"].values():
+        kept = []
+        for item in entry["evidence"]:
+            real = [turn for turn in dict.fromkeys(item["turns"]) if 1 <= turn <= turns]
+            struck += not real
+            if real:
+                kept.append({"turns": real, "what": item["what"]})
+        entry["evidence"] = kept[: limit("evidence")]
+    return struck

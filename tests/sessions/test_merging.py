@@ -1,0 +1,119 @@
+"""Parts of a long session made one: by tokens, by the last part, without forgetting a collapse."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory_plugin.sessions.merging import Part, merge
+from memory_plugin.sessions.reply import read_scores
+from tests.sessions.grades import LEVELS, NUMBERS, reply
+
+LEVEL = st.integers(0, 3)
+NUMBER = st.floats(0, 1).map(lambda x: round(x, 4))
+SCORES = st.fixed_dictionaries({**dict.fromkeys(LEVELS, LEVEL), **dict.fromkeys(NUMBERS, NUMBER)})
+PARTS = st.lists(st.tuples(st.integers(1, 100_000), SCORES), min_size=2, max_size=6)
+
+
+def part(tokens: float, **scores: Any) -> Part:  # noqa: ANN401
+    return Part(tokens, read_scores(reply(**scores)))
+
+
+def merged(parts: list[Part]) -> dict[str, float]:
+    return {name: entry["score"] for name, entry in merge(parts)["dimensions"].items()}
+
+
+@given(PARTS, st.randoms())
+def test_the_order_of_parts_does_not_change_numbers(
+    parts: list[tuple[int, dict[str, float]]], chance: random.Random
+) -> None:
+    shuffled = list(parts)
+    chance.shuffle(shuffled)
+    one, other = (merged([part(tokens, **scores) for tokens, scores in some]) for some in (parts, shuffled))
+    assert {name: one[name] for name in NUMBERS} == pytest.approx(
+        {name: other[name] for name in NUMBERS}, abs=1e-4
+    )
+
+
+@given(SCORES, st.lists(st.integers(1, 100_000), min_size=1, max_size=6))
+def test_equal_parts_are_as_one(scores: dict[str, float], sizes: list[int]) -> None:
+    assert merged([part(size, **scores) for size in sizes]) == merged([part(1, **scores)])
+
+
+@given(PARTS)
+def test_numbers_are_weighted_by_tokens(parts: list[tuple[int, dict[str, float]]]) -> None:
+    found = merged([part(tokens, **scores) for tokens, scores in parts])
+    weight = sum(tokens for tokens, _ in parts)
+    for name in NUMBERS:
+        by_hand = sum(tokens * scores[name] for tokens, scores in parts) / weight
+        assert found[name] == pytest.approx(by_hand, abs=1e-4)
+
+
+@given(PARTS)
+def test_a_part_cut_in_two_changes_no_number(parts: list[tuple[int, dict[str, float]]]) -> None:
+    whole = [part(2 * tokens, **scores) for tokens, scores in parts]
+    halves = [part(tokens, **scores) for tokens, scores in parts for _ in range(2)]
+    assert merged(halves) == pytest.approx(merged(whole), abs=1e-4)
+
+
+@given(PARTS)
+def test_the_goal_is_the_last_parts(parts: list[tuple[int, dict[str, float]]]) -> None:
+    assert (
+        merged([part(tokens, **scores) for tokens, scores in parts])["goal_achievement"]
+        == parts[-1][1]["goal_achievement"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("levels", "kept"),
+    [
+        ([3, 3], 3),
+        ([2, 3], 3),
+        ([1, 3], 2),
+        ([0, 3], 2),
+        ([0, 2], 1),
+        ([0, 1], 1),
+        ([3, 0], 0),
+        ([0, 0, 3], 2),
+        ([2, 1], 1),
+    ],
+)
+def test_a_collapse_in_an_earlier_part_is_not_forgotten(levels: list[int], kept: int) -> None:
+    assert merged([part(10, error_handling=level) for level in levels])["error_handling"] == kept
+
+
+def test_a_missing_part_leaves_unscored_what_needs_it() -> None:
+    """The goal comes from the last part alone; the weighted ones need them all."""
+    found = merge([Part(10, None), part(10)])
+    assert sorted(found["dimensions"]) == ["error_handling", "goal_achievement"]
+    assert found["confidence"] is None
+    assert merge([part(10), Part(10, None)])["dimensions"] == {}
+    assert sorted(merged([part(10), part(10, tool_efficiency=None)])) == sorted(
+        {*LEVELS, *NUMBERS} - {"tool_efficiency"}
+    )
+
+
+def test_rule_and_parts_are_recorded_and_evidence_comes_from_all() -> None:
+    parts = [part(30, tool_efficiency={"score": 0.2, "rationale": "early", "evidence": [{"turn": 1, "what": "a"}, {"turn": 2}]}),
+             part(10, tool_efficiency={"score": 1.0, "rationale": "late", "evidence": [{"turn": 9, "what": "c"}]})]  # fmt: skip
+    entry = merge(parts)["dimensions"]["tool_efficiency"]
+    assert (entry["score"], entry["merge"]) == (0.4, {"rule": "tokens", "parts": [0.2, 1.0]})
+    assert [item["turns"] for item in entry["evidence"]] == [[1], [9], [2]]
+    assert entry["rationale"] == "early late"
+
+
+@pytest.mark.parametrize(
+    ("given_causes", "kept"),
+    [
+        (["none", "none"], "none"),
+        (["none", "tool_misuse"], "tool_misuse"),
+        (["context_waste", "tool_misuse"], "multiple"),
+        (["x", "x"], None),
+    ],
+)
+def test_causes(given_causes: list[str], kept: str | None) -> None:
+    assert merge([part(1, root_cause=cause) for cause in given_causes])["root_cause"] == kept
