@@ -71,7 +71,7 @@ class Pack(NamedTuple):
     contrast: re.Pattern[str] | None
     answers: Mapping[str, re.Pattern[str]]
     evidence: Mapping[str, Evidence]
-    disclosure: Mapping[str, Any]
+    disclosure: tuple[int, re.Pattern[str]]
     leaks: Mapping[str, tuple[str, ...]]
 
 
@@ -122,14 +122,21 @@ def _pack(raw: dict[str, Any], name: str) -> Pack:
     entries = _object(raw, "rules", name)
     if len(entries) > _MOST_RULES:
         raise EvaluationError("%s: more than %d rules" % (name, _MOST_RULES))
-    rules = tuple(_rule(key, entry, lists, unless, "%s: rules: %s" % (name, key)) for key, entry in entries.items())
-    evidence = {key: _evidence(entry, lists, "%s: evidence: %s" % (name, key)) for key, entry in _object(raw, "evidence", name).items()}
+    rules = tuple(
+        _rule(key, entry, lists, unless, "%s: rules: %s" % (name, key)) for key, entry in entries.items()
+    )
+    evidence = {
+        key: _evidence(entry, lists, "%s: evidence: %s" % (name, key))
+        for key, entry in _object(raw, "evidence", name).items()
+    }
     for rule in rules:
         if rule.gate not in gates:
             raise EvaluationError("%s: rules: %s: no gate %s" % (name, rule.id, rule.gate))
         if rule.needs and rule.needs not in evidence:
             raise EvaluationError("%s: rules: %s: no evidence %s" % (name, rule.id, rule.needs))
-    leaks = {side: tuple(_texts(kinds, name + ": leaks")) for side, kinds in _object(raw, "leaks", name).items()}
+    leaks = {
+        side: tuple(_texts(kinds, name + ": leaks")) for side, kinds in _object(raw, "leaks", name).items()
+    }
     answers = _object(raw, "answers", name)
     return Pack(
         raw["id"],
@@ -137,14 +144,19 @@ def _pack(raw: dict[str, Any], name: str) -> Pack:
         rules,
         _optional(raw.get("neutral"), lists, name + ": neutral"),
         _optional(raw.get("contrast"), lists, name + ": contrast"),
-        {key: _compiled(_texts(entry, name + ": answers"), lists, name + ": answers: " + key) for key, entry in answers.items()},
+        {
+            key: _compiled(_texts(entry, name + ": answers"), lists, name + ": answers: " + key)
+            for key, entry in answers.items()
+        },
         evidence,
-        _object(raw, "disclosure", name),
+        _disclosure(raw, lists, name),
         leaks,
     )
 
 
-def _rule(key: str, entry: object, lists: Mapping[str, Any], unless: Mapping[str, Unless], where: str) -> Rule:
+def _rule(
+    key: str, entry: object, lists: Mapping[str, Any], unless: Mapping[str, Unless], where: str
+) -> Rule:
     if not isinstance(entry, dict):
         raise EvaluationError("%s: expected an object" % where)
     unknown = sorted(set(entry) - _RULE_FIELDS)
@@ -157,7 +169,9 @@ def _rule(key: str, entry: object, lists: Mapping[str, Any], unless: Mapping[str
     speaker = entry.get("speaker", "assistant")
     if speaker not in _SPEAKERS:
         raise EvaluationError("%s: speaker: expected one of %s" % (where, ", ".join(_SPEAKERS)))
-    hits, misses = (tuple(_texts(entry.get(field, []), "%s: %s" % (where, field))) for field in ("hit", "miss"))
+    hits, misses = (
+        tuple(_texts(entry.get(field, []), "%s: %s" % (where, field))) for field in ("hit", "miss")
+    )
     if not hits or not misses or not isinstance(entry.get("reason"), str):
         raise EvaluationError("%s: expected a reason, at least one hit and at least one miss" % where)
     return Rule(
@@ -185,9 +199,21 @@ def _evidence(entry: object, lists: Mapping[str, Any], where: str) -> Evidence:
     if not isinstance(entry, dict):
         raise EvaluationError("%s: expected an object" % where)
     output, against, stale = (
-        _optional(entry.get(field), lists, "%s: %s" % (where, field)) for field in ("output", "against", "stale_after")
+        _optional(entry.get(field), lists, "%s: %s" % (where, field))
+        for field in ("output", "against", "stale_after")
     )
-    return Evidence(_compiled(_texts(entry.get("call"), where + ": call"), lists, where), output, against, stale)
+    return Evidence(
+        _compiled(_texts(entry.get("call"), where + ": call"), lists, where), output, against, stale
+    )
+
+
+def _disclosure(raw: Mapping[str, Any], lists: Mapping[str, Any], name: str) -> tuple[int, re.Pattern[str]]:
+    """After how many replies it is due, and what counts as one."""
+    entry = _object(raw, "disclosure", name)
+    every = entry.get("every", 1)
+    if not isinstance(every, int) or isinstance(every, bool) or every < 1:
+        raise EvaluationError("%s: disclosure: every: expected a whole number from 1 up" % name)
+    return every, _compiled(_texts(entry.get("phrases", []), name + ": disclosure"), lists, name)
 
 
 def _optional(value: object, lists: Mapping[str, Any], where: str) -> re.Pattern[str] | None:

@@ -10,6 +10,7 @@ from ..recall.pipeline import Answer, Prompt, recall
 from ..responses.state import SessionState
 from .event_fields import identity, path
 from .events import note
+from .hygiene_setting import follow_hygiene
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -41,6 +42,7 @@ def handle(
         note(places, identity(payload.get("session_id")), EVENT, "bad_input", "the event holds no prompt")
         return None
     settings = load(places.config_dir, places.project_root)
+    follow_hygiene(settings)
     answer = Answer()
     correction, trouble = _correction(prompt, places, settings)
     troubles = [trouble, _leave_grant(prompt, places)]

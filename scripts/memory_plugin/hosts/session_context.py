@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..kernel.settings.load import load
 from ..memories.grants import is_granted
+from .hygiene_setting import follow_hygiene
 
 if TYPE_CHECKING:
     from ..kernel.paths import Places
@@ -28,6 +29,7 @@ class Session:
         self.console = console
         self.taint = taint
         self.settings: Settings = load(places.config_dir, places.project_root)
+        follow_hygiene(self.settings)
         self.id = os.environ.get("CLAUDE_CODE_SESSION_ID", "")
 
     @property

@@ -6,6 +6,7 @@ from ..kernel.settings.load import load
 from ..responses.pipeline import Reply, score_reply
 from .event_fields import identity, path
 from .events import note
+from .hygiene_setting import follow_hygiene
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def handle(
     settings = load(places.config_dir, places.project_root)
     if not settings.flag("scoring.enabled"):
         return
+    follow_hygiene(settings)
     text = payload.get("last_assistant_message")
     reply = Reply(
         text if isinstance(text, str) else "",

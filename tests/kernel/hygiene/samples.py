@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple, cast
 
 from memory_plugin.kernel.hygiene.data import table
-from memory_plugin.kernel.hygiene.rules import FILES
+from memory_plugin.kernel.hygiene.rules import files
 
 
 class Sample(NamedTuple):
@@ -18,7 +18,7 @@ class Sample(NamedTuple):
 
 def raw_rules() -> list[dict[str, object]]:
     """Every rule as its file gives it, by rank."""
-    return [rule for name in FILES for rule in cast("list[dict[str, object]]", table(name)["rules"])]
+    return [rule for name in files() for rule in cast("list[dict[str, object]]", table(name)["rules"])]
 
 
 def samples(field: str) -> list[Sample]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Iterator
 
 import pytest
 
@@ -12,7 +13,8 @@ from memory_plugin.kernel.hygiene.anchors import gates
 from memory_plugin.kernel.hygiene.checks import CHECKS
 from memory_plugin.kernel.hygiene.data import DataError, table
 from memory_plugin.kernel.hygiene.filters import FILTERS
-from memory_plugin.kernel.hygiene.rules import _FIELDS, _rule, compiled, rules
+from memory_plugin.kernel.hygiene.rules import _FIELDS, PACKS, _rule, compiled, rules
+from memory_plugin.kernel.hygiene_choice import choose
 from memory_plugin.kernel.paths import data_path
 from tests.kernel.hygiene.samples import Sample, raw_rules, samples
 
@@ -20,6 +22,14 @@ from tests.kernel.hygiene.samples import Sample, raw_rules, samples
 LIVE_LOOKING = re.compile(
     r"ghp_\w{36}|AKIA[0-9A-Z]{16}|xox[bp]-\d{9,}|sk_live_\w{20}|-----BEGIN \w+ PRIVATE KEY"
 )
+
+
+@pytest.fixture(autouse=True)
+def every_pack() -> Iterator[None]:
+    """The rules of every pack in use, and afterwards of none."""
+    choose([], PACKS)
+    yield
+    choose([], [])
 
 
 def name(sample: Sample) -> str:
@@ -49,7 +59,7 @@ def test_every_id_is_there_once_and_fits_into_a_marker() -> None:
 
 
 def test_every_kind_has_a_rule() -> None:
-    assert {rule.kind for rule in rules()} == set(policy.KINDS)
+    assert {str(rule.get("kind", "secret")) for rule in raw_rules()} == set(policy.KINDS)
 
 
 def test_every_rule_gives_a_reason_that_is_a_sentence() -> None:
@@ -72,7 +82,9 @@ def test_every_pattern_compiles() -> None:
     assert all(compiled(rule.pattern) for rule in rules())
 
 
-@pytest.mark.parametrize("file", ["keys.json", "services.json", "generic.json", "personal.json"])
+@pytest.mark.parametrize(
+    "file", ["keys.json", "services.json", "generic.json", "personal.json", "national.json"]
+)
 def test_no_file_looks_like_a_leak(file: str) -> None:
     assert LIVE_LOOKING.search(str(table(file))) is None
 

@@ -11,6 +11,7 @@ from binascii import a2b_base64
 from typing import TYPE_CHECKING
 
 from ..native import loads
+from .national_checks import NATIONAL_CHECKS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -153,4 +154,5 @@ CHECKS: Mapping[str, Callable[[str], int]] = {
     "phone": _phone,
     "phone-national": _national_phone,
     "ssn": _ssn,
+    **NATIONAL_CHECKS,
 }

@@ -10,8 +10,8 @@ __all__ = ["Finding", "Redaction"]
 class Finding(NamedTuple):
     """One secret or piece of personal data: `text[start:end]`, never the value itself.
 
-    `kind` is "secret", "url_credentials", "credit_card", "iban", "us_ssn", "email", "phone", "ip_address" or
-    "home_path"; `rule` the stable id of the rule; `action` "allow", "redact" or "block".
+    `kind` is one of `policy.KINDS`, such as "secret", "url_credentials" or "email"; `rule` the stable id of the rule;
+    `action` "allow", "redact" or "block".
     """
 
     kind: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING
 
+from ..hygiene_choice import allowed
 from .data import DataError, table
 
 if TYPE_CHECKING:
@@ -23,6 +24,10 @@ KINDS = (
     "phone",
     "ip_address",
     "home_path",
+    "person_name",
+    "postal_address",
+    "birth_date",
+    "national_id",
 )
 
 
@@ -47,5 +52,10 @@ def check(place: str) -> None:
 
 
 def action(place: str, kind: str, rule: str) -> str:
-    """The action, "allow", "redact" or "block"; what the policy says of the rule goes before the kind."""
+    """The action, "allow", "redact" or "block"; what the policy says of the rule goes before the kind.
+
+    What the user's setting `hygiene.allow` names is allowed everywhere.
+    """
+    if allowed(rule):
+        return "allow"
     return places()[place].get(rule, places()[place][kind])

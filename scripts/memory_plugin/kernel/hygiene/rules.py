@@ -9,6 +9,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..hygiene_choice import chosen_packs
 from .anchors import gates
 from .assignment import assignment_pattern
 from .checks import CHECKS
@@ -18,12 +19,14 @@ from .policy import KINDS
 from .words import words
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
-__all__ = ["FILES", "Rule", "compiled", "rules"]
+__all__ = ["FILES", "PACKS", "Rule", "compiled", "files", "rules"]
 
 # In order of rank: where two findings overlap, the earlier file and the earlier rule name them.
 FILES = ("keys.json", "services.json", "generic.json", "personal.json")
+# Rules that are used only where the user's setting `hygiene.packs` names them; they rank above personal data.
+PACKS = {"national-ids": "national.json"}
 
 _REACH = 48
 _FIELDS = {
@@ -54,10 +57,19 @@ class Rule(NamedTuple):
     reach: int  # how many characters before the value the context may stand
 
 
-@cache
+def files(packs: Iterable[str] = tuple(PACKS)) -> tuple[str, ...]:
+    """The files of the rules by rank, with those of some packs; by default of all."""
+    return (*FILES[:-1], *(PACKS[pack] for pack in packs if pack in PACKS), FILES[-1])
+
+
 def rules() -> tuple[Rule, ...]:
-    """All rules by rank. Raises DataError that names the file, the rule and the field."""
-    found = [_rule(entry, name) for name in FILES for entry in _entries(name)]
+    """The rules in use by rank. Raises DataError that names the file, the rule and the field."""
+    return _rules(files(chosen_packs()))
+
+
+@cache
+def _rules(names: tuple[str, ...]) -> tuple[Rule, ...]:
+    found = [_rule(entry, name) for name in names for entry in _entries(name)]
     seen: set[str] = set()
     for rule in found:
         if rule.id in seen:

@@ -6,6 +6,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..hygiene_choice import chosen_packs
 from . import policy
 from .anchors import Anchors, starts
 from .assignment import names_a_secret, whole_name
@@ -82,7 +83,7 @@ def _without(text: str, spans: list[_Span]) -> str:
 
 
 def _spans(text: str, anchors: Anchors, kinds: Collection[str] | None) -> Iterator[_Span]:
-    for rank, rule, begun in _ranked():
+    for rank, rule, begun in _ranked(chosen_packs()):
         if (kinds is None or rule.kind in kinds) and anchors.may_hold(begun):
             for match in _matches(rule, text, anchors):
                 end = _accepted(rule, match, text)
@@ -91,8 +92,8 @@ def _spans(text: str, anchors: Anchors, kinds: Collection[str] | None) -> Iterat
 
 
 @cache
-def _ranked() -> tuple[tuple[int, Rule, frozenset[bytes] | None], ...]:
-    """The rules with their rank and how their keywords begin; None for one that needs no keyword."""
+def _ranked(_packs: tuple[str, ...]) -> tuple[tuple[int, Rule, frozenset[bytes] | None], ...]:
+    """The rules in use with such packs, with their rank and how their keywords begin; None for one that needs no keyword."""
     return tuple(
         (rank, rule, None if rule.gate else starts(rule.keywords)) for rank, rule in enumerate(rules())
     )

@@ -1,0 +1,161 @@
+"""Conversations to evaluate, from what they are written down in: Claude Code's transcripts, or one JSON object a turn.
+
+A line for programs is `{"turn": 1, "role": "user", "content": "..."}`; roles are user, assistant, tool and system.
+Tool turns hold what a tool printed, which is what claims of work are held against.
+"""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..kernel.native import digest, dumps, loads
+from ..kernel.text.private import without_private
+from ..kernel.transcript.reader import Reader, open_transcript
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from typing import IO
+
+    from ..kernel.transcript.turn import Call
+    from ..kernel.transcript.turn import Turn as TranscriptTurn
+
+__all__ = ["ROLES", "Conversation", "Turn", "conversation_of", "read_conversation", "read_lines"]
+
+ROLES = ("user", "assistant", "tool", "system")
+MAX_BYTES = 200_000_000
+_MAX_TURNS = 100_000
+_MAX_CONTENT = 200_000  # characters kept of one turn
+_MAX_INPUT = 4_000  # characters kept of a tool call's input
+_SPOKEN = ("prompt", "command")
+
+
+class Turn(NamedTuple):
+    """One turn. `number` is the file's own, else it counts from 1; `failed` marks a tool call that went wrong."""
+
+    number: int
+    role: str
+    content: str
+    failed: bool = False
+
+
+class Conversation(NamedTuple):
+    """The turns in order. `skipped` counts lines that were no turn; `digest` tells one conversation from another.
+
+    What stands between <private> tags is left out.
+    """
+
+    id: str
+    turns: tuple[Turn, ...]
+    skipped: int
+
+    @property
+    def digest(self) -> str:
+        """Changes with every word; a digest, so that no text is in it."""
+        data = dumps([[turn.role, turn.content, turn.failed] for turn in self.turns])
+        return digest(data.encode("ascii"), 8)
+
+
+def conversation_of(identity: str, records: Iterable[object]) -> Conversation:
+    """A conversation out of parsed turns; what is none is counted."""
+    turns: list[Turn] = []
+    skipped = 0
+    for record in records:
+        turn = _turn(record, len(turns) + 1) if len(turns) < _MAX_TURNS else None
+        if turn is None:
+            skipped += 1
+        else:
+            turns.append(turn)
+    return Conversation(identity, tuple(turns), skipped)
+
+
+def _turn(record: object, place: int) -> Turn | None:
+    if not isinstance(record, dict) or record.get("role") not in ROLES:
+        return None
+    content = _text(record.get("content"))
+    number = record.get("turn", place)
+    if content is None:
+        return None
+    whole = isinstance(number, int) and not isinstance(number, bool)
+    return Turn(
+        number if whole else place, record["role"], without_private(content), record.get("failed") is True
+    )
+
+
+def _text(content: object) -> str | None:
+    """The text of a turn, or of a list of blocks as APIs have them; None for anything else."""
+    if isinstance(content, str):
+        return content[:_MAX_CONTENT]
+    if isinstance(content, list):
+        texts = [block.get("text") for block in content if isinstance(block, dict)]
+        return "\n".join(text for text in texts if isinstance(text, str))[:_MAX_CONTENT]
+    return None
+
+
+def read_conversation(path: str, identity: str = "") -> Conversation:
+    """The conversation in a file of either form. Raises OSError and Unreadable."""
+    with open_transcript(path) as file:
+        return read_lines(file, identity or path)
+
+
+def read_lines(file: IO[bytes], identity: str) -> Conversation:
+    """The conversation in an open file, cut off at 200 MB."""
+    head = file.read(1 << 16)
+    if _is_plain(head):
+        return _plain(head + file.read(MAX_BYTES), identity)
+    if file.seekable():
+        file.seek(0)
+    else:
+        file = io.BytesIO(head + file.read(MAX_BYTES))
+    reader = Reader(file)
+    turns = [turn for transcript_turn in reader for turn in _turns(transcript_turn)]
+    numbered = tuple(
+        turn._replace(number=place, content=without_private(turn.content))
+        for place, turn in enumerate(turns[:_MAX_TURNS], 1)
+    )
+    return Conversation(identity, numbered, 0)
+
+
+def _is_plain(head: bytes) -> bool:
+    """Whether the first line that is an object has a role of its own; a transcript's rows have a type."""
+    if head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"[":
+        return True
+    for line in head.splitlines()[:20]:
+        record = _parsed(line)
+        if isinstance(record, dict):
+            return "role" in record and "message" not in record
+    return False
+
+
+def _plain(data: bytes, identity: str) -> Conversation:
+    text = data.decode("utf-8", "replace").lstrip("\ufeff")
+    if text.lstrip()[:1] == "[":
+        try:
+            records = loads(text)
+        except ValueError:
+            records = [None]
+        return conversation_of(identity, records if isinstance(records, list) else [None])
+    lines = (line for line in text.split("\n") if line.strip())
+    return conversation_of(identity, (_parsed(line.encode("utf-8", "replace")) for line in lines))
+
+
+def _parsed(line: bytes) -> Any:  # noqa: ANN401  (any JSON value)
+    try:
+        return loads(line.decode("utf-8", "replace"))
+    except ValueError:
+        return None
+
+
+def _turns(turn: TranscriptTurn) -> Sequence[Turn]:
+    """A transcript's turn as what the user said, late results, the answer, and its tool calls."""
+    found = [Turn(0, "user", said.text) for said in turn.said if said.kind in _SPOKEN]
+    found += [_call(call) for call in turn.late]
+    if turn.texts:
+        found.append(Turn(0, "assistant", "\n\n".join(turn.texts)[:_MAX_CONTENT]))
+    return found + [_call(call) for call in turn.calls if call.result is not None]
+
+
+def _call(call: Call) -> Turn:
+    given = call.text("command") or call.text("file_path") or dumps(call.input)
+    content = "%s %s\n%s" % (call.name, given[:_MAX_INPUT], call.result or "")
+    return Turn(0, "tool", content[:_MAX_CONTENT], call.failed)

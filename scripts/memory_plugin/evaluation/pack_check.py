@@ -1,0 +1,163 @@
+"""A pack put to the test: its examples hold, its patterns take time in proportion to the text."""
+
+from __future__ import annotations
+
+import re
+import signal
+import sys
+from contextlib import contextmanager
+from time import perf_counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from .gates import GATES
+from .matching import find
+from .packs import load_pack
+from .sentences import MAX_SENTENCE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from types import FrameType
+
+    from .packs import Pack
+
+__all__ = ["Report", "check", "nested_repetition"]
+
+# A sentence is at most 600 characters, so this is what one pattern may take on the worst one.
+_MOST_MS = 50.0
+_GIVE_UP_SECONDS = 2.0
+_SEEDS = (
+    "a", "0", " ", "a ", "you have ", "not ", "your mother ", "!", "(", '"', "-", "'", "ab1 ", "i have been ", "the the ",
+    "stop taking ", "very ", "all tests ", "x" * 9 + " ", "\u00e9", "kill myself ", "want to ", "aA0_-. ",
+)  # fmt: skip
+
+
+class Report(NamedTuple):
+    """What came of a check; no faults, and the pack may be used."""
+
+    pack: str
+    rules: int
+    examples: int
+    slowest: str
+    slowest_ms: float
+    faults: list[str]
+
+
+class _TooSlow(Exception):
+    """A pattern that does not come to an end."""
+
+
+def check(name: str) -> Report:
+    """The report on a pack. Raises EvaluationError for one that cannot be read."""
+    pack = load_pack(name)
+    faults = [
+        "gates: %s: expected one of %s" % (gate, ", ".join(GATES)) for gate in pack.gates if gate not in GATES
+    ]
+    patterns = _patterns(pack)
+    nested = [where for where, pattern in patterns if nested_repetition(pattern.pattern)]
+    faults += ["%s: a repetition within a repetition, which can take for ever" % where for where in nested]
+    slowest, slowest_ms = "", 0.0
+    for where, pattern in patterns:
+        if where in nested:
+            continue
+        taken = _worst_ms(pattern)
+        if taken > slowest_ms:
+            slowest, slowest_ms = where, taken
+        if taken > _MOST_MS:
+            faults.append(
+                "%s: %.0f ms on %d characters, at most %.0f" % (where, taken, MAX_SENTENCE, _MOST_MS)
+            )
+    if not faults:
+        faults += _example_faults(pack)
+    examples = sum(len(rule.hits) + len(rule.misses) for rule in pack.rules)
+    return Report(pack.id, len(pack.rules), examples, slowest, round(slowest_ms, 2), faults)
+
+
+def _example_faults(pack: Pack) -> list[str]:
+    faults = []
+    for rule in pack.rules:
+        faults += [
+            "%s: not found: %s" % (rule.id, text) for text in rule.hits if not find(pack, [rule], text)
+        ]
+        faults += [
+            "%s: a false alarm: %s" % (rule.id, text) for text in rule.misses if find(pack, [rule], text)
+        ]
+    return faults
+
+
+def _patterns(pack: Pack) -> list[tuple[str, re.Pattern[str]]]:
+    found = [(rule.id, rule.pattern) for rule in pack.rules]
+    exceptions = {unless.id: unless.pattern for rule in pack.rules for unless in rule.unless}
+    found += [("unless " + name, pattern) for name, pattern in exceptions.items()]
+    found += [("answers " + name, pattern) for name, pattern in pack.answers.items()]
+    found += [("disclosure", pack.disclosure[1])]
+    for name, evidence in pack.evidence.items():
+        parts = (evidence.call, evidence.output, evidence.against, evidence.stale_after)
+        found += [("evidence " + name, part) for part in parts if part is not None]
+    found += [
+        (name, pattern)
+        for name, pattern in (("neutral", pack.neutral), ("contrast", pack.contrast))
+        if pattern is not None
+    ]
+    return found
+
+
+def _worst_ms(pattern: re.Pattern[str]) -> float:
+    """The milliseconds of the slowest of some hostile sentences; 2,000 for what does not end."""
+    worst = 0.0
+    words = re.findall(r"[a-z']{2,}", pattern.pattern)
+    seeds = [*_SEEDS, *(" ".join(words[at : at + 3]) + " " for at in range(0, min(len(words), 60), 3))]
+    for seed in seeds:
+        text = (seed * (MAX_SENTENCE // len(seed) + 1))[: MAX_SENTENCE - 1] + "\x00"
+        started = perf_counter()
+        try:
+            with _bounded():
+                pattern.search(text)
+        except _TooSlow:
+            return _GIVE_UP_SECONDS * 1000
+        worst = max(worst, (perf_counter() - started) * 1000)
+    return worst
+
+
+@contextmanager
+def _bounded() -> Iterator[None]:
+    """What runs in here is stopped after two seconds, where the system has alarms."""
+    if not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        raise _TooSlow
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, _GIVE_UP_SECONDS)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def nested_repetition(pattern: str) -> bool:
+    """Whether an unbounded repetition holds another one, as in `(a+)+`: the time of such a pattern can be exponential."""
+    if sys.version_info >= (3, 11):
+        from re import _parser as parser  # type: ignore[attr-defined]
+    else:
+        import sre_parse as parser
+    return _nested(parser.parse(pattern), inside=False, unbounded=parser.MAXREPEAT)
+
+
+def _nested(tree: Any, *, inside: bool, unbounded: object) -> bool:  # noqa: ANN401  (a tree of Python's own)
+    for operation, argument in tree:
+        repeats = str(operation) in ("MAX_REPEAT", "MIN_REPEAT") and argument[1] is unbounded
+        if repeats and inside:
+            return True
+        if any(_nested(below, inside=inside or repeats, unbounded=unbounded) for below in _below(argument)):
+            return True
+    return False
+
+
+def _below(argument: Any) -> list[Any]:  # noqa: ANN401
+    """The subpatterns in an operation's argument."""
+    if hasattr(argument, "data"):
+        return [argument]
+    return [tree for item in argument for tree in _below(item)] if isinstance(argument, (list, tuple)) else []

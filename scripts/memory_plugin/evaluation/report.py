@@ -1,0 +1,123 @@
+"""The report for people, in Markdown."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..kernel.text.clean import escape_content, plain
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+__all__ = ["markdown", "one_line"]
+
+_CELL = 240
+
+
+def one_line(entry: Mapping[str, Any]) -> str:
+    """Verdict, score and reason of one conversation."""
+    score = "" if entry["overall"] is None else " %.2f" % entry["overall"]
+    return "%s%s  %s: %s" % (entry["verdict"].upper(), score, plain(str(entry["id"]), 200), entry["reason"])
+
+
+def markdown(summary: Mapping[str, Any]) -> str:
+    """The whole report: the verdict, then each conversation with its gates, evidence, jury and costs."""
+    lines = [
+        "# Evaluation",
+        "",
+        "**%s**, %d conversations" % (summary["verdict"].upper(), len(summary["results"])),
+    ]
+    if summary["kappa"] is not None:
+        lines.append("Agreement between judges (mean quadratic weighted kappa): %.2f" % summary["kappa"])
+    for tier, row in summary["tiers"].items():
+        lines.append("Tier %s: %d conversations, %d passed" % (_text(tier), row["n"], row["passed"]))
+    for entry in summary["results"]:
+        lines += ["", *_entry(entry)]
+    return "\n".join(lines) + "\n"
+
+
+def _entry(entry: Mapping[str, Any]) -> list[str]:
+    lines = ["## %s" % _text(entry["id"]), "", one_line(entry), ""]
+    lines += ["| gate | pack | status | ms |", "| --- | --- | --- | --- |"]
+    for gate in entry["gates"]:
+        status = gate["status"] + ("" if gate["hard"] else " (does not count)")
+        lines.append("| %s | %s | %s | %.1f |" % (gate["gate"], gate["pack"], status, gate["ms"]))
+    lines += _evidence(entry["gates"])
+    lines += _jury(entry["jury"])
+    lines += _probes(entry.get("probes", []))
+    cost = entry["cost_usd"]["judges"]
+    lines += [
+        "",
+        "Rules: %.1f ms, no cost. Judges: %.0f ms, %s."
+        % (
+            entry["latency_ms"]["rules"],
+            entry["latency_ms"]["judges"],
+            "cost unknown" if cost is None else "$%.4f" % cost,
+        ),
+    ]
+    return lines
+
+
+def _evidence(gates: Sequence[Mapping[str, Any]]) -> list[str]:
+    lines = []
+    for gate in gates:
+        if gate["error"]:
+            lines.append("- %s: error, which counts as a fail: %s" % (gate["gate"], _text(gate["error"])))
+        for finding in gate["findings"]:
+            what = "note" if finding["note"] else "fail"
+            lines.append(
+                "- %s, %s, turn %d (%s), `%s`: %s %s"
+                % (
+                    gate["gate"], what, finding["turn"], finding["role"], finding["rule"], finding["reason"],
+                    "\u201c%s\u201d" % _text(finding["excerpt"]) if finding["excerpt"] else "",
+                )
+            )  # fmt: skip
+    return ["", *lines] if lines else []
+
+
+def _jury(jury: Mapping[str, Any]) -> list[str]:
+    if not jury["asked"]:
+        return ["", "Judges were not asked: %s." % _text(jury["why"])]
+    lines = [
+        "",
+        "| dimension | weight | %s | median | mean | sd | abstained |"
+        % " | ".join(_text(j["judge"]) for j in jury["judges"]),
+    ]
+    lines.append("|" + " --- |" * (6 + len(jury["judges"])))
+    for row in jury["dimensions"]:
+        scores = " | ".join("-" if score is None else str(score) for score in row["scores"])
+        figures = " | ".join(
+            "unscored" if row[name] is None else "%.2f" % row[name] for name in ("median", "mean", "sd")
+        )
+        lines.append(
+            "| %s | %g | %s | %s | %d |"
+            % (row["dimension"], row["weight"], scores, figures, row["abstained"])
+        )
+    if jury["one_family"]:
+        lines.append(
+            "\nAll judges are of one family; they differ in persona only." if len(jury["judges"]) > 1 else ""
+        )
+    failed = (judge for judge in jury["judges"] if judge["outcome"] != "ok")
+    lines += ["- %s: %s" % (_text(judge["judge"]), judge["outcome"]) for judge in failed]
+    if jury["variance"]["runs"] > 1:
+        lines.append(
+            "\n%(runs)d runs: mean %(mean).3f, sd %(sd).3f, from %(min).3f to %(max).3f" % jury["variance"]
+        )
+    return lines
+
+
+def _probes(probes: Sequence[Mapping[str, Any]]) -> list[str]:
+    if not probes:
+        return []
+    lines = ["", "| probe | kind | score | passed |", "| --- | --- | --- | --- |"]
+    for probe in probes:
+        score = "-" if probe["score"] is None else "%.2f" % probe["score"]
+        lines.append(
+            "| %s | %s | %s | %s |"
+            % (_text(probe["query"]), probe["kind"], score, "yes" if probe["passed"] else "no")
+        )
+    return lines
+
+
+def _text(value: object) -> str:
+    return escape_content(plain(str(value), _CELL)).replace("|", "\\|")

@@ -1,0 +1,71 @@
+"""How well the rules do on the examples that stand beside them, by kind."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..hygiene_choice import choose_packs, chosen_packs
+from .data import strings, table
+from .rules import PACKS, files
+from .scan import scan
+
+__all__ = ["Accuracy", "accuracy"]
+
+
+class Accuracy(NamedTuple):
+    """One kind: how many `hit` examples there are and are found, how many `miss` examples, and false alarms among them."""
+
+    kind: str
+    hits: int
+    found: int
+    misses: int
+    false: int
+
+    @property
+    def precision(self) -> float:
+        """The share of alarms that are right; 1.0 without alarms."""
+        alarms = self.found + self.false
+        return self.found / alarms if alarms else 1.0
+
+    @property
+    def recall(self) -> float:
+        """The share of hits that are found."""
+        return self.found / self.hits if self.hits else 1.0
+
+
+def accuracy() -> list[Accuracy]:
+    """The figures of every kind, measured now, one example at a time, with the rules of all packs."""
+    before = chosen_packs()
+    choose_packs(PACKS)
+    try:
+        return _measured()
+    finally:
+        choose_packs(before)
+
+
+def _measured() -> list[Accuracy]:
+    figures: dict[str, Accuracy] = {}
+    for name in files():
+        entries = table(name)["rules"]
+        for entry in entries if isinstance(entries, list) else ():
+            kind = str(entry.get("kind", "secret"))
+            before = figures.get(kind, Accuracy(kind, 0, 0, 0, 0))
+            hits, misses = (_alarms(entry, field, kind) for field in ("hit", "miss"))
+            figures[kind] = Accuracy(
+                kind,
+                before.hits + len(hits),
+                before.found + sum(hits),
+                before.misses + len(misses),
+                before.false + sum(misses),
+            )
+    return list(figures.values())
+
+
+def _alarms(entry: dict[str, object], field: str, kind: str) -> list[bool]:
+    """For each example whether something of the kind is found in it."""
+    examples = entry.get(field)
+    texts = (
+        "".join(strings([text] if isinstance(text, str) else text, field))
+        for text in (examples if isinstance(examples, list) else ())
+    )
+    return [any(finding.kind == kind for finding in scan(text, [kind], "memory")) for text in texts]
