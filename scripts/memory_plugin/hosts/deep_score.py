@@ -60,7 +60,7 @@ def show_deep(found: Deep, session: Session, as_json: bool) -> int:
         shown = "not judged" if level is None else "%d of %d" % (level, dimension["most"])
         rows.append([name, dimension["name"], shown, "" if level is None else dimension["levels"][level]])
     session.console.table(["", "dimension", "level", "meaning"], rows)
-    if found.failure:
+    if found.told_by == "rules":
         words = words_for(found.failure)
         off = found.failure == "disabled" and not session.settings.judge_asked_for("scoring")
         session.console.line()

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 __all__ = ["Bounds", "Decision", "by_hash", "decide", "is_within", "load_bounds"]
 
 _FIRST_PADDING, _LAST_PADDING = 1, 2
-# Replies that are stored and never escalated, for there is nothing to measure.
-UNSCORED = ("empty", "code_only", "other_script", "other_language", "too_short")
 
 
 class Bounds:
