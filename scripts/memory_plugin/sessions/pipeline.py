@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..kernel.paths import Places
     from ..kernel.settings.load import Settings
 
-__all__ = ["Graded", "Scorer", "grade_session", "store_reply"]
+__all__ = ["Graded", "Scorer", "grade_session", "keep_grade", "store_reply"]
 
 _AT_ONCE = 4
 
@@ -64,19 +64,20 @@ def grade_session(path: str, scorer: Scorer) -> Graded:
         "cost_usd": _cost(verdicts),
         "failures": failures,
     }
-    return _kept(prepared, found, by, scorer, failures)
+    return keep_grade(prepared, found, by, scorer, failures)
 
 
 def store_reply(prepared: Prepared, answer: dict[str, Any], by: dict[str, Any], scorer: Scorer) -> Graded:
     """Check and write down what somebody else than our own judge answered about a whole session: a sub-agent."""
     found = grade(prepared, [answer])
     assert found is not None
-    return _kept(prepared, found, by, scorer, [])
+    return keep_grade(prepared, found, by, scorer, [])
 
 
-def _kept(
+def keep_grade(
     prepared: Prepared, found: dict[str, Any], by: dict[str, Any], scorer: Scorer, failures: list[str]
 ) -> Graded:
+    """Write a grade down, in place of the session's earlier one."""
     places, settings = scorer.places, scorer.settings
     before = latest(places, settings).get(session_id(prepared))
     row = row_of(prepared, found, by, settings, places, before)

@@ -80,6 +80,13 @@ class Judge:
             return Verdict(None, failed.name, failed.detail)
         return None
 
+    def access(self) -> Access:
+        """The way to the server, for what is no single question. Raises Failed, as `unready` tells."""
+        self._prepare(anyway=False)
+        if self._access is None:
+            raise Failed("no_script", "the scripted backend answers single questions only")
+        return self._access
+
     def ask(
         self, question: Question, deadline: Deadline, *, again: bool = False, fresh: bool = False
     ) -> Verdict:
@@ -107,7 +114,7 @@ class Judge:
             verdicts.update(asked)
         found = [verdicts[key] for key in keys]
         for question, verdict in zip(questions, found):
-            self._write_down(question, verdict)
+            self.write_down(question, verdict)
         return found
 
     @property
@@ -203,7 +210,8 @@ class Judge:
         verdict.cost = self._billing.cost(outcome)
         return verdict
 
-    def _write_down(self, question: Question, verdict: Verdict) -> None:
+    def write_down(self, question: Question, verdict: Verdict) -> None:
+        """One line in `judge-calls.jsonl`."""
         settings = self._settings
         bounds = settings.integer("ledger.max_bytes"), settings.integer("ledger.keep_files")
         row: dict[str, object] = {

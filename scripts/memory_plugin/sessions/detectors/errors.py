@@ -107,6 +107,12 @@ class Errors:
 
 def _reason(call: Call) -> str:
     argument = " ".join(main_argument(call).split())[:60]
-    lines = [line.strip() for line in (call.result or "")[:_HEAD].replace("<tool_use_error>", "").replace("</tool_use_error>", "").split("\n")]
+    lines = [
+        line.strip()
+        for line in (call.result or "")[:_HEAD]
+        .replace("<tool_use_error>", "")
+        .replace("</tool_use_error>", "")
+        .split("\n")
+    ]
     said = next((line for line in lines if line and not pattern("exit_code").fullmatch(line)), "")
     return "%s -> %s" % (argument, said[:80]) if argument else said[:120]

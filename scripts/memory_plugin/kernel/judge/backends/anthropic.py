@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..question import Question
     from ..wire import Call
 
-__all__ = ["DOOR", "answer"]
+__all__ = ["DOOR", "FORM", "answer"]
 
 _KEY, _BEARER = "x-api-key: %s", "authorization: Bearer %s"
 
@@ -56,9 +56,9 @@ def _read(payload: dict[str, Any]) -> Text:
     return Text("\n".join(texts), failure, tokens_in, count(field(payload, "usage", "output_tokens")))
 
 
-_FORM = Form(lambda _model: "/v1/messages", (("anthropic-version", "2023-06-01"),), _body, _read)
+FORM = Form(lambda _model: "/v1/messages", (("anthropic-version", "2023-06-01"),), _body, _read)
 
 
 def answer(call: Call, deadline: Deadline, outcome: Outcome) -> None:
     """Fill the outcome of a call. Raises Failed."""
-    exchange(_FORM, call, deadline, outcome)
+    exchange(FORM, call, deadline, outcome)

@@ -1,0 +1,82 @@
+"""A home with sessions in it, and the scorer as the command line would make it."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+from memory_plugin.kernel.paths import Places, locate
+from memory_plugin.kernel.settings.load import load
+from memory_plugin.sessions.pipeline import Scorer
+from tests.kernel.transcript.rows import answer, call, lines, result, said, user
+from tests.sessions.grades import reply
+
+IDS = ["0d1ec0de-0000-4000-8000-%012d" % n for n in range(30)]
+
+
+def work(identity: str, turns: int = 3) -> list[dict[str, Any]]:
+    """The rows of a short session."""
+    rows = [
+        user("Fix the build of %s" % identity),
+        answer(identity + "a", said("I look."), call(identity + "c", command="make")),
+        result(identity + "c"),
+    ]
+    return rows + [answer("%s%d" % (identity, n), said("Step %d is complete." % n)) for n in range(turns - 1)]
+
+
+class Bench:
+    """A home below a folder, with a project and its transcripts."""
+
+    def __init__(self, folder: Path, **sessions: Any) -> None:  # noqa: ANN401 (settings)
+        self.home = folder / "home"
+        self.config = self.home / ".claude"
+        self.root = folder / "project"
+        for made in (self.config, self.root / ".git"):
+            made.mkdir(parents=True)
+        self.settings: dict[str, Any] = {
+            "judge": {"backend": "scripted"},
+            "sessions": {"judge": {}, **sessions},
+        }
+
+    @property
+    def places(self) -> Places:
+        """Where things lie."""
+        return locate(str(self.root))
+
+    @property
+    def scorer(self) -> Scorer:
+        """What grading needs, by the settings as they are."""
+        (self.config / "settings.json").write_text(json.dumps({"memory": self.settings}))
+        return Scorer(self.places, load(str(self.config), str(self.root)))
+
+    def script(self, *texts: Any) -> None:  # noqa: ANN401 (replies)
+        """What the scripted judge answers: a reply, or a failure by name."""
+        replies = [
+            {"failure": text} if isinstance(text, str) else {"text": json.dumps(text)}
+            for text in texts or (reply(),)
+        ]
+        self.write("lcars/memory/judge/script.json", {"replies": replies})
+
+    def write(self, name: str, content: object) -> None:
+        """A JSON file below the config folder."""
+        path = self.config / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(content))
+
+    def transcript(self, identity: str, rows: list[dict[str, Any]] | None = None) -> str:
+        """The path of a session's transcript, of this project."""
+        folder = (
+            self.config / "projects" / "".join(c if c.isalnum() else "-" for c in os.path.realpath(self.root))
+        )
+        folder.mkdir(parents=True, exist_ok=True)
+        path = folder / (identity + ".jsonl")
+        own = [{**row, "sessionId": identity, "cwd": str(self.root)} for row in rows or work(identity[-3:])]
+        path.write_bytes(lines(*own))
+        return str(path)
+
+    def rows(self, name: str = "sessions") -> list[dict[str, Any]]:
+        """The rows of a ledger."""
+        path = self.config / "lcars" / "memory" / (name + ".jsonl")
+        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []

@@ -1,0 +1,26 @@
+"""A bench in a folder of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.sessions.bench import Bench
+
+
+@pytest.fixture
+def make_bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Bench]:
+    """Makes the test's bench; keys are settings of the block `sessions`."""
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "home" / ".claude"))
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    return lambda **sessions: Bench(tmp_path, **sessions)
+
+
+@pytest.fixture
+def bench(make_bench: Callable[..., Bench]) -> Bench:
+    """A bench whose scripted judge gives one grade."""
+    made = make_bench()
+    made.script()
+    return made

@@ -1,0 +1,84 @@
+"""A provider on loopback: single messages and message batches, as the Anthropic API has them."""
+
+from __future__ import annotations
+
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from tests.sessions.grades import reply
+
+
+class Provider:
+    """`url` is its address; `batches` holds what was submitted; `done` says whether batches are worked through."""
+
+    def __init__(self) -> None:
+        self.batches: dict[str, list[dict[str, Any]]] = {}
+        self.done = False
+        self.fails: dict[str, str] = {}
+        self.refuse = 0
+        self.seen: list[tuple[str, str]] = []
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self.url = "http://127.0.0.1:%d" % self._server.server_port
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def close(self) -> None:
+        """Stops."""
+        self._server.shutdown()
+        self._server.server_close()
+
+    def message(self) -> dict[str, Any]:
+        """An answer of the model."""
+        usage = {"input_tokens": 1000, "output_tokens": 100}
+        return {
+            "type": "message",
+            "content": [{"type": "text", "text": json.dumps(reply())}],
+            "stop_reason": "end_turn",
+            "usage": usage,
+        }
+
+    def result(self, name: str) -> dict[str, Any]:
+        """A line of a batch's results."""
+        kind = self.fails.get(name, "succeeded")
+        return {
+            "custom_id": name,
+            "result": {"type": kind, **({"message": self.message()} if kind == "succeeded" else {})},
+        }
+
+    def answer(self, method: str, path: str, body: Any) -> tuple[int, bytes]:  # noqa: ANN401 (JSON)
+        """Status and body."""
+        self.seen.append((method, path))
+        if self.refuse:
+            return self.refuse, b"{}"
+        if method == "POST" and path == "/v1/messages/batches":
+            name = "msgbatch_%d" % (len(self.batches) + 1)
+            self.batches[name] = body["requests"]
+            return 200, json.dumps({"id": name, "processing_status": "in_progress"}).encode()
+        name = path.split("/")[4]
+        if path.endswith("/results"):
+            rows = [self.result(request["custom_id"]) for request in reversed(self.batches[name])]
+            return 200, "\n".join(map(json.dumps, rows)).encode() + b"\nno json\n"
+        return 200, json.dumps(
+            {"id": name, "processing_status": "ended" if self.done else "in_progress"}
+        ).encode()
+
+    def _handler(provider: Provider) -> type[BaseHTTPRequestHandler]:  # noqa: N805 (the handler has its own self)
+        class Handler(BaseHTTPRequestHandler):
+            def _serve(self) -> None:
+                length = int(self.headers.get("content-length") or 0)
+                body = json.loads(self.rfile.read(length)) if length else None
+                assert self.headers["x-api-key"] == "sk-test"
+                status, data = provider.answer(self.command, self.path, body)
+                self.send_response(status)
+                self.send_header("content-type", "application/json")
+                self.send_header("content-length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+
+            do_GET = do_POST = _serve  # noqa: N815
+
+            def log_message(self, *args: object) -> None:
+                """Quiet."""
+
+        return Handler

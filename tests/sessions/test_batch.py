@@ -1,0 +1,143 @@
+"""Many sessions through one batch: submitted, remembered, collected, at half the price and within the caps."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from memory_plugin.kernel.judge.accounts import Accounts
+from memory_plugin.kernel.judge.outcome import Failed
+from memory_plugin.sessions import batch as batch_module
+from memory_plugin.sessions.batch import collect, submit, waiting
+from memory_plugin.sessions.todo import undone
+from tests.sessions.bench import IDS, Bench
+from tests.sessions.provider import Provider
+
+
+@pytest.fixture
+def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-test")
+    made = Provider()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def busy(make_bench: Callable[..., Bench], provider: Provider) -> Bench:
+    """A bench with five sessions and the provider as its judge."""
+    made = make_bench()
+    made.settings["judge"] = {"base_url": provider.url, "caps": {"day_usd": 1}}
+    for identity in IDS[:5]:
+        made.transcript(identity)
+    return made
+
+
+def paths(bench: Bench) -> list[str]:
+    return [
+        bench.transcript(identity) if not os.path.exists(path) else path for identity, path in located(bench)
+    ]
+
+
+def located(bench: Bench) -> list[tuple[str, str]]:
+    folder = next((bench.config / "projects").iterdir())
+    return [(identity, str(folder / (identity + ".jsonl"))) for identity in IDS[:5]]
+
+
+def quiet(_at: int) -> None:
+    """No progress."""
+
+
+def test_submitted_polled_collected(busy: Bench, provider: Provider) -> None:
+    scorer, all_paths = busy.scorer, paths(busy)
+    sent = submit(all_paths, scorer, quiet)
+    assert (sent.sessions, sent.batches, sent.refused) == (5, ["msgbatch_1"], {})
+    (requests,) = provider.batches.values()
+    assert len({request["custom_id"] for request in requests}) == 5
+    assert {request["params"]["model"] for request in requests} == {"claude-sonnet-5-5"}
+    assert collect(scorer).pending == ["msgbatch_1"]
+    assert submit(all_paths, scorer, quiet).sessions == 0
+    provider.done = True
+    collected = collect(scorer)
+    assert sorted(row["session"] for row in collected.rows) == IDS[:5]
+    assert (collected.failed, collected.pending, waiting(scorer)) == ({}, [], [])
+    row = busy.rows()[0]
+    assert row["scorer"]["by"] == "batch"
+    assert row["scorer"]["cost_usd"] == round((1000 * 2 + 100 * 10) / 1e6 / 2, 6)
+    assert undone(all_paths, scorer) == []
+    assert len(busy.rows("judge-calls")) == 5
+
+
+def test_what_was_reserved_is_settled_with_what_was_spent(busy: Bench, provider: Provider) -> None:
+    scorer = busy.scorer
+    accounts = Accounts(scorer.places.state("judge"))
+    submit(paths(busy), scorer, quiet)
+    assert accounts.figures("").day > 0.02
+    provider.done = True
+    collect(scorer)
+    assert accounts.figures("").day == pytest.approx(5 * 0.0015)
+
+
+def test_the_days_cap_holds(busy: Bench, provider: Provider) -> None:
+    busy.settings["judge"]["caps"] = {"day_usd": 0.06}
+    sent = submit(paths(busy), busy.scorer, quiet)
+    assert 0 < sent.sessions < 5
+    assert set(sent.refused.values()) == {"over_budget"}
+    assert len(next(iter(provider.batches.values()))) == sent.sessions
+
+
+def test_single_failures_leave_the_others_graded(busy: Bench, provider: Provider) -> None:
+    scorer = busy.scorer
+    all_paths = paths(busy)
+    submit(all_paths, scorer, quiet)
+    names = [request["custom_id"] for request in provider.batches["msgbatch_1"]]
+    provider.fails, provider.done = {names[0]: "errored", names[1]: "expired"}, True
+    os.unlink(all_paths[2])
+    with open(all_paths[3], "a", encoding="utf-8") as file:
+        file.write('{"type":"user","uuid":"new","message":{"content":"More"}}\n')
+    collected = collect(scorer)
+    assert [row["session"] for row in collected.rows] == [IDS[4]]
+    assert [why.partition(":")[0] for why in collected.failed.values()][:2] == ["errored", "expired"]
+    assert "changed" in collected.failed[os.path.basename(all_paths[3])]
+    assert waiting(scorer) == []
+
+
+def test_large_loads_go_out_in_several_batches(
+    busy: Bench, provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(batch_module, "MOST_BYTES", 15_000)
+    sent = submit(paths(busy), busy.scorer, quiet)
+    assert sum(map(len, provider.batches.values())) == 5
+    assert len(sent.batches) > 1
+    provider.done = True
+    assert len(collect(busy.scorer).rows) == 5
+
+
+@pytest.mark.parametrize(
+    ("status", "failure"), [(401, "http_401"), (429, "rate_limited"), (529, "overloaded"), (500, "http_500")]
+)
+def test_a_provider_that_refuses_is_named(busy: Bench, provider: Provider, status: int, failure: str) -> None:
+    provider.refuse = status
+    with pytest.raises(Failed) as failed:
+        submit(paths(busy), busy.scorer, quiet)
+    assert failed.value.name == failure
+    assert waiting(busy.scorer) == []
+    assert Accounts(busy.scorer.places.state("judge")).figures("").day == pytest.approx(0)
+
+
+def test_without_a_key_nothing_is_read_or_sent(
+    busy: Bench, provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    with pytest.raises(Failed) as failed:
+        submit(paths(busy), busy.scorer, quiet)
+    assert (failed.value.name, provider.seen) == ("no_key", [])
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"batches": 5}', '{"batches": [5, {"id": "x"}]}', "\x00"])
+def test_a_damaged_state_is_no_batch(busy: Bench, content: str) -> None:
+    state = busy.config / "lcars" / "memory" / "sessions"
+    state.mkdir(parents=True)
+    (state / "batches.json").write_text(content)
+    assert waiting(busy.scorer) == []

@@ -1,0 +1,210 @@
+"""Grading a session, from the transcript to the ledger."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from memory_plugin.hosts.console import Console
+from memory_plugin.hosts.session_series import score_one_by_one
+from memory_plugin.kernel.judge.judge import Judge
+from memory_plugin.kernel.judge.question import Verdict
+from memory_plugin.sessions import pipeline
+from memory_plugin.sessions.asking import prepare
+from memory_plugin.sessions.pipeline import grade_session, store_reply
+from memory_plugin.sessions.records import latest
+from memory_plugin.sessions.reply import read_scores
+from memory_plugin.sessions.todo import undone
+from tests.kernel.transcript.rows import answer, said, user
+from tests.sessions.bench import IDS, Bench
+from tests.sessions.grades import LEVELS, NUMBERS, reply
+
+LONG = [user("Go"), *(answer("m%d" % n, said("w%d " % n * 100)) for n in range(40))]
+
+
+def test_a_grade_becomes_a_row(bench: Bench) -> None:
+    graded = grade_session(bench.transcript(IDS[1]), bench.scorer)
+    (row,) = bench.rows()
+    assert graded.row is not None
+    assert row == {**{key: row[key] for key in ("schema", "time", "version")}, **graded.row}
+    assert (row["session"], row["kind"], row["overall_quality"], row["missing"]) == (
+        IDS[1],
+        "score",
+        0.6233,
+        [],
+    )
+    assert (row["improvement"], row["root_cause"], row["confidence"]) == ("moderate", "none", 0.8)
+    assert row["dimensions"]["goal_achievement"]["label"] == "complete"
+    assert row["project"].startswith("project-")
+    assert row["scorer"]["by"] == "api"
+    assert (row["signals"], row["turns"]) == ({"completions": 2}, 3)
+    (called,) = bench.rows("judge-calls")
+    assert (called["feature"], called["question"], called["session"]) == (
+        "sessions",
+        "sessions/score",
+        IDS[1],
+    )
+
+
+def test_evidence_whose_turn_does_not_exist_is_struck_and_counted(bench: Bench) -> None:
+    bench.script(
+        reply(
+            tool_efficiency={"score": 0.5, "evidence": [{"turn": 4, "what": "x"}, {"turn": 2, "what": "y"}]}
+        )
+    )
+    row = grade_session(bench.transcript(IDS[1]), bench.scorer).row
+    assert row is not None
+    assert (row["dimensions"]["tool_efficiency"]["evidence"], row["struck"]) == (
+        [{"turns": [2], "what": "y"}],
+        1,
+    )
+
+
+def test_grading_again_replaces_and_keeps_history_and_the_stamp(bench: Bench) -> None:
+    path = bench.transcript(IDS[1])
+    grade_session(path, bench.scorer)
+    bench.script(reply(goal_achievement=0))
+    with open(path, "a", encoding="utf-8") as file:
+        file.write('{"type":"user","uuid":"new","message":{"content":"More"}}\n')
+    grade_session(path, bench.scorer)
+    rows = bench.rows()
+    assert [row["dimensions"]["goal_achievement"]["score"] for row in rows] == [2, 0]
+    assert rows[0]["stamp"] == rows[1]["stamp"]
+    assert rows[0]["id"] == rows[1]["id"]
+    scorer = bench.scorer
+    assert [
+        row["dimensions"]["goal_achievement"]["score"]
+        for row in latest(scorer.places, scorer.settings).values()
+    ] == [0]
+
+
+@pytest.mark.parametrize("renormalize", [False, True])
+def test_a_missing_dimension_leaves_the_overall_unscored(
+    make_bench: Callable[..., Bench], *, renormalize: bool
+) -> None:
+    bench = make_bench(renormalize=renormalize)
+    bench.script(reply(tool_efficiency=None))
+    row = grade_session(bench.transcript(IDS[1]), bench.scorer).row
+    assert row is not None
+    assert row["missing"] == ["tool_efficiency"]
+    assert (row["overall_quality"] is None) is not renormalize
+
+
+@pytest.mark.parametrize(
+    ("settings", "script", "failure"),
+    [
+        ({"judge": {"enabled": False}}, (reply(),), "disabled"),
+        ({}, ("overloaded",), "overloaded"),
+        ({}, ({"scores": 1},), "parse_error"),
+    ],
+)
+def test_without_a_grade_there_is_no_row(
+    make_bench: Callable[..., Bench], settings: dict[str, Any], script: tuple[Any, ...], failure: str
+) -> None:
+    bench = make_bench(**settings)
+    bench.script(*script)
+    graded = grade_session(bench.transcript(IDS[1]), bench.scorer)
+    assert (graded.row, graded.failures, bench.rows()) == (None, [failure], [])
+    assert graded.prepared.signals.totals.turns == 3
+
+
+def test_an_empty_transcript_is_not_sent(bench: Bench) -> None:
+    path = bench.transcript(IDS[1])
+    with open(path, "wb"):
+        pass
+    graded = grade_session(path, bench.scorer)
+    assert (graded.failures, bench.rows("judge-calls")) == (["empty"], [])
+
+
+def test_a_project_whose_settings_reach_for_keys_is_not_sent(bench: Bench) -> None:
+    scorer = bench.scorer._replace(off="the project sets ANTHROPIC_BASE_URL")
+    graded = grade_session(bench.transcript(IDS[1]), scorer)
+    assert (graded.row, graded.failures, graded.trouble) == (
+        None,
+        ["disabled"],
+        "the project sets ANTHROPIC_BASE_URL",
+    )
+
+
+def test_a_long_session_is_graded_in_parts(make_bench: Callable[..., Bench]) -> None:
+    bench = make_bench(chunk_above_tokens=2000, chunk_tokens=1500)
+    bench.script()
+    row = grade_session(bench.transcript(IDS[1], LONG), bench.scorer).row
+    assert row is not None
+    assert row["scorer"]["parts"] > 2
+    assert row["dimensions"]["tool_efficiency"]["merge"] == {
+        "rule": "tokens",
+        "parts": [0.8] * row["scorer"]["parts"],
+    }
+    assert row["overall_quality"] == 0.6233
+
+
+def test_after_a_failure_that_lasts_no_more_parts_are_asked(
+    make_bench: Callable[..., Bench], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bench = make_bench(chunk_above_tokens=2000, chunk_tokens=1000)
+    asked: list[int] = []
+
+    def ask_all(_judge: object, several: list[object], *_: object, **__: object) -> list[Verdict]:
+        asked.append(len(several))
+        return [Verdict(None, "over_budget") for _ in several]
+
+    monkeypatch.setattr(Judge, "ask_all", ask_all)
+    graded = grade_session(bench.transcript(IDS[1], LONG), bench.scorer)
+    assert asked == [4]
+    assert len(graded.failures) > 4
+
+
+def test_what_a_sub_agent_answers_is_checked_and_kept(bench: Bench) -> None:
+    scorer = bench.scorer
+    prepared = prepare(bench.transcript(IDS[1]), scorer.settings, 60_000)
+    scores = read_scores(reply(output_quality={"score": 9, "evidence": ["turn 77 says so"]}))
+    assert scores is not None
+    store_reply(prepared, scores, {"by": "agent"}, scorer)
+    (row,) = bench.rows()
+    assert (
+        row["scorer"]["by"],
+        row["struck"],
+        row["clamped"],
+        row["dimensions"]["output_quality"]["score"],
+    ) == ("agent", 1, 1, 1.0)
+
+
+def test_many_are_graded_with_a_memory_of_what_is_done(
+    bench: Bench, capsys: pytest.CaptureFixture[str]
+) -> None:
+    paths = [bench.transcript(identity) for identity in IDS[:4]]
+    grade_session(paths[0], bench.scorer)
+    assert undone(paths, bench.scorer) == paths[1:]
+    with open(paths[1], "wb"):
+        pass
+    assert score_one_by_one(paths, bench.scorer, Console(), again=False, as_json=False) == 0
+    assert capsys.readouterr().out == "2 graded, 1 graded before, 0 not graded\n"
+    assert undone(paths, bench.scorer) == [paths[1]]
+    os.utime(paths[2])
+    with open(paths[2], "a", encoding="utf-8") as file:
+        file.write("\n")
+    assert undone(paths, bench.scorer) == [paths[1], paths[2]]
+
+
+def test_a_failure_that_lasts_ends_the_series(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
+    bench.script("http_401")
+    paths = [bench.transcript(identity) for identity in IDS[:4]]
+    assert score_one_by_one(paths, bench.scorer, Console(), again=False, as_json=False) == 1
+    assert "0 graded, 0 graded before, 4 not graded" in capsys.readouterr().out
+    assert len(bench.rows("judge-calls")) == 1
+
+
+def test_a_full_disk_is_said(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipeline, "append", lambda *_: "sessions: No space left on device")
+    graded = grade_session(bench.transcript(IDS[1]), bench.scorer)
+    assert (graded.row is not None, graded.trouble) == (True, "sessions: No space left on device")
+
+
+def test_scores_of_all_dimensions_are_named() -> None:
+    assert set(LEVELS) | set(NUMBERS) == {
+        name for name in reply() if name not in ("root_cause", "improvements", "confidence")
+    }
