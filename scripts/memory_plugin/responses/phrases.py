@@ -64,7 +64,7 @@ class Phrases:
     def __init__(self, patterns: Sequence[str], classes: Mapping[str, frozenset[str]]) -> None:
         self.patterns = patterns
         self._classes = classes
-        self._parsed: dict[int, list[Slot]] = {}
+        self._parsed: dict[int, tuple[list[Slot], frozenset[str] | None]] = {}
         self.first_words: dict[str, list[int]] = {}
         for number, pattern in enumerate(patterns):
             for word in _alternatives(pattern.split(" ", 1)[0], classes):
@@ -72,10 +72,26 @@ class Phrases:
 
     def match(self, number: int, prose: Prose, at: int) -> int:
         """Where the longest match of a pattern that begins at word `at` ends (the word behind it); -1 for none."""
-        slots = self._parsed.get(number)
-        if slots is None:
-            slots = self._parsed[number] = parse(self.patterns[number], self._classes)
+        found = self._parsed.get(number)
+        if found is None:
+            slots = parse(self.patterns[number], self._classes)
+            found = self._parsed[number] = (slots, _second_words(slots))
+        slots, second = found
+        if second is not None and (at + 1 >= len(prose.words) or prose.words[at + 1] not in second):
+            return -1
         return longest_match(slots, prose, at)
+
+
+def _second_words(slots: list[Slot]) -> frozenset[str] | None:
+    """The words one of which has to be a match's second; None when any may, or none need be. Rules out most tries at once."""
+    words: set[str] = set()
+    for taken, optional, gap in slots[1:]:
+        if gap:
+            return None
+        words |= taken
+        if not optional:
+            return frozenset(words)
+    return None
 
 
 def longest_match(slots: list[Slot], prose: Prose, at: int) -> int:
