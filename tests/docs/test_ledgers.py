@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 
 import pytest
@@ -39,13 +40,41 @@ def rows(project: Project) -> tuple[set[str], set[str]]:
     return {name for row in recalls for name in row}, {name for row in events for name in row}
 
 
+def judged(project: Project) -> tuple[set[str], set[str]]:
+    """The fields of a judged prompt and of the calls, and that the page names all that the field `judge` holds."""
+    project.save(TITLE, BODY)
+    retrieval = {"low_floor": 0.0, "judge": {"when": "always"}}
+    own = {"memory": {"retrieval": retrieval, "judge": {"backend": "scripted"}}}
+    with open(os.path.join(project.config, "settings.json"), "w", encoding="utf-8") as file:
+        json.dump(own, file)
+    os.makedirs(os.path.join(project.state, "judge"))
+    replies = [
+        {"rubric": "relevance", "text": '{"relevant": [0]}'},
+        {"rubric": "usefulness", "text": '{"useful": [0]}'},
+    ]
+    with open(os.path.join(project.state, "judge", "script.json"), "w", encoding="utf-8") as file:
+        json.dump({"replies": replies}, file)
+    project.prompt(ASK)
+    (row,) = project.ledger("recalls")
+    assert row["judge"]["path"] == "judged"
+    told = section(TEXT, "recalls.jsonl")
+    assert [name for name in row["judge"] if "`%s`" % name not in told] == []
+    return set(row), {name for call in project.ledger("judge-calls") for name in call}
+
+
+def test_the_fields_of_judges_are_those_that_are_written(project: Project) -> None:
+    recalls, calls = judged(project)
+    assert recalls <= {*COMMON, *fields("recalls.jsonl")}
+    assert calls == {*COMMON, *fields("judge-calls.jsonl")}
+
+
 def test_the_fields_are_those_that_are_written(project: Project) -> None:
     recalls, events = rows(project)
-    assert recalls == {*COMMON, *fields("recalls.jsonl")}
+    assert recalls | {"judge"} == {*COMMON, *fields("recalls.jsonl")}
     assert events == {*COMMON, *fields("events.jsonl")}
 
 
-@pytest.mark.parametrize("ledger", ["recalls.jsonl", "events.jsonl"])
+@pytest.mark.parametrize("ledger", ["recalls.jsonl", "judge-calls.jsonl", "events.jsonl"])
 def test_the_example_holds_documented_fields_only(ledger: str) -> None:
     (example,) = fences(section(TEXT, ledger), "json")
     assert set(json.loads(example.text)) <= {*COMMON, *fields(ledger)}
@@ -60,7 +89,7 @@ def test_the_reasons_are_those_that_recall_gives() -> None:
 def test_the_columns_are_the_fields(engine: str) -> None:
     """In the order of the table; the prompt's text is left to who keeps it."""
     (create, *_) = fences(section(TEXT, engine), "sql")[0].text.split(";")
-    inner = re.sub(r"(STRUCT|Tuple|Nested)\([^)]*\)", "", create)
+    inner = re.sub(r"(STRUCT|Tuple|Nested)\([^)]*\)", "String", create)
     columns = re.findall(r"(?:^|[\s{(,])(\w+)(?:: '| (?:Array|U?Int|DateTime|String|LowC|Float))", inner)
     told = [*COMMON, *fields("recalls.jsonl")]
     assert [name for name in columns if name != "columns"] == [name for name in told if name in columns]
