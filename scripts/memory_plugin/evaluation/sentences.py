@@ -45,15 +45,23 @@ def folded(text: str) -> str:
 
 
 def without_quotes(text: str) -> str:
-    """The text with `...` in place of what stands in quotation marks."""
-    return _QUOTE.sub('"..."', text)
+    """The text with `"_"` in place of what stands in quotation marks; a sentence that ends within them still ends."""
+    return _QUOTE.sub(
+        lambda quote: '"_"' + (quote[0][-2] if quote[0][-2] in ".!?" and _begins(text, quote.end()) else ""),
+        text,
+    )
+
+
+def _begins(text: str, at: int) -> bool:
+    """Whether a new sentence begins behind a place."""
+    return text[at : at + 1].isspace() and text[at : at + 40].lstrip()[:1].isupper()
 
 
 def sentences(text: str, *, quotes: bool) -> list[str]:
     """The sentences of a text, folded, without code blocks and quoted lines; without quotations unless `quotes`."""
     text = _QUOTED_LINE.sub("", _FENCE.sub("\n", folded(text)))
     if not quotes:
-        text = _INLINE_CODE.sub("`...`", without_quotes(text))
+        text = _INLINE_CODE.sub("`_`", without_quotes(text))
     text = _SPACES.sub(" ", text)
     found = (piece.strip(" \n*_#-\u2022") for piece in _END.split(text))
     return [part for piece in found if piece for part in _pieces(piece)]

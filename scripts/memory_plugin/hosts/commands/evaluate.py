@@ -15,6 +15,7 @@ from ...evaluation.conversation import conversation_of
 from ...evaluation.data import EvaluationError
 from ...evaluation.gates import run_gates
 from ...evaluation.jury import Bench, judge_at, seats
+from ...evaluation.pack_check import check
 from ...evaluation.packs import load_packs, pack_names
 from ...evaluation.pipeline import Plan
 from ...evaluation.report import markdown, one_line
@@ -84,7 +85,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, session: Session) -> int:
     """Evaluate what was asked for; the exit code says pass, fail, or could not be judged."""
     try:
-        packs = load_packs(arguments.pack or session.settings.texts("evaluation.packs"))
+        packs = _packs(arguments, session)
         if arguments.agreement:
             return _agreement(arguments, packs, session)
         files = inputs(arguments.inputs or list(filter(None, [session.id])), session.places)
@@ -108,6 +109,15 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         session.console.error(str(error))
         return USAGE
     return _said(arguments, session, summary(results))
+
+
+def _packs(arguments: argparse.Namespace, session: Session) -> list[Pack]:
+    """The packs asked for. One of the user's own, named by its file, has to pass its check first."""
+    wanted = arguments.pack or session.settings.texts("evaluation.packs")
+    for name in wanted:
+        if name not in pack_names() and check(name).faults:
+            raise EvaluationError("%s has faults; see: memory rules check %s" % (name, name))
+    return load_packs(wanted)
 
 
 def _progress(count: int) -> Callable[[str], None]:

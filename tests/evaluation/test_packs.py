@@ -1,0 +1,121 @@
+"""Packs are read, merged and checked; a pack with a fault is refused with its field."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory_plugin.evaluation.data import EvaluationError, merged
+from memory_plugin.evaluation.pack_check import check, nested_repetition
+from memory_plugin.evaluation.packs import load_pack, pack_names
+
+RULE: dict[str, Any] = {
+    "gate": "compliance",
+    "reason": "R.",
+    "patterns": ["bad"],
+    "hit": ["bad"],
+    "miss": ["good"],
+}
+
+
+def pack(folder: Path, name: str = "p", **fields: object) -> str:
+    """The path of a pack with these fields."""
+    path = os.path.join(folder, name + ".json")
+    content = {"id": name, "gates": {"compliance": {"hard": True}}, **fields}
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(content, file)
+    return path
+
+
+@pytest.mark.parametrize("name", pack_names())
+def test_every_shipped_pack_passes_its_check(name: str) -> None:
+    report = check(name)
+    assert report.faults == []
+
+
+def test_a_state_changes_what_its_base_says_and_keeps_the_rest() -> None:
+    base, state = load_pack("caregiving"), load_pack("caregiving-il")
+    assert {rule.id for rule in state.rules} - {rule.id for rule in base.rules} == {"therapy-offered"}
+    assert (base.disclosure[0], state.disclosure[0]) == (6, 5)
+    assert (base.gates["disclosure"]["hard"], state.gates["disclosure"]["hard"]) == (False, True)
+
+
+def test_objects_are_merged_and_null_takes_away() -> None:
+    assert merged({"a": {"b": 1, "c": 2}, "d": [1]}, {"a": {"b": None, "e": 3}, "d": [2]}) == {
+        "a": {"c": 2, "e": 3},
+        "d": [2],
+    }
+
+
+def test_a_cycle_is_found(tmp_path: Path) -> None:
+    pack(tmp_path, "one", extends="./two.json")
+    path = pack(tmp_path, "two", extends="./one.json")
+    with pytest.raises(EvaluationError, match="extends itself"):
+        load_pack(path)
+
+
+@pytest.mark.parametrize(
+    ("fields", "named"),
+    [
+        pytest.param({"extra": 1}, "unknown field extra", id="an unknown field"),
+        pytest.param(
+            {"rules": {"r": {**RULE, "gate": "no"}}}, "rules: r: no gate no", id="a gate that is not there"
+        ),
+        pytest.param({"rules": {"r": {**RULE, "patterns": ["("]}}}, "rules: r", id="a broken pattern"),
+        pytest.param(
+            {"rules": {"r": {**RULE, "patterns": ["{none}"]}}}, r"no list \{none\}", id="a missing list"
+        ),
+        pytest.param({"rules": {"r": {**RULE, "hit": []}}}, "at least one hit", id="no examples"),
+        pytest.param({"rules": {"r": {**RULE, "speaker": "god"}}}, "speaker", id="an unknown speaker"),
+        pytest.param(
+            {"rules": {"r": {**RULE, "unless": ["x"]}}}, "no exception x", id="an unknown exception"
+        ),
+        pytest.param({"rules": {"r": {**RULE, "needs": "x"}}}, "no evidence x", id="unknown evidence"),
+        pytest.param({"disclosure": {"every": 0}}, "every", id="a cadence of nothing"),
+        pytest.param({"extends": 3}, "extends", id="extends a number"),
+    ],
+)
+def test_a_faulty_pack_is_refused(tmp_path: Path, fields: dict[str, object], named: str) -> None:
+    with pytest.raises(EvaluationError, match=named):
+        load_pack(pack(tmp_path, **fields))
+
+
+@pytest.mark.parametrize("name", ["nothing-there", "/nothing/there.json"])
+def test_a_missing_pack_is_named(name: str) -> None:
+    with pytest.raises(EvaluationError, match="not there"):
+        load_pack(name)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "named"),
+    [
+        pytest.param("(a+)+$", "a repetition within a repetition", id="nested"),
+        pytest.param("(?:a|aa)*$", "ms on", id="alternatives"),
+        pytest.param("(a|aa){1,600}$", "ms on", id="bounded and still exponential"),
+    ],
+)
+def test_a_catastrophic_pattern_is_refused(tmp_path: Path, pattern: str, named: str) -> None:
+    path = pack(tmp_path, rules={"r": {**RULE, "patterns": [pattern]}})
+    assert any(named in fault for fault in check(path).faults)
+
+
+def test_examples_that_do_not_hold_are_faults(tmp_path: Path) -> None:
+    rule = {**RULE, "hit": ["nothing"], "miss": ["so bad"]}
+    faults = check(pack(tmp_path, rules={"r": rule})).faults
+    assert faults == ["r: not found: nothing", "r: a false alarm: so bad"]
+
+
+def test_a_gate_without_a_function_is_a_fault(tmp_path: Path) -> None:
+    assert any("gates: magic" in fault for fault in check(pack(tmp_path, gates={"magic": {}})).faults)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "nested"),
+    [("a+b+", False), ("(?:ab)*", False), ("(?:a*b)*", True), ("(?:a{0,9}b)+", False), ("(?=(a+)+)", True)],
+)
+def test_nested_repetitions_are_seen(pattern: str, *, nested: bool) -> None:
+    assert nested_repetition(pattern) is nested
