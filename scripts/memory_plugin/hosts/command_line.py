@@ -46,6 +46,7 @@ COMMANDS = {
     "grade": "grade",
     "judge": "judge",
     "session": "session",
+    "interview": "interview",
     "config": "config",
     "doctor": "doctor",
     "demo": "demo",

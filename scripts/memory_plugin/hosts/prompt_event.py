@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..interview.reminder import Reminder
 from ..kernel.ledger import Ledger
 from ..kernel.settings.load import load
 from ..memories.grants import asks_to_remember, grant
@@ -45,7 +46,8 @@ def handle(
     follow_hygiene(settings)
     answer = Answer()
     correction, trouble = _correction(prompt, places, settings)
-    troubles = [trouble, _leave_grant(prompt, places)]
+    reminder, unkept = _reminder(prompt, places, settings)
+    troubles = [trouble, unkept, _leave_grant(prompt, places)]
     try:
         recall(answer, prompt, places, settings, deadline)
     finally:
@@ -59,14 +61,14 @@ def handle(
         from .background_healing import start_healing
 
         start_healing(places)
-    return _output(correction, answer)
+    return _output(correction, reminder, answer)
 
 
-def _output(correction: str, answer: Answer) -> dict[str, object] | None:
-    """What the features say, the correction first; what would not fit any more is left out as a whole."""
+def _output(correction: str, reminder: str, answer: Answer) -> dict[str, object] | None:
+    """What the features say: correction, interview, memories; what would not fit any more is left out as a whole."""
     output: dict[str, object] = {}
     context = ""
-    for part in (correction, answer.context):
+    for part in (correction, reminder, answer.context):
         if part and len(context) + 2 + len(part) <= MAX_CHARACTERS:
             context += "\n\n" + part if context else part
     if context:
@@ -112,6 +114,18 @@ def _correction(prompt: Prompt, places: Places, settings: Settings) -> tuple[str
     )
     record: dict[str, object] = {"kind": "said", "id": drift_id, "prompt_id": prompt.id}
     return text, ledger.append(prompt.session, places.project_key, record) or ""
+
+
+def _reminder(prompt: Prompt, places: Places, settings: Settings) -> tuple[str, str]:
+    """The line on the session's open interview, where it has not been said; and what went wrong."""
+    reminder = Reminder(places, prompt.session)
+    if not prompt.session or not reminder.waits() or not load_gate().is_typed(prompt.text):
+        return "", ""
+    try:
+        line = reminder.prompted()
+    except OSError as error:
+        return "", "the open interview was not noted: %s" % (error.strerror or type(error).__name__)
+    return line if settings.flag("interview.reminder") else "", ""
 
 
 def _leave_grant(prompt: Prompt, places: Places) -> str:

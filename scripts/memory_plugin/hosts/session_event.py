@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..interview.reminder import Reminder
 from ..kernel.settings.load import load
 from ..recall.session import forget_session
 from ..recall.waiting import due_notice
@@ -35,6 +36,7 @@ def handle(
     if payload.get("source") in _EMPTYING and session:
         try:
             forget_session(places, session)
+            Reminder(places, session).again()
         except OSError as error:
             note(
                 places,

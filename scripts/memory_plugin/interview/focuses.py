@@ -1,0 +1,146 @@
+"""What each strategy could ask about now: one generator for each kind of focus."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from .situation import Situation
+
+__all__ = ["FOCUSES", "Focus"]
+
+
+class Focus:
+    """What a question is about: its kind, the key by which it is known, and its name in words; `nodes` are numbers in the graph."""
+
+    __slots__ = ("key", "kind", "label", "nodes")
+
+    def __init__(self, kind: str, key: str, label: str, nodes: tuple[int, ...] = ()) -> None:
+        self.kind, self.key, self.label, self.nodes = kind, key, label, nodes
+
+    def record(self) -> dict[str, str]:
+        """The focus as it is written down."""
+        return {"kind": self.kind, "key": self.key, "label": self.label}
+
+
+def _on_nodes(kind: str, numbers: tuple[int, ...], now: Situation) -> Focus:
+    nodes = [now.graph.nodes[at] for at in numbers]
+    key = "+".join(node["id"] for node in nodes)
+    return Focus(kind, key, " and ".join('"%s"' % node["label"] for node in nodes), numbers)
+
+
+def _uses(now: Situation, strategy: str, key: str) -> int:
+    return sum(turn["strategy"] == strategy and turn["focus"]["key"] == key for turn in now.turns)
+
+
+def _recent_node(now: Situation, strategy: str) -> Iterator[Focus]:
+    """The concept named last that is not at the top of the ladder and was not asked about often enough."""
+    if not now.has_ladder:
+        return
+    for at in now.recent:
+        node = now.graph.nodes[at]
+        climbed = node["type"] in now.graph.terminal or now.graph.level(at) < 0 or now.graph.targets(at)
+        if climbed or node["id"] in now.state["skipped"]:
+            continue
+        if _uses(now, strategy, node["id"]) < now.scoring["focus"]["depth_per_node"]:
+            yield _on_nodes("recent_node", (at,), now)
+            return
+
+
+def _open(now: Situation, _: str) -> Iterator[Focus]:
+    yield Focus("open", "open", now.setup["topic"])
+
+
+def _uncovered(now: Situation, strategy: str) -> Iterator[Focus]:
+    """Elements that nobody talked about; once there are none, those that were only named."""
+    covered, skipped = now.state["covered"], now.state["skipped"]
+    shallow = [e for e in now.setup["elements"] if covered.get(e["id"], {}).get("by") == "named"]
+    for element in (now.uncovered or shallow)[: now.scoring["focus"]["most_elements"]]:
+        if element["id"] not in skipped and not _uses(now, strategy, element["id"]):
+            yield Focus("uncovered", element["id"], element["label"])
+
+
+def _peripheral_node(now: Situation, strategy: str) -> Iterator[Focus]:
+    for at in sorted(now.peripheral, key=lambda at: (now.graph.nodes[at]["mentions"], at)):
+        node = now.graph.nodes[at]
+        if node["id"] not in now.state["skipped"] and not _uses(now, strategy, node["id"]):
+            yield _on_nodes("peripheral_node", (at,), now)
+            return
+
+
+def _opposite_node(now: Situation, strategy: str) -> Iterator[Focus]:
+    for pair in now.graph.opposites(2 * now.scoring["focus"]["recent"]):
+        focus = _on_nodes("opposite_node", tuple(sorted(pair)), now)
+        if not _uses(now, strategy, focus.key):
+            yield focus
+            return
+
+
+def _recent_nodes(now: Situation, strategy: str) -> Iterator[Focus]:
+    """The two or three concepts named last, when something new came since the last summary."""
+    if len(now.recent) < 2:
+        return
+    focus = _on_nodes("recent_nodes", tuple(now.recent[:3]), now)
+    last = [turn["number"] for turn in now.turns if turn["strategy"] == strategy]
+    fresh = sum(turn["new"] for turn in now.turns[last[-1] :]) if last else 1
+    if fresh and not _uses(now, strategy, focus.key):
+        yield focus
+
+
+def _unclear(now: Situation, strategy: str) -> Iterator[Focus]:
+    """What the last answer left vague: its concept of low confidence, or what the question was about."""
+    if not now.turns:
+        return
+    last, rules = now.turns[-1], now.scoring["focus"]
+    named = [int(name[1:]) - 1 for name in last["concepts"]]
+    vague = [at for at in named if now.graph.nodes[at]["confidence"] < rules["clarify_confidence"]]
+    unsure = last["signals"].get("uncertainty", {}).get("type") == "conceptual_clarity"
+    if not vague and not unsure and last["hedges"] < rules["clarify_hedges"]:
+        return
+    for at in vague or named[:1]:
+        focus = _on_nodes("unclear", (at,), now)
+        if not _uses(now, strategy, focus.key):
+            yield focus
+            return
+    before = last["focus"]
+    if not named and last["strategy"] != strategy and not _uses(now, strategy, before["key"]):
+        yield Focus("unclear", before["key"], before["label"])
+
+
+def _last_focus(now: Situation, strategy: str) -> Iterator[Focus]:
+    """What was asked last, once more and simpler; not again and again."""
+    gap = now.scoring["focus"]["ease_gap"]
+    if now.turns and all(turn["strategy"] != strategy for turn in now.turns[-gap:]):
+        before = now.turns[-1]["focus"]
+        if before["kind"] != "closing" and not _uses(now, strategy, before["key"]):
+            yield Focus("last_focus", before["key"], before["label"])
+
+
+def _whole(now: Situation, strategy: str) -> Iterator[Focus]:
+    """All that was said; only where answers stay away, and once for each state of the talk."""
+    struggling = sum(turn["terminal"] or turn["low"] for turn in now.turns[-3:]) >= 2
+    key = "whole-%d" % len(now.graph.nodes)
+    if struggling and not _uses(now, strategy, key):
+        yield Focus("whole", key, now.setup["topic"])
+
+
+def _closing(now: Situation, _: str) -> Iterator[Focus]:
+    """The last question; a summary of what was said comes before it."""
+    summed = any(turn["strategy"] == "synthesis" for turn in now.turns)
+    if summed or len(now.recent) < 2 or now.phase != now.scoring["phases"][-1]["id"]:
+        yield Focus("closing", "closing", now.setup["topic"])
+
+
+FOCUSES: dict[str, Callable[[Situation, str], Iterator[Focus]]] = {
+    "recent_node": _recent_node,
+    "open": _open,
+    "uncovered": _uncovered,
+    "peripheral_node": _peripheral_node,
+    "opposite_node": _opposite_node,
+    "recent_nodes": _recent_nodes,
+    "unclear": _unclear,
+    "last_focus": _last_focus,
+    "whole": _whole,
+    "closing": _closing,
+}

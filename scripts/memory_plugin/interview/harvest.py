@@ -1,0 +1,75 @@
+"""What an interview leaves: the summary that the user confirms, and the memories made of it, each with quote and turn."""
+
+from __future__ import annotations
+
+from .graph import LEADS_TO
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .store import Interview
+
+__all__ = ["MAX_MEMORIES", "proposals", "summary"]
+
+MAX_MEMORIES = 20
+_LEAST_CONFIDENCE = 0.5
+
+
+def proposals(interview: Interview) -> list[dict[str, Any]]:
+    """The memories to write, the concepts named most often first: concept, category, title, body, turn and quote.
+
+    Concepts that were taken back, that nobody is sure of, or that came up without a word of the user's are left out.
+    """
+    nodes = interview.state["nodes"]
+    kinds = {entry["id"]: entry for entry in interview.setup["pack"]["types"]}
+    ahead = {edge[0]: edge[1] for edge in interview.state["edges"] if edge[2] == LEADS_TO}
+    kept = [
+        (at, node)
+        for at, node in enumerate(nodes)
+        if not node["superseded_by"] and node["confidence"] >= _LEAST_CONFIDENCE and node["turns"]
+    ]
+    kept.sort(key=lambda pair: (-pair[1]["mentions"], pair[0]))
+    return [_proposal(node, ahead.get(at, -1), nodes, kinds, interview) for at, node in kept[:MAX_MEMORIES]]
+
+
+def _proposal(
+    node: dict[str, Any],
+    target: int,
+    nodes: list[dict[str, Any]],
+    kinds: dict[str, Any],
+    interview: Interview,
+) -> dict[str, Any]:
+    turn, quote = node["quotes"][-1] if node["quotes"] else (node["turns"][-1], "")
+    kind = kinds[node["type"]]
+    leads = ' Leads to: "%s".' % nodes[target]["label"] if target >= 0 else ""
+    against = " The user is against it." if node["stance"] < 0 else ""
+    said = ' The user said: "%s".' % quote if quote else ""
+    return {
+        "concept": node["id"],
+        "category": kind["memory"],
+        "title": node["label"],
+        "body": "%s of %s: %s.%s%s%s"
+        % (kind["name"], interview.topic, node["label"].rstrip("."), against, leads, said),
+        "turn": turn,
+        "quote": quote,
+    }
+
+
+def summary(interview: Interview) -> dict[str, Any]:
+    """What was learnt, by type, what was covered, what was left open, for the user to confirm."""
+    state, setup = interview.state, interview.setup
+    names = {entry["id"]: entry["name"] for entry in setup["pack"]["types"]}
+    learnt: dict[str, list[str]] = {}
+    for node in state["nodes"]:
+        if not node["superseded_by"]:
+            learnt.setdefault(names[node["type"]], []).append(node["label"])
+    covered, known = state["covered"], [e["label"] for e in setup["elements"] if e["id"] in state["covered"]]
+    return {
+        "interview": interview.id,
+        "topic": interview.topic,
+        "asked": len(state["turns"]),
+        "learnt": learnt,
+        "covered": known,
+        "open": [e["label"] for e in setup["elements"] if e["id"] not in covered],
+    }

@@ -1,0 +1,184 @@
+"""One answer taken into the state: what was said becomes nodes, edges, covered elements, and a turn with its measures."""
+
+from __future__ import annotations
+
+from .graph import LEADS_TO, REVISES, Graph
+from .signals import checked, is_terminal, sentiment, signals_by_rule
+from .wording import content_stems, count, spoken, within
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    State = dict[str, Any]
+
+__all__ = ["listen", "new_state"]
+
+_BY_ANSWER, _BY_WORD = "answered", "named"
+
+
+def new_state(covered: dict[str, str]) -> State:
+    """The state of an interview before its first question; `covered` maps elements that are known already to where from."""
+    known = {name: {"turn": 0, "by": source} for name, source in covered.items()}
+    return {
+        "nodes": [],
+        "edges": [],
+        "turns": [],
+        "covered": known,
+        "skipped": [],
+        "rate": 1.0,
+        "more": 0,
+        "next": None,
+    }
+
+
+def listen(state: State, setup: dict[str, Any], given: dict[str, Any]) -> list[str]:
+    """Take an answer to the question that `state["next"]` holds into the state; what was dropped comes back in words."""
+    number = len(state["turns"]) + 1
+    asked = state["next"]
+    graph = Graph(state, setup["pack"])
+    found, dropped = checked(given["signals"], setup["signals"])
+    by_rule = signals_by_rule(given["answer"], setup["patterns"])
+    signals = dict(by_rule, **found)
+    idle = frozenset(setup["redundancy"]["function_words"].split())
+    numbers, new = _take_concepts(graph, given, signals, number, idle)
+    notes = ["signals.%s: not of the expected form" % name for name in dropped]
+    _why_edges(graph, asked, numbers, number)
+    notes += _relate(graph, given["relations"], number, idle)
+    turn = _turn(given, asked, setup, number)
+    turn.update(signals=signals, by_rule=by_rule, terminal=is_terminal(signals))
+    turn["sentiment"] = sentiment(signals, setup["signals"])
+    turn.update(concepts=["n%d" % (at + 1) for at in numbers], new=new)
+    turn["low"] = (
+        not new
+        and turn["words"] <= setup["scoring"]["stop"]["low_words"]
+        and not turn["terminal"]
+        and turn["wish"] != "skip"
+    )
+    if turn["wish"] == "skip":
+        state["skipped"].append(asked["focus"]["key"])
+    _cover(state, setup, given, turn, graph, idle)
+    weight = setup["scoring"]["stop"]["rate_weight"]
+    state["rate"] = round((1 - weight) * state["rate"] + weight * new, 6)
+    state["turns"].append(turn)
+    return notes
+
+
+def _turn(given: dict[str, Any], asked: dict[str, Any], setup: dict[str, Any], number: int) -> dict[str, Any]:
+    said = spoken(given["answer"])
+    patterns = setup["patterns"]
+    return {
+        "number": number,
+        "strategy": asked["strategy"],
+        "focus": asked["focus"],
+        "question": given["question"] or asked.get("question") or asked["probe"],
+        "answer": given["answer"],
+        "words": len(said.split()),
+        "elaborations": count(said, patterns["elaboration"]),
+        "enthusiasm": count(said, patterns["enthusiasm"]),
+        "hedges": count(said, patterns["hedge"]),
+        "wish": given["wish"],
+    }
+
+
+def _take_concepts(
+    graph: Graph, given: dict[str, Any], signals: dict[str, Any], turn: int, idle: frozenset[str]
+) -> tuple[list[int], int]:
+    """The numbers of the nodes that an answer named, and how many of them are new."""
+    numbers: list[int] = []
+    new = 0
+    for concept in given["concepts"]:
+        stems = content_stems(concept["text"], idle)
+        at = graph.find(stems, concept["stance"])
+        if at < 0:
+            opposed = graph.opposed(stems, concept["stance"])
+            at = graph.add(concept["text"], concept["type"], stems, concept["stance"], concept["confidence"])
+            new += 1
+            _revise(graph, at, opposed, concept, signals, turn, idle)
+        elif not graph.nodes[at]["stance"]:
+            graph.nodes[at]["stance"] = concept["stance"]
+        for alias in concept["aliases"]:
+            graph.name(at, content_stems(alias, idle))
+        if at not in numbers:
+            graph.mention(at, turn, concept["quote"], concept["confidence"])
+            numbers.append(at)
+    return numbers, new
+
+
+def _revise(
+    graph: Graph,
+    at: int,
+    opposed: int,
+    concept: dict[str, Any],
+    signals: dict[str, Any],
+    turn: int,
+    idle: frozenset[str],
+) -> None:
+    """Draw the edge from what is held now to what was held before, and set the old aside where the user took it back."""
+    earlier = opposed
+    if concept["revises"]:
+        earlier = graph.find(content_stems(concept["revises"], idle), 0)
+    contradiction = signals.get("contradiction", {})
+    taken_back = contradiction.get("present") and contradiction.get("kind", "") == "stance_reversal"
+    if 0 <= earlier != at:
+        graph.link(at, earlier, REVISES, turn)
+        if concept["revises"] or taken_back:
+            graph.nodes[earlier]["superseded_by"] = graph.nodes[at]["id"]
+
+
+def _why_edges(graph: Graph, asked: dict[str, Any], numbers: list[int], turn: int) -> None:
+    """Who answers "why does X matter?" with Y has said that X leads to Y, however many steps of the ladder that skips."""
+    if asked["strategy"] != "deepen":
+        return
+    source = int(asked["focus"]["key"][1:]) - 1
+    for target in numbers:
+        if target != source and graph.climbs(source, target, len(graph.ladder)):
+            graph.link(source, target, LEADS_TO, turn)
+
+
+def _relate(graph: Graph, relations: list[list[str]], turn: int, idle: frozenset[str]) -> list[str]:
+    notes = []
+    for at, ends in enumerate(relations):
+        source, target = (graph.find(content_stems(end, idle), 0) for end in ends)
+        if source < 0 or target < 0:
+            notes.append("relations.%d: no such concept" % at)
+        elif not graph.climbs(source, target):
+            notes.append("relations.%d: not one step up the ladder" % at)
+        else:
+            graph.link(source, target, LEADS_TO, turn)
+    return notes
+
+
+def _cover(
+    state: State,
+    setup: dict[str, Any],
+    given: dict[str, Any],
+    turn: dict[str, Any],
+    graph: Graph,
+    idle: frozenset[str],
+) -> None:
+    """Mark what the answer was about: what was asked and answered, what Claude says, what the answer names."""
+    stems = content_stems(given["answer"], idle)
+    named = [e["id"] for e in setup["elements"] if any(within(part, stems) for part in e["stems"])]
+    if turn["focus"]["kind"] == "uncovered" and not turn["terminal"] and not turn["low"] and not turn["wish"]:
+        state["covered"].setdefault(turn["focus"]["key"], {"turn": turn["number"], "by": _BY_ANSWER})
+    for name in given["covered"]:
+        state["covered"].setdefault(name, {"turn": turn["number"], "by": _BY_ANSWER})
+    if not turn["terminal"]:
+        for name in named:
+            state["covered"].setdefault(name, {"turn": turn["number"], "by": _BY_WORD})
+    turn["elements"] = sorted({*named, *given["covered"]})
+    about = turn["elements"] + ([turn["focus"]["key"]] if turn["focus"]["kind"] == "uncovered" else [])
+    for name in turn["concepts"]:
+        node = graph.nodes[int(name[1:]) - 1]
+        node["elements"] = sorted({*node["elements"], *_elements_of(node, setup, about)})
+
+
+def _elements_of(node: dict[str, Any], setup: dict[str, Any], about: list[str]) -> list[str]:
+    """The elements that a node belongs to: those that its name holds, else the one that the talk was about."""
+    named = [
+        element["id"]
+        for element in setup["elements"]
+        if any(within(part, name) for part in element["stems"] for name in node["names"])
+    ]
+    return named or about[:1]
