@@ -217,17 +217,56 @@ def test_a_price_of_the_users_own_is_what_the_ledger_counts(judged: MakeJudged) 
     assert costs[2:] == [pytest.approx((600 * 10 + 12 * 100) / 1e6)] * 2
 
 
-def test_no_secret_of_prompt_memory_or_key_is_written_or_sent(judged: MakeJudged) -> None:
-    box = judged(choosing(relevant=TITLES, useful=[]))
-    box.project.save("The token for the billing database " + SECRET, "It is %s." % SECRET, "--tags", SECRET)
-    box.prompt(ASK + " <private>my aunt Agatha</private> with " + SECRET)
+def every_file(*folders: str) -> dict[str, str]:
+    """All files below some folders, with their content."""
+    found = {}
+    for top in folders:
+        for folder, _, names in os.walk(top):
+            for name in names:
+                path = os.path.join(folder, name)
+                with open(path, "rb") as file:
+                    found[path] = file.read().decode("utf-8", "replace")
+    return found
+
+
+TELLTALES: dict[str, Act] = {
+    "good answers": choosing(relevant=TITLES, useful=[]),
+    "a refusal that quotes key and prompt": answer(
+        {"error": {"message": "bad key %s %s" % (KEY, SECRET)}}, 401
+    ),
+    "an answer that quotes them": answer(payload("anthropic", "%s said %s" % (KEY, SECRET))),
+    "headers that quote them": server.sends(server.raw(529, b"{}", retry_after="soon " + SECRET, x_echo=KEY)),
+    "a page that quotes them": server.sends(
+        server.raw(200, (KEY + SECRET).encode(), content_type="text/html " + SECRET)
+    ),
+    "a broken connection": server.reset_in_body,
+}
+
+
+@pytest.mark.parametrize("name", TELLTALES)
+def test_no_secret_of_prompt_memory_or_key_is_written_or_sent(judged: MakeJudged, name: str) -> None:
+    box = judged(TELLTALES[name])
+    project = box.project
+    project.save("The token for the billing database " + SECRET, "It is %s." % SECRET, "--tags", SECRET)
+    by_hand = {
+        "schema_version": "1.0",
+        "title": "The billing database key " + SECRET,
+        "content": {"rule": SECRET},
+    }
+    own = project.write(".claude/memory/constraints/by-hand.json", by_hand)
+    project.cli("config", "set", "ledger.prompt_text", "true")
+    run = box.prompt(ASK + " <private>my aunt Agatha</private> with " + SECRET)
+    said = [run.stdout, run.stderr]
+    for words in (["why", "--json"], ["judge", "stats"], ["doctor", "--json"], ["status"]):
+        done = project.cli(*words)
+        said += [done.stdout, done.stderr]
     sent = json.dumps([seen.body for seen in box.api.seen])
     assert len(box.api.seen) == 2
-    written = []
-    for folder, _, names in os.walk(box.project.state):
-        for name in names:
-            with open(os.path.join(folder, name), "rb") as file:
-                written.append(file.read().decode("utf-8", "replace"))
+    mine = {own, os.path.join(project.config, "settings.json")}
+    mine.add(os.path.join(project.config, "settings.json.memory-backup"))
+    written = every_file(project.home, project.root)
+    assert "[redacted:" in written[os.path.join(project.state, "recalls.jsonl")]
     for gone in (SECRET, SECRET[4:24], "Agatha", KEY):
         assert gone not in sent
-        assert gone not in "\n".join(written)
+        assert [text for text in said if gone in text] == []
+        assert [path for path, text in written.items() if gone in text and path not in mine] == []
