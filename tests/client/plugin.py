@@ -33,13 +33,13 @@ def copied(folder: str) -> str:
     return folder
 
 
-def memory(box: Sandbox, *args: str) -> Any:  # noqa: ANN401 (a test knows the shape)
-    """The JSON that the command line prints in a terminal of the user's, outside the client."""
+def memory(box: Sandbox, *args: str, code: int = 0) -> Any:  # noqa: ANN401 (a test knows the shape)
+    """The JSON that the command line prints in a terminal of the user's, outside the client, ending with that exit code."""
     script = os.path.join(PLUGIN_ROOT, "scripts", "memory.py")
     env = {"PATH": os.environ.get("PATH", os.defpath), "HOME": box.home, "LANG": "C.UTF-8"}
     command = [os.path.join(box.bin, "python3"), script, *args, "--root", box.project, "--json"]
     done = subprocess.run(command, env=env, cwd=box.project, capture_output=True, check=False, timeout=60)
-    assert done.returncode == 0, done.stderr.decode()
+    assert done.returncode == code, done.stderr.decode()
     return json.loads(done.stdout)
 
 
