@@ -13,8 +13,7 @@ import tempfile
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from recall_adapter import document
-
+from benchmarks.recall_adapter import document
 from memory_plugin.recall.index.file import create_index, transaction
 from memory_plugin.recall.index.write import put
 from memory_plugin.recall.ranking import Hit, analyse, rank

@@ -1,10 +1,11 @@
 """Fit the two logistic models of `config/recall/confidence.json` on a benchmark's sets, whole and cut down to small stores.
 
     recall_train.py --data DIR                  fit, and print the weights and what they reach
+    recall_train.py --data DIR --check          what the weights as they are reach, on whole sets and on small stores
     recall_train.py --data DIR --leave-one-out  for each set, what a fit on all others reaches on it
     recall_train.py --data DIR --write          fit, and write the weights
 
-Each store counts the same however many queries it has, and the small ones of all sizes together as much as the whole ones.
+Each store counts the same however many queries it has, and the small ones of a set together SMALL_SHARE of what the whole one does.
 """
 
 from __future__ import annotations
@@ -17,18 +18,20 @@ from math import exp
 from operator import mul
 from typing import NamedTuple
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts"))
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+sys.path.insert(0, os.path.join(sys.path[0], "scripts"))
 
-from recall_stores import Answer, auroc, false_injections, injected, mean, sets, small, whole
-
+from benchmarks.recall_stores import Answer, auroc, false_injections, injected, mean, sets, small, whole
 from memory_plugin.kernel.paths import data_path
 from memory_plugin.recall.confidence import logistic
+from memory_plugin.recall.ranking import Hit
 
-CONCERNS = ("known", "general", "phrase", "matched", "spread", "size", "session", "title")
-ANSWERS = ("lead", "margin", "seen", "title", "matched", "length", "session")
+CONCERNS = ("known", "contrast", "phrase", "matched", "spread", "session", "title")
+ANSWERS = ("lead", "margin", "seen", "title", "held", "asked", "relative", "contrast")
 SIZES = {3: 16, 6: 12, 20: 8, 60: 6, 200: 4}  # size of a small store: how many of it per set
 KINDS = ("prompt", "everyday", "cross")
 TOP = 4
+SMALL_SHARE = 0.3
 FLOOR = 0.5
 RIDGE = 0.3
 MOST_FALSE = 0.01
@@ -129,9 +132,14 @@ def solved(matrix: list[list[float]], right: list[float]) -> list[float]:
     return found
 
 
+def signals(hit: Hit) -> dict[str, float]:
+    """The numbers among the parts of a hit's score."""
+    return {name: part for name, part in hit.parts.items() if isinstance(part, float)}
+
+
 def share(store: Store) -> float:
     """What all examples of a store weigh together."""
-    return 100.0 if not store.size else 100.0 / len(SIZES) / SIZES[store.size]
+    return 100.0 if not store.size else 100.0 * SMALL_SHARE / len(SIZES) / SIZES[store.size]
 
 
 def concern_rows(learnt: list[Store]) -> list[Row]:
@@ -143,7 +151,7 @@ def concern_rows(learnt: list[Store]) -> list[Row]:
         for answer in heads:
             label = float(answer.kind == "own")
             weight = share(store) / 2 / (own if label else len(heads) - own)
-            rows.append(Row([float(answer.hits[0].parts[name]) for name in CONCERNS], label, weight))
+            rows.append(Row([signals(answer.hits[0])[name] for name in CONCERNS], label, weight))
     return rows
 
 
@@ -155,7 +163,7 @@ def answer_rows(learnt: list[Store]) -> list[Row]:
         for answer in store.answers:
             for hit, grade in zip(answer.hits[:TOP], answer.grades):
                 weight = each * {"own": 1.0, "removed": 0.5}.get(answer.kind, 2.0)
-                rows.append(Row([float(hit.parts[name]) for name in ANSWERS], float(grade > 0), weight))
+                rows.append(Row([signals(hit)[name] for name in ANSWERS], float(grade > 0), weight))
     return rows
 
 
@@ -182,7 +190,7 @@ def worth(learnt: list[Store], model: dict[str, dict[str, float]], base: float) 
         for kind in ("prompt", "everyday"):
             false = mean([false_injections(answers, kind, FLOOR) for answers in group])
             reached -= 10 * max(0.0, false - MOST_FALSE)
-    return reached
+    return float(reached)
 
 
 def apply(asked: list[Store], model: dict[str, dict[str, float]], base: float) -> None:
@@ -190,10 +198,7 @@ def apply(asked: list[Store], model: dict[str, dict[str, float]], base: float) -
     for store in asked:
         for answer in store.answers:
             for hit in answer.hits:
-                concerns, answers = (
-                    logistic(hit.parts, model["concerns"]),
-                    logistic(hit.parts, model["answers"]),
-                )
+                concerns, answers = (logistic(signals(hit), model[part]) for part in ("concerns", "answers"))
                 hit.confidence = concerns * (base + (1 - base) * answers)
 
 
@@ -225,6 +230,7 @@ def report(title: str, asked: list[Store]) -> None:
 
 def leave_one_out(found: list[Store], base: float) -> None:
     """Print for each set, and over all, what a model learnt from the other sets reaches."""
+    kept: dict[int, list[list[float]]] = {}
     for name in sorted({store.name for store in found}):
         mine = [store for store in found if store.name == name]
         model = learn([store for store in found if store.name != name], base)
@@ -237,9 +243,6 @@ def leave_one_out(found: list[Store], base: float) -> None:
             for hit, value in zip(answer.hits, values):
                 hit.confidence = value
     report("left out", found)
-
-
-kept: dict[int, list[list[float]]] = {}
 
 
 def write(model: dict[str, dict[str, float]]) -> None:
@@ -262,9 +265,12 @@ def main() -> int:
     parser.add_argument("--base", type=float, default=0.3)
     parser.add_argument("--leave-one-out", action="store_true")
     parser.add_argument("--write", action="store_true")
+    parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
     found = stores(options.data)
     report("now", found)
+    if options.check:
+        return 0
     if options.leave_one_out:
         leave_one_out(found, options.base)
         return 0

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from .weighting import Term
 
 _TINY = 1e-9
+_SPREAD_OVER = 15
+# The share of a word that the background does not know.
+_RAREST = 1e-5
 
 
 def confidences(
@@ -41,26 +44,27 @@ def query_signals(
 ) -> dict[str, float]:
     """What the prompt and the list of matches say together.
 
-    `known` is the mean log share of documents that hold the prompt's terms, `seen` the share of its terms that the store knows at all,
-    `general` the share of its idf mass in words of everyday technical English, `size` the log of the store, `length` of the number of
-    terms, `session` of the number of words that point into the running session instead of naming a topic, `spread` the standard
-    deviation of the first scores over the root of the query's weight (normalised query commitment: A. Shtok et al., TOIS 30(2), 2012).
+    `known` is the mean log share of documents that hold the prompt's terms, `contrast` the mean log of that share over the one in everyday
+    technical English, `seen` the share of its terms that the store knows at all, `asked` the log of its idf mass, `session` that of the
+    number of words that point into the running session instead of naming a topic, `spread` the standard deviation of the first scores
+    over the root of the query's weight (normalised query commitment: A. Shtok et al., TOIS 30(2), 2012).
     """
     prior = model.ranking["prior"]
     words = model.confidence["session_words"]
     count = max(1, len(terms))
-    mass = sum(_part(term) for term in terms) + _TINY
-    scores = [match.score for match in matches[:15]] or [0.0]
+    scores = [match.score for match in matches[:_SPREAD_OVER]] or [0.0]
     mean = sum(scores) / len(scores)
     deviation = (sum((score - mean) ** 2 for score in scores) / len(scores)) ** 0.5
-    held = [term.strong + term.weak + prior * term.share for term in terms]
+    known = contrast = 0.0
+    for term in terms:
+        found = term.strong + term.weak
+        known += log((found + prior * term.share + 0.1) / (documents + prior))
+        contrast += log((found + 0.1) / (documents + 1) / max(term.share, _RAREST))
     return {
-        "known": sum(log((found + 0.1) / (documents + prior)) for found in held) / count,
+        "known": known / count,
+        "contrast": contrast / count,
         "seen": sum(1 for term in terms if term.strong + term.weak) / count,
-        "general": sum(_part(term) for term in terms if term.share >= model.confidence["general_share"])
-        / mass,
-        "size": log(documents + prior),
-        "length": log(1 + len(terms)),
+        "asked": log(1 + sum(map(_part, terms))),
         "session": log(1 + sum(word in words for word in query.words)),
         "spread": deviation / (sum(term.weight for term in terms) ** 0.5 + _TINY),
     }
@@ -71,10 +75,11 @@ def match_signals(
 ) -> dict[str, float]:
     """What one match says.
 
-    `matched` is the log of the number of terms it holds, `phrase` the share of the query's idf mass in neighbours that are neighbours
-    there, too, `title` the share of its title that the query names, `lead` and `margin` how far it is above the second and the sixth.
+    `matched` is the log of the number of terms it holds, `held` that of their idf mass, `phrase` the share of the query's idf mass in
+    neighbours that are neighbours there, too, `title` the share of its title that the query names, `lead` and `margin` how far it is
+    above the second and the sixth, `relative` its score over the first one's.
     """
-    mass = sum(_part(term) for term in terms) + _TINY
+    mass = sum(map(_part, terms)) + _TINY
     held = match.matched
     together = sum(
         _part(one) + _part(after)
@@ -84,11 +89,13 @@ def match_signals(
     second, sixth = (matches[at].score if len(matches) > at else 0.0 for at in (1, 5))
     score = match.score + _TINY
     return {
-        "matched": log(1 + len(match.matched)),
+        "matched": log(1 + len(held)),
+        "held": log(1 + sum(_part(term) for term in terms if term.stem in held)),
         "phrase": together / (2 * mass),
         "title": match.title,
         "lead": 1 - second / score if match is matches[0] else 0.0,
         "margin": 1 - sixth / score,
+        "relative": match.score / (matches[0].score + _TINY),
     }
 
 

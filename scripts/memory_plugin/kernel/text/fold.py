@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-_LETTERS = {"ø": "o", "đ": "d", "ł": "l", "æ": "ae", "œ": "oe", "ı": "i", "þ": "th", "ð": "d", "ħ": "h"}
+# Letters that decompose into nothing.
+_LETTERS = {"ø": "o", "đ": "d", "ł": "l", "æ": "ae", "œ": "oe", "\u0131": "i", "þ": "th", "ð": "d", "ħ": "h"}
 _APOSTROPHES = "\u2018\u2019\u02bc\u2032"
 
 

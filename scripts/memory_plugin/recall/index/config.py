@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory_plugin.kernel.native import digest, dumps, loads
+from memory_plugin.kernel.native import dumps, loads
 from memory_plugin.kernel.paths import data_path
 
 _FILES = ("stopwords", "ranking", "confidence")
@@ -14,11 +14,6 @@ def model() -> str:
     Raises OSError or ValueError when the plugin's own files are missing or damaged.
     """
     return dumps({name: _values(name) for name in _FILES})
-
-
-def model_digest() -> str:
-    """The digest of the prepared model and of the background, by which an index made from other files is told."""
-    return digest((model() + dumps(_read("background"))).encode("ascii"))
 
 
 def background() -> dict[str, float]:

@@ -1,7 +1,8 @@
 """The terms of a document's fields, in the form the index keeps them.
 
 A field is one text in which every term stands as `" stem~ending "`, the ending being what the stem took off the word.  So everything
-ranking needs is a substring search at C speed: `" migrat~"` counts the term, `" migrat~ing "` that very form, `"rat~"` an end, `"igra"` an inside.
+ranking needs is a substring search at C speed: `" migrat~"` counts the term, `" migrat~ing "` that very form, `"rat~"` an end, `"igra"`
+an inside.
 """
 
 from __future__ import annotations

@@ -1,0 +1,21 @@
+"""The language of a text by its stop words."""
+
+from __future__ import annotations
+
+import pytest
+
+from memory_plugin.kernel.text.stopwords import language
+
+STOP = {"en": frozenset(("the", "is", "die")), "de": frozenset(("die", "das", "ist"))}
+CASES = {
+    "English": ("the die is cast", "en"),
+    "German": ("die Datenbank ist das Problem", "de"),
+    "a draw is English": ("die", "en"),
+    "none is English": ("postgres", "en"),
+    "nothing is English": ("", "en"),
+}
+
+
+@pytest.mark.parametrize(("text", "expected"), CASES.values(), ids=CASES)
+def test_language(text: str, expected: str) -> None:
+    assert language(text.split(), STOP) == expected

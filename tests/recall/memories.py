@@ -1,0 +1,42 @@
+"""Memories to put into an index."""
+
+from __future__ import annotations
+
+from memory_plugin.kernel.native import digest
+from memory_plugin.recall.index.document import Document
+
+
+def memory(  # noqa: PLR0913 - a record, made by keyword
+    title: str,
+    body: str = "",
+    key: str = "",
+    *,
+    tags: str = "",
+    files: str = "",
+    asked_as: tuple[str, ...] = (),
+    category: str = "DECISION",
+    injectable: bool = True,
+    expires_at: str = "",
+    scope: str = "project",
+) -> Document:
+    """A document of this title and body; its key is the title unless another is given."""
+    key = key or title
+    return Document(
+        key=key,
+        scope=scope,
+        id=key,
+        category=category,
+        title=title,
+        tags=tags.split(),
+        body=body,
+        files=files.split(),
+        asked_as=list(asked_as),
+        path="/p/%s.json" % key,
+        stamp="1:2:3",
+        digest=digest(key.encode("utf-8", "replace")),
+        injectable=injectable,
+        trust="trusted" if injectable else "foreign",
+        expires_at=expires_at,
+        updated_at="2026-01-01T00:00:00Z",
+        inject="%s: %s" % (title, body),
+    )

@@ -1,0 +1,258 @@
+"""The right memories first, whatever the query; the sure ones sure, the others not; and nothing that may not be found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from memory_plugin.kernel.sqlite import Connection
+from memory_plugin.recall.index.document import CATEGORIES, Document
+from memory_plugin.recall.index.file import create_index, transaction
+from memory_plugin.recall.index.write import put
+from memory_plugin.recall.ranking import Hit, analyse, rank
+from tests.recall.memories import memory
+
+Made = Callable[..., Connection]
+NOW = "2026-06-01T00:00:00Z"
+LOW, HIGH = 0.3, 0.5
+
+SHOP = [
+    memory("Use Postgres for the billing database", "Invoices need transactions.", tags="database billing"),
+    memory(
+        "Deploy the web shop with blue-green releases", "Switch the load balancer when health checks pass."
+    ),
+    memory(
+        "Dates in the API are ISO 8601 in UTC", "parseTimestamp() in src/api/dates.py refuses local times."
+    ),
+]
+MORE = [
+    memory("Redis caches the product catalogue", "Entries live for ten minutes."),
+    memory("Passwords are hashed with Argon2", "Never log the hash."),
+    memory(
+        "Flaky checkout test",
+        "test_checkout_retry fails when the clock jumps: E11000 duplicate key.",
+        files="tests/test_checkout.py",
+    ),
+    memory("数据库迁移必须可回滚", "每次迁移都要有回滚脚本。"),
+    memory("Die Rechnungen gehen nachts raus", "Der Versand der Rechnungen läuft um drei Uhr."),
+    memory("Prefer composition over inheritance", "Small functions, few classes.", category="PREFERENCE"),
+    memory("Kubernetes limits", "Pods get 512 MB; the OOM killer took the importer twice."),
+]
+
+
+@pytest.fixture
+def made(tmp_path: Path) -> Iterator[Made]:
+    """A function that gives an index over some documents."""
+    with ExitStack() as stack:
+
+        def make(documents: list[Document], *, fts5: bool = True) -> Connection:
+            connection = stack.enter_context(
+                closing(create_index(str(tmp_path / ("%d.sqlite" % len(documents))), fts5=fts5))
+            )
+            with transaction(connection):
+                put(connection, documents)
+            return connection
+
+        yield make
+
+
+def asked(
+    connection: Connection, text: str, *, extra: str = "", limit: int = 5, injectable: bool = True
+) -> list[Hit]:
+    """The hits of a prompt."""
+    return rank(connection, analyse(text, extra), limit, only_injectable=injectable, now_iso=NOW)
+
+
+FINDS = {
+    "the obvious one": ("which database do we use for billing", "Use Postgres for the billing database"),
+    "other forms of the words": (
+        "deploying a new release of the shop",
+        "Deploy the web shop with blue-green releases",
+    ),
+    "an identifier": ("what does parseTimestamp accept", "Dates in the API are ISO 8601 in UTC"),
+    "a part of an identifier": ("parse a timestamp", "Dates in the API are ISO 8601 in UTC"),
+    "a file": ("why does tests/test_checkout.py fail", "Flaky checkout test"),
+    "a file by its name": ("test_checkout.py is red", "Flaky checkout test"),
+    "an error": ("E11000 duplicate key error collection", "Flaky checkout test"),
+    "a typing error": ("postgers or mysql", "Use Postgres for the billing database"),
+    "a letter missing": ("kubernets limits", "Kubernetes limits"),
+    "Chinese": ("迁移怎么回滚", "数据库迁移必须可回滚"),
+    "German": ("Wann läuft der Versand der Rechnungen?", "Die Rechnungen gehen nachts raus"),
+    "without diacritics": ("wann lauft der versand", "Die Rechnungen gehen nachts raus"),
+}
+
+
+@pytest.mark.parametrize("fts5", [True, False], ids=["fts5", "keyword"])
+@pytest.mark.parametrize(("text", "title"), FINDS.values(), ids=FINDS)
+def test_finds(made: Made, text: str, title: str, *, fts5: bool) -> None:
+    hits = asked(made(SHOP + MORE, fts5=fts5), text)
+    assert hits
+    assert hits[0].title == title
+
+
+SURE = {
+    "the obvious one": "which database do we use for billing",
+    "in other words": "how do we deploy the web shop?",
+}
+UNSURE = {
+    "a task": "please refactor this function to be cleaner",
+    "something else": "write a haiku about the sea",
+    "an order": "run the tests",
+    "one word by chance": "use the other one instead",
+    "thanks": "thanks, that looks good to me",
+    "code": "for (int i = 0; i < n; i++) { sum += a[i]; }",
+    "a question about the world": "what is the capital of Australia and how many people live there",
+}
+
+
+@pytest.mark.parametrize("documents", [SHOP, SHOP + MORE], ids=["three memories", "ten memories"])
+@pytest.mark.parametrize("text", SURE.values(), ids=SURE)
+def test_an_obvious_match_is_sure_in_a_tiny_store(made: Made, documents: list[Document], text: str) -> None:
+    assert asked(made(documents), text)[0].confidence >= HIGH
+
+
+@pytest.mark.parametrize(
+    "documents", [SHOP[:1], SHOP, SHOP + MORE], ids=["one memory", "three memories", "ten memories"]
+)
+@pytest.mark.parametrize("text", UNSURE.values(), ids=UNSURE)
+def test_a_prompt_about_something_else_is_never_sure(
+    made: Made, documents: list[Document], text: str
+) -> None:
+    assert all(hit.confidence < HIGH for hit in asked(made(documents), text))
+
+
+def test_a_lone_weak_hit_is_below_the_low_floor(made: Made) -> None:
+    hits = asked(made(SHOP + MORE), "draw me a nice picture of a shop window with flowers and a cat")
+    assert len(hits) >= 1
+    assert hits[0].confidence < LOW
+
+
+def test_held_documents_are_found_by_search_alone(made: Made) -> None:
+    held = memory("Use MySQL for the billing database", injectable=False)
+    connection = made([*SHOP, held])
+    assert held.title not in [hit.title for hit in asked(connection, "billing database mysql")]
+    assert asked(connection, "billing database mysql", injectable=False)[0].title == held.title
+
+
+def test_held_documents_change_nothing_about_the_others(made: Made) -> None:
+    crowd = [
+        memory("billing database %d" % at, "which database for billing " * 9, injectable=False)
+        for at in range(300)
+    ]
+    text = "which database do we use for billing"
+    alone, crowded = asked(made(SHOP), text), asked(made(SHOP + crowd), text)
+    assert [(hit.key, hit.score, hit.confidence) for hit in crowded] == [
+        (hit.key, hit.score, hit.confidence) for hit in alone
+    ]
+
+
+def test_expired_documents_are_found_by_search_alone(made: Made) -> None:
+    old = memory("Old billing rule", expires_at="2026-05-31T23:59:59Z")
+    coming = memory("Coming billing rule", expires_at="2026-06-02T00:00:00Z")
+    connection = made([old, coming])
+    assert [hit.title for hit in asked(connection, "billing rule")] == [coming.title]
+    assert {hit.title for hit in asked(connection, "billing rule", injectable=False)} == {
+        old.title,
+        coming.title,
+    }
+
+
+def test_paraphrases_kept_with_a_memory_find_it(made: Made) -> None:
+    expanded = memory("Invoices leave at night", asked_as=("when are bills mailed to customers?",))
+    assert asked(made([*SHOP, expanded]), "when do we mail bills to customers")[0].title == expanded.title
+
+
+def test_the_turn_before_helps_a_short_prompt(made: Made) -> None:
+    connection = made(SHOP + MORE)
+    assert (
+        asked(connection, "why is that?", extra="the billing database is Postgres")[0].title == SHOP[0].title
+    )
+    assert (
+        asked(connection, "redis catalogue", extra="the billing database is Postgres")[0].title
+        == MORE[0].title
+    )
+
+
+def test_ties_go_by_category_and_then_by_key(made: Made) -> None:
+    documents = [
+        memory("billing rule", key=key, category=category)
+        for key, category in zip("hgfedcba", [*reversed(CATEGORIES), "OTHER", "DECISION"])
+    ]
+    hits = asked(made(documents), "billing rule", limit=8)
+    order = [(hit.category, hit.key) for hit in hits]
+    assert order == sorted(order, key=lambda item: ([*CATEGORIES, "OTHER"].index(item[0]), item[1]))
+
+
+def test_a_hit_explains_itself(made: Made) -> None:
+    hit = asked(made(SHOP + MORE), "which database do we use for billing")[0]
+    assert isinstance(hit.parts["terms"], dict)
+    assert set(hit.parts["terms"]) == {"databas", "bill", "use"}
+    assert 0 < hit.confidence <= 1
+    assert all(isinstance(part, (float, dict)) for part in hit.parts.values())
+    assert (hit.tags, hit.inject) == (["database", "billing"], "%s: %s" % (SHOP[0].title, SHOP[0].body))
+
+
+class Spent:
+    """A deadline that is over after some questions."""
+
+    def __init__(self, questions: int) -> None:
+        self.left = questions
+
+    def remaining(self) -> float:
+        """1.0 as long as questions are left."""
+        self.left -= 1
+        return float(self.left >= 0)
+
+
+@pytest.mark.parametrize("fts5", [True, False], ids=["fts5", "keyword"])
+def test_a_deadline_ends_the_search(made: Made, *, fts5: bool) -> None:
+    connection = made(SHOP, fts5=fts5)
+    with pytest.raises(TimeoutError):
+        rank(connection, analyse("billing database"), 5, only_injectable=True, now_iso=NOW, deadline=Spent(0))
+    assert rank(
+        connection, analyse("billing database"), 5, only_injectable=True, now_iso=NOW, deadline=Spent(99)
+    )
+
+
+@pytest.mark.parametrize(
+    "text", ["", " ", "\0", "the of and", "?!"], ids=["nothing", "space", "NUL", "stop words", "signs"]
+)
+def test_nothing_asked_finds_nothing(made: Made, text: str) -> None:
+    assert asked(made(SHOP), text) == []
+
+
+def test_an_empty_store_finds_nothing(made: Made) -> None:
+    assert asked(made([]), "billing database") == []
+
+
+HOSTILE = {
+    "FTS5 operators": 'billing AND OR NOT NEAR("database" billing, 2) * ^ : {title}: -x',
+    "quotes": 'billing"\' OR 1=1 -- """ \'\'',
+    "a lone surrogate": "billing \ud800 database \udfff",
+    "NULs": "bil\0ling billing\0",
+    "a marker of the index": 'billing~ing billing+ "billing+"',
+}
+
+
+@pytest.mark.parametrize("text", HOSTILE.values(), ids=HOSTILE)
+def test_hostile_text_is_only_text(made: Made, text: str) -> None:
+    assert asked(made(SHOP), text)[0].title == SHOP[0].title
+
+
+def test_a_huge_prompt_is_answered(made: Made) -> None:
+    assert asked(made(SHOP), "billing database " + "x" * 10_000_000)[0].title == SHOP[0].title
+
+
+@given(text=st.text(alphabet=st.characters(codec=None)), extra=st.text(max_size=20))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_text_gets_an_answer(tmp_path: Path, text: str, extra: str) -> None:
+    with closing(create_index(str(tmp_path / "any.sqlite"))) as connection:
+        put(connection, [*SHOP, *MORE, memory(text, extra, key="any")])
+        hits = asked(connection, text, extra=extra)
+        assert all(0 <= hit.confidence <= 1 for hit in hits)
+        assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
