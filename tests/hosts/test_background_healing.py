@@ -11,7 +11,7 @@ import pytest
 
 from memory_plugin.hosts import background_healing
 from memory_plugin.kernel.locks import FileLock
-from memory_plugin.recall.lookup import index_path
+from memory_plugin.recall.index.place import index_path
 from tests.project import Project
 from tests.recall.store_files import at_home
 

@@ -19,7 +19,7 @@ from memory_plugin.recall import healing
 from memory_plugin.recall.healing import HealReport, TooMuch, heal, heal_now, index_state
 from memory_plugin.recall.index import read
 from memory_plugin.recall.index.file import open_index
-from memory_plugin.recall.lookup import index_path
+from memory_plugin.recall.index.place import index_path
 from tests.project import Project
 from tests.recall.store_files import at_home, memory, put, store
 

@@ -7,7 +7,7 @@ from time import time
 
 from ..kernel.files import make_folder
 from ..kernel.locks import FileLock
-from ..recall.lookup import index_path
+from ..recall.index.place import index_path
 from .detached import start
 
 TYPE_CHECKING = False

@@ -25,7 +25,8 @@ from .documents import memory_document, note_document
 from .freshness import UNSURE, changed_paths, glance, remember
 from .index import read, write
 from .index.file import IndexError_, create_index, meta_get, meta_set, open_index, refresh_model, transaction
-from .lookup import INDEX_FAULTS, index_path, is_locked
+from .index.place import index_path
+from .index.trouble import INDEX_FAULTS, is_locked
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

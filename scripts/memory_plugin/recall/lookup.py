@@ -10,7 +10,9 @@ from ..kernel.locks import Busy, FileLock
 from ..kernel.native import digest
 from ..kernel.sqlite import SqliteError
 from .freshness import changed_paths
-from .index.file import IndexError_, IndexLocked, IndexMissing, create_index, has_fts5, open_index
+from .index.file import IndexError_, IndexMissing, has_fts5, open_index
+from .index.place import index_path, opened_or_made
+from .index.trouble import DAMAGED, INDEX_FAULTS, LOCKED, trouble
 from .ranking import analyse, rank
 
 TYPE_CHECKING = False
@@ -21,36 +23,11 @@ if TYPE_CHECKING:
     from ..kernel.sqlite import Connection
     from .ranking import Hit
 
-__all__ = ["INDEX_FAULTS", "Lookup", "index_path", "is_locked", "opened_or_made"]
+__all__ = ["Lookup"]
 
-# What a damaged index raises: SQLite's own errors, and those of rows that are missing or hold something else than they should.
-INDEX_FAULTS = (SqliteError, IndexError_, ValueError, TypeError, LookupError)
-DAMAGED, LOCKED, UNWRITABLE = "index_damaged", "index_locked", "index_unwritable"
-# From SQLite's messages for READONLY, FULL, IOERR and CANTOPEN (sqlite3ErrStr); Python hands on no error code before 3.11.
-_UNWRITABLE_SIGNS = ("readonly", "full", "disk i/o", "unable to open")
 _MAX_FILE = 512 * 1024
 _MAKE_WAIT = 1.0
 _ROUNDS = 2
-
-
-def index_path(places: Places) -> str:
-    """The index file of a project."""
-    return places.state("index", places.project_key + ".sqlite3")
-
-
-def opened_or_made(path: str, timeout: float = 0.05) -> Connection:
-    """The index at `path`, made when there is none or it is damaged; for those who hold its lock. Raises IndexError_."""
-    try:
-        return open_index(path, timeout)
-    except IndexError_ as error:
-        if is_locked(error):
-            raise
-        return create_index(path)
-
-
-def is_locked(error: Exception) -> bool:
-    """Whether an index failed because another process writes it, so that it must be left as it is."""
-    return _trouble(error) == LOCKED
 
 
 class Lookup:
@@ -97,7 +74,7 @@ class Lookup:
                 self.trouble = "timeout"
                 return []
             except INDEX_FAULTS as error:
-                self.trouble = _trouble(error)
+                self.trouble = trouble(error)
                 self.wants_healing = True
                 if not self.trouble.startswith(DAMAGED) or not self._discard():
                     return []
@@ -108,7 +85,7 @@ class Lookup:
         try:
             self._open()
         except INDEX_FAULTS as error:
-            self.trouble = _trouble(error)
+            self.trouble = trouble(error)
         finally:
             self.close()
 
@@ -140,7 +117,7 @@ class Lookup:
         except IndexMissing:
             return self._make()
         except IndexError_ as error:
-            self.trouble = _trouble(error)
+            self.trouble = trouble(error)
             return self.trouble != LOCKED and self._make()
         if changed_paths(self._connection) != set():
             self._heal()
@@ -200,7 +177,7 @@ class Lookup:
         except TooMuch:
             self.trouble = "healing"
         except SqliteError as error:
-            self.trouble = _trouble(error)
+            self.trouble = trouble(error)
             if self.trouble.startswith(DAMAGED):
                 raise
         else:
@@ -213,30 +190,6 @@ class Lookup:
         assert self._connection is not None
         self.answered_by = "fts5" if has_fts5(self._connection) else "keyword"
         return rank(self._connection, analyse(text, extra), pool, True, now_iso(), self._deadline)
-
-
-def _trouble(error: Exception) -> str:
-    """What is wrong with an index that failed so: locked, not to be written, or damaged."""
-    what = _messages(error)
-    if isinstance(error, IndexLocked) or "locked" in what:
-        return LOCKED
-    if any(sign in what for sign in _UNWRITABLE_SIGNS):
-        return UNWRITABLE
-    return (
-        DAMAGED
-        if isinstance(error, (SqliteError, IndexError_))
-        else "%s: %s" % (DAMAGED, type(error).__name__)
-    )
-
-
-def _messages(error: BaseException | None) -> str:
-    """What SQLite said, also where something else failed because of it: undoing what a full disk undid already, for one."""
-    said = ""
-    while error is not None:
-        if isinstance(error, SqliteError):
-            said += str(error).lower() + "\n"
-        error = error.__context__
-    return said
 
 
 def _is_as_indexed(hit: Hit) -> bool:

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..kernel.clock import Deadline, now_iso
 from .healing import heal_now, make_anew
 from .index.file import has_fts5, open_index
-from .lookup import INDEX_FAULTS, index_path, is_locked
+from .index.place import index_path
+from .index.trouble import INDEX_FAULTS, is_locked
 from .ranking import analyse, rank
 
 if TYPE_CHECKING:

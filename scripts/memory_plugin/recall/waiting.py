@@ -10,7 +10,8 @@ from ..memories.trust import TRUSTED, load_trust
 from ..memories.writing import store_lock
 from .index import read
 from .index.file import IndexError_, open_index
-from .lookup import Lookup, index_path
+from .index.place import index_path
+from .lookup import Lookup
 
 if TYPE_CHECKING:
     from ..kernel.clock import Deadline
