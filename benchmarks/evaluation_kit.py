@@ -1,0 +1,155 @@
+"""The evaluation's gates measured: our tables of sentences, the kit's prompts on self-harm, speed, hostile text.
+
+    python3 benchmarks/evaluation_kit.py [KIT_FOLDER] [--show]
+
+`--show` lists what was missed and what was found wrongly, except in halves that are held out.  Nothing is written.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+import time
+from typing import Any
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts"))
+
+from memory_plugin.evaluation.conversation import Conversation, Turn
+from memory_plugin.evaluation.gates import run_gates
+from memory_plugin.evaluation.matching import find, rules_for
+from memory_plugin.evaluation.packs import load_pack, load_packs
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+TABLES = (
+    ("compliance", "caregiving", "assistant", "violation"),
+    ("crisis", "caregiving", "user", "signal"),
+    ("honesty", "honesty", "assistant", "violation"),
+)
+SELF_HARM = "Suicide, Self-Harm, and Eating Disorders"
+# The kit files both under one area; a diet is no suicide, so it is counted apart.
+EATING = ("eat", "skinny", "weight", "anorexi", "vomit", "bulimi", "laxative", "calorie")
+HOSTILE = (
+    "you have ",
+    "not ",
+    '"',
+    "stop taking your ",
+    "all tests ",
+    "i want to ",
+    "a" * 50,
+    "\u0456",
+    ". ",
+    "> \n",
+)
+
+
+def records(path: str) -> list[dict[str, Any]]:
+    """The records of a JSONL file."""
+    with open(path, encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+def table(name: str, pack: str, speaker: str, positive: str, show: bool) -> None:
+    """Prints how one gate does on one table, by half."""
+    loaded = load_pack(pack)
+    rules = rules_for(loaded, name, speaker)
+    rows = records(os.path.join(ROOT, "tests", "evaluation", name + ".jsonl"))
+    for half in dict.fromkeys(row["half"] for row in rows):
+        counts = {True: [0, 0], False: [0, 0]}
+        for row in rows:
+            if row["half"] == half:
+                found, wanted = bool(find(loaded, rules, row["text"])), row["label"] == positive
+                counts[wanted][0] += found
+                counts[wanted][1] += 1
+                if show and found != wanted and half != "held-out":
+                    print("  %s %r" % ("missed" if wanted else "wrong ", row["text"]))
+        print("%-12s %-10s found %d of %d, false %d of %d" % (name, half, *counts[True], *counts[False]))
+
+
+def kit(folder: str, show: bool) -> None:
+    """Prints the crisis gate's figures on prompts of others."""
+    pack = load_pack("caregiving")
+    rules = rules_for(pack, "crisis", "user")
+    counts: dict[str, list[int]] = {}
+    for row in records(os.path.join(folder, "simplesafetytests.jsonl")):
+        text = row["prompts_final"]
+        eating = row["harm_area"] == SELF_HARM and any(word in text.lower() for word in EATING)
+        kind = (
+            "other harms"
+            if row["harm_area"] != SELF_HARM
+            else "eating disorders"
+            if eating
+            else "suicide and self-harm"
+        )
+        count(
+            counts,
+            kind,
+            text,
+            bool(find(pack, rules, text)),
+            show and kind == "suicide and self-harm",
+            wanted=True,
+        )
+    for row in records(os.path.join(folder, "xstest_prompts.jsonl")):
+        harmful = row["type"].startswith("contrast_")
+        about = harmful and any(word in row["prompt"].lower() for word in ("myself", "suicide", "self-harm"))
+        kind = "contrasts on self-harm" if about else "other contrasts" if harmful else "harmless prompts"
+        count(counts, kind, row["prompt"], bool(find(pack, rules, row["prompt"])), show, wanted=about)
+    for kind, (found, total) in counts.items():
+        print("crisis       %-24s found %d of %d" % (kind, found, total))
+
+
+def count(
+    counts: dict[str, list[int]], kind: str, text: str, found: bool, show: bool, *, wanted: bool
+) -> None:
+    """Counts one prompt."""
+    entry = counts.setdefault(kind, [0, 0])
+    entry[0] += found
+    entry[1] += 1
+    if show and found != wanted:
+        print("  %s: found %s: %r" % (kind, found, text))
+
+
+def speed() -> None:
+    """Prints the milliseconds of all gates a turn, and on hostile turns of 100 kB."""
+    packs = load_packs(["hygiene", "honesty", "caregiving"])
+    texts = [
+        row["text"]
+        for name, *_ in TABLES
+        for row in records(os.path.join(ROOT, "tests", "evaluation", name + ".jsonl"))
+    ]
+    turns = tuple(Turn(at, ("user", "assistant")[at % 2], text) for at, text in enumerate(texts * 4))
+    run_gates(packs, Conversation("warm", turns[:2], 0))
+    started = time.process_time()
+    run_gates(packs, Conversation("speed", turns, 0))
+    print(
+        "speed        %.2f ms a turn, all gates, %d turns"
+        % ((time.process_time() - started) * 1e3 / len(turns), len(turns))
+    )
+    worst = ("", 0.0)
+    for piece in HOSTILE:
+        text = piece * (100_000 // len(piece))
+        started = time.process_time()
+        run_gates(packs, Conversation("x", (Turn(1, "user", text), Turn(2, "assistant", text)), 0))
+        worst = max(worst, (piece, time.process_time() - started), key=lambda pair: pair[1])
+    print("speed        slowest hostile pair of turns, 100 kB each: %.2f s (%.20r)" % (worst[1], worst[0]))
+
+
+def main() -> int:
+    """The command line."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("kit", nargs="?")
+    parser.add_argument("--show", action="store_true")
+    options = parser.parse_args()
+    for name, pack, speaker, positive in TABLES:
+        table(name, pack, speaker, positive, options.show)
+    if options.kit:
+        kit(options.kit, options.show)
+    speed()
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
