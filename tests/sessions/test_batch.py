@@ -137,7 +137,7 @@ def test_without_a_key_nothing_is_read_or_sent(
 
 @pytest.mark.parametrize("content", ["", "[]", '{"batches": 5}', '{"batches": [5, {"id": "x"}]}', "\x00"])
 def test_a_damaged_state_is_no_batch(busy: Bench, content: str) -> None:
-    state = busy.config / "lcars" / "memory" / "sessions"
+    state = busy.config / "lcars" / "memory" / "grading"
     state.mkdir(parents=True)
     (state / "batches.json").write_text(content)
     assert waiting(busy.scorer) == []

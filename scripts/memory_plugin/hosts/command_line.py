@@ -47,6 +47,7 @@ COMMANDS = {
     "judge": "judge",
     "session": "session",
     "interview": "interview",
+    "langfuse": "langfuse",
     "config": "config",
     "doctor": "doctor",
     "demo": "demo",

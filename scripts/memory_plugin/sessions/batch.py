@@ -1,6 +1,6 @@
 """Grading many sessions through one batch: submitted, remembered, collected by a later run.
 
-What was submitted lies in `sessions/batches.json` in the state folder, without any text.  Each session's price is reserved within the caps
+What was submitted lies in `grading/batches.json` in the state folder, without any text.  Each session's price is reserved within the caps
 before it is submitted.  A process that is killed between submitting and remembering leaves that one batch unclaimed.
 """
 
@@ -238,7 +238,7 @@ def _settle(
 
 
 def _state(scorer: Scorer) -> str:
-    return scorer.places.state("sessions", "batches.json")
+    return scorer.places.state("grading", "batches.json")
 
 
 def _remember(batches: list[dict[str, Any]], scorer: Scorer) -> None:

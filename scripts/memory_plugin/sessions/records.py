@@ -7,8 +7,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from ..kernel.clock import now_iso
+from ..kernel.files import read_regular
 from ..kernel.ledger import Ledger
-from ..kernel.native import digest
+from ..kernel.native import digest, loads
 from ..kernel.paths import locate
 from .asking import rubric_digest
 from .dimensions import OVERALL, band_of, dimensions, overall
@@ -18,9 +19,21 @@ if TYPE_CHECKING:
     from ..kernel.settings.load import Settings
     from .asking import Prepared
 
-__all__ = ["LABEL", "SCORE", "append", "latest", "row_of", "scores_of", "session_id"]
+__all__ = [
+    "LABEL",
+    "SCORE",
+    "SOURCE",
+    "append",
+    "latest",
+    "pulled_folder",
+    "row_of",
+    "scores_of",
+    "session_id",
+    "subject_of",
+]
 
 SCORE, LABEL = "score", "label"
+SOURCE = ".source"  # beside a session that was read from Langfuse
 _NAME = "sessions"
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
 
@@ -93,6 +106,7 @@ def row_of(
             "tokens": round(prepared.tokens),
             "left_out": prepared.left_out,
         },
+        "subject": subject_of(prepared.path, places),
         "dimensions": found,
         OVERALL: whole,
         "improvement": None if whole is None else band_of(whole),
@@ -108,6 +122,22 @@ def row_of(
         "bytes": _size(prepared.path),
         "signals": {name: count for name, count in prepared.signals.sightings.counts.items() if count},
     }
+
+
+def subject_of(path: str, places: Places) -> dict[str, str]:
+    """What the scores are about in Langfuse: the session, or for one that was read from there its first trace."""
+    inside = os.path.dirname(os.path.abspath(path)) == pulled_folder(places)
+    try:
+        told = loads(read_regular(path + SOURCE, 4096)[0].decode("utf-8")) if inside else None
+    except (OSError, ValueError):
+        told = None
+    trace = told.get("trace") if isinstance(told, dict) else None
+    return {"kind": "trace", "id": trace} if isinstance(trace, str) and trace else {"kind": "session"}
+
+
+def pulled_folder(places: Places) -> str:
+    """Where sessions lie that were read from Langfuse."""
+    return places.state("grading", "pulled")
 
 
 def scores_of(row: dict[str, Any]) -> dict[str, float]:

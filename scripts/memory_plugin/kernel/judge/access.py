@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from ..settings.load import Settings
 
-__all__ = ["Access", "Door", "Variables", "find_access"]
+__all__ = ["Access", "Door", "Variables", "find_access", "proxy_for"]
 
 _LONGEST_KEY = 4096
 _CA_VARIABLE = (
@@ -96,7 +96,7 @@ def find_access(door: Door, settings: Settings, variables: Variables, helper: bo
     if address is None:
         raise Failed("bad_url", "%s: not https://, nor http:// to this machine" % _who_says(settings, door))
     headers = _headers(door, settings, variables, address, helper)
-    return Access(address, headers, _proxy(address, variables), variables.get(_CA_VARIABLE))
+    return Access(address, headers, proxy_for(address, variables), variables.get(_CA_VARIABLE))
 
 
 def _who_says(settings: Settings, door: Door) -> str:
@@ -135,7 +135,7 @@ def _header(form: str, key: str) -> tuple[str, str]:
     return name, value % key
 
 
-def _proxy(address: Address, variables: Variables) -> Address | None:
+def proxy_for(address: Address, variables: Variables) -> Address | None:
     """The user's proxy for a server: HTTPS_PROXY unless NO_PROXY or this machine. Raises Failed for an unknown kind."""
     if address.scheme != "https" or address.local:
         return None

@@ -1,0 +1,218 @@
+"""`memory langfuse`: scores to a Langfuse server, sessions from it.
+
+Exit codes: 0 done and well, 1 failed or something still waits, 2 usage.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from ...kernel.clock import Deadline, iso
+from ...kernel.judge.outcome import Failed
+from ...kernel.judge.words import words_for
+from ...sessions.langfuse.access import find_access
+from ...sessions.langfuse.client import Client
+from ...sessions.langfuse.configs import ensure, existing, wanted
+from ...sessions.langfuse.observations import read_session
+from ...sessions.langfuse.outbox import Outbox
+from ...sessions.langfuse.pull import keep
+from ...sessions.langfuse.push import push
+from ...sessions.langfuse.scores import bodies
+from ...sessions.langfuse.server import probe
+from ...sessions.records import latest
+from .session import scorer_of
+
+if TYPE_CHECKING:
+    from ...kernel.judge.access import Access
+    from ..session_context import Session
+
+__all__ = ["EXAMPLES", "HELP", "configure", "run"]
+
+DONE, FAILED = 0, 1
+HELP = "scores to a Langfuse server and sessions from it: check, setup, push, pull, status"
+EXAMPLES = """\
+  memory langfuse check         which server, which keys, does it answer
+  memory langfuse setup         create the seven score configs, once
+  memory langfuse push          send the scores that are not there yet
+  memory langfuse push --seconds 600
+  memory langfuse pull SESSION  read a session; then: memory session score FILE
+  memory langfuse status        what waits, what was sent, what was refused
+"""
+_ACTIONS = {
+    "check": "which server, which keys, does it answer, how is it read",
+    "setup": "create the score configs that are missing",
+    "push": "send the scores that are not there yet, and see that they arrived",
+    "pull": "read a session and keep it as a transcript that can be graded",
+    "status": "what waits, what was sent, what was refused; asks no server",
+}
+_WORD = {
+    "setup": "create score configs in Langfuse",
+    "push": "send scores to Langfuse",
+    "pull": "read sessions from Langfuse",
+}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the actions."""
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    for name, purpose in _ACTIONS.items():
+        action = actions.add_parser(name, help=purpose, description=purpose)
+        # Suppressed defaults: what stands before the action's name must survive what is missing after it.
+        action.add_argument("--root", metavar="DIR", default=argparse.SUPPRESS, help="the project")
+        action.add_argument(
+            "--json", action="store_true", default=argparse.SUPPRESS, help="print JSON for programs"
+        )
+        if name != "status":
+            action.add_argument(
+                "--seconds",
+                type=float,
+                default=120.0,
+                metavar="N",
+                help="how long it may take, waits included (default: 120)",
+            )
+        if name == "pull":
+            action.add_argument("session", metavar="SESSION", help="the session's id in Langfuse")
+
+
+def run(arguments: argparse.Namespace, session: Session) -> int:
+    """Do one action."""
+    if arguments.action in _WORD and not session.require_word(_WORD[arguments.action]):
+        return FAILED
+    try:
+        access = find_access(session.places, session.settings, scorer_of(session).off)
+        action = {"check": _check, "setup": _setup, "push": _push, "pull": _pull, "status": _status}[
+            arguments.action
+        ]
+        return action(arguments, session, access)
+    except Failed as failed:
+        words = words_for(failed.name)
+        hint = "Set LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET_KEY." if failed.name == "no_key" else words.do
+        session.console.error(
+            "%s: %s" % (failed.name, " ".join(filter(None, (failed.detail or words.says, hint))))
+        )
+        return FAILED
+
+
+def _client(arguments: argparse.Namespace, access: Access) -> Client:
+    return Client(access, Deadline(max(1.0, min(arguments.seconds, 86400.0))))
+
+
+def _say(arguments: argparse.Namespace, session: Session, record: dict[str, Any], line: str) -> None:
+    if arguments.json:
+        session.console.json(record)
+    else:
+        session.console.line(line)
+
+
+def _check(arguments: argparse.Namespace, session: Session, access: Access) -> int:
+    client = _client(arguments, access)
+    server = probe(client)
+    missing = sorted(set(wanted()) - set(existing(client)))
+    record = {
+        "host": access.address.authority,
+        "reads_sessions": server["sessions"],
+        "reads_scores": server["scores"],
+        "missing_configs": missing,
+    }
+    lacks = (
+        "; missing score configs: %s (memory langfuse setup)" % ", ".join(missing)
+        if missing
+        else "; all score configs are there"
+    )
+    line = "%s answers; sessions are read as %s, scores as %s%s" % (
+        access.address.authority,
+        server["sessions"],
+        server["scores"],
+        lacks,
+    )
+    _say(arguments, session, record, line)
+    return DONE
+
+
+def _setup(arguments: argparse.Namespace, session: Session, access: Access) -> int:
+    outbox = Outbox(session.places, access)
+    with outbox.lock():
+        outbox.reload()
+        client = _client(arguments, access)
+        before = existing(client)
+        outbox.configs = ensure(client)
+        outbox.save()
+    created = sorted(set(outbox.configs) - set(before))
+    _say(
+        arguments,
+        session,
+        {"configs": outbox.configs, "created": created},
+        "%d score configs, %d of them new" % (len(outbox.configs), len(created)),
+    )
+    return DONE
+
+
+def _push(arguments: argparse.Namespace, session: Session, access: Access) -> int:
+    rows = latest(session.places, session.settings).values()
+    outbox = Outbox(session.places, access)
+    with outbox.lock():
+        outbox.reload()
+        outbox.enqueue(body for row in rows for body in bodies(row))
+        pushed = push(outbox, _client(arguments, access), session.console.progress)
+    session.console.progress("")
+    line = "%d scores arrived, %d wait, %d refused" % (pushed.confirmed, pushed.waiting, len(pushed.refused))
+    _say(
+        arguments,
+        session,
+        {"arrived": pushed.confirmed, "waiting": pushed.waiting, "refused": pushed.refused},
+        line,
+    )
+    if pushed.waiting:
+        session.console.error(
+            "not seen on the server yet: %d; run it again later, nothing is lost" % pushed.waiting
+        )
+    return FAILED if pushed.waiting or pushed.refused else DONE
+
+
+def _pull(arguments: argparse.Namespace, session: Session, access: Access) -> int:
+    client = _client(arguments, access)
+    outbox = Outbox(session.places, access)
+    server = outbox.server or probe(client)
+    traces = read_session(client, server, arguments.session)
+    if not traces:
+        session.console.error("no session %s on %s" % (arguments.session, access.address.authority))
+        return FAILED
+    path = keep(session.places, arguments.session, traces)
+    steps = sum(len(trace.steps) for trace in traces)
+    record = {"file": path, "traces": len(traces), "observations": steps}
+    _say(
+        arguments,
+        session,
+        record,
+        "%d traces, %d observations: %s; grade it: memory session score FILE" % (len(traces), steps, path),
+    )
+    return DONE
+
+
+def _status(arguments: argparse.Namespace, session: Session, access: Access) -> int:
+    outbox = Outbox(session.places, access)
+    rows = latest(session.places, session.settings).values()
+    unsent = sum(
+        1
+        for row in rows
+        for body in bodies(row)
+        if body["id"] not in outbox.sent and body["id"] not in outbox.waiting
+    )
+    record: dict[str, Any] = {
+        "host": access.address.authority,
+        "not_queued": unsent,
+        "waiting": len(outbox.waiting),
+        "sent": len(outbox.sent) - len(outbox.refused),
+        "refused": outbox.refused,
+        "not_before": iso(outbox.not_before) if outbox.not_before else None,
+    }
+    line = "%s: %d sent, %d wait, %d not sent yet, %d refused" % (
+        record["host"],
+        record["sent"],
+        record["waiting"],
+        unsent,
+        len(outbox.refused),
+    )
+    _say(arguments, session, record, line)
+    return DONE

@@ -1,0 +1,1 @@
+"""Langfuse over plain HTTP: score configs, scores, sessions; old servers and new ones."""

@@ -1,0 +1,31 @@
+"""A Langfuse server on loopback, and a bench that knows it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from memory_plugin.sessions.pipeline import grade_session
+from tests.sessions.bench import IDS, Bench
+from tests.sessions.langfuse.server import KEYS, Langfuse
+
+
+@pytest.fixture
+def langfuse(request: pytest.FixtureRequest) -> Iterator[Langfuse]:
+    """A server, of the mode in the test's parameter if it has one."""
+    made = Langfuse(getattr(request, "param", "v4"))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def graded(make_bench: Callable[..., Bench], langfuse: Langfuse, monkeypatch: pytest.MonkeyPatch) -> Bench:
+    """A bench with two graded sessions that knows the server."""
+    monkeypatch.setenv("LANGFUSE_PUBLIC_KEY", KEYS[0])
+    monkeypatch.setenv("LANGFUSE_SECRET_KEY", KEYS[1])
+    bench = make_bench(langfuse={"host": langfuse.url})
+    bench.script()
+    for identity in IDS[:2]:
+        grade_session(bench.transcript(identity), bench.scorer)
+    return bench

@@ -1,0 +1,207 @@
+"""Sessions read from Langfuse: the same from every generation of server, and graded like any other."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory_plugin.kernel.clock import Deadline
+from memory_plugin.kernel.judge.outcome import Failed
+from memory_plugin.kernel.transcript.reader import Reader, open_transcript
+from memory_plugin.sessions.langfuse.access import find_access
+from memory_plugin.sessions.langfuse.client import Client
+from memory_plugin.sessions.langfuse.observations import Observation, Trace, read_session
+from memory_plugin.sessions.langfuse.pull import keep, rows_of, text_of
+from memory_plugin.sessions.langfuse.scores import bodies
+from memory_plugin.sessions.langfuse.server import probe
+from memory_plugin.sessions.pipeline import grade_session
+from tests.sessions.bench import Bench
+from tests.sessions.langfuse.server import Langfuse
+
+SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+SESSION = "chat/7 \N{SNOWMAN}"
+
+
+def step(trace: str, number: int, kind: str, **more: Any) -> dict[str, Any]:  # noqa: ANN401
+    start = "2026-03-01T08:00:%02d.000Z" % number
+    common = {
+        "id": "%s-%d" % (trace, number),
+        "traceId": trace,
+        "sessionId": SESSION,
+        "parentObservationId": trace,
+        "level": "DEFAULT",
+    }
+    return {**common, "type": kind, "name": kind.lower(), "startTime": start, **more}
+
+
+OBSERVATIONS = [
+    step(
+        "t2",
+        20,
+        "SPAN",
+        parentObservationId=None,
+        input={"role": "user", "content": "Now commit"},
+        output="Committed.",
+    ),
+    step(
+        "t2",
+        21,
+        "TOOL",
+        name="Tool: Bash",
+        input={"command": "git commit -m x"},
+        output="[main 1a2b3c4] x",
+        level="DEFAULT",
+    ),
+    step(
+        "t1",
+        0,
+        "SPAN",
+        parentObservationId=None,
+        input="Fix the build with %s" % SECRET,
+        output={"role": "assistant", "content": "Fixed."},
+    ),
+    step(
+        "t1",
+        3,
+        "GENERATION",
+        output=[{"type": "text", "text": "Fixed."}],
+        model="claude-x",
+        usageDetails={"input": 9, "output": 3},
+    ),
+    step(
+        "t1",
+        1,
+        "GENERATION",
+        output={"content": "I look."},
+        model="claude-x",
+        usageDetails={"input": 5, "output": 2},
+    ),
+    step("t1", 2, "TOOL", name="Tool: Bash", input={"command": "make"}, output="Exit code 2", level="ERROR"),
+]
+FOREIGN = [{**OBSERVATIONS[0], "traceId": "other", "sessionId": "other"}]
+
+
+def pulled(bench: Bench) -> str:
+    """The path of the session, pulled."""
+    scorer = bench.scorer
+    client = Client(find_access(scorer.places, scorer.settings), Deadline(20))
+    return keep(scorer.places, SESSION, read_session(client, probe(client), SESSION))
+
+
+@pytest.mark.parametrize("langfuse", ["v4", "v3"], indirect=True)
+def test_a_session_is_the_same_from_both_generations(graded: Bench, langfuse: Langfuse) -> None:
+    langfuse.observations = OBSERVATIONS + FOREIGN
+    with open_transcript(pulled(graded)) as file:
+        turns = list(Reader(file))
+    assert [
+        (turn.prompt.partition(" with")[0], turn.texts, [call.name for call in turn.calls]) for turn in turns
+    ] == [
+        ("Fix the build", ["I look."], []),
+        ("", [], ["Bash"]),
+        ("", ["Fixed."], []),
+        ("Now commit", [], ["Bash"]),
+        ("", ["Committed."], []),
+    ]
+    assert turns[1].calls[0].failed
+    assert turns[0].usage is not None
+    assert turns[0].usage["input_tokens"] == 5
+
+
+@pytest.mark.parametrize("langfuse", ["v4", "v3"], indirect=True)
+def test_its_scores_go_to_the_first_trace(graded: Bench, langfuse: Langfuse) -> None:
+    langfuse.observations = OBSERVATIONS
+    path = pulled(graded)
+    with open(path, encoding="utf-8") as file:
+        assert SECRET not in file.read()
+    row = grade_session(path, graded.scorer).row
+    assert row is not None
+    assert (row["session"], row["subject"]) == (SESSION, {"kind": "trace", "id": "t1"})
+    assert row["signals"] == {"errors": 1, "commits": 1}
+    assert {(body.get("traceId"), body.get("sessionId")) for body in bodies(row)} == {("t1", None)}
+
+
+@pytest.mark.parametrize("langfuse", ["v4", "v3"], indirect=True)
+def test_a_session_that_is_not_there(graded: Bench, langfuse: Langfuse) -> None:
+    scorer = graded.scorer
+    client = Client(find_access(scorer.places, scorer.settings), Deadline(20))
+    assert read_session(client, probe(client), "no/such session") == []
+
+
+def test_a_source_file_beside_another_transcript_says_nothing(graded: Bench) -> None:
+    path = graded.transcript("0d1ec0de-0000-4000-8000-000000000077")
+    with open(path + ".source", "w", encoding="utf-8") as file:
+        json.dump({"trace": "forged"}, file)
+    row = grade_session(path, graded.scorer).row
+    assert row is not None
+    assert row["subject"] == {"kind": "session"}
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("plain", "plain"),
+        ('{"content": "inside"}', "inside"),
+        ('"quoted"', "quoted"),
+        ([{"role": "user", "content": [{"type": "text", "text": "a"}]}, "b"], "a\nb"),
+        ({"messages": [{"content": "x"}]}, "x"),
+        ({"command": "ls"}, '{"command":"ls"}'),
+        (None, ""),
+        (7, "7"),
+        ("{broken", "{broken"),
+    ],
+)
+def test_the_text_in_values_of_any_shape(value: object, text: str) -> None:
+    assert text_of(value) == text
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.text(max_size=9)
+    | st.sampled_from(['{"content": [', "[1]"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["content", "text", "command", "x"]), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+TEXT = st.text(max_size=4)
+KINDS = st.sampled_from(["GENERATION", "TOOL", "SPAN", "EVENT", ""])
+USAGES = st.dictionaries(st.sampled_from(["input", "output"]), JSON, max_size=2)
+STEPS = st.builds(
+    Observation, TEXT, KINDS, TEXT, TEXT, JSON, JSON, st.sampled_from(["ERROR", ""]), TEXT, USAGES
+)
+
+
+@given(
+    st.lists(
+        st.builds(Trace, st.text(max_size=4), st.text(max_size=4), JSON, JSON, st.lists(STEPS, max_size=4)),
+        max_size=3,
+    )
+)
+def test_any_session_becomes_rows(traces: list[Trace]) -> None:
+    json.dumps(list(rows_of("s", traces)), allow_nan=False)
+
+
+def read_with(bench: Bench, langfuse: Langfuse, payload: object) -> list[Trace]:
+    """What is read from a server that answers so."""
+    langfuse.before = lambda *_: (200, payload, {})
+    scorer = bench.scorer
+    return read_session(
+        Client(find_access(scorer.places, scorer.settings), Deadline(20)), {"sessions": "v4"}, SESSION
+    )
+
+
+@pytest.mark.parametrize("payload", [{}, {"data": 5}, []])
+def test_an_odd_answer_is_named(graded: Bench, langfuse: Langfuse, payload: object) -> None:
+    with pytest.raises(Failed, match="http_200"):
+        read_with(graded, langfuse, payload)
+
+
+def test_odd_rows_are_passed_over(graded: Bench, langfuse: Langfuse) -> None:
+    assert len(read_with(graded, langfuse, {"data": [None, 3, {"sessionId": SESSION}]})) == 1

@@ -1,0 +1,402 @@
+"""Scores on their way to Langfuse: each exactly once, none lost, whatever the server and the pusher go through."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from memory_plugin.kernel.clock import Deadline
+from memory_plugin.kernel.judge.outcome import Failed
+from memory_plugin.sessions.langfuse import client as client_module
+from memory_plugin.sessions.langfuse import outbox as outbox_module
+from memory_plugin.sessions.langfuse import push as push_module
+from memory_plugin.sessions.langfuse.access import find_access
+from memory_plugin.sessions.langfuse.client import Client
+from memory_plugin.sessions.langfuse.configs import ensure, existing, wanted
+from memory_plugin.sessions.langfuse.outbox import Outbox
+from memory_plugin.sessions.langfuse.push import Pushed, push
+from memory_plugin.sessions.langfuse.scores import bodies, problem
+from memory_plugin.sessions.pipeline import grade_session
+from memory_plugin.sessions.records import latest
+from tests.sessions.bench import IDS, Bench
+from tests.sessions.grades import LEVELS, reply
+from tests.sessions.langfuse.server import Langfuse
+
+every_mode = pytest.mark.parametrize("langfuse", ["v4", "v3", "array"], indirect=True)
+
+
+class Killed(BaseException):
+    """What no code of ours catches."""
+
+
+def run(bench: Bench, seconds: float = 20, looks: tuple[float, ...] = (0.0, 0.0)) -> Pushed:
+    """One run of the pusher, from the ledger on."""
+    scorer = bench.scorer
+    access = find_access(scorer.places, scorer.settings)
+    outbox = Outbox(scorer.places, access)
+    with outbox.lock():
+        outbox.reload()
+        outbox.enqueue(
+            body for row in latest(scorer.places, scorer.settings).values() for body in bodies(row)
+        )
+        return push(outbox, Client(access, Deadline(seconds)), lambda _: None, looks)
+
+
+def outbox_of(bench: Bench) -> Outbox:
+    scorer = bench.scorer
+    return Outbox(scorer.places, find_access(scorer.places, scorer.settings))
+
+
+def on_server(langfuse: Langfuse) -> Counter[tuple[str, str]]:
+    """How often each score of each session is stored."""
+    return Counter((row["sessionId"], row["name"]) for row in langfuse.scores.values())
+
+
+EVERYTHING = Counter((identity, name) for identity in IDS[:2] for name in wanted())
+
+
+@every_mode
+def test_fourteen_scores_arrive(graded: Bench, langfuse: Langfuse) -> None:
+    assert run(graded) == Pushed(14, 0, {})
+    assert on_server(langfuse) == EVERYTHING
+    values = {row["name"]: row["value"] for row in langfuse.scores.values()}
+    assert (values["goal_achievement"], values["tool_efficiency"], values["overall_quality"]) == (
+        "complete",
+        0.8,
+        0.6233,
+    )
+    assert all(row["configId"].startswith("cfg-") for row in langfuse.scores.values())
+    assert {row["number"] for row in langfuse.scores.values() if row["name"] in LEVELS} == {1, 2}
+    assert isinstance(langfuse.posted()[-1], list) is (langfuse.mode == "array")
+    assert len(langfuse.configs) == 7
+
+
+@every_mode
+def test_a_second_run_sends_nothing(graded: Bench, langfuse: Langfuse) -> None:
+    run(graded)
+    before = len(langfuse.posted())
+    assert run(graded) == Pushed(0, 0, {})
+    assert len(langfuse.posted()) == before
+
+
+@every_mode
+def test_a_new_grade_updates_what_is_there(graded: Bench, langfuse: Langfuse) -> None:
+    run(graded)
+    graded.script(reply(goal_achievement=0))
+    path = graded.transcript(IDS[0])
+    with open(path, "a", encoding="utf-8") as file:
+        file.write('{"type":"user","uuid":"new","message":{"content":"More"}}\n')
+    grade_session(path, graded.scorer)
+    assert run(graded).waiting == 0
+    assert on_server(langfuse) == EVERYTHING
+    assert [row["value"] for row in langfuse.scores.values() if row["name"] == "goal_achievement"] == [
+        "failed",
+        "complete",
+    ]
+
+
+def killed_at(point: int, monkeypatch: pytest.MonkeyPatch, langfuse: Langfuse) -> None:
+    """Let the pusher die at its n-th step: before a request, after the server got it but before we know, before or after a save."""
+    steps = 0
+
+    def step() -> None:
+        nonlocal steps
+        steps += 1
+        if steps == point:
+            raise Killed
+
+    send, save = Client._once, Outbox.save
+
+    def sending(self: Client, method: str, path: str, body: bytes | None) -> Any:  # noqa: ANN401
+        step()
+        answer = send(self, method, path, body)
+        step()
+        return answer
+
+    def saving(self: Outbox) -> None:
+        step()
+        save(self)
+        step()
+
+    monkeypatch.setattr(Client, "_once", sending)
+    monkeypatch.setattr(Outbox, "save", saving)
+
+
+@every_mode
+def test_a_pusher_killed_at_any_point_loses_and_doubles_nothing(
+    graded: Bench, langfuse: Langfuse, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Over all points at which it can die: run again, every score is on the server exactly once."""
+    folder = graded.config / "lcars" / "memory" / "langfuse"
+    point, finished = 0, False
+    while not finished:
+        point += 1
+        langfuse.scores.clear()
+        langfuse.configs.clear()
+        for path in folder.glob("*.json"):
+            path.unlink()
+        with pytest.MonkeyPatch.context() as patch:
+            killed_at(point, patch, langfuse)
+            try:
+                run(graded)
+                finished = True
+            except Killed:
+                pass
+        run(graded)
+        assert on_server(langfuse) == EVERYTHING, point
+        assert outbox_of(graded).waiting == {}
+        assert len(langfuse.configs) == 7
+    assert point > 25
+
+
+@every_mode
+def test_killed_twice(graded: Bench, langfuse: Langfuse) -> None:
+    for point in (7, 11, 13):
+        with pytest.MonkeyPatch.context() as patch:
+            killed_at(point, patch, langfuse)
+            with pytest.raises(Killed):
+                run(graded)
+    run(graded)
+    assert on_server(langfuse) == EVERYTHING
+
+
+def test_what_is_stored_later_is_waited_for(graded: Bench, langfuse: Langfuse) -> None:
+    langfuse.lag = 1
+    assert run(graded, looks=(0.0, 0.0, 0.0)).waiting == 0
+
+
+def test_what_is_stored_much_later_is_found_by_the_next_run_and_not_posted_again(
+    graded: Bench, langfuse: Langfuse
+) -> None:
+    langfuse.lag = 2
+    assert run(graded, looks=(0.0,)).waiting == 14
+    posts = len(langfuse.posted())
+    langfuse.lag = 0
+    langfuse._hidden = dict.fromkeys(langfuse._hidden, 0)
+    assert run(graded) == Pushed(14, 0, {})
+    assert len(langfuse.posted()) == posts
+
+
+@every_mode
+def test_two_hundred_then_dropped_is_noticed(graded: Bench, langfuse: Langfuse) -> None:
+    """The config of one score is archived behind our back: the server says 200 and drops, until the configs are asked for again."""
+    run(graded)
+    langfuse.scores.clear()
+    langfuse.configs[0]["isArchived"] = True
+    outbox = outbox_of(graded)
+    for body in list(outbox.sent):
+        del outbox.sent[body]
+    outbox.save()
+    first = run(graded)
+    assert (first.confirmed, first.waiting) == (12, 2)
+    assert run(graded) == Pushed(2, 0, {})
+    assert len(langfuse.configs) == 8
+
+
+def test_what_is_never_stored_is_given_up_and_said(graded: Bench, langfuse: Langfuse) -> None:
+    langfuse.stores = False
+    assert [run(graded).waiting for _ in range(2)] == [14, 14]
+    third = run(graded)
+    assert (third.waiting, set(third.refused.values())) == (0, {"taken 3 times and never stored"})
+    assert run(graded) == Pushed(0, 0, {})
+
+
+@every_mode
+def test_a_score_that_is_refused_does_not_stop_the_others(graded: Bench, langfuse: Langfuse) -> None:
+    run(graded)
+    outbox = outbox_of(graded)
+    good = next(
+        body for row in latest(graded.scorer.places, graded.scorer.settings).values() for body in bodies(row)
+    )
+    bad = [{**good, "id": "bad", "name": ""}, {**good, "id": "also", "sessionId": ""}]
+    outbox.enqueue([bad[0], {**good, "id": "fine"}, bad[1]])
+    found = push(
+        outbox,
+        Client(find_access(graded.scorer.places, graded.scorer.settings), Deadline(20)),
+        lambda _: None,
+        (0.0,),
+    )
+    assert "fine" in outbox.sent
+    assert "fine" not in outbox.refused
+    if langfuse.mode == "array":  # 207 says how many, not which
+        assert found.waiting == 2
+    else:
+        assert set(found.refused) == {"bad", "also"}
+
+
+def test_429_is_waited_for_when_there_is_time(
+    graded: Bench, langfuse: Langfuse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr(client_module, "sleep", waits.append)
+    counted = 0
+
+    def limited(method: str, path: str, _body: object) -> Any:  # noqa: ANN401
+        nonlocal counted
+        counted += 1
+        return (429, {"message": "slow down"}, {"retry-after": "7"}) if counted % 5 == 0 else None
+
+    langfuse.before = limited
+    assert run(graded, seconds=100).confirmed == 14
+    assert set(waits) == {7.0}
+
+
+def test_429_without_time_keeps_all_for_later_and_asks_nothing_before(
+    graded: Bench, langfuse: Langfuse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    langfuse.before = lambda method, path, _body: (
+        (429, {}, {"retry-after": "3600"}) if len(langfuse.posted()) > 4 else None
+    )
+    with pytest.raises(Failed, match="rate_limited"):
+        run(graded)
+    asked = len(langfuse.seen)
+    with pytest.raises(Failed, match="rate_limited"):
+        run(graded)
+    assert len(langfuse.seen) == asked
+    langfuse.before = lambda *_: None
+    monkeypatch.setattr(push_module, "now", lambda: outbox_of(graded).not_before + 1)
+    run(graded)
+    assert on_server(langfuse) == EVERYTHING
+
+
+@pytest.mark.parametrize("status", [0, 500, 503])
+def test_what_may_pass_is_tried_again(
+    graded: Bench, langfuse: Langfuse, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    monkeypatch.setattr(client_module, "sleep", lambda _: None)
+    calls = 0
+
+    def flaky(*_: object) -> Any:  # noqa: ANN401
+        nonlocal calls
+        calls += 1
+        return (status, {}, {}) if calls % 3 else None
+
+    langfuse.before = flaky
+    assert run(graded).confirmed == 14
+
+
+@pytest.mark.parametrize(
+    ("status", "name"),
+    [(401, "http_401"), (403, "http_403"), (302, "redirect"), (500, "http_500"), (0, "network")],
+)
+def test_what_does_not_pass_is_named_and_nothing_is_lost(
+    graded: Bench, langfuse: Langfuse, monkeypatch: pytest.MonkeyPatch, status: int, name: str
+) -> None:
+    monkeypatch.setattr(client_module, "sleep", lambda _: None)
+    langfuse.before = lambda *_: (status, {}, {"location": "https://elsewhere.example/"})
+    with pytest.raises(Failed) as failed:
+        run(graded)
+    assert failed.value.name == name
+    assert len(outbox_of(graded).waiting) == 14
+    langfuse.before = lambda *_: None
+    assert run(graded).confirmed == 14
+
+
+def test_a_full_disk_stops_before_anything_is_sent(
+    graded: Bench, langfuse: Langfuse, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(outbox_module, "replace_file", full)
+    with pytest.raises(OSError, match="No space"):
+        run(graded)
+    assert langfuse.seen == []
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"[]", b'{"waiting": {"x": 5}, "sent": [], "not_before": "x"}', b"\xff"]
+)
+def test_a_damaged_outbox_costs_sending_again(graded: Bench, langfuse: Langfuse, content: bytes) -> None:
+    run(graded)
+    (path,) = (graded.config / "lcars" / "memory" / "langfuse").glob("*.json")
+    path.write_bytes(content)
+    assert run(graded).confirmed == 14
+    assert on_server(langfuse) == EVERYTHING
+
+
+def test_configs_are_found_among_many_and_created_once(graded: Bench, langfuse: Langfuse) -> None:
+    scorer = graded.scorer
+    client = Client(find_access(scorer.places, scorer.settings), Deadline(20))
+    for n in range(120):
+        langfuse._post_config({"name": "other %d" % n, "dataType": "NUMERIC"})
+    other_scale = {**wanted()["tool_efficiency"], "maxValue": 10}
+    langfuse._post_config(other_scale)
+    assert existing(client) == {}
+    first = ensure(client)
+    assert ensure(client) == first
+    assert len(langfuse.configs) == 128
+    langfuse._post_config(wanted()["output_quality"])
+    assert ensure(client) == first
+
+
+def test_comments_name_turns_and_hold_no_secret(graded: Bench, langfuse: Langfuse) -> None:
+    run(graded)
+    row = next(row for row in langfuse.scores.values() if row["name"] == "tool_efficiency")
+    assert row["comment"] == "Because of tool_efficiency.\nT1: seen"
+    assert row["metadata"]["by"] == "api"
+    assert row["timestamp"].endswith("Z")
+
+
+def test_an_unscored_dimension_is_not_sent_as_zero(graded: Bench, langfuse: Langfuse) -> None:
+    graded.script(reply(tool_efficiency=None))
+    grade_session(graded.transcript(IDS[5]), graded.scorer)
+    run(graded)
+    sent = {row["name"] for row in langfuse.scores.values() if row["sessionId"] == IDS[5]}
+    assert sent == set(wanted()) - {"tool_efficiency", "overall_quality"}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"name": "x"}, {"id": ""}, {"id": "x" * 801}, {"sessionId": ""}, {"traceId": "t"}, {"value": 1.2}, {"value": "0.5"}, {"value": float("nan")},
+     {"value": True}, {"dataType": "CATEGORICAL"}, {"name": "goal_achievement", "dataType": "CATEGORICAL", "value": 2}],
+)  # fmt: skip
+def test_what_the_server_would_drop_is_found_before(graded: Bench, change: dict[str, Any]) -> None:
+    rows = latest(graded.scorer.places, graded.scorer.settings)
+    good = next(body for row in rows.values() for body in bodies(row) if body["name"] == "tool_efficiency")
+    assert problem(good) is None
+    assert problem({**good, **change}) is not None
+
+
+ODD = '{"dimensions": {"goal_achievement": 7, "tool_efficiency": "x"}, "session": 5, "scorer": 3}'
+
+
+@pytest.mark.parametrize("line", ["{}", '{"dimensions": {}}', ODD])
+def test_a_ledger_line_may_say_anything(line: str) -> None:
+    row = {"dimensions": {}, **json.loads(line)}
+    assert bodies(row) == []
+
+
+@pytest.mark.parametrize(
+    ("variables", "host", "failure"),
+    [
+        ({"LANGFUSE_SECRET_KEY": ""}, None, "no_key"),
+        ({"LANGFUSE_PUBLIC_KEY": "a:b"}, None, "no_key"),
+        ({}, "http://langfuse.example", "bad_url"),
+        ({}, "ftp://x", "bad_url"),
+    ],
+)
+def test_keys_and_address_must_be_sound(
+    graded: Bench, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], host: str | None, failure: str
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    scorer = graded.scorer
+    if host:
+        scorer.settings.put("sessions.langfuse.host", host, "user")
+    with pytest.raises(Failed) as failed:
+        find_access(scorer.places, scorer.settings)
+    assert failed.value.name == failure
+    with pytest.raises(Failed, match="disabled"):
+        find_access(scorer.places, scorer.settings, "the project sets LANGFUSE_HOST")
+
+
+def test_keys_stay_out_of_files(graded: Bench, langfuse: Langfuse) -> None:
+    run(graded)
+    for path in (graded.config / "lcars").rglob("*"):
+        if path.is_file():
+            assert b"sk-lf" not in path.read_bytes()
+            assert b"cGstbGYt" not in path.read_bytes()
