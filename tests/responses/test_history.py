@@ -41,13 +41,20 @@ def test_the_same_reply_counts_once_and_old_ones_not(places: Places) -> None:
 def test_groups(places: Places) -> None:
     scored(places, "a", model="x", padding_count=1, matches=[[0, 3, "thanks"]], time="2026-01-02T00:00:00Z")
     scored(places, "b", model="x", drift=["density"], density=None, time="2026-01-01T00:00:00Z")
-    scored(places, "c", model="", escalate=True, time="2026-01-01T09:00:00Z")
+    scored(places, "c", "other", model="", escalate=True, time="2026-01-01T09:00:00Z")
     found, _ = read_scores(places)
     first, second = grouped(found, lambda one: one.model)
     assert (first.name, first.replies, first.padded.k, first.drifted.k, first.density) == ("x", 2, 1, 1, 0.6)
     assert (second.name, second.escalated.value) == ("unknown", 1.0)
     assert [(day.name, day.replies) for day in by_day(found)] == [("2026-01-01", 2), ("2026-01-02", 1)]
     assert patterns(found) == [("thanks", 1)]
+
+
+def test_a_model_that_was_not_told_is_that_of_the_session(places: Places) -> None:
+    for identity, model in (("a", ""), ("b", "x"), ("c", ""), ("d", "y"), ("e", "")):
+        scored(places, identity, model=model)
+    scored(places, "f", "other", model="")
+    assert [one.model for one in read_scores(places)[0]] == ["x", "x", "y", "y", "y", ""]
 
 
 def test_what_rules_miss_is_told_by_the_audited_alone(places: Places) -> None:

@@ -32,6 +32,13 @@ def test_the_last_reply_and_the_prompt_before_it(path: str) -> None:
     assert (tail.model, tail.text, tail.record, tail.prompt) == ("m2", "two", "a-two", "second")
 
 
+def test_a_reply_that_is_not_written_yet_has_the_model_of_its_request(path: str) -> None:
+    request = {"type": "api-request", "querySource": "sdk", "params": {"model": "claude-x"}}
+    write(path, user("asked"), request, {**request, "querySource": "title", "params": {"model": "small"}})
+    tail = last_reply(path)
+    assert (tail.model, tail.text, tail.prompt) == ("claude-x", "", "asked")
+
+
 def test_the_client_repeats_the_prompt(path: str) -> None:
     write(
         path,

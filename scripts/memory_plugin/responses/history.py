@@ -62,8 +62,18 @@ def read_scores(places: Places, since: str = "", project: str = "") -> tuple[lis
         ):
             scores.pop(identity, None)
             scores[identity] = row
+    _fill_models(list(scores.values()))
     found = [_scored(row, judged.get(identity)) for identity, row in scores.items()]
     return [one for one in found if one is not None], bad + rows.skipped + found.count(None)
+
+
+def _fill_models(rows: list[dict[str, Any]]) -> None:
+    """Give a reply whose transcript lagged behind the model of its session's nearest reply that has one, later ones first."""
+    for ordered in (rows[::-1], rows):
+        known: dict[object, object] = {}
+        for row in ordered:
+            row["model"] = row.get("model") or known.get(row.get("session"), "")
+            known[row.get("session")] = row["model"]
 
 
 def _scored(row: dict[str, Any], judged: dict[str, Any] | None) -> Scored | None:

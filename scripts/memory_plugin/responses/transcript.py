@@ -15,6 +15,7 @@ __all__ = ["Tail", "last_reply", "records_backwards"]
 _TAIL_BYTES = (96 * 1024, 1 << 20)  # a turn with much tool output pushes its prompt out of the first
 _MAX_RECORDS = 2000
 _SYNTHETIC = "<synthetic>"
+_MAIN_SOURCES = ("sdk", "repl_main_thread")  # not those of titles, summaries and sub-agents
 
 
 class Tail:
@@ -51,6 +52,9 @@ def _take(tail: Tail, record: dict[str, object]) -> None:
     kind, message = record.get("type"), record.get("message")
     if kind == "last-prompt":  # the client repeats the prompt near the end, cut to a line
         tail.prompt = _typed(record.get("lastPrompt"))
+    if kind == "api-request" and record.get("querySource") in _MAIN_SOURCES:  # written before the reply is
+        params = record.get("params")
+        tail.model = tail.model or _short(params.get("model") if isinstance(params, dict) else None)
     if not isinstance(message, dict):
         return
     if kind == "user" and "toolUseResult" not in record:
