@@ -8,11 +8,8 @@ from pathlib import Path
 from typing import Any, NamedTuple, Union
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from memory_plugin.kernel.clock import Deadline
-from memory_plugin.kernel.judge.reply import read_reply, selected
 from memory_plugin.recall.judging import AUTO, SEARCH, Candidates, Judged, judge_candidates
 from memory_plugin.recall.ranking import Hit
 from tests.kernel.judge.bench import KEY, SESSION, Bench, payload
@@ -384,28 +381,3 @@ def test_a_hostile_title_stays_data(trial: MakeTrial, name: str) -> None:
         data = asked(seen).data
         assert [note["index"] for note in data["notes"]] == [0, 1]
         assert all(len(note["title"]) <= 120 and note["title"].isprintable() for note in data["notes"])
-
-
-REPLY = st.one_of(
-    st.text(max_size=200),
-    st.recursive(
-        st.none() | st.booleans() | st.integers(-5, 30) | st.floats(allow_nan=False) | st.text(max_size=5),
-        lambda inner: (
-            st.lists(inner, max_size=6) | st.dictionaries(st.sampled_from(["relevant", "x"]), inner)
-        ),
-        max_leaves=20,
-    ).map(json.dumps),
-    st.tuples(st.text(max_size=20), st.integers(0, 40), st.text(max_size=3)).map(
-        lambda cut: (cut[0] + '{"relevant": [0, true, 3, 1.0, "2", 3, 99]}')[: cut[1]] + cut[2]
-    ),
-)
-
-
-@settings(max_examples=1000)
-@given(REPLY, st.integers(0, 5))
-def test_no_reply_raises_and_none_names_what_was_not_offered(text: str, offered: int) -> None:
-    values = read_reply(text, lambda value: selected(value, "relevant", offered))
-    if values is not None:
-        assert all(type(at) is int and 0 <= at < offered for at in values["chosen"])
-        assert sorted(set(values["chosen"])) == values["chosen"]
-        assert values["dropped"] >= 0

@@ -6,6 +6,8 @@ import json
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from memory_plugin.kernel.judge.question import sealed
 from memory_plugin.kernel.judge.reply import read_reply, selected
@@ -61,3 +63,28 @@ def test_the_tags_around_data_cannot_be_forged(text: str) -> None:
     inner = whole[len("<data>\n") : -len("\n</data>")]
     assert "<" not in inner
     assert json.loads(inner) == {text: [text]}
+
+
+REPLY = st.one_of(
+    st.text(max_size=200),
+    st.recursive(
+        st.none() | st.booleans() | st.integers(-5, 30) | st.floats(allow_nan=False) | st.text(max_size=5),
+        lambda inner: (
+            st.lists(inner, max_size=6) | st.dictionaries(st.sampled_from(["relevant", "x"]), inner)
+        ),
+        max_leaves=20,
+    ).map(json.dumps),
+    st.tuples(st.text(max_size=20), st.integers(0, 40), st.text(max_size=3)).map(
+        lambda cut: (cut[0] + '{"relevant": [0, true, 3, 1.0, "2", 3, 99]}')[: cut[1]] + cut[2]
+    ),
+)
+
+
+@settings(max_examples=1000)
+@given(REPLY, st.integers(0, 5))
+def test_no_reply_raises_and_none_names_what_was_not_offered(text: str, offered: int) -> None:
+    values = read_reply(text, lambda value: selected(value, "relevant", offered))
+    if values is not None:
+        assert all(type(at) is int and 0 <= at < offered for at in values["chosen"])
+        assert sorted(set(values["chosen"])) == values["chosen"]
+        assert values["dropped"] >= 0
