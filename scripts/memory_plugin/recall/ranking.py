@@ -8,7 +8,6 @@ from .candidates import candidates
 from .confidence import confidences
 from .index.document import CATEGORIES
 from .index.file import has_fts5
-from .keyword import keyword_candidates
 from .model import load_model
 from .query import Query, analyse
 from .scoring import best_matches
@@ -20,7 +19,9 @@ if TYPE_CHECKING:
 
     from memory_plugin.kernel.sqlite import Connection
 
+    from .model import Model
     from .scoring import Match
+    from .weighting import Term
 
     class Deadline(Protocol):
         def remaining(self) -> float:
@@ -73,15 +74,15 @@ def rank(
 ) -> list[Hit]:
     """The at most `limit` best memories, best first.
 
-    With `only_injectable` the others, and the expired ones, are neither found nor counted.  Raises TimeoutError when the deadline passes.
+    With `only_injectable` all others are as if they were not there, and expired ones (`now_iso` in UTC) are left out.  Raises TimeoutError
+    when the deadline passes, IndexUnusable when the index holds no model, and SqliteError when it is damaged or locked.
     """
     model = load_model(connection)
     documents, averages = _totals(connection, only_injectable)
     if not documents:
         return []
     terms = weighted(connection, query, model, only_injectable, documents)
-    find = candidates if has_fts5(connection) else keyword_candidates
-    rowids = find(connection, terms, model, only_injectable, deadline)
+    rowids = _rowids(connection, terms, model, only_injectable, deadline)
     pool = _pool(connection, rowids, only_injectable, now_iso)
     matches = best_matches(pool, terms, averages, model)
     hits = []
@@ -94,6 +95,16 @@ def rank(
         hits.append(Hit(row, match.score, confidence, _parts(match, signals)))
     hits.sort(key=lambda hit: (-hit.score, _category_order(hit.category), hit.key))
     return hits
+
+
+def _rowids(
+    connection: Connection, terms: list[Term], model: Model, only_injectable: bool, deadline: Deadline | None
+) -> list[int]:
+    if has_fts5(connection):
+        return candidates(connection, terms, model, only_injectable, deadline)
+    from .keyword import keyword_candidates
+
+    return keyword_candidates(connection, terms, model, only_injectable, deadline)
 
 
 def _pool(

@@ -1,0 +1,54 @@
+"""The data of recall's ranking: every entry with its reason, and words in the form they are looked up in."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from memory_plugin.kernel.paths import data_path
+from memory_plugin.kernel.text.stem import stem
+from memory_plugin.kernel.text.tokens import words
+from memory_plugin.recall.index.config import background, model
+
+
+def read(name: str) -> dict[str, Any]:
+    """The content of a file of the configuration."""
+    with open(data_path("recall", name), encoding="utf-8") as file:
+        found: dict[str, Any] = json.load(file)
+    return found
+
+
+@pytest.mark.parametrize("name", ["ranking.json", "confidence.json", "stopwords.json"])
+def test_every_entry_has_a_value_and_a_reason(name: str) -> None:
+    for entry, described in read(name)["entries"].items():
+        assert set(described) == {"value", "reason"}, entry
+        assert len(described["reason"]) > 10, entry
+
+
+@pytest.mark.parametrize("language", sorted(read("stopwords.json")["entries"]))
+def test_stop_words_are_single_words_as_the_analysis_gives_them(language: str) -> None:
+    listed = read("stopwords.json")["entries"][language]["value"].split()
+    assert [word for word in listed if words(word) != [word]] == []
+    assert listed == sorted(set(listed))
+
+
+def test_session_words_are_single_words_as_the_analysis_gives_them() -> None:
+    listed = read("confidence.json")["entries"]["session_words"]["value"].split()
+    assert [word for word in listed if words(word) != [word]] == []
+
+
+def test_the_background_holds_stems_and_shares() -> None:
+    shares = background()
+    assert all(0 < share < 0.5 for share in shares.values())
+    assert all(term.isalpha() for term in shares)
+    assert shares[stem("return")] > shares[stem("database")]
+
+
+def test_the_background_says_where_it_comes_from() -> None:
+    assert "PSF licence" in read("background.json")["source"]
+
+
+def test_the_prepared_model_is_small_enough_to_be_read_on_each_prompt() -> None:
+    assert len(model()) < 12_000
