@@ -39,6 +39,12 @@ def test_a_reply_that_is_not_written_yet_has_the_model_of_its_request(path: str)
     assert (tail.model, tail.text, tail.prompt) == ("claude-x", "", "asked")
 
 
+def test_a_reply_that_lags_behind_has_the_model_of_the_turn_before(path: str) -> None:
+    write(path, user("first"), assistant("one", "m1"), user("second"))
+    tail = last_reply(path)
+    assert (tail.model, tail.text, tail.prompt) == ("m1", "", "second")
+
+
 def test_the_client_repeats_the_prompt(path: str) -> None:
     write(
         path,

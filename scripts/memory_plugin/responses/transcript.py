@@ -42,14 +42,20 @@ def last_reply(path: str) -> Tail:
             if record.get("isSidechain") or record.get("isMeta"):
                 continue
             _take(tail, record)
-            if tail.prompt:
+            if tail.prompt and tail.model:
                 return tail
+        if tail.prompt:
+            return tail
     return tail
 
 
 def _take(tail: Tail, record: dict[str, object]) -> None:
     """Take from one record what the tail does not have yet; later records come first."""
     kind, message = record.get("type"), record.get("message")
+    if tail.prompt:  # an earlier turn: its model is most likely still the model
+        spoke = isinstance(message, dict) and kind == "assistant" and message.get("model") != _SYNTHETIC
+        tail.model = _short(message.get("model")) if spoke and isinstance(message, dict) else ""
+        return
     if kind == "last-prompt":  # the client repeats the prompt near the end, cut to a line
         tail.prompt = _typed(record.get("lastPrompt"))
     if kind == "api-request" and record.get("querySource") in _MAIN_SOURCES:  # written before the reply is
