@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.interview.redundancy import Likeness
+from memory_plugin.interview.redundancy import Likeness, prepared_table
 from memory_plugin.kernel.paths import data_path
 
 
 def likeness() -> Likeness:
     """The rule as shipped."""
     with open(data_path("interview", "redundancy.json"), encoding="utf-8") as file:
-        return Likeness(json.load(file))
+        return Likeness(prepared_table(json.load(file)))
 
 
 def pairs(half: str) -> list[dict[str, Any]]:

@@ -40,7 +40,7 @@ def listen(state: State, setup: dict[str, Any], given: dict[str, Any]) -> list[s
     found, dropped = checked(given["signals"], setup["signals"])
     by_rule = signals_by_rule(given["answer"], setup["patterns"])
     signals = dict(by_rule, **found)
-    idle = frozenset(setup["redundancy"]["function_words"].split())
+    idle = frozenset(setup["redundancy"]["function_words"])
     numbers, new = _take_concepts(graph, given, signals, number, idle)
     notes = ["signals.%s: not of the expected form" % name for name in dropped]
     _why_edges(graph, asked, numbers, number)

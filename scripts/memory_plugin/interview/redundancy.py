@@ -12,11 +12,26 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-__all__ = ["Likeness"]
+__all__ = ["Likeness", "prepared_table"]
+
+
+def prepared_table(table: dict[str, Any]) -> dict[str, Any]:
+    """The table of `config/interview/redundancy.json` with its words stemmed once and for all, JSON throughout."""
+    groups, kinds = (
+        [(word, name) for name, members in table[key].items() for word in members.split()]
+        for key in ("groups", "question_words")
+    )
+    return dict(
+        table,
+        function_words=table["function_words"].split(),
+        light_words=[stemmed(word) for word in table["light_words"].split()],
+        groups={stemmed(word): "=" + name for word, name in groups},
+        question_words=dict(kinds),
+    )
 
 
 class Likeness:
-    """The comparison of questions, made from `config/interview/redundancy.json`."""
+    """The comparison of questions, made from a prepared table."""
 
     __slots__ = (
         "_both_sides",
@@ -35,14 +50,10 @@ class Likeness:
         self._light: float = table["light"]
         self._both_sides: float = table["both_sides"]
         self._other_word: float = table["other_word"]
-        self._idle = frozenset(table["function_words"].split())
-        self._light_words = frozenset(stemmed(word) for word in table["light_words"].split())
-        self._groups = {
-            stemmed(word): "=" + name for name, members in table["groups"].items() for word in members.split()
-        }
-        self._kinds = {
-            word: name for name, members in table["question_words"].items() for word in members.split()
-        }
+        self._idle = frozenset(table["function_words"])
+        self._light_words = frozenset(table["light_words"])
+        self._groups: dict[str, str] = table["groups"]
+        self._kinds: dict[str, str] = table["question_words"]
         self._seen: dict[str, tuple[frozenset[str], str]] = {}
 
     def alike(self, first: str, second: str) -> float:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernel.text.clean import plain
+from .redundancy import prepared_table
 from .tables import load_table, with_pack
 from .wording import content_stems
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["Terms", "new_setup", "phase_lengths"]
+__all__ = ["Terms", "new_setup"]
 
 MAX_TOPIC = 200
 
@@ -26,8 +27,8 @@ class Terms(NamedTuple):
 
 def new_setup(topic: str, pack: Mapping[str, Any], place: str, terms: Terms) -> dict[str, Any]:
     """The frozen set-up of an interview, JSON throughout. Raises ConfigError for a pack that names something unknown."""
-    redundancy = load_table("redundancy")
-    idle = frozenset(redundancy["function_words"].split())
+    redundancy = prepared_table(load_table("redundancy"))
+    idle = frozenset(redundancy["function_words"])
     patterns = {name: group["phrases"] for name, group in load_table("patterns")["groups"].items()}
     return {
         "topic": plain(topic, MAX_TOPIC),
@@ -55,13 +56,3 @@ def _plain_words(phrase: str) -> str:
 def _stems(texts: list[str], idle: frozenset[str]) -> list[list[str]]:
     found = [content_stems(text, idle) for text in texts]
     return [stems for at, stems in enumerate(found) if stems and stems not in found[:at]]
-
-
-def phase_lengths(phases: list[dict[str, Any]], budget: int) -> list[int]:
-    """How many questions each phase lasts when there are `budget` in all (>= 1); the last takes the rest."""
-    whole = sum(phase["turns"] for phase in phases)
-    lengths: list[int] = []
-    for phase in phases[:-1]:
-        share = max(1, round(budget * phase["turns"] / whole))
-        lengths.append(min(share, max(0, budget - sum(lengths) - 1)))
-    return [*lengths, max(1, budget - sum(lengths))]

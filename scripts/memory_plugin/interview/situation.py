@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .chains import measure, span
 from .graph import Graph, chao1
-from .setup import phase_lengths
+from .phases import phase_lengths
 from .signals import is_terminal
 from .wording import content_stems, within
 
@@ -51,7 +51,7 @@ class Situation:
         self.scoring: dict[str, Any] = setup["scoring"]
         self.turns: list[dict[str, Any]] = state["turns"]
         self.graph = Graph(state, setup["pack"])
-        self.idle = frozenset(setup["redundancy"]["function_words"].split())
+        self.idle = frozenset(setup["redundancy"]["function_words"])
         self.chains = measure(self.graph)
         self.recent = self.graph.recent(self.scoring["focus"]["recent"])
         self.peripheral = self.graph.peripheral()

@@ -49,7 +49,8 @@ def _enough(now: Situation, values: dict[str, Any]) -> str:
     if wide and now.state["rate"] < values["information_rate"]:
         return "covered"
     barren = not any(turn["new"] for turn in turns[-values["rate_answers"] :])
-    if now.graph.nodes and now.saturation >= values["saturation"] and barren:
+    named = sum(node["mentions"] for node in now.graph.nodes)
+    if named >= values["least_mentions"] and now.saturation >= values["saturation"] and barren:
         return "saturated"
     moods = [turn["sentiment"] for turn in turns[-values["falling"] :]]
     falls = len(moods) == values["falling"] and all(a > b for a, b in zip(moods, moods[1:]))

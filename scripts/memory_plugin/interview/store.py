@@ -200,6 +200,10 @@ class Store:
         os.close(os.open(self._path, flags, 0o600))  # SQLite itself would make it readable for all
         connection = connect(self._path, timeout=_WAIT_MS / 1000, isolation_level=None)
         try:
+            connection.execute("PRAGMA synchronous = NORMAL")
+            connection.execute(
+                "PRAGMA journal_mode = PERSIST"
+            )  # to make and delete a journal costs more than to write it
             (version,) = connection.execute("PRAGMA user_version").fetchone()
             if version == 0:
                 _create(connection)

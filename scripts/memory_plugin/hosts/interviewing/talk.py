@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from ...interview import pipeline
 from ...interview.deciding import DEEPER, WRAP_UP
 from ...interview.errors import BadInput, ConfigError
@@ -14,6 +12,7 @@ from ...kernel.clock import Deadline
 from ...kernel.ledger import Ledger
 from .finding import cleaned, opened, read_input, the_interview
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import argparse
     from typing import Any

@@ -1,0 +1,109 @@
+"""How long `memory interview answer` takes as a cold process with a graph of some size, as a multiple of an empty `python3 -S`.
+
+python3 benchmarks/interview_cold.py --sizes 200,5000
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(ROOT, "scripts"))
+
+from memory_plugin.interview.pack import find_pack, read_pack  # noqa: E402
+from memory_plugin.interview.pipeline import Begin, start  # noqa: E402
+from memory_plugin.interview.setup import Terms, new_setup  # noqa: E402
+from memory_plugin.interview.store import Interview, Store  # noqa: E402
+from memory_plugin.kernel.paths import locate  # noqa: E402
+
+SCRIPT = os.path.join(ROOT, "scripts", "memory.py")
+
+
+def grown(store: Store, project: str, nodes: int) -> Interview:
+    """An interview in the midst of its talk, with a graph of that many nodes."""
+    path = find_pack("requirements", "")
+    setup = new_setup("a large system", read_pack(path), path, Terms(200, 0.8, close_when_falling=True))
+    interview, decision = start(store, setup, Begin(project, "", {}, word=True))
+    ladder = setup["pack"]["ladder"]
+    for at in range(nodes):
+        interview.state["nodes"].append(
+            {
+                "id": "n%d" % (at + 1),
+                "label": "concept number %d of part %d" % (at, at // 7),
+                "type": ladder[at % 5],
+                "names": [["concept", "number", str(at), "part", str(at // 7)]],
+                "stance": (at % 3) - 1,
+                "confidence": 0.8,
+                "mentions": 1 + at % 2,
+                "turns": [1 + at % 9],
+                "quotes": [[1, "as it was said"]],
+                "superseded_by": "",
+                "elements": [setup["elements"][at % 12]["id"]],
+            }
+        )
+        if at % 5:
+            interview.state["edges"].append([at - 1, at, "leads_to", 1])
+    store.put(interview, {"kind": "grown"}, decision)
+    return interview
+
+
+def best(command: list[str], repeats: int, env: dict[str, str] | None = None) -> float:
+    """The shortest of some runs, in milliseconds; each is given another answer."""
+    times = []
+    for at in range(repeats):
+        concept = {
+            "text": "retry the upload of kind%d" % at,
+            "type": "behaviour",
+            "stance": 1,
+            "quote": "we retry",
+        }
+        said = "When an upload of kind%d fails we retry twice, because users hate to start again." % at
+        stdin = json.dumps({"answer": said, "concepts": [concept]}).encode()
+        begun = time.perf_counter()
+        done = subprocess.run(command, input=stdin, capture_output=True, check=False, env=env)
+        times.append(1000 * (time.perf_counter() - begun))
+        if done.returncode:
+            sys.exit(done.stderr.decode() or done.stdout.decode())
+    return min(times)
+
+
+def main() -> None:
+    """Print a line for each size."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sizes", default="200,5000")
+    parser.add_argument("--repeats", type=int, default=15)
+    arguments = parser.parse_args()
+    empty = best([sys.executable, "-S", "-c", "pass"], 2 * arguments.repeats)
+    print("python3 -S -c pass: %.1f ms" % empty)
+    for size in map(int, arguments.sizes.split(",")):
+        with tempfile.TemporaryDirectory() as folder:
+            os.environ.update(HOME=folder, CLAUDE_CONFIG_DIR=os.path.join(folder, ".claude"))
+            project = os.path.join(folder, "project")
+            os.makedirs(os.path.join(project, ".git"))
+            places = locate(project)
+            store = Store(places.state())
+            interview = grown(store, places.project_key, size)
+            store.close()
+            command = [
+                sys.executable,
+                "-I",
+                "-S",
+                SCRIPT,
+                "interview",
+                "answer",
+                "--session",
+                interview.id,
+                "--json",
+            ]
+            took = best([*command, "--root", project], arguments.repeats, dict(os.environ))
+            print("answer, %5d nodes: %.1f ms, %.1f times an empty process" % (size, took, took / empty))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,193 @@
+"""The two tiers: the source's worked example, and that every scorer, weight, veto and multiplier decides something."""
+
+from __future__ import annotations
+
+import copy
+import json
+from functools import lru_cache
+from typing import Any
+
+import pytest
+
+from memory_plugin.interview.deciding import ANSWER, apply, begun
+from memory_plugin.interview.errors import ConfigError
+from memory_plugin.interview.redundancy import Likeness
+from memory_plugin.interview.selection import combined, select
+from memory_plugin.interview.situation import Situation
+from memory_plugin.interview.tables import check_scoring, load_table, with_pack
+from tests.interview.respondents import KINDS, setup_for, talk
+
+SCORING = load_table("scoring")
+STRATEGIES = [entry["id"] for entry in SCORING["strategies"]]
+PHASES = [entry["id"] for entry in SCORING["phases"]]
+
+
+def test_the_worked_example() -> None:
+    """The source prints 1.19 and 1.43, which are slips: its own contributions add up to 1.23, times 1.2 is 1.476."""
+    weights = [0.20, 0.15, 0.20, 0.10, 0.15, 0.15, 0.15, 0.12, 0.12]
+    raws = [1.2, 1.0, 0.6, 1.2, 0.4, 1.0, 1.0, 1.0, 1.0]
+    assert [entry["weight"] for entry in SCORING["scorers"]] == weights
+    assert sum(weights) == pytest.approx(1.34)
+    total, score = combined(list(zip(raws, weights)), 1.2)
+    assert (total, score) == (1.23, 1.476)
+    printed = {
+        "deepen": (0.85, 0.8),
+        "bridge": (0.95, 0.7),
+        "cover_element": (1.10, 1.1),
+        "synthesis": (0.95, 0.3),
+    }
+    others = {name: combined([(1.0, sums)], multiplier)[1] for name, (sums, multiplier) in printed.items()}
+    assert others == {"deepen": 0.68, "bridge": 0.665, "cover_element": 1.21, "synthesis": 0.285}
+    assert max({**others, "broaden": score}.items(), key=lambda pair: pair[1])[0] == "broaden"
+    exploratory = SCORING["multipliers"]["exploratory"]
+    assert {name: exploratory[name] for name in (*printed, "broaden")} == {
+        "broaden": 1.2,
+        **{name: multiplier for name, (_, multiplier) in printed.items()},
+    }
+
+
+def test_raw_scores_are_held_within_zero_and_two() -> None:
+    assert combined([(5.0, 1.0), (-3.0, 1.0)], 1.0) == (2.0, 2.0)
+
+
+@lru_cache(maxsize=1)
+def states() -> list[str]:
+    """Every state that the respondents led the strategist into, as JSON."""
+    found = []
+    for kind in KINDS:
+        setup = setup_for()
+        _, _, answers = talk(kind, setup)
+        state, _ = begun(setup, {})
+        found.append(json.dumps(state))
+        for given in answers:
+            decision = apply(state, setup, {"kind": ANSWER, "given": given})
+            if not decision["stop"]:
+                found.append(json.dumps(state))
+    return found
+
+
+def plain_setup() -> dict[str, Any]:
+    """The set-up with the shipped multipliers, without what the pack changes of them."""
+    return dict(setup_for(), scoring=copy.deepcopy(SCORING))
+
+
+def in_phase(setup: dict[str, Any], turns: int, phase: str) -> dict[str, Any]:
+    """The set-up with a budget under which that many turns lie in a phase."""
+    return dict(setup, max_turns={"exploratory": 10_000, "focused": 2 * turns, "closing": turns + 1}[phase])
+
+
+def chosen(setup: dict[str, Any], text: str) -> tuple[str, str]:
+    """Strategy and focus that are chosen in a state."""
+    now = Situation(json.loads(text), setup, Likeness(setup["redundancy"]))
+    best = select(now).chosen
+    return best.strategy, best.focus.key
+
+
+@lru_cache(maxsize=1)
+def baseline() -> list[tuple[str, str, tuple[str, str]]]:
+    """State, phase and choice as shipped, for each state in each phase."""
+    setup = plain_setup()
+    found = []
+    for text in states():
+        turns = len(json.loads(text)["turns"])
+        for phase in PHASES if turns > 2 else PHASES[:1]:
+            forced = in_phase(setup, turns, phase)
+            found.append((text, phase, chosen(forced, text)))
+    return found
+
+
+def decides(change: Any) -> bool:  # noqa: ANN401 (a function that changes a set-up)
+    """Whether a change of the scoring table changes at least one choice."""
+    setup = plain_setup()
+    change(setup["scoring"])
+    return any(
+        chosen(in_phase(setup, len(json.loads(text)["turns"]), phase), text) != before
+        for text, phase, before in baseline()
+    )
+
+
+@pytest.mark.parametrize("name", [entry["id"] for entry in SCORING["vetoes"]])
+def test_every_veto_decides_something(name: str) -> None:
+    def off(scoring: dict[str, Any]) -> None:
+        next(entry for entry in scoring["vetoes"] if entry["id"] == name)["enabled"] = False
+
+    assert decides(off)
+
+
+@pytest.mark.parametrize("name", [entry["id"] for entry in SCORING["scorers"]])
+def test_every_scorer_and_its_weight_decide_something(name: str) -> None:
+    """A scorer that were dead, or the same for all candidates, would change nothing at any weight."""
+
+    def changed(scoring: dict[str, Any]) -> None:
+        entry = next(entry for entry in scoring["scorers"] if entry["id"] == name)
+        entry["weight"] = 4.0
+
+    assert decides(changed)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("phase", PHASES)
+def test_every_multiplier_decides_something(phase: str, strategy: str) -> None:
+    def set_to(value: float) -> Any:  # noqa: ANN401 (a function that changes a set-up)
+        def changed(scoring: dict[str, Any]) -> None:
+            scoring["multipliers"][phase][strategy] = value
+
+        return changed
+
+    assert decides(set_to(5.0)) or decides(set_to(0.0))
+
+
+def test_priority_breaks_ties() -> None:
+    setup = setup_for()
+    scoring = setup["scoring"]
+    scoring["scorers"] = []
+    state, _ = begun(setup, {})
+    now = Situation(state, setup, Likeness(setup["redundancy"]))
+    found = select(now)
+    assert found.forced  # nothing scores anything, so only the closing question is left
+    for entry in scoring["strategies"]:
+        entry["priority_base"] = 2.0 if entry["id"] == "cover_element" else 1.0
+    scoring["scorers"] = [dict(SCORING["scorers"][1])]
+    scoring["multipliers"] = {phase: dict.fromkeys(STRATEGIES, 1.0) for phase in PHASES}
+    assert select(Situation(state, setup, Likeness(setup["redundancy"]))).chosen.strategy == "cover_element"
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda t: t["scorers"][0].update(id="magic"), "scorers: expected one of coverage_gap"),
+        (lambda t: t["vetoes"][0].update(id="magic"), "vetoes: expected one of knowledge_ceiling"),
+        (
+            lambda t: t["strategies"][0].update(focus="magic"),
+            "strategies.deepen.focus: expected one of recent_node",
+        ),
+        (lambda t: t["multipliers"].update(magic={}), "multipliers: expected one of exploratory"),
+        (
+            lambda t: t["multipliers"]["closing"].update(magic=1),
+            "multipliers.closing: expected one of deepen",
+        ),
+        (lambda t: t["vetoes"][0]["exempt"].append("magic"), "exempt: expected one of deepen"),
+        (
+            lambda t: t["scorers"][0].update(weight="much"),
+            "weight: expected a number from 0 to 5, got 'much'",
+        ),
+    ],
+    ids=["scorer", "veto", "focus", "phase", "strategy", "exempt", "weight"],
+)
+def test_an_unknown_name_is_an_error(change: Any, words: str) -> None:  # noqa: ANN401 (changes a table)
+    table = copy.deepcopy(SCORING)
+    change(table)
+    with pytest.raises(ConfigError, match="config/interview/scoring.json: .*") as error:
+        check_scoring(table)
+    assert words in str(error.value)
+
+
+def test_a_pack_switches_strategies_and_changes_multipliers() -> None:
+    found = with_pack(
+        SCORING, {"strategies": {"bridge": False}, "multipliers": {"focused": {"broaden": 2}}}, "p.json"
+    )
+    assert [entry["id"] for entry in found["strategies"] if not entry["enabled"]] == ["bridge"]
+    assert found["multipliers"]["focused"]["broaden"] == 2
+    assert SCORING["multipliers"]["focused"]["broaden"] == 0.4
+    with pytest.raises(ConfigError, match="p.json: strategies: expected one of deepen, .*, got 'magic'"):
+        with_pack(SCORING, {"strategies": {"magic": True}}, "p.json")
