@@ -59,12 +59,6 @@ def test_other_top_level_blocks_belong_to_the_client(box: Box) -> None:
     assert (settings.integer("search.limit"), settings.problems) == (10, [])
 
 
-@pytest.mark.parametrize("name", ["sessions", "interview"])
-def test_blocks_of_later_versions_are_no_error(box: Box, name: str) -> None:
-    box.write(USER, {"memory": {name: {"anything": [1]}}})
-    assert box.load().problems == []
-
-
 UNUSABLE: list[Any] = [
     pytest.param(b"{", "JSON", id="broken"),
     pytest.param(b"[]", "a JSON object", id="no object"),

@@ -60,15 +60,14 @@ def _read(schema: Block, path: str, content: Block) -> _Reading:
 def _check(reading: _Reading, rule: Block, value: object, path: tuple[str, ...], key: str) -> None:
     """Check a key and all below it; the schema's depth bounds the descent.
 
-    A block with a default is one value, names of the user's own with it; one without `properties` belongs to a later
-    version.
+    A block with a default is one value, names of the user's own with it.
     """
     if not fits(rule, value):
         reading.wrong.add(key)
         reading.report("value", path, expected(rule), shown(value))
     elif "default" in rule:
         reading.leaves[key] = (value, rule, path)
-    elif isinstance(value, dict) and "properties" in rule:
+    elif isinstance(value, dict):
         reading.blocks.add(key)
         for name, below in value.items():
             if name in rule["properties"]:
