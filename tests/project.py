@@ -9,7 +9,12 @@ import sys
 from typing import Any, NamedTuple
 
 PLUGIN_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-SCRIPTS = {"UserPromptSubmit": "user_prompt_submit.py", "SessionStart": "session_start.py", "Stop": "stop.py"}
+SCRIPTS = {
+    "UserPromptSubmit": "user_prompt_submit.py",
+    "SessionStart": "session_start.py",
+    "SessionEnd": "session_end.py",
+    "Stop": "stop.py",
+}
 SESSION = "0d1ec0de-0000-4000-8000-000000000001"
 
 

@@ -49,12 +49,16 @@ def test_the_marketplace_offers_this_folder() -> None:
 
 def test_only_events_that_every_client_knows() -> None:
     """One unknown event makes client 2.1.197 refuse the whole file."""
-    assert set(hooks()) == {"UserPromptSubmit", "SessionStart", "Stop"}
+    assert set(hooks()) == {"UserPromptSubmit", "SessionStart", "SessionEnd", "Stop"}
 
 
 @pytest.mark.parametrize(
     ("event", "matcher", "seconds"),
-    [("UserPromptSubmit", None, 15), ("SessionStart", "startup|resume|clear|compact", 10), ("Stop", None, 10)],
+    [
+        ("UserPromptSubmit", None, 15),
+        ("SessionStart", "startup|resume|clear|compact", 10),
+        ("Stop", None, 10),
+    ],
 )
 def test_one_command_an_event_in_time(event: str, matcher: str | None, seconds: int) -> None:
     (group,) = hooks()[event]

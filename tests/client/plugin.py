@@ -14,7 +14,7 @@ from tests.client.turn import Row, Turn
 from tests.project import PLUGIN_ROOT
 
 PLUGIN = (PLUGIN_ROOT,)
-SHIPPED = (".claude-plugin", "bin", "config", "hooks", "plugin.json", "scripts", "skills")
+SHIPPED = (".claude-plugin", "agents", "bin", "config", "hooks", "plugin.json", "scripts", "skills")
 BLOCK = "<memory-context>"
 TITLE = "Use Postgres for the billing database"
 BODY = "The billing service stores its invoices in Postgres 15, never in MySQL."

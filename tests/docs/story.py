@@ -23,7 +23,18 @@ NOT_RUN = {
 }
 # A block that names a file of this repository is typed in the clone; every other one in the reader's own project.
 CLONE = re.compile(r"(^|[\s\"])(\./|\$PWD/bin/|scripts/|benchmarks/|tests/|\.ci/)", re.MULTILINE)
-SHIPPED = (".claude-plugin", "bin", "config", "docs", "hooks", "plugin.json", "scripts", "skills", "tests")
+SHIPPED = (
+    ".claude-plugin",
+    "agents",
+    "bin",
+    "config",
+    "docs",
+    "hooks",
+    "plugin.json",
+    "scripts",
+    "skills",
+    "tests",
+)
 
 
 def runnable(fence: Fence) -> str:

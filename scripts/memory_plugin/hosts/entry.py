@@ -89,8 +89,19 @@ def _stop() -> Handler:
     return handle
 
 
+def _session_end() -> Handler:
+    from .session_end_event import handle
+
+    return handle
+
+
 # Each event imports its own handler; `importlib` would cost a prompt three milliseconds.
-HANDLERS = {"UserPromptSubmit": _prompt, "SessionStart": _session_start, "Stop": _stop}
+HANDLERS = {
+    "UserPromptSubmit": _prompt,
+    "SessionStart": _session_start,
+    "Stop": _stop,
+    "SessionEnd": _session_end,
+}
 
 
 def _payload(data: bytes) -> dict[str, object]:

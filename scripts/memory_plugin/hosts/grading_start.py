@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..kernel.native import dumps
 from ..responses.state import SessionState
 from .detached import MAX_INPUT, start
+from .judge_variables import judge_variables
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,12 +20,6 @@ __all__ = ["may_ask", "start_grading"]
 
 _MOST_CHARACTERS = 40_000
 _MOST_MATCHES = 20
-# What decides where a judge is reached and by which key (kernel/judge/access.py); the environment is clean by now.
-_JUDGES = (
-    "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL",
-    "GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL",
-    "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy", "NODE_EXTRA_CA_CERTS",
-)  # fmt: skip
 
 
 def may_ask(places: Places, settings: Settings, taint: Taint, session: str) -> bool:
@@ -47,8 +42,7 @@ def start_grading(
     while len(data) > MAX_INPUT and room > 1000:  # a character may take twelve bytes as JSON
         room //= 2
         data = _order(reply, score, record, room)
-    chosen = settings.text("judge.key_variable")
-    return start(["grade", "--root", places.project_root], data, (*_JUDGES, chosen) if chosen else _JUDGES)
+    return start(["grade", "--root", places.project_root], data, judge_variables(settings))
 
 
 def _order(reply: Reply, score: Score, record: dict[str, Any], room: int) -> bytes:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["prune_state"]
 
 _DAYS = 30
-_FOLDERS = ("sessions", "grants", os.path.join("grading", "pulled"))
+_FOLDERS = ("sessions", "grants", os.path.join("grading", "pulled"), os.path.join("grading", "ended"))
 
 
 def prune_state(places: Places) -> int:

@@ -43,10 +43,11 @@ class Graded(NamedTuple):
     trouble: str
 
 
-def grade_session(path: str, scorer: Scorer) -> Graded:
+def grade_session(path: str, scorer: Scorer, *, automatic: bool = False) -> Graded:
     """Read, ask, check, combine, write down.
 
-    Without a judge there is no row, and the signals are the answer.  Raises FileNotFoundError and Unreadable.
+    Without a judge there is no row, and the signals are the answer.  `automatic` marks a grade that nobody asked for.
+    Raises FileNotFoundError and Unreadable.
     """
     prepared = prepare(path, scorer.settings)
     judge = scorer.judge(session_id(prepared))
@@ -61,6 +62,7 @@ def grade_session(path: str, scorer: Scorer) -> Graded:
         "by": "api",
         "backend": judge.backend,
         "model": judge.model,
+        "automatic": automatic,
         "cost_usd": _cost(verdicts),
         "failures": failures,
     }

@@ -25,6 +25,7 @@ __all__ = [
     "SOURCE",
     "append",
     "latest",
+    "ledger",
     "pulled_folder",
     "row_of",
     "scores_of",

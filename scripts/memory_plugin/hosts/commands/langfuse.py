@@ -17,8 +17,8 @@ from ...sessions.langfuse.configs import ensure, existing, wanted
 from ...sessions.langfuse.observations import read_session
 from ...sessions.langfuse.outbox import Outbox
 from ...sessions.langfuse.pull import keep
-from ...sessions.langfuse.push import push
 from ...sessions.langfuse.scores import bodies
+from ...sessions.langfuse.sending import send
 from ...sessions.langfuse.server import probe
 from ...sessions.records import latest
 from .session import scorer_of
@@ -148,13 +148,9 @@ def _setup(arguments: argparse.Namespace, session: Session, access: Access) -> i
     return DONE
 
 
-def _push(arguments: argparse.Namespace, session: Session, access: Access) -> int:
-    rows = latest(session.places, session.settings).values()
-    outbox = Outbox(session.places, access)
-    with outbox.lock():
-        outbox.reload()
-        outbox.enqueue(body for row in rows for body in bodies(row))
-        pushed = push(outbox, _client(arguments, access), session.console.progress)
+def _push(arguments: argparse.Namespace, session: Session, access: Access) -> int:  # noqa: ARG001 (every action is given the same)
+    seconds = max(1.0, min(arguments.seconds, 86400.0))
+    pushed = send(session.places, session.settings, scorer_of(session).off, seconds, session.console.progress)
     session.console.progress("")
     line = "%d scores arrived, %d wait, %d refused" % (pushed.confirmed, pushed.waiting, len(pushed.refused))
     _say(

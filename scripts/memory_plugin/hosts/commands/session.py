@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from ...kernel.judge.reply import read_reply
 from ...kernel.judge.words import words_for
 from ...kernel.settings.advice import terminal_safe
+from ...sessions.agents import answers_of_agents
 from ...sessions.asking import prepare
 from ...sessions.locate import by_name, current, of_project
 from ...sessions.pages import agent_tokens, pages
@@ -39,12 +40,19 @@ EXAMPLES = """\
   memory session list
 """
 _MAX_INPUT = 256 * 1024
+_SEND_SECONDS = 60.0
+_NO_GRADE = "standard input holds no grade: expected one JSON object with the six dimensions, as `memory session prepare` asks for it"
+_NO_AGENT = (
+    "no sub-agent of this session has graded it yet: wait for its answer, or ask it for the JSON object alone"
+)
+_WITHOUT_TARGET = ("list", "ended")
 _ACTIONS = {
     "signals": "what can be seen in a session, each with its turns",
     "score": "six scores with evidence by the judge, into the ledger",
     "prepare": "the session as a scorer reads it, page by page",
-    "store": "check and keep what a scorer answered, read from standard input",
+    "store": "check and keep what a scorer answered: JSON from standard input, or --agent",
     "list": "the sessions that are graded",
+    "ended": "grade the sessions that ended since, as SessionEnd starts it",
 }
 
 
@@ -59,7 +67,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action.add_argument(
             "--json", action="store_true", default=argparse.SUPPRESS, help="print JSON for programs"
         )
-        if name != "list":
+        if name not in _WITHOUT_TARGET:
             action.add_argument(
                 "target",
                 nargs="?",
@@ -83,13 +91,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="through the provider's batch interface: half the price, within a day",
     )
+    made["store"].add_argument(
+        "--agent",
+        action="store_true",
+        help="take the answer of this session's own sub-agent from its transcript",
+    )
     made["prepare"].add_argument("--page", type=int, default=1, metavar="N", help="which page (default: 1)")
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
     """Do one action."""
-    if arguments.action == "list":
-        return _list(arguments, session)
+    if arguments.action in _WITHOUT_TARGET:
+        return {"list": _list, "ended": _ended}[arguments.action](arguments, session)
     whole = arguments.action == "score" and arguments.project
     if sum((bool(arguments.target), arguments.current, whole)) != 1:
         session.console.error(
@@ -151,11 +164,28 @@ def _show(graded: Graded, arguments: argparse.Namespace, session: Session) -> in
     else:
         show_signals(console, session_id(graded.prepared), graded.prepared.signals)
         show_scores(console, graded.row)
+    if graded.row is not None and not graded.trouble and session.settings.flag("sessions.langfuse.automatic"):
+        _send(session)
     for failure in dict.fromkeys(graded.failures):
         console.error(_why(failure, graded))
     if graded.row is not None and graded.trouble:
         console.error("the grade was not written down: " + graded.trouble)
     return DONE if graded.row is not None and not graded.trouble else FAILED
+
+
+def _send(session: Session) -> None:
+    from ...kernel.judge.outcome import Failed
+    from ...sessions.langfuse.sending import send
+
+    try:
+        send(
+            session.places, session.settings, scorer_of(session).off, _SEND_SECONDS, session.console.progress
+        )
+    except (Failed, OSError) as error:
+        why = error.name if isinstance(error, Failed) else str(error)
+        session.console.error(
+            "the scores wait to be sent to Langfuse (%s); later: memory langfuse push" % why
+        )
 
 
 def _why(failure: str, graded: Graded) -> str:
@@ -215,18 +245,29 @@ def _prepare(path: str, arguments: argparse.Namespace, session: Session) -> int:
 
 
 def _store(path: str, arguments: argparse.Namespace, session: Session) -> int:
-    text = sys.stdin.buffer.read(_MAX_INPUT).decode("utf-8", "replace")
-    answer = read_reply(text, read_scores)
+    answer = _agents_answer(arguments, session) if arguments.agent else _given_answer()
     if answer is None:
-        session.console.error(
-            "standard input holds no grade: expected one JSON object with the six dimensions, as `memory session prepare` asks for it"
-        )
+        session.console.error(_NO_AGENT if arguments.agent else _NO_GRADE)
         return FAILED
     prepared = prepare(path, session.settings, agent_tokens())
     graded = store_reply(
         prepared, answer, {"by": "agent", "cost_usd": None, "failures": []}, scorer_of(session)
     )
     return _show(graded, arguments, session)
+
+
+def _given_answer() -> dict[str, Any] | None:
+    return read_reply(sys.stdin.buffer.read(_MAX_INPUT).decode("utf-8", "replace"), read_scores)
+
+
+def _agents_answer(arguments: argparse.Namespace, session: Session) -> dict[str, Any] | None:
+    """The grade that a sub-agent of this session gave last to the session that is named."""
+    wanted = "--current" if arguments.current else arguments.target
+    for text in answers_of_agents(current(session.places, session.id), wanted):
+        answer = read_reply(text, read_scores)
+        if answer is not None:
+            return answer
+    return None
 
 
 def _list(arguments: argparse.Namespace, session: Session) -> int:
@@ -239,6 +280,17 @@ def _list(arguments: argparse.Namespace, session: Session) -> int:
         session.console.table(
             ["session", "ended", "overall", "by", "root cause"], [_cells(row) for row in rows]
         )
+    return DONE
+
+
+def _ended(arguments: argparse.Namespace, session: Session) -> int:
+    from ..session_ended import grade_ended
+
+    done = grade_ended(scorer_of(session))
+    if arguments.json:
+        session.console.json({"graded": done})
+    else:
+        session.console.line("%d graded" % done)
     return DONE
 
 

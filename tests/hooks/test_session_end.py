@@ -1,0 +1,151 @@
+"""SessionEnd: back at once, nothing while grading is off; when it is on, a row soon after, within the user's bounds."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.kernel.transcript.rows import lines
+from tests.project import SESSION, Project
+from tests.sessions.bench import IDS, work
+from tests.sessions.grades import reply
+
+ON: dict[str, Any] = {
+    "judge": {"backend": "scripted"},
+    "sessions": {"judge": {}, "automatic": {"enabled": True, "least_turns": 2}},
+}
+
+
+def prepared(project: Project, settings: dict[str, Any], identity: str = SESSION) -> str:
+    """The path of a transcript in a project with those settings and a script for the judge."""
+    folder = os.path.join(project.config, "projects", "p")
+    script = os.path.join(project.state, "judge")
+    for made in (folder, script):
+        os.makedirs(made, exist_ok=True)
+    path = os.path.join(folder, identity + ".jsonl")
+    with open(path, "wb") as file:
+        file.write(
+            lines(*({**row, "sessionId": identity, "cwd": project.root} for row in work(identity[-3:])))
+        )
+    with open(os.path.join(project.config, "settings.json"), "w", encoding="utf-8") as file:
+        json.dump({"memory": settings}, file)
+    with open(os.path.join(script, "script.json"), "w", encoding="utf-8") as file:
+        json.dump({"replies": [{"text": json.dumps(reply())}]}, file)
+    return path
+
+
+def end(project: Project, path: str, identity: str = SESSION, **env: str) -> float:
+    """The seconds that the hook took."""
+    event = project.event("SessionEnd", session_id=identity, transcript_path=path, reason="other")
+    started = time.monotonic()
+    run = project.hook("SessionEnd", event, **env)
+    assert (run.returncode, run.stdout, run.stderr) == (0, "", "")
+    return time.monotonic() - started
+
+
+def soon(found: Callable[[], object]) -> bool:
+    """Whether something comes true within ten seconds."""
+    for _ in range(200):
+        if found():
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def notes(project: Project) -> list[str]:
+    folder = os.path.join(project.state, "grading", "ended")
+    return os.listdir(folder) if os.path.isdir(folder) else []
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        pytest.param({}, id="nothing set"),
+        pytest.param({"sessions": {"automatic": {"enabled": True}}}, id="no judge"),
+        pytest.param({**ON, "sessions": {"judge": {}}}, id="a judge, but not automatic"),
+    ],
+)
+def test_nothing_is_done_until_the_user_asks_for_it(project: Project, settings: dict[str, Any]) -> None:
+    end(project, prepared(project, settings))
+    assert notes(project) == []
+    assert not os.path.isdir(os.path.join(project.state, "grading"))
+
+
+def test_a_session_is_graded_after_the_hook_has_returned(project: Project) -> None:
+    assert end(project, prepared(project, ON)) < 1.5
+    assert soon(lambda: project.ledger("sessions"))
+    (row,) = project.ledger("sessions")
+    assert (row["session"], row["scorer"]["automatic"], row["overall_quality"]) == (SESSION, True, 0.6233)
+    assert soon(lambda: not notes(project))
+
+
+@pytest.mark.parametrize(
+    "bound",
+    [pytest.param({"per_day": 0}, id="the day's bound"), pytest.param({"least_turns": 50}, id="too short")],
+)
+def test_bounds_hold(project: Project, bound: dict[str, int]) -> None:
+    settings = {**ON, "sessions": {"judge": {}, "automatic": {**ON["sessions"]["automatic"], **bound}}}
+    end(project, prepared(project, settings))
+    assert soon(lambda: not notes(project))
+    assert project.ledger("sessions") == []
+
+
+def test_so_many_a_day(project: Project) -> None:
+    settings = {
+        **ON,
+        "sessions": {"judge": {}, "automatic": {"enabled": True, "least_turns": 2, "per_day": 2}},
+    }
+    for identity in IDS[:4]:
+        end(project, prepared(project, settings, identity), identity)
+        assert soon(lambda: not notes(project))
+    assert len(project.ledger("sessions")) == 2
+
+
+def test_a_note_that_a_dead_process_left_is_found_by_the_next(project: Project) -> None:
+    first, second = (prepared(project, ON, identity) for identity in IDS[:2])
+    folder = os.path.join(project.state, "grading", "ended")
+    os.makedirs(folder)
+    told = {"session": IDS[0], "transcript": first, "project": os.path.realpath(project.root)}
+    for name, content in (
+        ("a.json", json.dumps(told)),
+        ("b.json", "{"),
+        ("c.json", "[]"),
+        ("d.json", json.dumps({**told, "project": "/other"})),
+    ):
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+            file.write(content)
+    end(project, second, IDS[1])
+    assert soon(lambda: len(project.ledger("sessions")) == 2)
+    assert {row["session"] for row in project.ledger("sessions")} == set(IDS[:2])
+
+
+def test_a_projects_settings_switch_nothing_on(project: Project) -> None:
+    path = prepared(project, {**ON, "sessions": {"judge": {}}})
+    project.write(".claude/settings.json", {"memory": {"sessions": {"automatic": {"enabled": True}}}})
+    end(project, path)
+    assert notes(project) == []
+
+
+def test_a_project_that_reaches_for_keys_is_not_graded(project: Project) -> None:
+    path = prepared(project, ON)
+    project.write(".claude/settings.json", {"env": {"ANTHROPIC_BASE_URL": "https://elsewhere.example"}})
+    end(project, path)
+    assert notes(project) == []
+
+
+def test_a_transcript_that_is_gone_is_one_line_in_the_events(project: Project) -> None:
+    path = prepared(project, ON)
+    os.unlink(path)
+    end(project, path)
+    assert soon(lambda: project.ledger("events"))
+    assert "not graded" in project.ledger("events")[0]["what"]
+
+
+def test_the_plugin_switched_off_does_nothing(project: Project) -> None:
+    end(project, prepared(project, ON), MEMORY_DISABLE="1")
+    assert notes(project) == []
