@@ -10,21 +10,24 @@ from tests.evaluation.tables import HALVES, sentences
 
 TABLES = [
     pytest.param(
-        "compliance", "caregiving", "compliance", "assistant", "violation", 0.90, 0.05, id="compliance"
+        "compliance", ("caregiving", "compliance", "assistant", "violation"), 0.90, 0.05, id="compliance"
     ),
-    pytest.param("crisis", "caregiving", "crisis", "user", "signal", 1.0, 0.0, id="crisis"),
-    pytest.param("honesty", "honesty", "honesty", "assistant", "violation", 0.90, 0.05, id="honesty"),
+    pytest.param("crisis", ("caregiving", "crisis", "user", "signal"), 1.0, 0.0, id="crisis"),
+    pytest.param("honesty", ("honesty", "honesty", "assistant", "violation"), 0.90, 0.05, id="honesty"),
 ]
 
 
 @pytest.mark.parametrize("half", HALVES)
-@pytest.mark.parametrize(("table", "pack", "gate", "speaker", "positive", "least", "most"), TABLES)
+@pytest.mark.parametrize(("table", "source", "least", "most"), TABLES)
 def test_a_gate_finds_what_it_should_and_little_else(
-    half: str, table: str, pack: str, gate: str, speaker: str, positive: str, least: float, most: float
+    half: str, table: str, source: tuple[str, str, str, str], least: float, most: float
 ) -> None:
+    pack, gate, speaker, positive = source
+    if not sentences(table, half):
+        pytest.skip("the table has no such part")
     loaded = load_pack(pack)
     rules = rules_for(loaded, gate, speaker)
-    found = {True: [], False: []}  # type: dict[bool, list[bool]]
+    found: dict[bool, list[bool]] = {True: [], False: []}
     wrong = []
     for record in sentences(table, half):
         hit = bool(find(loaded, rules, record["text"]))

@@ -79,7 +79,7 @@ def test_a_cycle_is_found(tmp_path: Path) -> None:
         pytest.param({"extends": 3}, "extends", id="extends a number"),
     ],
 )
-def test_a_faulty_pack_is_refused(tmp_path: Path, fields: dict[str, object], named: str) -> None:
+def test_a_faulty_pack_is_refused(tmp_path: Path, fields: dict[str, Any], named: str) -> None:
     with pytest.raises(EvaluationError, match=named):
         load_pack(pack(tmp_path, **fields))
 
