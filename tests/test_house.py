@@ -22,6 +22,7 @@ OS = {"os", "os.path", "posixpath", "genericpath", "stat", "_stat", "abc", "_abc
 SKIPPED = {
     *OS,
     "sys",
+    "gc",
     "time",
     "math",
     "zlib",

@@ -15,7 +15,7 @@ from tests.project import PLUGIN_ROOT, Project, Run
 
 ENTRIES = ["hooks/user_prompt_submit.py", "hooks/session_start.py", "hooks/stop.py", "scripts/memory.py"]
 HOOKS = ENTRIES[:3]
-ANSWER = "def run(event):\n    print('ran', event)\n    return 0\n"
+ANSWER = "def run(event):\n    print('ran', event, flush=True)\n    return 0\n"
 
 
 def copied(project: Project, package: str | None = ANSWER) -> str:
@@ -101,7 +101,9 @@ def test_a_damaged_plugin_lets_the_prompt_through(
     assert run.stderr.count("\n") == 1
 
 
-@pytest.mark.parametrize(("entry", "event"), [(HOOKS[0], "UserPromptSubmit"), (HOOKS[1], "SessionStart"), (HOOKS[2], "Stop")])
+@pytest.mark.parametrize(
+    ("entry", "event"), [(HOOKS[0], "UserPromptSubmit"), (HOOKS[1], "SessionStart"), (HOOKS[2], "Stop")]
+)
 def test_a_hook_runs_its_event_through_links(project: Project, entry: str, event: str) -> None:
     root = copied(project)
     link = os.path.join(project.root, "linked.py")
@@ -113,7 +115,7 @@ def test_a_hook_runs_its_event_through_links(project: Project, entry: str, event
 @pytest.mark.parametrize("options", [("-I", "-S"), ()], ids=["isolated", "plain"])
 def test_a_package_of_the_project_is_never_imported(project: Project, options: tuple[str, ...]) -> None:
     root = copied(project)
-    write_package(project.root, "print('HOSTILE')")
+    write_package(project.root, "print('HOSTILE', flush=True)")
     for name in ("os", "sys", "json", "sitecustomize"):
         project.write(name + ".py", "print('HOSTILE')")
     hostile = project.root if options else None
