@@ -48,6 +48,8 @@ COMMANDS = {
     "session": "session",
     "interview": "interview",
     "langfuse": "langfuse",
+    "label": "label",
+    "calibrate": "calibrate",
     "config": "config",
     "doctor": "doctor",
     "demo": "demo",

@@ -234,7 +234,7 @@ def test_429_is_waited_for_when_there_is_time(
     monkeypatch.setattr(client_module, "sleep", waits.append)
     counted = 0
 
-    def limited(method: str, path: str, _body: object) -> Any:  # noqa: ANN401
+    def limited(*_: object) -> Any:  # noqa: ANN401
         nonlocal counted
         counted += 1
         return (429, {"message": "slow down"}, {"retry-after": "7"}) if counted % 5 == 0 else None
@@ -247,9 +247,7 @@ def test_429_is_waited_for_when_there_is_time(
 def test_429_without_time_keeps_all_for_later_and_asks_nothing_before(
     graded: Bench, langfuse: Langfuse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    langfuse.before = lambda method, path, _body: (
-        (429, {}, {"retry-after": "3600"}) if len(langfuse.posted()) > 4 else None
-    )
+    langfuse.before = lambda *_: (429, {}, {"retry-after": "3600"}) if len(langfuse.posted()) > 4 else None
     with pytest.raises(Failed, match="rate_limited"):
         run(graded)
     asked = len(langfuse.seen)
@@ -351,8 +349,8 @@ def test_an_unscored_dimension_is_not_sent_as_zero(graded: Bench, langfuse: Lang
 
 @pytest.mark.parametrize(
     "change",
-    [{"name": "x"}, {"id": ""}, {"id": "x" * 801}, {"sessionId": ""}, {"traceId": "t"}, {"value": 1.2}, {"value": "0.5"}, {"value": float("nan")},
-     {"value": True}, {"dataType": "CATEGORICAL"}, {"name": "goal_achievement", "dataType": "CATEGORICAL", "value": 2}],
+    [{"name": "x"}, {"id": ""}, {"id": "x" * 801}, {"sessionId": ""}, {"traceId": "t"}, {"value": 1.2}, {"value": "0.5"},
+     {"value": float("nan")}, {"value": True}, {"dataType": "CATEGORICAL"}, {"name": "goal_achievement", "dataType": "CATEGORICAL", "value": 2}],
 )  # fmt: skip
 def test_what_the_server_would_drop_is_found_before(graded: Bench, change: dict[str, Any]) -> None:
     rows = latest(graded.scorer.places, graded.scorer.settings)
