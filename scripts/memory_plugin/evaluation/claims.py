@@ -42,6 +42,8 @@ def unproven(pack: Pack, rule: Rule, before: Sequence[Turn]) -> Doubt:
 
 def _shows(evidence: Evidence, turn: Turn) -> bool:
     """Whether a tool's call or output, or an output that the user pasted, is of the kind asked for."""
+    if evidence.passed_over is not None and turn.role == "tool" and evidence.passed_over.match(turn.content):
+        return False
     if turn.role == "tool":
         return bool(evidence.call.search(turn.content)) or _has_output(evidence, turn)
     return turn.role == "user" and _has_output(evidence, turn)

@@ -91,7 +91,7 @@ def _patterns(pack: Pack) -> list[tuple[str, re.Pattern[str]]]:
     found += [("answers " + name, pattern) for name, pattern in pack.answers.items()]
     found += [("disclosure", pack.disclosure[1])]
     for name, evidence in pack.evidence.items():
-        parts = (evidence.call, evidence.output, evidence.against, evidence.stale_after)
+        parts = (evidence.call, evidence.output, evidence.against, evidence.stale_after, evidence.passed_over)
         found += [("evidence " + name, part) for part in parts if part is not None]
     found += [
         (name, pattern)

@@ -53,12 +53,16 @@ class Rule(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """What shows that a claim is true: a tool call or an output that fits, and what in it says the contrary."""
+    """What shows that a claim is true: a tool call or an output that fits, and what in it says the contrary.
+
+    `stale_after` is what makes it old, `passed_over` the calls that never count, such as reading a file.
+    """
 
     call: re.Pattern[str]
     output: re.Pattern[str] | None
     against: re.Pattern[str] | None
     stale_after: re.Pattern[str] | None
+    passed_over: re.Pattern[str] | None
 
 
 class Pack(NamedTuple):
@@ -198,12 +202,12 @@ def _unless(key: str, entry: object, lists: Mapping[str, Any], name: str) -> Unl
 def _evidence(entry: object, lists: Mapping[str, Any], where: str) -> Evidence:
     if not isinstance(entry, dict):
         raise EvaluationError("%s: expected an object" % where)
-    output, against, stale = (
+    output, against, stale, over = (
         _optional(entry.get(field), lists, "%s: %s" % (where, field))
-        for field in ("output", "against", "stale_after")
+        for field in ("output", "against", "stale_after", "passed_over")
     )
     return Evidence(
-        _compiled(_texts(entry.get("call"), where + ": call"), lists, where), output, against, stale
+        _compiled(_texts(entry.get("call"), where + ": call"), lists, where), output, against, stale, over
     )
 
 

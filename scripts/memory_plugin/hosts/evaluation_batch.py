@@ -13,11 +13,10 @@ from ..evaluation.conversation import Conversation, read_conversation, read_line
 from ..evaluation.data import EvaluationError, read_object
 from ..evaluation.gates import FAIL, Finding, GateResult, replies_to
 from ..evaluation.pipeline import Plan, evaluate, record
-from ..evaluation.reduce import overall
+from ..evaluation.reduce import Overall, overall
 from ..evaluation.scenario import is_scenario, play, read_scenario, risks, scored
 from ..evaluation.sentences import folded
 from ..kernel.clock import Deadline
-from ..kernel.files import Unreadable
 from ..kernel.native import digest, dumps, loads
 
 if TYPE_CHECKING:
@@ -116,7 +115,8 @@ def _kept(done: Done, key: str, work: Callable[[], dict[str, Any]]) -> dict[str,
 def _one(conversation: Conversation, plan: Plan, seconds: float) -> Callable[[], dict[str, Any]]:
     def work() -> dict[str, Any]:
         if not conversation.turns:
-            raise Unreadable("%s: no turns in it" % conversation.id)
+            nothing = evaluate(conversation, plan._replace(jury=()), Deadline(seconds))
+            return record(nothing._replace(overall=Overall("unjudged", None, 0.0, "no turns in it")), plan)
         return record(evaluate(conversation, plan, Deadline(seconds * plan.runs)), plan)
 
     return work

@@ -196,7 +196,6 @@ def test_agreement_with_human_labels(project: Project) -> None:
         pytest.param(["talk.jsonl", "--rubric", "none"], id="no such rubric"),
         pytest.param(["talk.jsonl", "--runs", "0"], id="no runs"),
         pytest.param(["talk.jsonl", "--subject", "nobody"], id="no such subject"),
-        pytest.param(["empty.jsonl"], id="an empty file"),
         pytest.param(["--agreement", "empty.jsonl"], id="no labels"),
     ],
 )
@@ -205,6 +204,12 @@ def test_what_is_asked_wrongly_is_one_line_and_exit_2(project: Project, words: l
     project.write("empty.jsonl", "")
     run = project.cli("evaluate", *words)
     assert (run.returncode, run.stderr.count("\n")) == (2, 1), run.stderr
+
+
+def test_a_file_without_turns_could_not_be_judged_and_stops_no_batch(project: Project) -> None:
+    run = project.cli("evaluate", project.write("empty.jsonl", ""), talk(project, GOOD), "--json")
+    assert run.returncode == 3
+    assert [entry["verdict"] for entry in run.json["results"]] == ["unjudged", "pass"]
 
 
 def test_rules_are_listed_checked_and_applied(project: Project) -> None:
