@@ -16,7 +16,7 @@ from tests.client.turn import Turn
 from tests.project import PLUGIN_ROOT
 
 pytestmark = pytest.mark.client
-SKILLS = ["evaluate", "forget", "save", "search", "status"]
+SKILLS = ["evaluate", "forget", "interview", "save", "search", "status"]
 STRANGE = 'it\'s "quoted" $HOME `id` $(id) \\ \N{SNOWMAN}'
 
 

@@ -1,5 +1,6 @@
 """Simulated respondents: thirteen kinds of people who answer what the strategist asks, always in the same way."""
 
+# ruff: noqa: ARG002 (each kind is given the decision, whether it listens or not)
 from __future__ import annotations
 
 from typing import Any
@@ -10,8 +11,8 @@ from memory_plugin.interview.pack import find_pack, read_pack
 from memory_plugin.interview.setup import Terms, new_setup
 
 KINDS = (
-    "steady", "brief", "chatty", "fatiguing", "hedging", "contradicting", "fixated", "ignorant", "confused", "souring", "leaving", "weaving",
-    "harping",
+    "steady", "brief", "chatty", "fatiguing", "hedging", "contradicting", "fixated", "ignorant", "confused", "souring",
+    "leaving", "weaving", "harping",
 )  # fmt: skip
 LADDER = ["risk", "constraint", "decision", "behaviour", "goal"]
 # What a respondent can say about each element of the pack `requirements`, in words that name no other element.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from typing import Any
 
 import pytest
 
@@ -80,7 +81,7 @@ def test_skip_deeper_and_wrap_up() -> None:
     person = Respondent("steady")
     state, decision = begun(setup, {"goal": "README", "users": "README"})
     assert decision["progress"]["gaps"] == 10
-    given = {
+    given: dict[str, Any] = {
         "answer": "",
         "question": "",
         "concepts": [],

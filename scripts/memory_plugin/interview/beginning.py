@@ -77,7 +77,8 @@ def _terms(given: Given, settings: Settings) -> Terms:
 
 
 def _covered(names: list[str], given: object, clean: Clean) -> dict[str, str]:
-    found = {name.strip(): _KNOWN for name in names}
+    pairs = [name.partition("=") for name in names]
+    found = {name.strip(): clean(source, _MAX_SOURCE) or _KNOWN for name, _, source in pairs}
     if isinstance(given, dict):
         found.update({str(name): clean(str(source), _MAX_SOURCE) or _KNOWN for name, source in given.items()})
     elif given is not None:

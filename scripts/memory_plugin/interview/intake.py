@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from ..kernel.native import loads
 from .errors import BadInput
+from .lines import is_lines, read_answer
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,7 +27,9 @@ _WISHES = ("", "stop", "skip", "deeper")
 
 
 def parsed(text: str) -> dict[str, Any]:
-    """The JSON object on standard input; a text that is no JSON is the answer itself. Raises BadInput."""
+    """The answer on standard input, as JSON, as lines with names, or as the bare text. Raises BadInput."""
+    if is_lines(text):
+        return read_answer(text)
     if not text.lstrip().startswith("{"):
         return {"answer": text}
     try:

@@ -18,16 +18,23 @@ __all__ = ["ACTIONS", "EXAMPLES", "HELP", "configure", "run"]
 HELP = "interview the user: the next best question, why, and when to stop"
 EXAMPLES = """\
   memory interview start 'billing export' --pack requirements --json
-  memory interview answer --session ID --json < answer.json
-  memory interview check-question --session ID -- 'Who will use the export?'
+  memory interview answer --session ID --json < answer.txt
+  memory interview check-question 'Who will use the export?' --session ID     (or on standard input)
   memory interview status
-  memory interview explain --session ID 3
+  memory interview explain 3 --session ID
   memory interview finish --session ID             what would be written; then again with --confirm
   memory interview export --session ID --format mermaid
   memory interview pack check my-pack.json
 
-answer reads plain text, or JSON: {"answer": "...", "question": "as asked", "concepts": [{"text", "type", "confidence", "stance",
-"quote", "aliases", "revises"}], "relations": [{"source", "target"}], "signals": {...}, "covered": ["element"], "wish": "skip"}
+answer reads the bare text, JSON, or lines with names (a line without one goes on with the value above it):
+  question: as it was asked
+  answer: as it was given
+  concept: type | text | stance -1, 0, 1 | confidence | quote
+  relation: concept | concept that it leads to
+  signal: uncertainty | type=knowledge_gap | severity=0.8
+  covered: element, element
+  wish: skip, deeper or stop
+finish --confirm reads `memory: n1` lines, each with title, body, category, tags and asked_as where they change; nothing: all.
 """
 ACTIONS = {
     "start": ("talk", "begin an interview on a topic"),
@@ -50,7 +57,7 @@ ACTIONS = {
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the actions; only the one that is asked for is built in full."""
     parser.add_argument("action", choices=list(ACTIONS), metavar="ACTION", help=", ".join(ACTIONS))
-    parser.add_argument("words", nargs="*", metavar="WORD", help="topic, question, turn, or `check FILE`")
+    parser.add_argument("words", nargs="*", metavar="WORD", help="topic, question, turn, or `check FILE`; right after the action")
     parser.add_argument(
         "--session", metavar="ID", default="", help="the interview (default: the one that is open)"
     )
@@ -58,7 +65,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--setup", action="store_true", help="start: read elements and what is covered from standard input"
     )
-    parser.add_argument("--covered", metavar="a,b", default="", help="start: elements that are known already")
+    parser.add_argument("--covered", metavar="a=SOURCE,b", default="", help="start: elements that are known already")
     parser.add_argument("--max-turns", type=int, metavar="N", help="start: most questions")
     parser.add_argument(
         "--more", type=int, metavar="N", default=5, help="resume: questions more (default: 5)"

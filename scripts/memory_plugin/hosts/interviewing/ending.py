@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ...interview.errors import BadInput, InterviewError
 from ...interview.harvest import MAX_MEMORIES, proposals, summary
+from ...interview.lines import is_lines, read_memories
 from ...interview.reminder import Reminder
 from ...interview.store import FINISHED
 from ...kernel.native import loads
@@ -64,15 +65,19 @@ def _chosen(text: str, proposed: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """The memories to write: all that were proposed, or those that standard input names, with their words changed where it says so."""
     if not text.strip():
         return proposed
-    try:
-        data = loads(text)
-    except ValueError:
-        data = None
-    memories = data.get("memories") if isinstance(data, dict) else None
+    memories = read_memories(text) if is_lines(text) else _from_json(text)
     if not isinstance(memories, list) or len(memories) > MAX_MEMORIES:
         raise BadInput('standard input: expected {"memories": [at most %d]}' % MAX_MEMORIES)
     known = {one["concept"]: one for one in proposed}
     return [_changed(entry, known) for entry in memories]
+
+
+def _from_json(text: str) -> object:
+    try:
+        data = loads(text)
+    except ValueError:
+        return None
+    return data.get("memories") if isinstance(data, dict) else None
 
 
 def _changed(entry: object, known: dict[str, dict[str, Any]]) -> dict[str, Any]:

@@ -68,10 +68,10 @@ def _ask_judge(data: dict[str, Any], interview: Interview, session: Session, dea
 
 
 def _check(arguments: argparse.Namespace, session: Session) -> int:
-    """Whether the question may be asked; exit code 1 when it repeats an earlier one."""
-    question = cleaned(" ".join(arguments.words), 500)
+    """Whether the question, a word or standard input, may be asked; exit code 1 when it repeats an earlier one."""
+    question = cleaned(" ".join(arguments.words) or read_input(), 500)
     if not question:
-        raise BadInput("check-question: expected the question, such as: check-question -- 'Who will use it?'")
+        raise BadInput("check-question: expected the question, such as: check-question 'Who will use it?'")
     store = opened(session)
     found = pipeline.check_question(store, the_interview(arguments, session, store), question)
     if arguments.json:

@@ -1,0 +1,205 @@
+"""How fast an interview covers what there is to know, against oracle respondents who answer from notes.
+
+    python3 benchmarks/interview_kit.py KIT     a folder with *_topics_filled.json (topics, subtopics, notes)
+
+The respondent tells two notes of the subtopic that a question is about and volunteers a note of a related one, as people do: of the same
+topic's subtopics that did not come up yet, the one that shares most words. Asked openly, it tells something new, or goes on about
+something old (`--old 2`: every second time). A subtopic counts as covered once one of its notes was told. Four interviewers get
+the same respondent: this plugin, a fixed order of all subtopics, the same order without those that came up meanwhile, and a random order
+(mean of twenty seeds).
+"""
+
+from __future__ import annotations
+
+import argparse
+import glob
+import json
+import os
+import random
+import sys
+from functools import partial
+from typing import Any, Callable
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(ROOT, "scripts"))
+
+from memory_plugin.interview.deciding import ANSWER, apply, begun  # noqa: E402
+from memory_plugin.interview.intake import intake  # noqa: E402
+from memory_plugin.interview.setup import Terms, new_setup  # noqa: E402
+from memory_plugin.kernel.text.stem import stem  # noqa: E402
+from memory_plugin.kernel.text.tokens import words  # noqa: E402
+
+TURNS = 40
+MARKS = (10, 20, 30, 40)
+IDLE = frozenset(
+    words(
+        "a an and any as at by for from how in into is it of on or own that the their this to vs with work working"
+    )
+)
+Topics = list[dict[str, Any]]
+
+
+class Oracle:
+    """A respondent who answers from notes; `told` counts the notes told of each subtopic."""
+
+    def __init__(self, topics: Topics, old: int) -> None:
+        self.old = old
+        self.opened = 0
+        self.notes = {s["subtopic_id"]: s["notes"] for t in topics for s in t["subtopics"]}
+        self.topic = {s["subtopic_id"]: t["topic"] for t in topics for s in t["subtopics"]}
+        self.bags = {
+            name: {stem(w) for note in notes for w in words(note) if w not in IDLE}
+            for name, notes in self.notes.items()
+        }
+        self.told = dict.fromkeys(self.notes, 0)
+
+    def near(self, name: str) -> str:
+        """The subtopic of the same topic that shares most words with one, not told yet; empty for none."""
+        fresh = [
+            o for o in self.notes if self.topic[o] == self.topic[name] and o != name and not self.told[o]
+        ]
+        mine = self.bags[name]
+        return max(fresh, key=lambda o: len(mine & self.bags[o]) / len(mine | self.bags[o]), default="")
+
+    def answer(self, name: str) -> list[tuple[str, str]]:
+        """The notes told on a question about a subtopic (an empty name: an open question), each with its subtopic."""
+        name = name or self.open()
+        said = self.tell(name, 2)
+        near = self.near(name)
+        return said + self.tell(near, 1) if near else said
+
+    def open(self) -> str:
+        """What comes to mind first when nothing particular is asked."""
+        self.opened += 1
+        known = [name for name, count in self.told.items() if count and count < len(self.notes[name])]
+        fresh = [name for name, count in self.told.items() if not count]
+        stays = bool(known) and self.old > 0 and self.opened % self.old == 0
+        pool = known if stays else fresh or known or list(self.notes)
+        name: str = pool[self.opened * 7 % len(pool)]
+        return name
+
+    def tell(self, name: str, most: int) -> list[tuple[str, str]]:
+        """The next notes of a subtopic."""
+        first = self.told[name]
+        notes = self.notes[name][first : first + most]
+        self.told[name] += len(notes)
+        return [(name, note) for note in notes]
+
+    def coverage(self) -> float:
+        """The share of subtopics of which something was told."""
+        return sum(map(bool, self.told.values())) / len(self.told)
+
+
+def curve(
+    oracle: Oracle, ask: Callable[[], str | None], heard: Callable[[list[tuple[str, str]]], None]
+) -> list[float]:
+    """The coverage after each question; it stays where it is once the interviewer stops."""
+    found: list[float] = []
+    while len(found) < TURNS:
+        name = ask()
+        if name is not None:
+            heard(oracle.answer(name))
+        found.append(oracle.coverage())
+    return found
+
+
+def in_order(topics: Topics, order: Callable[[list[str]], list[str]], *, skips: bool) -> list[float]:
+    """An interviewer who asks about all subtopics in some order; `skips` those that were covered meanwhile."""
+    oracle = Oracle(topics, 0)
+    left = order(list(oracle.notes))
+
+    def ask() -> str | None:
+        while left and skips and oracle.told[left[0]]:
+            left.pop(0)
+        return left.pop(0) if left else None
+
+    return curve(oracle, ask, lambda _: None)
+
+
+def strategist(topics: Topics, old: int) -> tuple[list[float], dict[str, int]]:
+    """This plugin's interviewer, and how often it used each strategy. It knows the subtopics by name, never the notes."""
+    elements = [
+        {"id": s["subtopic_id"], "label": s["subtopic_description"], "aliases": [], "group": t["topic"]}
+        for t in topics
+        for s in t["subtopics"]
+    ]
+    fact = {"id": "fact", "name": "Fact", "memory": "decision"}
+    pack = {
+        "id": "kit", "name": "Kit", "reason": "a flat list", "types": [fact], "ladder": ["fact"], "terminal": ["fact"],
+        "elements": elements,
+    }  # fmt: skip
+    setup = new_setup("your work", pack, "kit", Terms(TURNS, 1.0, close_when_falling=True))
+    oracle, used = Oracle(topics, old), dict.fromkeys((e["id"] for e in setup["scoring"]["strategies"]), 0)
+    state, decision = begun(setup, {})
+    about: dict[str, str] = {}
+
+    def ask() -> str | None:
+        if decision["stop"]:
+            return None
+        used[decision["strategy"]] += 1
+        focus = decision["focus"]
+        return focus["key"] if focus["kind"] == "uncovered" else about.get(focus["key"].split("+")[0], "")
+
+    def heard(said: list[tuple[str, str]]) -> None:
+        nonlocal decision
+        concepts = [{"text": note, "type": "fact", "quote": note} for _, note in said]
+        data = {"answer": ". ".join(note for _, note in said) or "Nothing to add.", "concepts": concepts}
+        data["covered"] = sorted({name for name, _ in said})
+        given, _ = intake(data, setup, lambda text, limit: text[:limit])
+        decision = apply(state, setup, {"kind": ANSWER, "given": given})
+        for at, (name, _) in zip(state["turns"][-1]["concepts"], said):
+            about[at] = name
+
+    return curve(oracle, ask, heard), used
+
+
+def _shuffled(chance: random.Random, names: list[str]) -> list[str]:
+    return chance.sample(names, len(names))
+
+
+def at_random(topics: Topics) -> list[float]:
+    """The mean over twenty random orders."""
+    curves = []
+    for seed in range(20):
+        chance = random.Random(seed)
+        curves.append(in_order(topics, partial(_shuffled, chance), skips=False))
+    return [sum(values) / len(values) for values in zip(*curves)]
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("kit")
+    parser.add_argument(
+        "--old", type=int, default=0, help="how often an open question brings nothing new (0: never)"
+    )
+    arguments = parser.parse_args()
+    people = sorted(glob.glob(os.path.join(arguments.kit, "*_topics_filled.json")))
+    rows: dict[str, list[list[float]]] = {
+        "strategist": [],
+        "fixed order": [],
+        "fixed, skipping": [],
+        "random": [],
+    }
+    uses: dict[str, int] = {}
+    for path in people:
+        with open(path, encoding="utf-8") as file:
+            topics: Topics = json.load(file)
+        found, used = strategist(topics, arguments.old)
+        rows["strategist"].append(found)
+        rows["fixed order"].append(in_order(topics, list, skips=False))
+        rows["fixed, skipping"].append(in_order(topics, list, skips=True))
+        rows["random"].append(at_random(topics))
+        uses = {name: uses.get(name, 0) + count for name, count in used.items()}
+    print("| interviewer | %s |" % " | ".join("%d turns" % mark for mark in MARKS))
+    print("| --- |%s" % (" --- |" * len(MARKS)))
+    for name, curves in rows.items():
+        means = [sum(c[mark - 1] for c in curves) / len(curves) for mark in MARKS]
+        print("| %s | %s |" % (name, " | ".join("%.2f" % value for value in means)))
+    lowest = [min(c[mark - 1] for c in rows["strategist"]) for mark in MARKS]
+    print("\nlowest of %d people: %s" % (len(people), ", ".join("%.2f" % value for value in lowest)))
+    print("strategies: %s" % ", ".join("%s %d" % pair for pair in uses.items() if pair[1]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,145 @@
+"""The graph: canonical concepts, what is measured on it, chains with and without cycles, Chao1 against its formula."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory_plugin.interview.chains import measure, span
+from memory_plugin.interview.graph import LEADS_TO, REVISES, Graph, chao1
+from memory_plugin.interview.listening import listen, new_state
+from tests.interview.respondents import setup_for
+
+PACK = {"ladder": ["a", "b", "c", "d"], "terminal": ["d"]}
+
+
+def graph(types: str, *edges: tuple[int, int]) -> Graph:
+    """A graph with a node of each of the types, and edges by number."""
+    made = Graph({"nodes": [], "edges": []}, PACK)
+    for at, kind in enumerate(types):
+        made.mention(made.add("node %d" % at, kind, ["node", str(at)], 0, 0.8), 1, "", 0.8)
+    for source, target in edges:
+        made.link(source, target, LEADS_TO, 1)
+    return made
+
+
+@pytest.mark.parametrize(
+    ("types", "edges", "figures"),
+    [
+        ("", [], (0, 0, 0.0, 0)),
+        ("aaa", [], (0, 0, 0.0, 0)),
+        ("abcd", [(0, 1), (1, 2), (2, 3)], (1, 3, 3.0, 1)),
+        ("abb", [(0, 1), (0, 2)], (2, 1, 1.0, 0)),
+        ("abcdd", [(0, 1), (1, 2), (2, 3), (0, 4)], (2, 3, 2.0, 2)),
+        ("bcb", [(0, 1), (1, 2), (2, 0)], (1, 2, 2.0, 0)),
+        ("abab", [(0, 1), (2, 3)], (2, 1, 1.0, 0)),
+    ],
+    ids=["empty", "isolated roots", "one chain", "fork", "short and long", "a cycle alone", "two chains"],
+)
+def test_chains(types: str, edges: list[tuple[int, int]], figures: tuple[int, int, float, int]) -> None:
+    found = measure(graph(types, *edges))
+    assert (found.count, found.longest, found.average, found.complete) == figures
+
+
+@given(st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=30))
+def test_any_graph_is_measured(edges: list[tuple[int, int]]) -> None:
+    made = graph("abcdabcd", *edges)
+    found = measure(made)
+    assert 0 <= found.complete <= found.count
+    assert found.longest <= 7
+    assert 0 <= span(made, range(8)) <= 8
+    assert all(0 <= made.density(at) <= 1 for at in range(8))
+    assert all(made.around()[at] for at in made.peripheral())
+
+
+@pytest.mark.parametrize(
+    ("mentions", "share"),
+    [
+        ([], 0.0),
+        ([1, 1, 1], 3 / 6),
+        ([1, 1, 2, 2], 4 / 5),
+        ([2, 3, 4], 1.0),
+        ([1, 2, 5, 5], 4 / 4.5),
+        ([0], 0.0),
+    ],
+)
+def test_chao1(mentions: list[int], share: float) -> None:
+    assert chao1(mentions) == pytest.approx(share)
+
+
+def test_density_and_the_edge() -> None:
+    made = graph("abbb", (0, 1), (0, 2), (1, 2), (0, 3))
+    assert made.density(1) == 1.0
+    assert made.density(0) == pytest.approx(4 / 6)
+    assert made.density(3) == 1.0
+    assert made.peripheral() == [3]
+
+
+def heard(*answers: dict[str, Any]) -> dict[str, Any]:
+    """The state after answers to an open question."""
+    setup, state = setup_for(), new_state({})
+    for answer in answers:
+        focus = {"kind": "open", "key": "open", "label": "it"}
+        state["next"] = answer.pop("asked", {"strategy": "broaden", "focus": focus, "probe": "What?"})
+        blank: dict[str, Any] = {"question": "", "relations": [], "signals": None, "covered": [], "wish": "", "concepts": []}
+        listen(state, setup, {**blank, **answer})
+    return state
+
+
+def concept(text: str, kind: str = "behaviour", stance: int = 0, **more: Any) -> dict[str, Any]:  # noqa: ANN401
+    """A concept as the intake gives it."""
+    blank: dict[str, Any] = {"confidence": 0.8, "quote": text, "aliases": [], "revises": ""}
+    return {**blank, "text": text, "type": kind, "stance": stance, **more}
+
+
+def test_concepts_are_canonical_and_counted() -> None:
+    state = heard(
+        {"answer": "x", "concepts": [concept("retry failed uploads", aliases=["second try"])]},
+        {"answer": "x", "concepts": [concept("Retrying a failed upload")]},
+        {"answer": "x", "concepts": [concept("a second try")]},
+    )
+    (node,) = state["nodes"]
+    assert (node["mentions"], node["turns"]) == (3, [1, 2, 3])
+    assert node["quotes"][0] == [1, "retry failed uploads"]
+
+
+@pytest.mark.parametrize(
+    ("signals", "superseded"),
+    [(None, ""), ({"contradiction": {"present": True, "kind": "stance_reversal"}}, "n2")],
+    ids=["a contrast stays", "a reversal takes back"],
+)
+def test_an_opposite_stance_is_another_node(signals: Any, superseded: str) -> None:  # noqa: ANN401
+    state = heard(
+        {"answer": "x", "concepts": [concept("weekly releases", stance=1)]},
+        {"answer": "x", "concepts": [concept("weekly releases", stance=-1)], "signals": signals},
+    )
+    assert [edge[2] for edge in state["edges"]] == [REVISES]
+    assert state["nodes"][0]["superseded_by"] == superseded
+
+
+def test_what_revises_names_is_taken_back() -> None:
+    state = heard(
+        {"answer": "x", "concepts": [concept("weekly releases")]},
+        {"answer": "x", "concepts": [concept("a release a day", revises="weekly releases")]},
+    )
+    assert state["nodes"][0]["superseded_by"] == "n2"
+
+
+def test_why_draws_the_edge_and_relations_climb_one_step() -> None:
+    why = {"strategy": "deepen", "focus": {"kind": "recent_node", "key": "n1", "label": "x"}, "probe": "Why?"}
+    state = heard(
+        {"answer": "x", "concepts": [concept("offline mode", "constraint")]},
+        {
+            "answer": "x",
+            "concepts": [concept("work on trains", "goal"), concept("storms", "risk")],
+            "asked": why,
+        },
+        {
+            "answer": "x",
+            "relations": [["offline mode", "storms"], ["storms", "offline mode"], ["storms", "trains"]],
+        },
+    )
+    assert [(source, target) for source, target, _, _ in state["edges"]] == [(0, 1), (2, 0)]
