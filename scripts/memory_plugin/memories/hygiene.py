@@ -106,7 +106,10 @@ def clean_text(text: str, field: str, redacted: list[Redacted]) -> str:
     result = _without_secrets(without_private(text), "memory")
     for finding in result.findings:
         if finding.action == "block":
-            raise InvalidMemory("%s: refused, it holds what must not be stored (%s)" % (field, finding.rule))
+            raise InvalidMemory(
+                "%s: refused, it holds what must not be stored (%s); the setting hygiene.allow lets this rule through"
+                % (field, finding.rule)
+            )
         if finding.action == "redact":
             redacted.append(Redacted(finding.rule, field))
     return result.text
