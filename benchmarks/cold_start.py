@@ -24,7 +24,12 @@ from typing import Any, NamedTuple
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 HOOK = os.path.join(ROOT, "hooks", "user_prompt_submit.py")
 COMMAND = os.path.join(ROOT, "scripts", "memory.py")
-CATEGORIES = {"decision": "decisions", "constraint": "constraints", "preference": "preferences", "runbook": "runbooks"}
+CATEGORIES = {
+    "decision": "decisions",
+    "constraint": "constraints",
+    "preference": "preferences",
+    "runbook": "runbooks",
+}
 PRIMARY = {"decision": "decision", "constraint": "rule", "preference": "value", "runbook": "steps"}
 LONG_PROMPT = 2500
 
@@ -71,7 +76,11 @@ def make_store(root: str, size: int, seed: random.Random) -> list[str]:
             "related_files": [], "created_at": "2026-01-01T00:00:00Z", "updated_at": "2026-01-01T00:00:00Z", "record_status": "active",
             "content": {PRIMARY[category]: " ".join(body)},
         }  # fmt: skip
-        with open(os.path.join(root, ".claude", "memory", CATEGORIES[category], "m%d.json" % number), "w", encoding="utf-8") as handle:
+        with open(
+            os.path.join(root, ".claude", "memory", CATEGORIES[category], "m%d.json" % number),
+            "w",
+            encoding="utf-8",
+        ) as handle:
             json.dump(memory, handle)
     usual = "why does %s fail" % seed.choice(titles)
     return [usual, (usual + " " + " ".join(text(500)))[:LONG_PROMPT]]
@@ -80,7 +89,9 @@ def make_store(root: str, size: int, seed: random.Random) -> list[str]:
 def timed(case: Case, number: int) -> tuple[float, int]:
     """Milliseconds and resident kilobytes of one cold process. Raises RuntimeError when it fails."""
     start = time.perf_counter()
-    process = subprocess.Popen(case.command, env=case.environment, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        case.command, env=case.environment, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
+    )
     assert process.stdin is not None
     process.stdin.write(case.event.replace("@", str(number)).encode())
     process.stdin.close()
@@ -91,26 +102,52 @@ def timed(case: Case, number: int) -> tuple[float, int]:
     return (time.perf_counter() - start) * 1000, usage.ru_maxrss
 
 
-def prepare(folder: str, size: int, seed: random.Random) -> tuple[dict[str, str], str, list[str], dict[str, Any]]:
+def prepare(
+    folder: str, size: int, seed: random.Random
+) -> tuple[dict[str, str], str, list[str], dict[str, Any]]:
     """A home and a project with `size` accepted and indexed memories."""
     home, root = os.path.join(folder, "home%d" % size), os.path.join(folder, "project%d" % size)
     os.makedirs(os.path.join(home, ".claude"))
     os.makedirs(os.path.join(root, ".git"))
     prompts = make_store(root, size, seed)
-    environment = {"HOME": home, "CLAUDE_CONFIG_DIR": os.path.join(home, ".claude"), "CLAUDE_PROJECT_DIR": root, "PATH": os.environ["PATH"]}
+    environment = {
+        "HOME": home,
+        "CLAUDE_CONFIG_DIR": os.path.join(home, ".claude"),
+        "CLAUDE_PROJECT_DIR": root,
+        "PATH": os.environ["PATH"],
+    }
     start = time.perf_counter()
-    subprocess.run([sys.executable, COMMAND, "accept", "--all", "--root", root], env=environment, check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [sys.executable, COMMAND, "accept", "--all", "--root", root],
+        env=environment,
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
     seconds = time.perf_counter() - start
     folder = os.path.join(home, ".claude", "lcars", "memory", "index")
-    size_of_index = sum(entry.stat().st_size for entry in os.scandir(folder) if entry.name.endswith(".sqlite3"))
-    return environment, root, prompts, {"memories": size, "accept_and_index_s": round(seconds, 2), "index_bytes_per_memory": round(size_of_index / size)}
+    size_of_index = sum(
+        entry.stat().st_size for entry in os.scandir(folder) if entry.name.endswith(".sqlite3")
+    )
+    return (
+        environment,
+        root,
+        prompts,
+        {
+            "memories": size,
+            "accept_and_index_s": round(seconds, 2),
+            "index_bytes_per_memory": round(size_of_index / size),
+        },
+    )
 
 
 def cases_for(folder: str, sizes: list[int]) -> tuple[list[Case], list[dict[str, Any]]]:
     """All cases, and what is known of each store."""
     hook = [sys.executable, "-I", "-S", HOOK]
-    seed = random.Random(7)  # noqa: S311  (made-up text, no secret)
-    cases, stores = [Case("python -S -c pass", [sys.executable, "-S", "-c", "pass"], "", dict(os.environ))], []
+    seed = random.Random(7)
+    cases, stores = (
+        [Case("python -S -c pass", [sys.executable, "-S", "-c", "pass"], "", dict(os.environ))],
+        [],
+    )
 
     def event(prompt: str) -> str:
         return json.dumps({"session_id": "bench-@", "prompt_id": "@", "prompt": prompt})
@@ -163,7 +200,9 @@ def outcomes(cases: list[Case]) -> dict[str, int]:
 def main() -> int:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    parser.add_argument("--sizes", default="1000,10000", help="store sizes, comma-separated (default: 1000,10000)")
+    parser.add_argument(
+        "--sizes", default="1000,10000", help="store sizes, comma-separated (default: 1000,10000)"
+    )
     parser.add_argument("--rounds", type=int, default=31)
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
@@ -173,13 +212,21 @@ def main() -> int:
         rows = measure(cases, arguments.rounds)
         ended = outcomes(cases)
     if arguments.json:
-        print(json.dumps({"python": sys.version.split()[0], "cases": rows, "stores": stores, "outcomes": ended}, indent=2))
+        print(
+            json.dumps(
+                {"python": sys.version.split()[0], "cases": rows, "stores": stores, "outcomes": ended},
+                indent=2,
+            )
+        )
         return 0
     print("Python %s, %d rounds" % (sys.version.split()[0], arguments.rounds))
     for row in rows:
         print("%-32s %8.2f ms  x%-6.2f %6.1f MB" % (row["case"], row["ms"], row["ratio"], row["rss_mb"]))
     for facts in stores:
-        print("%(memories)d memories: accepted and indexed in %(accept_and_index_s).1f s, %(index_bytes_per_memory)d bytes of index each" % facts)
+        print(
+            "%(memories)d memories: accepted and indexed in %(accept_and_index_s).1f s, %(index_bytes_per_memory)d bytes of index each"
+            % facts
+        )
     print("outcomes: %s" % ", ".join("%s %d" % pair for pair in sorted(ended.items())))
     return 0
 

@@ -40,7 +40,7 @@ def test_the_two_commands_stand_where_ci_looks_for_them() -> None:
     )
     assert lines == [
         "python3 scripts/memory.py demo",
-        "python3 -m venv .venv && .venv/bin/pip install -q -e '.[test]' && .venv/bin/python -m pytest -q",
+        "python3 -m venv .venv && .venv/bin/pip install -q -e '.[test]' && .venv/bin/python -m pytest -q -n auto",
     ]
 
 

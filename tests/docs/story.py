@@ -13,7 +13,7 @@ from tests.project import PLUGIN_ROOT, Project, Run
 # Lines that no test of the documentation runs, each with what runs them instead, or why nothing does.
 NOT_RUN = {
     r"claude ": "needs the real client: tests/client/test_readme.py runs these lines literally",
-    r"python3 -m venv .* -m pytest -q$": "installs from the package index: .ci/run runs it in a fresh clone",
+    r"python3 -m venv .* -m pytest -q -n auto$": "installs from the package index: .ci/run runs it in a fresh clone",
     r"\S*python3? -m pytest\b": "is the test run itself",
     r"memory judge ": "asks a model: tests/hosts/commands/test_judge.py runs it with a scripted one",
     r"python3 benchmarks/": "measures for minutes, on a machine at rest",

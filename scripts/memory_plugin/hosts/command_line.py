@@ -59,15 +59,24 @@ COMMANDS = {
 
 def main(argv: Sequence[str]) -> int:
     """Run one command; the exit code: 0 done, 1 failed or problems found, 2 usage."""
-    console = Console()
     try:
-        argv = _source_form(list(argv))
-        if not argv:
-            _parser(argv).print_help()
-            return USAGE
-        arguments = _parser(argv).parse_args(argv)
+        arguments = _arguments(list(argv))
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else USAGE
+    return _guarded(arguments, Console())
+
+
+def _arguments(argv: list[str]) -> argparse.Namespace:
+    """What the words say. Raises SystemExit once help or an error is printed."""
+    argv = _source_form(argv)
+    if not argv:
+        _parser(argv).print_help()
+        raise SystemExit(USAGE)
+    return _parser(argv).parse_args(argv)
+
+
+def _guarded(arguments: argparse.Namespace, console: Console) -> int:
+    """The exit code of a command; whatever goes wrong in it is one line."""
     try:
         return _run(arguments, console)
     except BrokenPipeError:

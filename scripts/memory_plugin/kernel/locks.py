@@ -54,7 +54,7 @@ class FileLock:
         self._wait = wait
         self._handle = -1
 
-    def __enter__(self) -> FileLock:
+    def __enter__(self) -> FileLock:  # noqa: PYI034 - `Self` would cost the prompt path an import
         flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
         self._handle = os.open(self._path, flags, 0o600)
         try:
@@ -64,5 +64,7 @@ class FileLock:
             raise
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         os.close(self._handle)

@@ -24,7 +24,6 @@ class _Defaults:
     object_pairs_hook = None
     parse_float = float
     parse_int = int
-    memo: dict[str, str] = {}
 
     @staticmethod
     def parse_constant(name: str) -> float:

@@ -1,4 +1,7 @@
-"""SQLite without its Python wrapper, for the reason given in `native`; apart from it, since a skipped prompt must not load SQLite at all."""
+"""SQLite without its Python wrapper, for the reason given in `native`.
+
+Apart from it, since a skipped prompt must not load SQLite at all.
+"""
 
 from __future__ import annotations
 

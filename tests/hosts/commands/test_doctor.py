@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from memory_plugin.hosts.commands.doctor import CHECKS, STORE_CHECKS
-
 from tests.project import Project
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
