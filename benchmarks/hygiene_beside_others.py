@@ -16,10 +16,9 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from hygiene_kit import SECRET_KINDS, SECRET_SETS, Tally, aside, lines
-
+from benchmarks.hygiene_kit import SECRET_KINDS, SECRET_SETS, Tally, aside, lines
 from memory_plugin.kernel.hygiene import findings
 
 MOST_BYTES = 2_000_000  # of transcripts; detect-secrets is slow on long lines

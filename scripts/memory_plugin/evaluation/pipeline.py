@@ -118,8 +118,22 @@ def _jury(evaluation: Evaluation, plan: Plan) -> dict[str, Any]:
         "quorum": plan.quorum,
         "one_family": len({ballot.seat.judge.backend for ballot in evaluation.ballots}) == 1,
         "judges": [_ballot(ballot) for ballot in evaluation.ballots],
-        "dimensions": [row._asdict() for row in evaluation.rows],
+        "dimensions": [_dimension(row) for row in evaluation.rows],
         "variance": spread(evaluation.scores),
+    }
+
+
+def _dimension(row: Row) -> dict[str, Any]:
+    return {
+        "dimension": row.dimension,
+        "weight": row.weight,
+        "scores": list(row.scores),
+        "valid": row.valid,
+        "abstained": row.abstained,
+        "median": row.median,
+        "mean": row.mean,
+        "sd": row.sd,
+        "range": row.range,
     }
 
 
