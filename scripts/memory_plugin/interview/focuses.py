@@ -109,9 +109,11 @@ def _unclear(now: Situation, strategy: str) -> Iterator[Focus]:
 
 
 def _last_focus(now: Situation, strategy: str) -> Iterator[Focus]:
-    """What was asked last, once more and simpler; not again and again."""
-    gap = now.scoring["focus"]["ease_gap"]
-    if now.turns and all(turn["strategy"] != strategy for turn in now.turns[-gap:]):
+    """What was asked last, once more and simpler, where answers are short or at a loss; not again and again."""
+    rules = now.scoring["focus"]
+    last = now.turns[-rules["ease_gap"] :]
+    short = any(turn["terminal"] or turn["low"] or turn["words"] < rules["ease_words"] for turn in last)
+    if short and all(turn["strategy"] != strategy for turn in last):
         before = now.turns[-1]["focus"]
         if before["kind"] != "closing" and not _uses(now, strategy, before["key"]):
             yield Focus("last_focus", before["key"], before["label"])
