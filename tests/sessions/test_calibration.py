@@ -187,9 +187,17 @@ def test_intervals_hold_their_value_and_are_the_same_each_time() -> None:
 
 @pytest.mark.parametrize(
     ("name", "text", "score"),
-    [("goal_achievement", "complete", 2), ("goal_achievement", " 3 ", 3), ("goal_achievement", "2.5", None), ("goal_achievement", "4", None),
-     ("tool_efficiency", "0.85", 0.85), ("tool_efficiency", "1.2", None), ("tool_efficiency", "nan", None), ("tool_efficiency", "good", None)],
-)  # fmt: skip
+    [
+        ("goal_achievement", "complete", 2),
+        ("goal_achievement", " 3 ", 3),
+        ("goal_achievement", "2.5", None),
+        ("goal_achievement", "4", None),
+        ("tool_efficiency", "0.85", 0.85),
+        ("tool_efficiency", "1.2", None),
+        ("tool_efficiency", "nan", None),
+        ("tool_efficiency", "good", None),
+    ],
+)
 def test_scores_as_people_write_them(name: str, text: str, score: float | None) -> None:
     assert parse_score(name, text) == score
 
@@ -209,7 +217,7 @@ FILES = [
 
 @pytest.mark.parametrize(("name", "content"), FILES, ids=["list", "object", "lines", "csv"])
 def test_labels_are_read_from_files_of_several_forms(tmp_path: Path, name: str, content: str) -> None:
-    (tmp_path / name).write_text(content, encoding="utf-8", newline="")
+    (tmp_path / name).write_bytes(content.encode())
     assert read_labels(str(tmp_path / name)) == {"a": {"goal_achievement": 2, "tool_efficiency": 0.5}}
 
 

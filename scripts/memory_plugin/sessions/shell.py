@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, NamedTuple
 
 from .data import load_table
@@ -13,10 +14,9 @@ _BREAKS = ("&&", "||", ";", "\n", "&")
 
 
 class Head(NamedTuple):
-    """The first command of a pipeline: its words, and whether it stands before a pipe."""
+    """The first command of a pipeline."""
 
     words: tuple[str, ...]
-    piped: bool
 
 
 def heads(command: str) -> list[Head]:
@@ -30,7 +30,7 @@ def heads(command: str) -> list[Head]:
             continue
         plain = _unwrapped(words)
         if plain and not behind_pipe:
-            found.append(Head(tuple(plain), part == "|"))
+            found.append(Head(tuple(plain)))
         words = []
         behind_pipe = part == "|"
     return found
@@ -98,19 +98,27 @@ def _unwrapped(words: list[str]) -> list[str]:
     return rest if rest and rest[0] not in ("", "cd", "export", "source", "set") else []
 
 
+@cache
+def _tests() -> dict[str, list[list[str]]]:
+    """The commands that run tests, by their first word."""
+    found: dict[str, list[list[str]]] = {}
+    for words in load_table("commands")["tests"]:
+        found.setdefault(words[0], []).append(words[1:])
+    return found
+
+
 def is_test(head: Head) -> bool:
     """Whether a command runs tests."""
-    bare = tuple(word for word in head.words if not word.startswith(("-", "+")))
-    return any(
-        _begins(words, known) for known in load_table("commands")["tests"] for words in (head.words, bare)
-    )
-
-
-def _begins(words: tuple[str, ...], known: list[str]) -> bool:
-    if len(words) < len(known):
+    first = head.words[0]
+    known = _tests().get(first) or _tests().get(first.rpartition("/")[2])
+    if known is None:
         return False
-    first = words[0].rpartition("/")[2] if not known[0].startswith("./") else words[0]
-    return all(_is(word, name) for word, name in zip((first, *words[1:]), known))
+    bare = tuple(word for word in head.words[1:] if not word.startswith(("-", "+")))
+    return any(_begins(words, wanted) for wanted in known for words in (head.words[1:], bare))
+
+
+def _begins(words: tuple[str, ...], wanted: list[str]) -> bool:
+    return len(words) >= len(wanted) and all(_is(word, name) for word, name in zip(words, wanted))
 
 
 def _is(word: str, name: str) -> bool:

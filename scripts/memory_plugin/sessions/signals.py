@@ -83,6 +83,7 @@ def record(signals: Signals) -> dict[str, Any]:
         "tools": dict(sorted(signals.tools.items(), key=lambda item: -item[1])),
         "calls_without_result": totals.unresolved,
         "api_errors": totals.api_errors,
+        "compactions": totals.compactions,
         "tokens": {**totals.usage, "largest_context": totals.context, "estimated": round(totals.estimated)},
         "signals": {name: {"count": count, "turns": seen.turns(name)} for name, count in seen.counts.items()},
     }

@@ -166,6 +166,7 @@ def test_compactions_and_api_errors() -> None:
     assert (totals.compactions, totals.api_errors, [t.texts for t in turns]) == (1, 1, [["a"], []])
 
 
+ODD_CALL = {"type": "tool_use", "id": 5, "input": "x"}
 ODD = [
     pytest.param(b"", 0, 0, id="empty"),
     pytest.param(b"\n\n \n", 0, 0, id="blank lines"),
@@ -181,7 +182,7 @@ ODD = [
     pytest.param(b"[" * 200_000 + b"\n" + lines(user("Hi")), 1, 1, id="nested too deeply"),
     pytest.param(lines({"type": "user"}, {"type": "assistant", "message": None}, {"type": 7}), 0, 0, id="rows without a message"),
     pytest.param(lines(user(None), user(7), user([None, 3, ["x"], {"type": "tool_result"}])), 0, 0, id="content of other types"),
-    pytest.param(lines(answer("m", {"type": "tool_use", "id": 5, "input": "x"}, {"type": 9}, usage={"input_tokens": -1})), 0, 0, id="odd blocks"),
+    pytest.param(lines(answer("m", ODD_CALL, {"type": 9}, usage={"input_tokens": -1})), 0, 0, id="odd blocks"),
 ]  # fmt: skip
 
 

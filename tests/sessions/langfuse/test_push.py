@@ -350,7 +350,8 @@ def test_an_unscored_dimension_is_not_sent_as_zero(graded: Bench, langfuse: Lang
 @pytest.mark.parametrize(
     "change",
     [{"name": "x"}, {"id": ""}, {"id": "x" * 801}, {"sessionId": ""}, {"traceId": "t"}, {"value": 1.2}, {"value": "0.5"},
-     {"value": float("nan")}, {"value": True}, {"dataType": "CATEGORICAL"}, {"name": "goal_achievement", "dataType": "CATEGORICAL", "value": 2}],
+     {"value": float("nan")}, {"value": True}, {"dataType": "CATEGORICAL"},
+     {"name": "goal_achievement", "dataType": "CATEGORICAL", "value": 2}],
 )  # fmt: skip
 def test_what_the_server_would_drop_is_found_before(graded: Bench, change: dict[str, Any]) -> None:
     rows = latest(graded.scorer.places, graded.scorer.settings)
