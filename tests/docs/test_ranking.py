@@ -1,0 +1,35 @@
+"""docs/ranking.md: the numbers it names are those of the configuration."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from memory_plugin.kernel.paths import data_path
+from tests.docs.pages import page
+
+TEXT = page("docs/ranking.md")
+
+
+def values(name: str) -> dict[str, Any]:
+    """The values of a file of recall's configuration by their ids."""
+    with open(data_path("recall", name + ".json"), encoding="utf-8") as file:
+        return {entry: described["value"] for entry, described in json.load(file)["entries"].items()}
+
+
+RANKING, CONFIDENCE = values("ranking"), values("confidence")
+WEIGHTS = sum(len(CONFIDENCE[part]) - 1 for part in ("concerns", "answers"))
+SAID = {
+    "postings": "until {:,} postings are read".format(RANKING["postings"]),
+    "pool": "over the first %d," % RANKING["pool"],
+    "soft_pool": "4-grams for the first %d " % RANKING["soft_pool"],
+    "base": "near `base` (%s)" % CONFIDENCE["base"],
+    "weights": {15: "fifteen weights"}[WEIGHTS],
+}
+
+
+@pytest.mark.parametrize("sentence", SAID.values(), ids=SAID)
+def test_the_page_says_what_is_configured(sentence: str) -> None:
+    assert sentence in TEXT
