@@ -26,6 +26,7 @@ def lived(project: Project) -> Project:
     project.cli("config", "set", "judge.backend", "scripted")
     project.prompt("Which database does the billing service use for its invoices?", session_id="judged")
     project.cli("config", "set", "retrieval.max_inject", "2")
+    project.cli("interview", "start", "the export")
     project.cli("heal")  # takes its turn after the detached healing that SessionStart began
     return project
 
