@@ -84,7 +84,14 @@ def heard(*answers: dict[str, Any]) -> dict[str, Any]:
     for answer in answers:
         focus = {"kind": "open", "key": "open", "label": "it"}
         state["next"] = answer.pop("asked", {"strategy": "broaden", "focus": focus, "probe": "What?"})
-        blank: dict[str, Any] = {"question": "", "relations": [], "signals": None, "covered": [], "wish": "", "concepts": []}
+        blank: dict[str, Any] = {
+            "question": "",
+            "relations": [],
+            "signals": None,
+            "covered": [],
+            "wish": "",
+            "concepts": [],
+        }
         listen(state, setup, {**blank, **answer})
     return state
 

@@ -43,7 +43,9 @@ def new_setup(topic: str, pack: Mapping[str, Any], place: str, terms: Terms) -> 
             name: [_plain_words(phrase) for phrase in phrases] for name, phrases in patterns.items()
         },
         "signals": load_table("signals"),
-        **terms._asdict(),
+        "max_turns": terms.max_turns,
+        "target_coverage": terms.target_coverage,
+        "close_when_falling": terms.close_when_falling,
     }
 
 

@@ -5,6 +5,7 @@ Claude calls it after each answer, so its time is waited for on each turn. What 
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 
@@ -65,6 +66,7 @@ def answer(argv: Sequence[str]) -> int | None:
     given = _arguments(list(argv))
     if given is None or (given.root and not os.path.isdir(given.root)):
         return None
+    gc.disable()  # the process ends before there is anything worth collecting
     root = os.path.abspath(given.root) if given.root else launch_folder()
     if os.path.basename(root) == "memory":  # may be the store rather than the project
         return None
