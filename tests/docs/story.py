@@ -8,7 +8,9 @@ import shutil
 import sys
 
 from tests.docs.pages import Fence
-from tests.project import PLUGIN_ROOT, Project, Run
+from tests.kernel.transcript.rows import lines
+from tests.project import PLUGIN_ROOT, SESSION, Project, Run
+from tests.sessions.bench import work
 
 # Lines that no test of the documentation runs, each with what runs them instead, or why nothing does.
 NOT_RUN = {
@@ -16,6 +18,8 @@ NOT_RUN = {
     r"python3 -m venv .* -m pytest -q -n auto$": "installs from the package index: .ci/run runs it in a fresh clone",
     r"\S*python3? -m pytest\b": "is the test run itself",
     r"memory judge ": "asks a model: tests/hosts/commands/test_judge.py runs it with a scripted one",
+    r"memory session score ": "asks a model: tests/hosts/commands/test_session.py runs it with a scripted one",
+    r"memory (langfuse|label|calibrate)\b": "needs a server or a person: tests/hosts/commands/test_session.py plays both",
     r"python3 benchmarks/": "measures for minutes, on a machine at rest",
     r"\.ci/run$": "is all of CI",
     r"tests/client/install_client\.sh": "downloads the client: .ci/run runs it",
@@ -56,6 +60,7 @@ class Reader:
         os.symlink(os.path.join(PLUGIN_ROOT, "bin", "memory"), os.path.join(self.bin, "memory"))
         project.write("CLAUDE.md", "# Conventions\n\n## Style\n\nIndent Go code with tabs.\n")
         project.write("docs/adr/0001-postgres.md", "# Decision: Postgres\n\nBilling runs on Postgres 16.\n")
+        self._had_a_session()
         project.git("add", "-A")
         project.git("commit", "-q", "-m", "Begin")
         project.git("clone", "-q", "--bare", ".", os.path.join(self.folder, "origin.git"))
@@ -64,6 +69,15 @@ class Reader:
         project.git("branch", "-q", "--set-upstream-to=origin/main")
         self._teammate()
         project.prompt("Which database does billing run on?")
+
+    def _had_a_session(self) -> None:
+        """Leaves the transcript of a session, as the client does."""
+        name = re.sub(r"[^A-Za-z0-9]", "-", os.path.realpath(self.project.root))
+        folder = os.path.join(self.project.config, "projects", name)
+        os.makedirs(folder)
+        rows = [{**row, "sessionId": SESSION, "cwd": self.project.root} for row in work("one")]
+        with open(os.path.join(folder, SESSION + ".jsonl"), "wb") as file:
+            file.write(lines(*rows))
 
     def _teammate(self) -> None:
         """Somebody else pushes a memory to `origin`."""
