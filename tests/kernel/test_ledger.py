@@ -182,7 +182,11 @@ def test_a_folder_that_cannot_be_made_is_a_reason_in_words(folder: str) -> None:
     assert rows(Ledger(folder, "book")) == ([], 0)
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), object(), {1, 2}, b"x"], ids=str)
+@pytest.mark.parametrize(
+    "value",
+    [float("nan"), float("inf"), object(), {1, 2}, b"x"],
+    ids=["nan", "infinity", "an object", "a set", "bytes"],
+)
 def test_what_json_cannot_hold_is_a_reason_in_words(folder: str, value: object) -> None:
     assert "could not be written as JSON" in (Ledger(folder, "book").append("s", "p", {"a": value}) or "")
     assert not os.path.exists(folder)

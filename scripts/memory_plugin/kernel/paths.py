@@ -6,7 +6,16 @@ import os
 
 from .native import digest
 
-__all__ = ["Places", "config_folder", "data_path", "git_folder", "locate", "main_worktree", "project_root", "state_folder"]
+__all__ = [
+    "Places",
+    "config_folder",
+    "data_path",
+    "git_folder",
+    "locate",
+    "main_worktree",
+    "project_root",
+    "state_folder",
+]
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _MAX_POINTER = 4096
@@ -15,7 +24,11 @@ _MAX_POINTER = 4096
 def data_path(*parts: str) -> str:
     """The path of a file under the plugin's `config/`, which lies inside the package when it is installed from a wheel."""
     inside = os.path.join(_PACKAGE, "config")
-    folder = inside if os.path.isdir(inside) else os.path.join(os.path.dirname(os.path.dirname(_PACKAGE)), "config")
+    folder = (
+        inside
+        if os.path.isdir(inside)
+        else os.path.join(os.path.dirname(os.path.dirname(_PACKAGE)), "config")
+    )
     return os.path.join(folder, *parts)
 
 
@@ -72,7 +85,11 @@ def project_root(start: str) -> str:
     while True:
         if os.path.lexists(os.path.join(folder, ".git")):
             return folder
-        if not without_git and os.path.isdir(os.path.join(folder, ".claude", "memory")) and not _is_config(folder):
+        if (
+            not without_git
+            and os.path.isdir(os.path.join(folder, ".claude", "memory"))
+            and not _is_config(folder)
+        ):
             without_git = folder
         above = os.path.dirname(folder)
         if above == folder:
@@ -105,7 +122,9 @@ def main_worktree(root: str) -> str | None:
         return None
     back = _pointer(os.path.join(linked, "gitdir"), "")
     common = os.path.dirname(os.path.dirname(linked))
-    if not back or os.path.realpath(os.path.join(linked, back)) != os.path.realpath(os.path.join(root, ".git")):
+    if not back or os.path.realpath(os.path.join(linked, back)) != os.path.realpath(
+        os.path.join(root, ".git")
+    ):
         return None
     if os.path.basename(os.path.dirname(linked)) != "worktrees" or os.path.basename(common) != ".git":
         return None
@@ -130,7 +149,10 @@ class Places:
     def __init__(self, launch: str) -> None:
         self.launch_dir = os.path.realpath(launch)
         self.project_root = project_root(launch)
-        self.project_key = "%s-%s" % (_slug(os.path.basename(self.project_root)), digest(os.fsencode(self.project_root), 6))
+        self.project_key = "%s-%s" % (
+            _slug(os.path.basename(self.project_root)),
+            digest(os.fsencode(self.project_root), 6),
+        )
         self.config_dir = config_folder()
         self.state_dir, self.why_no_state = state_folder(self.config_dir, self.project_root)
 

@@ -6,6 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING
 
+from ..kernel.clock import now_iso
 from ..kernel.text.clean import block, escape, escape_content, plain
 from ..memories.hygiene import shown
 from ..memories.record import MAX_TITLE, body_text, categories
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from ..memories.files import StoredMemory
     from ..memories.native import NativeNote
 
-__all__ = ["MAX_LESSON", "memory_document", "note_document"]
+__all__ = ["MAX_LESSON", "may_inject", "memory_document", "note_document"]
 
 MAX_LESSON = 1500
 MAX_INDEXED = 20_000
@@ -44,12 +45,18 @@ def memory_document(stored: StoredMemory, standing: str) -> Document:
         path=stored.path,
         stamp=stored.stamp,
         digest=stored.digest,
-        injectable=standing == TRUSTED,
+        injectable=may_inject(stored, standing),
         trust=standing,
         expires_at=memory.expires_at,
         updated_at=memory.updated_at,
         inject=_block(memory.category, _shown_path(stored), memory.updated_at, title, body, files),
     )
+
+
+def may_inject(stored: StoredMemory, standing: str) -> bool:
+    """Whether a memory may be put before Claude: it is trusted, and its time is not over."""
+    expires_at = stored.memory.expires_at
+    return standing == TRUSTED and not (expires_at and expires_at <= now_iso())
 
 
 def note_document(note: NativeNote) -> Document:

@@ -21,7 +21,7 @@ from ..memories.record import ACTIVE, InvalidMemory, categories
 from ..memories.stores import project_store, stores
 from ..memories.trust import load_trust, trust_path
 from ..memories.writing import LOCK_WAIT, store_lock
-from .documents import memory_document, note_document
+from .documents import may_inject, memory_document, note_document
 from .freshness import UNSURE, changed_paths, glance, remember
 from .index import read, write
 from .index.file import IndexError_, create_index, meta_get, meta_set, open_index, refresh_model, transaction
@@ -320,7 +320,9 @@ def _write(
                 if not _is_alive(stored):
                     write.drop(connection, [stored.key])
                 elif stored.path in known and known[stored.path][2] == stored.digest:
-                    write.set_flags(connection, stored.key, standing == "trusted", standing, stored.stamp)
+                    write.set_flags(
+                        connection, stored.key, may_inject(stored, standing), standing, stored.stamp
+                    )
                     regraded += 1
                 else:
                     documents.append(memory_document(stored, standing))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 import pytest
-from memory_plugin.kernel.settings.advice import nearest, readable, terminal_safe
 
+from memory_plugin.kernel.settings.advice import nearest, readable, terminal_safe
 from tests.kernel.settings.files import PROJECT, USER, Box, block
 
 SECRET = "-".join(["sk", "ant", "api03", "x" * 40])

@@ -9,10 +9,10 @@ import threading
 from collections.abc import Callable
 
 import pytest
+
 from memory_plugin.kernel.settings import edit
 from memory_plugin.kernel.settings.edit import EditError, set_value, unset
 from memory_plugin.kernel.settings.keys import WrongValueError
-
 from tests.kernel.settings.files import USER, Box
 
 KEY = "retrieval.max_inject"

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from memory_plugin.kernel.settings import load as module
 from memory_plugin.kernel.settings.layers import apply
 from memory_plugin.kernel.settings.load import Settings, SettingsFileError, decoded, defaults, load, schema
-
 from tests.kernel.settings.files import LOCAL, PROJECT, USER, Box, block
 
 KEY = "retrieval.max_inject"

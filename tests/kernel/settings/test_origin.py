@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from memory_plugin.kernel.settings.origin import nested, origins, problem_record
-
 from tests.kernel.settings.files import PROJECT, USER, Box, block
 
 

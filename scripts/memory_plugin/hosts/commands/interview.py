@@ -57,7 +57,12 @@ ACTIONS = {
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the actions; only the one that is asked for is built in full."""
     parser.add_argument("action", choices=list(ACTIONS), metavar="ACTION", help=", ".join(ACTIONS))
-    parser.add_argument("words", nargs="*", metavar="WORD", help="topic, question, turn, or `check FILE`; right after the action")
+    parser.add_argument(
+        "words",
+        nargs="*",
+        metavar="WORD",
+        help="topic, question, turn, or `check FILE`; right after the action",
+    )
     parser.add_argument(
         "--session", metavar="ID", default="", help="the interview (default: the one that is open)"
     )
@@ -65,7 +70,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--setup", action="store_true", help="start: read elements and what is covered from standard input"
     )
-    parser.add_argument("--covered", metavar="a=SOURCE,b", default="", help="start: elements that are known already")
+    parser.add_argument(
+        "--covered", metavar="a=SOURCE,b", default="", help="start: elements that are known already"
+    )
     parser.add_argument("--max-turns", type=int, metavar="N", help="start: most questions")
     parser.add_argument(
         "--more", type=int, metavar="N", default=5, help="resume: questions more (default: 5)"
