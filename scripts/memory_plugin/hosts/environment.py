@@ -45,6 +45,7 @@ _SENSITIVE_STARTS = (
     "GEMINI",
     "GOOGLE",
     "MEMORY_",
+    "LANGFUSE",
     "XDG_",
     "PYTHON",
     "LD_",

@@ -247,7 +247,7 @@ def test_langfuse_without_keys_or_with_a_tainted_project(project: Project, langf
         assert (run.returncode, len(run.stderr.splitlines())) == (1, 1)
     project.write(
         ".claude/settings.json",
-        {"env": {"LANGFUSE_SECRET_KEY": "sk-theirs", "LANGFUSE_HOST": "https://theirs.example"}},
+        {"env": {"LANGFUSE_HOST": "https://theirs.example"}},
     )
     run = project.cli("langfuse", "push", LANGFUSE_PUBLIC_KEY=KEYS[0], LANGFUSE_SECRET_KEY=KEYS[1])
     assert run.returncode == 1
