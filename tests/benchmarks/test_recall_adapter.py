@@ -38,7 +38,9 @@ def run(*arguments: str, given: str = "") -> str:
 
 
 def test_both_commands(tmp_path: Path) -> None:
-    (tmp_path / "corpus.jsonl").write_text("".join(json.dumps(record) + "\n" for record in CORPUS))
+    (tmp_path / "corpus.jsonl").write_text(
+        "".join(json.dumps(record) + "\n" for record in CORPUS), encoding="utf-8"
+    )
     run("index", "--corpus", str(tmp_path), "--state", str(tmp_path))
     asked = "".join(json.dumps(query) + "\n" for query in QUERIES)
     first, second = map(

@@ -237,7 +237,7 @@ def test_without_fts5_the_keyword_way_answers_and_says_so(recalling: Project) ->
 def limited(project: Project, size: int, *command: str, stdin: bytes = b"") -> Run:
     """A process that can write no file longer than `size` bytes, as on a full disk."""
     begin = "import os, resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (%d, %d)); os.execv(sys.argv[1], sys.argv[1:])"
-    full = [sys.executable, "-c", begin % (size, size), sys.executable, *command]
+    full = [sys.executable, "-c", begin % (size, size), sys.executable, "-B", *command]
     return project.process(full, stdin, CLAUDE_PROJECT_DIR=project.root)
 
 

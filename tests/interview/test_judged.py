@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -34,9 +35,11 @@ def places(tmp_path: Path) -> Places:
 
 
 @pytest.fixture
-def store(tmp_path: Path) -> Store:
+def store(tmp_path: Path) -> Iterator[Store]:
     """A store of its own."""
-    return Store(str(tmp_path / "state"))
+    opened = Store(str(tmp_path / "state"))
+    yield opened
+    opened.close()
 
 
 class FakeJudge:

@@ -48,7 +48,7 @@ class Bench:
     @property
     def scorer(self) -> Scorer:
         """What grading needs, by the settings as they are."""
-        (self.config / "settings.json").write_text(json.dumps({"memory": self.settings}))
+        (self.config / "settings.json").write_text(json.dumps({"memory": self.settings}), encoding="utf-8")
         return Scorer(self.places, load(str(self.config), str(self.root)))
 
     def script(self, *texts: Any) -> None:  # noqa: ANN401 (replies)
@@ -63,7 +63,7 @@ class Bench:
         """A JSON file below the config folder."""
         path = self.config / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(content))
+        path.write_text(json.dumps(content), encoding="utf-8")
 
     def transcript(self, identity: str, rows: list[dict[str, Any]] | None = None) -> str:
         """The path of a session's transcript, of this project."""
@@ -79,4 +79,8 @@ class Bench:
     def rows(self, name: str = "sessions") -> list[dict[str, Any]]:
         """The rows of a ledger."""
         path = self.config / "lcars" / "memory" / (name + ".jsonl")
-        return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
+        return (
+            [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+            if path.exists()
+            else []
+        )

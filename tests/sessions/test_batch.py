@@ -139,5 +139,5 @@ def test_without_a_key_nothing_is_read_or_sent(
 def test_a_damaged_state_is_no_batch(busy: Bench, content: str) -> None:
     state = busy.config / "lcars" / "memory" / "grading"
     state.mkdir(parents=True)
-    (state / "batches.json").write_text(content)
+    (state / "batches.json").write_text(content, encoding="utf-8")
     assert waiting(busy.scorer) == []

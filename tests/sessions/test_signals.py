@@ -114,7 +114,7 @@ def test_every_signal_of_the_table_has_a_case() -> None:
 
 
 def test_links_are_followed_only_while_the_folder_is_there(tmp_path: Path) -> None:
-    (tmp_path / "there.py").write_text("")
+    (tmp_path / "there.py").write_text("", encoding="utf-8")
     text = "[a](there.py#L3) [b](gone.py:7) [c](https://example.org/x.py) [d](#top)"
     rows = [{**row, "cwd": str(tmp_path)} for row in (user("x"), answer("m1", said(text)))]
     assert [s.what for s in seen(tmp_path, *rows).sightings.seen["broken_links"]] == ["gone.py"]

@@ -61,7 +61,8 @@ def test_a_talk_from_start_to_memories(project: Project) -> None:
     written = talk(project, "finish", "--confirm", data=chosen)["memories"]
     assert [one["trusted"] for one in written] == [True]
     with open(
-        os.path.join(project.root, ".claude", "memory", "constraints", written[0]["id"] + ".json")
+        os.path.join(project.root, ".claude", "memory", "constraints", written[0]["id"] + ".json"),
+        encoding="utf-8",
     ) as file:
         stored = json.load(file)
     assert stored["source"] == {"interview": name, "turn": 1, "quote": "a minute at most"}

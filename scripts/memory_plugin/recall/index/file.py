@@ -136,9 +136,13 @@ def _connected(path: str, timeout: float) -> Connection:
         raise IndexUnusable("this Python has no SQLite")
     try:
         connection = connect(path, timeout=timeout, isolation_level=None)
+    except SqliteError as error:
+        raise _unusable(path, error) from None
+    try:
         # A lost index costs only the time to build it, so nothing waits for the disk.
         connection.execute("PRAGMA synchronous = OFF")
     except SqliteError as error:
+        connection.close()
         raise _unusable(path, error) from None
     return connection
 
