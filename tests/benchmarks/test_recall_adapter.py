@@ -34,7 +34,9 @@ QUERIES = [
 def run(*arguments: str, given: str = "") -> str:
     """What a command of the adapter prints."""
     command = [sys.executable, ADAPTER, *arguments]
-    return subprocess.run(command, input=given, capture_output=True, text=True, check=True, timeout=60).stdout
+    return subprocess.run(
+        command, input=given, capture_output=True, encoding="utf-8", check=True, timeout=60
+    ).stdout
 
 
 def test_both_commands(tmp_path: Path) -> None:
