@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 HELP = "bring the index in line with the stores, and clear away what has had its time"
 EXAMPLES = """\
   memory heal
-  memory heal --root ~/work/shop --json
+  memory heal --root ~/shop --json
 """
 
 
