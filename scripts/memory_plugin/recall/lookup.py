@@ -27,6 +27,7 @@ __all__ = ["Lookup"]
 
 _MAX_FILE = 512 * 1024
 _MAKE_WAIT = 1.0
+_HEAL_WAIT = 0.1
 _ROUNDS = 2
 
 
@@ -155,8 +156,9 @@ class Lookup:
         return FileLock(index_path(self._places) + ".heal", wait)
 
     def _heal(self, edited: list[str] | None = None) -> bool:
+        """Bring the index up to date, after a moment where another process is at it: mostly it reads a few files, too."""
         try:
-            with self._lock(0.0):
+            with self._lock(_HEAL_WAIT):
                 return self._bring_up(edited)
         except Busy:
             self.trouble = "healed_elsewhere"
