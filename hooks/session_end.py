@@ -13,9 +13,9 @@ import os.path
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(__file__))), "scripts"))
 
 try:
-    from memory_plugin.hosts.entry import run
+    from memory_plugin.hosts import run_hook
 
-    status = run("SessionEnd")
+    status = run_hook("SessionEnd")
 except Exception as error:  # with any other exit code the hook command starts the next Python
     sys.stderr.write("memory: %s: %s\n" % (type(error).__name__, str(error)[:200].replace("\n", " ")))
     status = 0

@@ -12,16 +12,6 @@ import os.path
 # From __file__, so that links and any working folder do; first, so that no installed copy wins.
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 
-code = None
-if sys.argv[1:3] == [
-    "interview",
-    "answer",
-]:  # waited for on each turn, so it goes without the parser where it can
-    from memory_plugin.hosts.interviewing.quick import answer
+from memory_plugin.hosts import run_command
 
-    code = answer(sys.argv[1:])
-if code is None:
-    from memory_plugin.hosts.command_line import main
-
-    code = main(sys.argv[1:])
-sys.exit(code)
+sys.exit(run_command(sys.argv[1:]))

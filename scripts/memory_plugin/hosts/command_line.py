@@ -12,6 +12,8 @@ from .. import VERSION
 from ..kernel.locks import Busy
 from ..kernel.paths import locate
 from ..memories.record import InvalidMemory
+from . import whole
+from .bytecode import discard_damaged
 from .console import Console
 from .environment import clean, launch_folder
 from .events import where
@@ -90,7 +92,12 @@ def _guarded(arguments: argparse.Namespace, console: Console) -> int:
         console.error("stopped")
         return 130
     except Exception as error:  # the outermost line: a fault of ours is one line too
-        console.error("a fault of memory's own, %s at %s: %s" % (type(error).__name__, where(error), error))
+        if discard_damaged():
+            console.error("Python's cache of this program was damaged and is deleted; run the command again")
+        else:
+            console.error(
+                "a fault of memory's own, %s at %s: %s" % (type(error).__name__, where(error), error)
+            )
         return FAILED
 
 
@@ -132,7 +139,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _module(command: str) -> Any:  # noqa: ANN401  (a module of functions: HELP, EXAMPLES, configure, run)
-    return import_module(".commands." + COMMANDS[command], __package__)
+    return whole(lambda: import_module(".commands." + COMMANDS[command], __package__))
 
 
 def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:

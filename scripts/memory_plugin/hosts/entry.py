@@ -53,10 +53,24 @@ def run(event: str) -> int:
         if "CLAUDE_PROJECT_DIR" not in os.environ and os.path.isdir(folder := path(payload.get("cwd"))):
             taint = clean(folder)
             places = locate(folder)
-        _answer(HANDLERS[event]()(payload, places, taint, deadline))
+        _answer(_handled(event, payload, places, taint, deadline))
     except Exception as error:
         _report(event, places, session, error)
     return 0
+
+
+def _handled(
+    event: str, payload: dict[str, object], places: Places, taint: Taint, deadline: Deadline
+) -> dict[str, object] | None:
+    """What the event's handler answers; once more where it failed since Python's cache of one of its modules is damaged."""
+    try:
+        return HANDLERS[event]()(payload, places, taint, deadline)
+    except (EOFError, ValueError, TypeError):
+        from .bytecode import discard_damaged
+
+        if not discard_damaged():
+            raise
+        return HANDLERS[event]()(payload, places, taint, deadline)
 
 
 def _read() -> bytes:
