@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 __all__ = ["Deep", "deep_score", "show_deep"]
 
 DONE, FAILED = 0, 1
-_SWITCH_ON = "`memory config set scoring.judge.enabled true` switches it on; what it sends goes to the model's provider."
 _TAINTED = "the project's own settings decide where keys and texts go"
 
 
@@ -61,9 +60,8 @@ def show_deep(found: Deep, session: Session, as_json: bool) -> int:
         rows.append([name, dimension["name"], shown, "" if level is None else dimension["levels"][level]])
     session.console.table(["", "dimension", "level", "meaning"], rows)
     if found.told_by == "rules":
-        words = words_for(found.failure)
-        off = found.failure == "disabled" and not session.settings.judge_asked_for("scoring")
+        words = words_for(found.failure, "scoring")
         session.console.line()
-        session.console.line("Told by rules alone. %s %s" % (words.says, _SWITCH_ON if off else words.do))
+        session.console.line("Told by rules alone. %s %s" % (words.says, words.do))
         return FAILED
     return DONE

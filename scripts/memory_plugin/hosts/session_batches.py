@@ -38,7 +38,7 @@ def score_by_batch(
         ]
         sent = submit(todo, scorer, lambda at: console.progress("%d of %d sessions read" % (at, len(todo))))
     except Failed as failed:
-        words = words_for(failed.name)
+        words = words_for(failed.name, "sessions")
         console.error("%s: %s %s %s" % (failed.name, failed.detail, words.says, words.do))
         return 1
     console.progress("")

@@ -153,7 +153,7 @@ def test_inside_the_client_a_change_needs_the_users_word(project: Project, words
 
 def test_switching_a_judge_on_says_what_is_sent_and_what_it_may_cost(project: Project) -> None:
     quiet = project.cli("config", "set", "retrieval.judge.model", "m").stdout.splitlines()
-    assert quiet[1] == "its judge is off; `memory config set retrieval.judge.enabled true` switches it on"
+    assert quiet[1] == "its judge is off; `memory judge on retrieval` switches it on"
     loud = project.cli("config", "set", "retrieval.judge.enabled", "true").stdout.splitlines()
     assert loud[1].startswith("the judge of retrieval is on: Ask the judge. Sends the prompt's head and tail")
     assert loud[1].endswith("At most $0.25 a session and $1.00 a day for all judges together.")

@@ -127,6 +127,41 @@ def test_on_without_a_key_names_the_ways_to_one(desk: MakeDesk) -> None:
     assert "judge.backend openai" in done.out
 
 
+@pytest.mark.parametrize(
+    ("feature", "sent", "besides"),
+    [
+        ("scoring", "the turn's tool calls", "scoring.mode hybrid"),
+        ("sessions", "heads and tails of outputs", "sessions.automatic.enabled"),
+        ("interview", "the last four questions", ""),
+        ("evaluation", "to each of the judges", "evaluation.judge.judges"),
+    ],
+)
+def test_each_feature_has_a_judge_of_its_own(desk: MakeDesk, feature: str, sent: str, besides: str) -> None:
+    made = desk()
+    made.bench.retrieval["enabled"] = False
+    made.bench.settings()
+    done = made.run("on", feature)
+    assert done.code == 0
+    assert (sent in done.out, besides in done.out, "prices of" in done.out) == (True, True, True)
+    assert made.own["memory"][feature]["judge"] == {"enabled": True}
+    assert made.own["memory"]["retrieval"]["judge"]["enabled"] is False
+    assert doctors_check(made.session())[:2] == ("judge", "ok")
+    assert made.run("off", "all").code == 0
+    assert {block["judge"]["enabled"] for name, block in made.own["memory"].items() if name != "judge"} == {
+        False
+    }
+
+
+def test_a_check_asks_each_judge_of_a_jury(desk: MakeDesk) -> None:
+    made = desk()
+    made.run("on", "evaluation")
+    done = made.run("check", "evaluation", "--json")
+    judges = {row["backend"]: row for row in done.json["judges"]}
+    assert (judges["anthropic"]["ok"], judges["openai"]["failure"], done.code) == (True, "no_key", 1)
+    assert "evaluation" in judges["openai"]["ways"][1]
+    assert [row["feature"] for row in made.bench.calls()] == ["evaluation"]
+
+
 def test_an_unknown_price_is_said_to_be_unknown(desk: MakeDesk) -> None:
     made = desk()
     made.bench.retrieval["model"] = "brand-new"
@@ -247,7 +282,7 @@ def test_a_judge_that_keeps_nothing_for_long_is_spoken_of(desk: MakeDesk) -> Non
 
 def test_the_doctor_asks_nothing(desk: MakeDesk) -> None:
     made = desk()
-    assert doctors_check(made.session())[:3] == ("judge", "ok", "on; $0.0000 spent today")
+    assert doctors_check(made.session())[:3] == ("judge", "ok", "on for retrieval; $0.0000 spent today")
     assert made.bench.calls() == []
 
 
@@ -280,7 +315,8 @@ def test_the_doctor_tells_of_a_refused_key_and_of_damage(
 
 @pytest.mark.parametrize("failure", FAILURES.split())
 def test_every_failure_has_words(failure: str) -> None:
-    words = words_for(failure)
+    words = words_for(failure, "scoring")
     assert words.says
     assert words.do
-    assert failure == "error" or words != words_for("error")
+    assert "FEATURE" not in words.do
+    assert failure == "error" or words != words_for("error", "scoring")

@@ -106,7 +106,7 @@ def test_without_a_judge_the_signals_are_shown_and_the_way_to_a_grade(project: P
     assert run.returncode == 1
     assert "claims of completion" in run.stdout
     assert "/memory:score-session" in run.stderr
-    assert "sessions.judge.enabled" in run.stderr
+    assert "memory judge on sessions" in run.stderr
     assert project.ledger("sessions") == []
 
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...evaluation.data import EvaluationError
 from ...kernel.judge.accounts import Accounts
 from ...kernel.judge.judge import FOLDER
 from ...kernel.judge.outcome import Failed
 from ...kernel.judge.words import ways_to_a_judge, words_for
-from ..commands.judge import judge_of
 from ..judge_figures import KEPT_NOTHING, opinions
+from ..judged_features import FEATURES, judged_feature, judges_of
 from .check import NOTE, OK, WARN, Check
 
 if TYPE_CHECKING:
@@ -23,29 +24,50 @@ _TRY = "memory judge check"
 
 
 def judge(session: Session) -> Check:
-    """Whether the judge can be asked, and for somebody without a key what works anyway."""
+    """Whether the judges that are on can be asked, and for somebody without a key what works anyway."""
     if session.places.state_dir is None:
         return Check(_NAME, NOTE, "off without a state folder")
-    if not session.settings.judge_asked_for("retrieval"):
-        text = "off: what the rules are sure of is injected, without any model"
+    features = [feature for feature in FEATURES if session.settings.judge_asked_for(feature)]
+    if not features:
+        text = "off: the rules decide alone, without any model"
         return Check(_NAME, NOTE, text, "memory judge on")
-    trouble = judge_of(session).unready()
-    if trouble is None:
-        return _accounts(session)
-    words = words_for(trouble.failure)
-    ways = tuple(ways_to_a_judge()) if trouble.failure == "no_key" else ()
-    return Check(_NAME, WARN, "%s: %s. %s" % (trouble.failure, trouble.detail, words.says), words.do, ways)
+    for feature in features:
+        trouble = _trouble(session, feature)
+        if trouble is not None:
+            return trouble
+    return _accounts(session, features)
 
 
-def _accounts(session: Session) -> Check:
+def _trouble(session: Session, feature: str) -> Check | None:
+    """Why no judge of a feature can be asked; None when one can."""
+    try:
+        troubles = [judge.unready() for judge in judges_of(session, feature)]
+    except EvaluationError as error:
+        return Check(
+            _NAME, WARN, "evaluation.judge.judges: %s" % error, "memory config show evaluation.judge"
+        )
+    trouble = troubles[0] if troubles else None
+    if trouble is None or not all(troubles):
+        return None
+    words = words_for(trouble.failure, feature)
+    no_key = trouble.failure == "no_key"
+    says = judged_feature(feature).without if no_key else words.says
+    ways = tuple(ways_to_a_judge(feature)) if no_key else ()
+    return Check(
+        _NAME, WARN, "%s: %s: %s. %s" % (feature, trouble.failure, trouble.detail, says), words.do, ways
+    )
+
+
+def _accounts(session: Session, features: list[str]) -> Check:
     """What earlier calls left behind."""
     try:
         figures = Accounts(session.places.state(FOLDER)).figures(session.id)
     except Failed as failed:
-        return Check(_NAME, WARN, failed.detail, words_for(failed.name).do)
+        return Check(_NAME, WARN, failed.detail, words_for(failed.name, features[0]).do)
     if figures.off:
-        return Check(_NAME, WARN, words_for(figures.off).says, words_for(figures.off).do)
+        words = words_for(figures.off, features[0])
+        return Check(_NAME, WARN, words.says, words.do)
     silent = opinions(session.places, _DAYS).none_kept
     if silent >= KEPT_NOTHING:
         return Check(_NAME, WARN, "on, but it kept nothing in the last %d decisions" % silent, _TRY)
-    return Check(_NAME, OK, "on; $%.4f spent today" % figures.day)
+    return Check(_NAME, OK, "on for %s; $%.4f spent today" % (", ".join(features), figures.day))

@@ -197,7 +197,7 @@ def _notes(key: Key, value: object, session: Session) -> list[str]:
         notes.append("here %s decides: %s" % (decider, _written(now.get(key.name))))
     feature, in_judge, _ = key.name.partition(".judge.")
     if in_judge and not now.judge_asked_for(feature):
-        notes.append("its judge is off; `memory config set %s.judge.enabled true` switches it on" % feature)
+        notes.append("its judge is off; `memory judge on %s` switches it on" % feature)
     return notes
 
 

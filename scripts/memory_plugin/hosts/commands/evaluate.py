@@ -133,11 +133,7 @@ def _plan(
     off = _TAINTED if session.taint.judges_off else ""
     bench = Bench(session.places, settings, session.id, off)
     on = settings.judge_asked_for("evaluation") and not off and not arguments.gates_only
-    why = (
-        "gates only"
-        if arguments.gates_only
-        else off or "judges are off; see: memory config set evaluation.judge.enabled true"
-    )
+    why = "gates only" if arguments.gates_only else off or "judges are off; see: memory judge on evaluation"
     jury = seats(bench, settings.texts("evaluation.judge.judges")) if on else []
     after = arguments.judges_after_fail or settings.flag("evaluation.judges_after_fail")
     plan = Plan(

@@ -8,11 +8,11 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from ...evaluation.data import EvaluationError
 from ...kernel.clock import Deadline
 from ...kernel.judge.accounts import Accounts
-from ...kernel.judge.judge import FOLDER, Judge
+from ...kernel.judge.judge import FOLDER
 from ...kernel.judge.outcome import Failed
-from ...kernel.judge.prices import price_of
 from ...kernel.judge.question import Question, Verdict
 from ...kernel.judge.reply import selected
 from ...kernel.judge.rubric import load_rubric
@@ -22,33 +22,28 @@ from ...kernel.settings.advice import terminal_safe
 from ...kernel.settings.edit import EditError, set_value
 from ...kernel.settings.load import load
 from ..judge_figures import KEPT_NOTHING, calls, opinions
+from ..judged_features import FEATURES, costs, judged_feature, judges_of
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from ...kernel.settings.load import Settings
+    from ...kernel.judge.judge import Judge
     from ..session_context import Session
 
-__all__ = ["EXAMPLES", "HELP", "check_question", "configure", "judge_of", "run"]
+__all__ = ["EXAMPLES", "HELP", "check_question", "configure", "run"]
 
 DONE, FAILED = 0, 1
 
-HELP = "two opinions of a small model before anything unsure is injected: on, off, check, stats, reset"
+HELP = "a model's opinion where the rules are unsure: on, off, check, stats, reset"
 EXAMPLES = """\
-  memory judge on       say what is sent and what it costs, and switch the judge on
-  memory judge check    one tiny call: does it work, and if not, why
-  memory judge stats    calls, costs and agreement of the last 30 days
-  memory judge reset    ask again at once after failures
-  memory judge off
+  memory judge on             of recall: say what is sent and what it costs, and switch it on
+  memory judge on scoring     of replies; likewise sessions, interview, evaluation
+  memory judge check          one tiny call: does it work, and if not, why
+  memory judge stats          calls, costs and agreement of the last 30 days
+  memory judge reset          ask again at once after failures
+  memory judge off all
 """
-_SWITCH = "retrieval.judge.enabled"
-_TYPICAL = (700, 30)  # tokens of one call with fifteen candidates, in and out
-_SENT = (
-    "Sent for a prompt that the rules are unsure about: the prompt's first and last 250 characters (of a short follow-up also"
-    " a piece of the turn before, 500 in all), and of each candidate its title, category and tags. Secrets, personal data and"
-    " <private> parts are taken out first. Bodies and paths of memories are never sent."
-)
-_TAINTED = "the project's own settings set %s, which decides where keys and texts go"
+_ALL = "all"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -62,6 +57,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
         ("stats", "calls, outcomes, costs and agreement"),
     ):
         action = actions.add_parser(name, help=purpose, description=purpose)
+        if name in ("on", "off", "check"):
+            choices = [*FEATURES, _ALL] if name == "off" else list(FEATURES)
+            action.add_argument(
+                "feature",
+                nargs="?",
+                choices=choices,
+                default="retrieval",
+                metavar="FEATURE",
+                help="whose judge: %s (default: retrieval, which is recall)" % ", ".join(choices),
+            )
         # Suppressed defaults: what stands before the action's name must survive what is missing after it.
         action.add_argument("--root", metavar="DIR", default=argparse.SUPPRESS, help="the project")
         action.add_argument(
@@ -78,17 +83,10 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     except EditError as error:
         session.console.error(str(error))
     except Failed as failed:
-        session.console.error("%s %s" % (failed.detail, words_for(failed.name).do))
+        session.console.error("%s %s" % (failed.detail, words_for(failed.name, "retrieval").do))
+    except EvaluationError as error:
+        session.console.error("evaluation.judge.judges: %s" % error)
     return FAILED
-
-
-def judge_of(session: Session) -> Judge:
-    """The judge of recall, as a command may use it."""
-    names = ", ".join(sorted(session.taint.names)) or "something unreadable"
-    off = _TAINTED % terminal_safe(names) if session.taint.judges_off else ""
-    settings = session.settings
-    model = settings.text("retrieval.judge.model")
-    return Judge("retrieval", model, session.places, settings, session.id, off=off, helper=True)
 
 
 def check_question() -> Question:
@@ -97,77 +95,81 @@ def check_question() -> Question:
 
 
 def _on(arguments: argparse.Namespace, session: Session) -> int:
-    said = [_SENT, _costs(session.settings), *_key_words(session)]
+    feature: str = arguments.feature
+    shape, judges = judged_feature(feature), judges_of(session, feature)
+    said = [shape.sent, costs(judges, feature, session.settings), *_key_words(judges, feature)]
     if not arguments.json:
         for text in said:
             session.console.line(text)
     if not session.require_word("switch the judge on"):
         return FAILED
-    change = set_value(session.places.config_dir, _SWITCH, value=True)
+    change = set_value(session.places.config_dir, feature + ".judge.enabled", value=True)
     now = load(session.places.config_dir, session.places.project_root)
-    on = now.judge_asked_for("retrieval") and not session.taint.judges_off
+    on = now.judge_asked_for(feature) and not session.taint.judges_off
     if arguments.json:
-        session.console.json({"on": on, "changed": change.changed, "file": change.path, "said": said})
+        session.console.json(
+            {"feature": feature, "on": on, "changed": change.changed, "file": change.path, "said": said}
+        )
         return DONE
-    session.console.line("Switched on in %s; try it: memory judge check" % terminal_safe(change.path))
+    more = "" if feature == "retrieval" else " " + feature
+    session.console.line(
+        "Switched on in %s; try it: memory judge check%s" % (terminal_safe(change.path), more)
+    )
+    if shape.besides:
+        session.console.line(shape.besides)
     if not on:
         session.console.line("In this project it stays off; see: memory doctor")
     return DONE
 
 
-def _costs(settings: Settings) -> str:
-    """The price of one unsure prompt, and the caps."""
-    model, backend = settings.text("retrieval.judge.model"), settings.text("judge.backend")
-    caps = settings.number("judge.caps.session_usd"), settings.number("judge.caps.day_usd")
-    price = price_of(model, backend, settings.block("judge.prices"))
-    calls_made = 2 if settings.flag("retrieval.judge.dual_verification") else 1
-    if price.known:
-        cost = "about $%.4f for such a prompt (%d calls to %s, prices of %s)" % (
-            price.dollars(*_TYPICAL) * calls_made,
-            calls_made,
-            model,
-            price.as_of,
-        )
-    else:
-        cost = "unknown for %s; the caps count it as if it cost $%g and $%g a million tokens in and out" % (
-            model,
-            *price.tiers[-1][1:],
-        )
-    return "Cost: %s. Caps: $%.2f a session, $%.2f a day." % (cost, *caps)
-
-
-def _key_words(session: Session) -> list[str]:
-    """Whether there is a key, as far as that is known before the judge is on."""
-    trouble = judge_of(session).unready(anyway=True)
-    if trouble is None:
-        return ["Key: found."]
-    words = words_for(trouble.failure)
-    more = ways_to_a_judge() if trouble.failure == "no_key" else [words.do]
-    return ["Key: %s" % trouble.detail, words.says, *more]
+def _key_words(judges: list[Judge], feature: str) -> list[str]:
+    """Whether there are keys, as far as that is known before the judge is on."""
+    lines: list[str] = []
+    for judge in judges:
+        trouble = judge.unready(anyway=True)
+        of = " for %s" % judge.backend if len(judges) > 1 else ""
+        lines.append("Key%s: %s" % (of, trouble.detail if trouble else "found."))
+    troubles = [trouble for trouble in (judge.unready(anyway=True) for judge in judges) if trouble]
+    if len(troubles) < len(judges):
+        return lines
+    words = words_for(troubles[0].failure, feature)
+    if troubles[0].failure == "no_key":
+        return [*lines, judged_feature(feature).without, *ways_to_a_judge(feature)]
+    return [*lines, words.says, words.do]
 
 
 def _off(arguments: argparse.Namespace, session: Session) -> int:
-    change = set_value(session.places.config_dir, _SWITCH, value=False)
+    features = FEATURES if arguments.feature == _ALL else (arguments.feature,)
+    changes = [
+        set_value(session.places.config_dir, feature + ".judge.enabled", value=False) for feature in features
+    ]
     if arguments.json:
-        session.console.json({"on": False, "changed": change.changed, "file": change.path})
+        changed = any(change.changed for change in changes)
+        session.console.json(
+            {"feature": arguments.feature, "on": False, "changed": changed, "file": changes[0].path}
+        )
     else:
-        session.console.line("The judge is off: %s" % terminal_safe(change.path))
+        of = "The judge of %s is off" % features[0] if len(features) == 1 else "All judges are off"
+        session.console.line("%s: %s" % (of, terminal_safe(changes[0].path)))
     return DONE
 
 
 def _check(arguments: argparse.Namespace, session: Session) -> int:
     seconds = max(10.0, session.settings.number("retrieval.judge.timeout_per_call"))
-    judge = judge_of(session)
-    verdict = judge.ask(check_question(), Deadline(seconds), again=True, fresh=True)
+    judges = judges_of(session, arguments.feature)
+    verdicts = [judge.ask(check_question(), Deadline(seconds), again=True, fresh=True) for judge in judges]
+    pairs = list(zip(judges, verdicts))
     if arguments.json:
-        session.console.json(_check_record(judge, verdict))
+        records = [_check_record(judge, verdict, arguments.feature) for judge, verdict in pairs]
+        session.console.json(records[0] if len(records) == 1 else {"judges": records})
     else:
-        for text in _check_words(judge, verdict):
-            session.console.line(text)
-    return FAILED if verdict.failure else DONE
+        for judge, verdict in pairs:
+            for text in _check_words(judge, verdict, arguments.feature):
+                session.console.line(text)
+    return FAILED if any(verdict.failure for verdict in verdicts) else DONE
 
 
-def _check_record(judge: Judge, verdict: Verdict) -> dict[str, Any]:
+def _check_record(judge: Judge, verdict: Verdict, feature: str) -> dict[str, Any]:
     record: dict[str, Any] = {
         "ok": not verdict.failure,
         "failure": verdict.failure,
@@ -178,22 +180,29 @@ def _check_record(judge: Judge, verdict: Verdict) -> dict[str, Any]:
         "cost_usd": verdict.cost,
     }
     if verdict.failure:
-        words = words_for(verdict.failure)
+        words = words_for(verdict.failure, feature)
         record.update(says=words.says, do=words.do)
         if verdict.failure == "no_key":
-            record["ways"] = ways_to_a_judge()
+            record.update(without=judged_feature(feature).without, ways=ways_to_a_judge(feature))
     return record
 
 
-def _check_words(judge: Judge, verdict: Verdict) -> list[str]:
+def _check_words(judge: Judge, verdict: Verdict, feature: str) -> list[str]:
     who = "%s through %s" % (judge.model, judge.backend)
     if not verdict.failure:
         cost = "unknown" if verdict.cost is None else "$%.6f" % verdict.cost
         return ["The judge works: %s answered in %.0f ms; cost %s." % (who, verdict.ms, cost)]
-    words = words_for(verdict.failure)
+    words = words_for(verdict.failure, feature)
     detail = " (%s)" % verdict.detail if verdict.detail else ""
-    lines = ["The judge does not work: %s%s, %s." % (verdict.failure, detail, who), words.says, words.do]
-    return lines + (["- " + way for way in ways_to_a_judge()] if verdict.failure == "no_key" else [])
+    lines = ["The judge does not work: %s%s, %s." % (verdict.failure, detail, who), words.says]
+    if verdict.failure != "no_key":
+        return [*lines, words.do]
+    return [
+        *lines,
+        judged_feature(feature).without,
+        words.do,
+        *("- " + way for way in ways_to_a_judge(feature)),
+    ]
 
 
 def _stats(arguments: argparse.Namespace, session: Session) -> int:

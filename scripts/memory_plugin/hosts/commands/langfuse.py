@@ -86,7 +86,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         ]
         return action(arguments, session, access)
     except Failed as failed:
-        words = words_for(failed.name)
+        words = words_for(failed.name, "sessions")
         hint = "Set LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET_KEY." if failed.name == "no_key" else words.do
         session.console.error(
             "%s: %s" % (failed.name, " ".join(filter(None, (failed.detail or words.says, hint))))

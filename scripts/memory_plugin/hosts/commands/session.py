@@ -192,11 +192,9 @@ def _why(failure: str, graded: Graded) -> str:
     if failure == "empty":
         return "not graded: the transcript holds no turn"
     if failure == "disabled":
-        return (
-            "not graded: %s; without a key, /memory:score-session lets a sub-agent grade. The judge of sessions is switched on by:"
-            " memory config set sessions.judge.enabled true" % (graded.trouble or "the judge is off")
-        )
-    words = words_for(failure)
+        trouble = graded.trouble or "the judge is off"
+        return "not graded: %s; without a key, /memory:score-session lets a sub-agent grade" % trouble
+    words = words_for(failure, "sessions")
     size = ""
     if failure == "over_budget":
         size = " This session has about %d tokens in %d parts." % (

@@ -126,7 +126,9 @@ class Judge:
         if self._off:
             raise Failed("disabled", self._off)
         if not anyway and not self._settings.judge_asked_for(self.feature):
-            raise Failed("disabled", "not switched on in your own settings; see: memory judge on")
+            raise Failed(
+                "disabled", "not switched on in your own settings; see: memory judge on " + self.feature
+            )
         if self._places.state_dir is None:
             raise Failed("no_state", "spending cannot be written down: %s" % self._places.why_no_state)
         door = load_backend(self.backend).DOOR

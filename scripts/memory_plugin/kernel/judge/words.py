@@ -9,6 +9,8 @@ from ..paths import data_path
 
 __all__ = ["Words", "ways_to_a_judge", "words_for"]
 
+_FEATURE = "FEATURE"
+
 
 class Words(NamedTuple):
     """What a failure means, and what to do about it."""
@@ -17,16 +19,16 @@ class Words(NamedTuple):
     do: str
 
 
-def words_for(failure: str) -> Words:
-    """The words for a failure's name."""
+def words_for(failure: str, feature: str) -> Words:
+    """The words for a failure's name, to somebody whose question came from a feature."""
     table = _table()["failures"]
     entry = table.get(failure) or table["http" if failure.startswith("http_") else "error"]
-    return Words(entry["says"], entry["do"])
+    return Words(entry["says"], entry["do"].replace(_FEATURE, feature))
 
 
-def ways_to_a_judge() -> list[str]:
-    """For somebody without a key: the ways to get a judge."""
-    return list(_table()["ways"])
+def ways_to_a_judge(feature: str) -> list[str]:
+    """For somebody without a key: the ways to get a judge for a feature."""
+    return [way.replace(_FEATURE, feature) for way in _table()["ways"]]
 
 
 def _table() -> dict[str, Any]:

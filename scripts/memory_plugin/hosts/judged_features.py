@@ -1,0 +1,80 @@
+"""The features that can ask a judge: what each sends, about what it costs, and whom it asks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..evaluation.jury import Bench, judge_at
+from ..kernel.judge.judge import Judge
+from ..kernel.judge.prices import price_of
+from ..kernel.native import loads
+from ..kernel.paths import data_path
+from ..kernel.settings.advice import terminal_safe
+
+if TYPE_CHECKING:
+    from ..kernel.settings.load import Settings
+    from .session_context import Session
+
+__all__ = ["FEATURES", "JudgedFeature", "costs", "judged_feature", "judges_of"]
+
+FEATURES = ("retrieval", "scoring", "sessions", "interview", "evaluation")
+_TAINTED = "the project's own settings set %s, which decides where keys and texts go"
+
+
+class JudgedFeature(NamedTuple):
+    """What a feature's judge is asked about, in how many calls of about how many tokens in and out.
+
+    For people: what is sent, what works without it, and what else there is to know or to switch on.
+    """
+
+    about: str
+    calls: int
+    tokens: list[int]
+    sent: str
+    without: str
+    besides: str
+
+
+def judged_feature(name: str) -> JudgedFeature:
+    """What `config/judges/features.json` says of one of FEATURES."""
+    with open(data_path("judges", "features.json"), encoding="utf-8") as file:
+        table: Any = loads(file.read())
+    return JudgedFeature(**table["features"][name])
+
+
+def judges_of(session: Session, feature: str) -> list[Judge]:
+    """The judges of a feature, as a command may use them: one, or each of the jury. Raises EvaluationError for a backend unknown there."""
+    names = ", ".join(sorted(session.taint.names)) or "something unreadable"
+    off = _TAINTED % terminal_safe(names) if session.taint.judges_off else ""
+    settings = session.settings
+    if feature == "evaluation":
+        bench = Bench(session.places, settings, session.id, off)
+        return [judge_at(bench, name) for name in settings.texts("evaluation.judge.judges")]
+    model = settings.text(feature + ".judge.model")
+    return [Judge(feature, model, session.places, settings, session.id, off=off, helper=True)]
+
+
+def costs(judges: list[Judge], feature: str, settings: Settings) -> str:
+    """The price of one usual occasion, and the caps."""
+    shape = judged_feature(feature)
+    single = feature == "retrieval" and not settings.flag("retrieval.judge.dual_verification")
+    calls = 1 if single else shape.calls
+    said = [_price(judge, calls, shape, settings) for judge in judges]
+    caps = settings.number("judge.caps.session_usd"), settings.number("judge.caps.day_usd")
+    return "Cost: %s: %s. Caps of all judges together: $%.2f a session, $%.2f a day." % (
+        shape.about,
+        "; ".join(said),
+        *caps,
+    )
+
+
+def _price(judge: Judge, calls: int, shape: JudgedFeature, settings: Settings) -> str:
+    price = price_of(judge.model, judge.backend, settings.block("judge.prices"))
+    if price.known:
+        who = judge.model if calls == 1 else "%d calls to %s" % (calls, judge.model)
+        dollars = price.dollars(shape.tokens[0], shape.tokens[1]) * calls
+        return "about $%.4f (%s, prices of %s)" % (dollars, who, price.as_of)
+    return "unknown for %s; the caps count it as if it cost $%g and $%g a million tokens in and out" % (
+        judge.model,
+        *price.tiers[-1][1:],
+    )
