@@ -9,7 +9,7 @@ import sys
 import unicodedata
 from typing import TYPE_CHECKING
 
-from memory_plugin.kernel.text.clean import plain
+from ..kernel.text.clean import plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,8 +6,8 @@ import codecs
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory_plugin.kernel.files import Unreadable, read_regular
-from memory_plugin.kernel.hygiene import findings
+from ..kernel.files import Unreadable, read_regular
+from ..kernel.hygiene import findings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

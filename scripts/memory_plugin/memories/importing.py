@@ -8,10 +8,9 @@ import re
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memory_plugin.kernel.files import Unreadable, read_regular
-from memory_plugin.kernel.native import loads
-from memory_plugin.kernel.paths import data_path
-
+from ..kernel.files import Unreadable, read_regular
+from ..kernel.native import loads
+from ..kernel.paths import data_path
 from .markdown import Section, front_matter, sections
 from .record import (
     MAX_TITLE,

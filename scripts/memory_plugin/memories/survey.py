@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory_plugin.kernel.clock import now_iso
-
+from ..kernel.clock import now_iso
 from .files import FileProblem, StoredMemory, all_memories, why_left_alone
 from .record import ACTIVE, InvalidMemory
 from .stores import stores
 from .trust import FOREIGN, TRUSTED, load_trust
 
 if TYPE_CHECKING:
-    from memory_plugin.kernel.paths import Places
-
+    from ..kernel.paths import Places
     from .stores import Store
 
 __all__ = ["Item", "Survey", "choose", "life", "survey"]

@@ -12,8 +12,7 @@ from .index.terms import STRONG_MARK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from memory_plugin.kernel.sqlite import Connection
-
+    from ..kernel.sqlite import Connection
     from .model import Model
     from .ranking import Deadline
     from .weighting import Term

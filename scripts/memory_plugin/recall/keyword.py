@@ -4,8 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from memory_plugin.kernel.sqlite import Connection
-
+    from ..kernel.sqlite import Connection
     from .model import Model
     from .ranking import Deadline
     from .weighting import Term

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from memory_plugin.kernel.native import loads
-
+from ..kernel.native import loads
 from .index.file import IndexUnusable, meta_get
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from memory_plugin.kernel.sqlite import Connection
+    from ..kernel.sqlite import Connection
 
 
 class Model:

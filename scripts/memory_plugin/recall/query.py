@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory_plugin.kernel.text.tokens import words
+from ..kernel.text.tokens import words
 
 # A prompt longer than this is asked by its head and its tail, where people put what they want; the middle is mostly pasted output.
 MOST_CHARACTERS = 6000

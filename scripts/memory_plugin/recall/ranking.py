@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from memory_plugin.kernel.native import loads
-
+from ..kernel.native import loads
 from .candidates import candidates
 from .confidence import confidences
 from .index.document import CATEGORIES
@@ -17,8 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Protocol
 
-    from memory_plugin.kernel.sqlite import Connection
-
+    from ..kernel.sqlite import Connection
     from .model import Model
     from .scoring import Match
     from .weighting import Term

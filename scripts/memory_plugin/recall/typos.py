@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from memory_plugin.kernel.sqlite import Connection
+    from ..kernel.sqlite import Connection
 
 # A shorter word has too many neighbours that are words of their own.
 SHORTEST = 5

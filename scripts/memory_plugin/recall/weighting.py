@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from math import log
 
-from memory_plugin.kernel.text.stopwords import language
-
+from ..kernel.text.stopwords import language
 from .index.terms import form
 from .typos import corrected
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from memory_plugin.kernel.sqlite import Connection
-
+    from ..kernel.sqlite import Connection
     from .model import Model
     from .query import Query
 

@@ -6,16 +6,15 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from memory_plugin import VERSION
-from memory_plugin.hosts.environment import OFF, is_sensitive, switched_off
-from memory_plugin.kernel.files import Unreadable, read_regular
-from memory_plugin.kernel.settings.document import line_of
-from memory_plugin.kernel.sqlite import SqliteError, connect
-
+from ... import VERSION
+from ...kernel.files import Unreadable, read_regular
+from ...kernel.settings.document import line_of
+from ...kernel.sqlite import SqliteError, connect
+from ..environment import OFF, is_sensitive, switched_off
 from .check import FAIL, NOTE, OK, WARN, Check
 
 if TYPE_CHECKING:
-    from memory_plugin.hosts.session_context import Session
+    from ..session_context import Session
 
 __all__ = [
     "environment",

@@ -5,16 +5,15 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from memory_plugin.kernel.clock import iso, now
-from memory_plugin.kernel.ledger import Ledger
-from memory_plugin.kernel.sqlite import SqliteError
-from memory_plugin.kernel.text.clean import plain
-from memory_plugin.recall.healing import index_state
-
+from ...kernel.clock import iso, now
+from ...kernel.ledger import Ledger
+from ...kernel.sqlite import SqliteError
+from ...kernel.text.clean import plain
+from ...recall.healing import index_state
 from .check import NOTE, OK, WARN, Check, counted
 
 if TYPE_CHECKING:
-    from memory_plugin.hosts.session_context import Session
+    from ..session_context import Session
 
 __all__ = ["events", "index", "ledgers"]
 

@@ -7,20 +7,19 @@ from collections import Counter
 from typing import TYPE_CHECKING
 from unicodedata import normalize
 
-from memory_plugin.hosts.secrets_scan import scan_paths
-from memory_plugin.kernel.text.clean import plain
-from memory_plugin.memories.files import why_left_alone
-from memory_plugin.memories.hygiene import shown
-from memory_plugin.memories.record import ACTIVE
-from memory_plugin.memories.stores import stores
-from memory_plugin.memories.survey import EXPIRED, Survey, life
-from memory_plugin.memories.trust import FOREIGN
-
+from ...kernel.text.clean import plain
+from ...memories.files import why_left_alone
+from ...memories.hygiene import shown
+from ...memories.record import ACTIVE
+from ...memories.stores import stores
+from ...memories.survey import EXPIRED, Survey, life
+from ...memories.trust import FOREIGN
+from ..secrets_scan import scan_paths
 from .check import NOTE, OK, WARN, Check, counted
 
 if TYPE_CHECKING:
-    from memory_plugin.hosts.session_context import Session
-    from memory_plugin.memories.survey import Item
+    from ...memories.survey import Item
+    from ..session_context import Session
 
 __all__ = ["duplicates", "expired", "files", "hidden_characters", "left_alone", "names", "secrets", "waiting"]
 

@@ -5,21 +5,20 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from memory_plugin.memories.files import why_left_alone
-from memory_plugin.memories.hygiene import shown
-from memory_plugin.memories.lifecycle import accept
-from memory_plugin.memories.stores import PROJECT, stores
-from memory_plugin.memories.survey import choose, survey
-from memory_plugin.memories.trust import TRUSTED, load_trust
-
+from ...memories.files import why_left_alone
+from ...memories.hygiene import shown
+from ...memories.lifecycle import accept
+from ...memories.stores import PROJECT, stores
+from ...memories.survey import choose, survey
+from ...memories.trust import TRUSTED, load_trust
 from .refresh import refresh
 
 if TYPE_CHECKING:
     import argparse
 
-    from memory_plugin.hosts.session_context import Session
-    from memory_plugin.memories.stores import Store
-    from memory_plugin.memories.survey import Item
+    from ...memories.stores import Store
+    from ...memories.survey import Item
+    from ..session_context import Session
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 

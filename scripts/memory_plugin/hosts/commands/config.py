@@ -9,15 +9,15 @@ import argparse
 import json
 from typing import TYPE_CHECKING
 
-from memory_plugin.kernel.settings.advice import nearest, readable, terminal_safe
-from memory_plugin.kernel.settings.edit import Change, EditError, set_value, unset
-from memory_plugin.kernel.settings.keys import Key, WrongValueError, canonical, is_block, keys, parsed
-from memory_plugin.kernel.settings.load import Settings, load
-from memory_plugin.kernel.settings.origin import Origin, nested, origins, problem_record
-from memory_plugin.kernel.settings.values import expected
+from ...kernel.settings.advice import nearest, readable, terminal_safe
+from ...kernel.settings.edit import Change, EditError, set_value, unset
+from ...kernel.settings.keys import Key, WrongValueError, canonical, is_block, keys, parsed
+from ...kernel.settings.load import Settings, load
+from ...kernel.settings.origin import Origin, nested, origins, problem_record
+from ...kernel.settings.values import expected
 
 if TYPE_CHECKING:
-    from memory_plugin.hosts.session_context import Session
+    from ..session_context import Session
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 

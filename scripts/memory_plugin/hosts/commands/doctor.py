@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Callable
 
-from memory_plugin.hosts.checks import installation, judge, state, stores
-from memory_plugin.hosts.checks.check import FAIL, MAX_DETAILS, NOTE, OK, WARN, Check
-from memory_plugin.kernel.text.clean import plain
-from memory_plugin.memories.survey import survey
+from ...kernel.text.clean import plain
+from ...memories.survey import survey
+from ..checks import installation, judge, state, stores
+from ..checks.check import FAIL, MAX_DETAILS, NOTE, OK, WARN, Check
 
 if TYPE_CHECKING:
     import argparse
 
-    from memory_plugin.hosts.session_context import Session
-    from memory_plugin.memories.survey import Survey
+    from ...memories.survey import Survey
+    from ..session_context import Session
 
 __all__ = ["CHECKS", "EXAMPLES", "HELP", "STORE_CHECKS", "configure", "examine", "run"]
 

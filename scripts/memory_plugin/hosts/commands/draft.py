@@ -8,13 +8,13 @@ import shlex
 import subprocess
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memory_plugin.kernel.files import make_folder, read_regular, replace_file
-from memory_plugin.memories.files import MAX_BYTES
-from memory_plugin.memories.record import InvalidMemory, categories, parse_memory
+from ...kernel.files import make_folder, read_regular, replace_file
+from ...memories.files import MAX_BYTES
+from ...memories.record import InvalidMemory, categories, parse_memory
 
 if TYPE_CHECKING:
-    from memory_plugin.hosts.session_context import Session
-    from memory_plugin.memories.files import StoredMemory
+    from ...memories.files import StoredMemory
+    from ..session_context import Session
 
 __all__ = ["Draft", "edited_draft"]
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, Callable
 
-from memory_plugin.memories.lifecycle import edit, rewrite
-from memory_plugin.memories.record import MAX_TITLE, InvalidMemory, body_content, categories
-from memory_plugin.memories.survey import choose, survey
-
+from ...memories.lifecycle import edit, rewrite
+from ...memories.record import MAX_TITLE, InvalidMemory, body_content, categories
+from ...memories.survey import choose, survey
 from .draft import edited_draft
 from .fields import add_fields, content_json, project_files, text_of, too_many
 from .memory_row import as_json, standing
@@ -17,10 +16,10 @@ from .refresh import refresh
 if TYPE_CHECKING:
     import argparse
 
-    from memory_plugin.hosts.session_context import Session
-    from memory_plugin.memories.files import StoredMemory
-    from memory_plugin.memories.survey import Item
-    from memory_plugin.memories.writing import Written
+    from ...memories.files import StoredMemory
+    from ...memories.survey import Item
+    from ...memories.writing import Written
+    from ..session_context import Session
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 

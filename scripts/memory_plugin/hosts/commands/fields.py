@@ -9,10 +9,10 @@ import sys
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
-from memory_plugin.memories.record import MAX_ASKED_AS, InvalidMemory, category_named
+from ...memories.record import MAX_ASKED_AS, InvalidMemory, category_named
 
 if TYPE_CHECKING:
-    from memory_plugin.kernel.paths import Places
+    from ...kernel.paths import Places
 
 __all__ = ["MAX_INPUT", "add_fields", "content_json", "project_files", "text_of", "to_category", "too_many"]
 

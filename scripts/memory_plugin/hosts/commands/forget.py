@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memory_plugin.memories.lifecycle import forget
-from memory_plugin.memories.survey import choose, survey
-
+from ...memories.lifecycle import forget
+from ...memories.survey import choose, survey
 from .refresh import refresh
 
 if TYPE_CHECKING:
     import argparse
 
-    from memory_plugin.hosts.session_context import Session
-    from memory_plugin.memories.lifecycle import Removal
-    from memory_plugin.memories.survey import Item
+    from ...memories.lifecycle import Removal
+    from ...memories.survey import Item
+    from ..session_context import Session
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 

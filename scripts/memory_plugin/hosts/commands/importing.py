@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from memory_plugin.kernel.text.clean import plain
-from memory_plugin.memories.hygiene import clean_data
-from memory_plugin.memories.importing import Draft, read
-from memory_plugin.memories.lifecycle import save_all
-from memory_plugin.memories.record import InvalidMemory, categories
-from memory_plugin.memories.stores import PROJECT, USER, named_store
-
+from ...kernel.text.clean import plain
+from ...memories.hygiene import clean_data
+from ...memories.importing import Draft, read
+from ...memories.lifecycle import save_all
+from ...memories.record import InvalidMemory, categories
+from ...memories.stores import PROJECT, USER, named_store
 from .fields import to_category
 from .refresh import refresh
 
 if TYPE_CHECKING:
     import argparse
 
-    from memory_plugin.hosts.session_context import Session
-    from memory_plugin.memories.writing import Written
+    from ...memories.writing import Written
+    from ..session_context import Session
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 

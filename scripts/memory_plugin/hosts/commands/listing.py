@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memory_plugin.kernel.text.clean import plain
-from memory_plugin.memories.record import ACTIVE, ARCHIVED, RETIRED, categories
-from memory_plugin.memories.stores import PROJECT, USER
-from memory_plugin.memories.survey import survey
-
+from ...kernel.text.clean import plain
+from ...memories.record import ACTIVE, ARCHIVED, RETIRED, categories
+from ...memories.stores import PROJECT, USER
+from ...memories.survey import survey
 from .fields import to_category
 from .memory_row import HEADERS, as_json, as_row
 
 if TYPE_CHECKING:
     import argparse
 
-    from memory_plugin.hosts.session_context import Session
-    from memory_plugin.memories.survey import Item, Survey
+    from ...memories.survey import Item, Survey
+    from ..session_context import Session
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memory_plugin.memories.hygiene import shown
-from memory_plugin.memories.record import ACTIVE
-from memory_plugin.memories.survey import life
-from memory_plugin.memories.trust import TRUSTED
+from ...memories.hygiene import shown
+from ...memories.record import ACTIVE
+from ...memories.survey import life
+from ...memories.trust import TRUSTED
 
 if TYPE_CHECKING:
-    from memory_plugin.memories.survey import Item
+    from ...memories.survey import Item
 
 __all__ = ["as_json", "as_row", "standing"]
 

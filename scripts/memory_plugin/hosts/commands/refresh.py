@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memory_plugin.kernel.sqlite import SqliteError
-from memory_plugin.recall.healing import heal_now, scrub_index
-from memory_plugin.recall.index.file import IndexError_
+from ...kernel.sqlite import SqliteError
+from ...recall.healing import heal_now, scrub_index
+from ...recall.index.file import IndexError_
 
 if TYPE_CHECKING:
-    from memory_plugin.hosts.session_context import Session
+    from ..session_context import Session
 
 __all__ = ["refresh"]
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memory_plugin.memories.lifecycle import restore
-from memory_plugin.memories.survey import choose, survey
-
+from ...memories.lifecycle import restore
+from ...memories.survey import choose, survey
 from .memory_row import as_json, standing
 from .refresh import refresh
 
 if TYPE_CHECKING:
     import argparse
 
-    from memory_plugin.hosts.session_context import Session
+    from ..session_context import Session
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 

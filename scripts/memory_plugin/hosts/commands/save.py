@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from memory_plugin.memories.lifecycle import edit, save
-from memory_plugin.memories.record import MAX_TITLE, body_content, categories, new_memory
-from memory_plugin.memories.stores import PROJECT, USER, named_store
-from memory_plugin.memories.survey import choose, survey
-from memory_plugin.memories.trust import TRUSTED, load_trust
-
+from ...memories.lifecycle import edit, save
+from ...memories.record import MAX_TITLE, body_content, categories, new_memory
+from ...memories.stores import PROJECT, USER, named_store
+from ...memories.survey import choose, survey
+from ...memories.trust import TRUSTED, load_trust
 from .fields import add_fields, content_json, project_files, text_of, to_category, too_many
 from .refresh import refresh
 
 if TYPE_CHECKING:
     import argparse
 
-    from memory_plugin.hosts.session_context import Session
-    from memory_plugin.memories.survey import Item
-    from memory_plugin.memories.writing import Written
+    from ...memories.survey import Item
+    from ...memories.writing import Written
+    from ..session_context import Session
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 

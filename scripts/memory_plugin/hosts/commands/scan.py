@@ -5,22 +5,21 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from memory_plugin.hosts.secrets_scan import Scan, scan_paths
-from memory_plugin.kernel.text.clean import plain
-from memory_plugin.memories.files import all_memories, why_left_alone
-from memory_plugin.memories.hygiene import clean_data
-from memory_plugin.memories.lifecycle import redact
-from memory_plugin.memories.record import InvalidMemory
-from memory_plugin.memories.stores import stores
-
+from ...kernel.text.clean import plain
+from ...memories.files import all_memories, why_left_alone
+from ...memories.hygiene import clean_data
+from ...memories.lifecycle import redact
+from ...memories.record import InvalidMemory
+from ...memories.stores import stores
+from ..secrets_scan import Scan, scan_paths
 from .refresh import refresh
 
 if TYPE_CHECKING:
     import argparse
 
-    from memory_plugin.hosts.session_context import Session
-    from memory_plugin.memories.files import StoredMemory
-    from memory_plugin.memories.stores import Store
+    from ...memories.files import StoredMemory
+    from ...memories.stores import Store
+    from ..session_context import Session
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 

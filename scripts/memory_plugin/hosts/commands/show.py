@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memory_plugin.memories.hygiene import shown
-from memory_plugin.memories.record import body_text
-from memory_plugin.memories.survey import choose, survey
-
+from ...memories.hygiene import shown
+from ...memories.record import body_text
+from ...memories.survey import choose, survey
 from .memory_row import as_json, standing
 
 if TYPE_CHECKING:
     import argparse
 
-    from memory_plugin.hosts.session_context import Session
-    from memory_plugin.memories.survey import Item
+    from ...memories.survey import Item
+    from ..session_context import Session
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 

@@ -5,21 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from memory_plugin.hosts.checks.check import FAIL, WARN
-from memory_plugin.kernel.ledger import Ledger
-from memory_plugin.kernel.text.clean import plain
-from memory_plugin.memories.hygiene import shown
-from memory_plugin.memories.record import ACTIVE
-from memory_plugin.memories.survey import life, survey
-
+from ...kernel.ledger import Ledger
+from ...kernel.text.clean import plain
+from ...memories.hygiene import shown
+from ...memories.record import ACTIVE
+from ...memories.survey import life, survey
+from ..checks.check import FAIL, WARN
 from .doctor import examine
 from .memory_row import as_json
 
 if TYPE_CHECKING:
     import argparse
 
-    from memory_plugin.hosts.session_context import Session
-    from memory_plugin.memories.survey import Survey
+    from ...memories.survey import Survey
+    from ..session_context import Session
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 

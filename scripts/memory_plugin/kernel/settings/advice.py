@@ -7,8 +7,7 @@ from json import JSONDecodeError
 from json import loads as public_loads
 from typing import TYPE_CHECKING
 
-from memory_plugin.kernel.files import read_regular
-
+from ..files import read_regular
 from .document import line_of
 from .load import MAX_BYTES, SettingsFileError, defaults
 

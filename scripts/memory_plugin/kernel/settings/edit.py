@@ -11,10 +11,9 @@ import os
 import stat
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory_plugin.kernel.files import Unreadable, make_folder, read_regular, replace_file
-from memory_plugin.kernel.locks import Busy, FileLock
-from memory_plugin.kernel.paths import state_folder
-
+from ..files import Unreadable, make_folder, read_regular, replace_file
+from ..locks import Busy, FileLock
+from ..paths import state_folder
 from .document import find, with_value, without
 from .keys import WrongValueError, keys, top_level
 from .load import MAX_BYTES, SettingsFileError, decoded

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory_plugin.kernel.native import loads
-
+from ..native import loads
 from .load import schema
 from .values import expected, fits, shown
 

@@ -11,10 +11,9 @@ from __future__ import annotations
 import os
 import stat
 
-from memory_plugin.kernel.files import Unreadable, read_regular
-from memory_plugin.kernel.native import loads
-from memory_plugin.kernel.paths import data_path
-
+from ..files import Unreadable, read_regular
+from ..native import loads
+from ..paths import data_path
 from .record import LOCAL, PROJECT, USER, Problem, Settings
 
 TYPE_CHECKING = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory_plugin.kernel.native import dumps
+from ..native import dumps
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from memory_plugin.kernel.native import dumps, loads
-from memory_plugin.kernel.paths import data_path
+from ...kernel.native import dumps, loads
+from ...kernel.paths import data_path
 
 _FILES = ("stopwords", "ranking", "confidence")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from memory_plugin.kernel.sqlite import Connection, SqliteError, connect
+from ...kernel.sqlite import Connection, SqliteError, connect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from memory_plugin.kernel.native import loads
-
+from ...kernel.native import loads
 from .document import Document
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from memory_plugin.kernel.sqlite import Connection
+    from ...kernel.sqlite import Connection
 
 _COLUMNS = "key, scope, id, category, title, tags, files, asked_as, path, stamp, digest, injectable, trust, expires_at, updated_at, inject"
 

@@ -7,9 +7,9 @@ an inside.
 
 from __future__ import annotations
 
-from memory_plugin.kernel.text.stem import stem
-from memory_plugin.kernel.text.stopwords import language
-from memory_plugin.kernel.text.tokens import words
+from ...kernel.text.stem import stem
+from ...kernel.text.stopwords import language
+from ...kernel.text.tokens import words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

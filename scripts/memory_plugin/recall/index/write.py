@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from memory_plugin.kernel.native import dumps
-from memory_plugin.recall.model import load_model
-
+from ...kernel.native import dumps
+from ..model import load_model
 from .file import POSTINGS, has_fts5
 from .terms import FIELDS, STRONG_MARK, Terms, document_terms
 
@@ -12,8 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from memory_plugin.kernel.sqlite import Connection
-
+    from ...kernel.sqlite import Connection
     from .document import Document
 
 _COLUMNS = (
