@@ -4,7 +4,7 @@
 
 Cases: a prompt that is skipped, a prompt with recall for each store size, and a prompt of 2.5 kB on the largest store.  The stores hold
 made-up memories of about 70 words with word frequencies as in natural text (Zipf).  Ratios are medians of a case over the median of the
-empty interpreter; `rss` is the largest resident memory of a case's processes, `index` the size of the index per memory.
+empty interpreter; `rss` is the largest resident memory of one process of a case, `index` the size of the index per memory.
 """
 
 from __future__ import annotations
@@ -32,6 +32,16 @@ CATEGORIES = {
 }
 PRIMARY = {"decision": "decision", "constraint": "rule", "preference": "value", "runbook": "steps"}
 LONG_PROMPT = 2500
+
+
+# A process is born with the memory of the one that starts it in its record (getrusage(2)), so that it has to be a small one.
+_WEIGH = """
+import os, sys
+process = os.posix_spawn(sys.argv[1], sys.argv[1:], os.environ, file_actions=[(os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0)])
+status, usage = os.wait4(process, 0)[1:]
+sys.stderr.write("%d\\n" % usage.ru_maxrss)
+sys.exit(os.waitstatus_to_exitcode(status))
+"""
 
 
 class Case(NamedTuple):
@@ -86,20 +96,20 @@ def make_store(root: str, size: int, seed: random.Random) -> list[str]:
     return [usual, (usual + " " + " ".join(text(500)))[:LONG_PROMPT]]
 
 
-def timed(case: Case, number: int) -> tuple[float, int]:
-    """Milliseconds and resident kilobytes of one cold process. Raises RuntimeError when it fails."""
+def timed(case: Case, number: int) -> float:
+    """Milliseconds of one cold process. Raises CalledProcessError when it fails."""
     start = time.perf_counter()
-    process = subprocess.Popen(
-        case.command, env=case.environment, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL
-    )
-    assert process.stdin is not None
-    process.stdin.write(case.event.replace("@", str(number)).encode())
-    process.stdin.close()
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode:
-        raise RuntimeError("%s exited with %d" % (case.name, process.returncode))
-    return (time.perf_counter() - start) * 1000, usage.ru_maxrss
+    event = case.event.replace("@", str(number)).encode()
+    subprocess.run(case.command, env=case.environment, input=event, stdout=subprocess.DEVNULL, check=True)
+    return (time.perf_counter() - start) * 1000
+
+
+def resident(case: Case, number: int) -> float:
+    """The largest resident memory of one cold process, in MB. Raises CalledProcessError when it fails."""
+    command = [sys.executable, "-S", "-c", _WEIGH, *case.command]
+    event = case.event.replace("@", str(number)).encode()
+    done = subprocess.run(command, env=case.environment, input=event, capture_output=True, check=True)
+    return int(done.stderr.split()[-1]) / 1024
 
 
 def prepare(
@@ -166,11 +176,10 @@ def cases_for(folder: str, sizes: list[int]) -> tuple[list[Case], list[dict[str,
 def measure(cases: list[Case], rounds: int) -> list[dict[str, Any]]:
     """One row a case: median milliseconds, ratio to the first case, largest resident memory in MB."""
     times: dict[str, list[float]] = {case.name: [] for case in cases}
-    memory: dict[str, int] = {case.name: 0 for case in cases}
+    memory = {case.name: resident(case, -3) for case in cases}
     for number in range(-2, rounds):  # two rounds to warm the disk cache and write the bytecode
         for case in cases:
-            took, rss = timed(case, number)
-            memory[case.name] = max(memory[case.name], rss)
+            took = timed(case, number)
             if number >= 0:
                 times[case.name].append(took)
     base = statistics.median(times[cases[0].name])
@@ -179,7 +188,7 @@ def measure(cases: list[Case], rounds: int) -> list[dict[str, Any]]:
             "case": name,
             "ms": round(statistics.median(found), 2),
             "ratio": round(statistics.median(found) / base, 2),
-            "rss_mb": round(memory[name] / 1024, 1),
+            "rss_mb": round(memory[name], 1),
         }
         for name, found in times.items()
     ]
