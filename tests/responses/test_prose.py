@@ -21,6 +21,8 @@ from memory_plugin.responses.prose import BREAK, INSIDE, LINE, REPLY, SENTENCE, 
         ("one\n- two", [REPLY, LINE]),
         ("one\n# two", [REPLY, LINE]),
         ("**one!** two", [REPLY, SENTENCE]),
+        ("- one\n- two", [LINE, LINE]),
+        (" * **one** two", [LINE, INSIDE]),
         ("one:\ntwo", [REPLY, LINE]),
     ],
 )

@@ -76,6 +76,8 @@ def _scoped(prose: Prose, scope: str, behind: int, at: int, end: int) -> int:
     """The word behind what counts with a lead-in: its sentence, its clause, or nothing (`at`)."""
     announces = _ends_with_colon(prose, end)
     clause = _clause_end(prose, behind, end)
+    if scope in ("alone", "sign"):
+        return behind if behind == end or (scope == "sign" and clause == behind) else at
     if scope == "comma" and clause < end:
         return clause
     if scope == "sentence" or announces:

@@ -71,7 +71,7 @@ def read_prose(text: str) -> Prose:
     masked = mask(folded.text)
     prose = Prose(folded, masked)
     at = last = 0
-    level = REPLY
+    level = LINE if _begins_with_bullet(masked) else REPLY
     for raw in masked.translate(_TABLE).split():
         at = masked.index(raw, at)
         word = raw.strip("'-")
@@ -86,6 +86,12 @@ def read_prose(text: str) -> Prose:
             prose.ends.append(last)
         at += len(raw)
     return prose
+
+
+def _begins_with_bullet(masked: str) -> bool:
+    """Whether a text is a list from its first line on: what an item begins with is content, no opening of the reply."""
+    head = masked[:200].lstrip()[:2]
+    return head[:1] in ("-", "*", "+", "\u2022") and head[1:] == " "
 
 
 def _level(masked: str, last: int, start: int) -> int:
