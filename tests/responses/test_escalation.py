@@ -41,8 +41,8 @@ ROWS = [
     pytest.param({"padding": 2, "density": 0.1}, "padding_range", True, id="two phrases"),
     pytest.param({"density": 0.57}, "borderline_density", True, id="just within the band"),
     pytest.param({"density": 0.63}, "borderline_density", True, id="just within it from above"),
-    pytest.param({"density": 0.8, "preamble": 18}, "mixed_signal", True, id="a long preamble"),
-    pytest.param({"density": 0.8, "preamble": 17}, "clean", False, id="a shorter one"),
+    pytest.param({"density": 0.8, "preamble": 22}, "mixed_signal", True, id="a long preamble"),
+    pytest.param({"density": 0.8, "preamble": 21}, "clean", False, id="a shorter one"),
     pytest.param({"density": 0.569}, "low_density", False, id="below the band"),
     pytest.param({"density": 0.2, "preamble": 30}, "mixed_signal", True, id="preamble goes before density"),
 ]
