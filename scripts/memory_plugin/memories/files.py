@@ -23,6 +23,7 @@ __all__ = [
     "all_memories",
     "category_folders",
     "find",
+    "is_read",
     "listing",
     "read_memory",
     "why_left_alone",
@@ -80,15 +81,24 @@ def why_left_alone(store: Store) -> str:
 
 
 def category_folders(store: Store) -> list[tuple[Category, str]]:
-    """The folders of a store that exist, each with its category; linked ones are passed over."""
+    """The folders of a store that are read, each with its category."""
     if why_left_alone(store):
         return []
     found = []
     for category in categories().values():
         path = os.path.join(store.root, category.folder)
-        if os.path.isdir(path) and not os.path.islink(path):
+        if is_read(path):
             found.append((category, path))
     return found
+
+
+def is_read(folder: str) -> bool:
+    """Whether a category's folder is read: it exists, is no link, and no repository of its own, whose changes git's log does not tell."""
+    return (
+        os.path.isdir(folder)
+        and not os.path.islink(folder)
+        and not os.path.lexists(os.path.join(folder, ".git"))
+    )
 
 
 def listing(folder: str) -> Iterator[tuple[str, os.stat_result]]:

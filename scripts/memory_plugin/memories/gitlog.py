@@ -28,15 +28,15 @@ class Mark(NamedTuple):
     tail: str
 
 
-def log_path(worktree: str) -> str | None:
+def log_path(repository: str) -> str | None:
     """The file in which git notes where HEAD went; None without git."""
-    folder = git_folder(worktree)
+    folder = git_folder(repository)
     return os.path.join(folder, "logs", "HEAD") if folder else None
 
 
-def mark(worktree: str) -> Mark:
+def mark(repository: str) -> Mark:
     """The present end of the log."""
-    path = log_path(worktree)
+    path = log_path(repository)
     try:
         with _opened(path) as handle:
             size = handle.seek(0, os.SEEK_END)
@@ -59,12 +59,12 @@ def _tail_digest(handle: BinaryIO, size: int) -> str:
     return digest(handle.read(min(_TAIL, size))) if size else ""
 
 
-def moved_since(worktree: str, before: Mark) -> bool:
+def moved_since(repository: str, before: Mark) -> bool:
     """Whether git brought other content here since `before`: anything in the log but the user's own commits.
 
     A log that was rewritten counts as moved, since what happened cannot be known; so does one that is gone.
     """
-    path = log_path(worktree)
+    path = log_path(repository)
     try:
         with _opened(path) as handle:
             size = handle.seek(0, os.SEEK_END)
@@ -81,9 +81,9 @@ def moved_since(worktree: str, before: Mark) -> bool:
     return any(not line.partition(b"\t")[2].startswith(_OWN) for line in lines)
 
 
-def is_settled(worktree: str) -> bool:
+def is_settled(repository: str) -> bool:
     """Whether git is at rest: it changes files before it writes its log, so a change seen in between would look like an edit by hand."""
-    folder = git_folder(worktree)
+    folder = git_folder(repository)
     if folder is None:
         return True
     if os.path.lexists(os.path.join(folder, "index.lock")):

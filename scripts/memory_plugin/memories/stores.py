@@ -9,7 +9,17 @@ from ..kernel.native import digest
 from ..kernel.paths import Places, main_worktree
 from .record import categories
 
-__all__ = ["PROJECT", "USER", "Store", "named_store", "project_store", "store_key", "stores", "user_store"]
+__all__ = [
+    "PROJECT",
+    "USER",
+    "Store",
+    "named_store",
+    "project_store",
+    "repository",
+    "store_key",
+    "stores",
+    "user_store",
+]
 
 PROJECT, USER = "project", "user"
 
@@ -46,6 +56,19 @@ def project_store(places: Places) -> Store:
 
 def _inside(root: str) -> str:
     return os.path.join(root, ".claude", "memory")
+
+
+def repository(store: Store) -> str | None:
+    """The folder of the git repository that moves a store's files; None for the user's own store.
+
+    That is the innermost one: `.claude`, or the store itself, may be a submodule with a log of its own.
+    """
+    if store.worktree is None:
+        return None
+    for folder in (store.root, os.path.dirname(store.root)):
+        if os.path.lexists(os.path.join(folder, ".git")):
+            return folder
+    return store.worktree
 
 
 def user_store(places: Places) -> Store | None:

@@ -14,7 +14,7 @@ from ..kernel.files import Unreadable, make_folder, read_regular, replace_file
 from ..kernel.native import digest, dumps, loads
 from . import gitlog
 from .record import canonical_digest
-from .stores import USER, store_key
+from .stores import USER, repository, store_key
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -114,8 +114,9 @@ class StoreTrust:
     def own(self) -> None:
         """Take the store as the user's: from now on edits by hand are theirs, and what git brings waits."""
         self.mine = True
-        if self._mark is None and self._store.worktree:
-            self._mark = gitlog.mark(self._store.worktree)
+        folder = repository(self._store)
+        if self._mark is None and folder:
+            self._mark = gitlog.mark(folder)
 
     def review(
         self, found: Iterable[StoredMemory], accept_pulls: bool = False, log: gitlog.Mark | None = None
@@ -126,16 +127,14 @@ class StoreTrust:
         Edits that git may still be making are answered as pending without being noted; while it is at it, `settled` is False and one
         more look is due.
         """
-        worktree = self._store.worktree
-        moved = (
-            bool(worktree and self._mark and gitlog.moved_since(worktree, self._mark)) and not accept_pulls
-        )
-        self.settled = not worktree or gitlog.is_settled(worktree)
+        folder = repository(self._store)
+        moved = bool(folder and self._mark and gitlog.moved_since(folder, self._mark)) and not accept_pulls
+        self.settled = not folder or gitlog.is_settled(folder)
         standings = {
             stored.key: self._standing(stored, moved, self.settled or accept_pulls) for stored in found
         }
-        if self.mine and worktree and self.settled:
-            self._mark = log or gitlog.mark(worktree)
+        if self.mine and folder and self.settled:
+            self._mark = log or gitlog.mark(folder)
         return standings
 
     def _standing(self, stored: StoredMemory, moved: bool, settled: bool) -> str:

@@ -15,10 +15,10 @@ from ..kernel.files import Unreadable, make_folder, stamp
 from ..kernel.locks import FileLock
 from ..kernel.native import dumps, loads
 from ..memories import gitlog
-from ..memories.files import StoredMemory, category_folders, listing, read_memory, why_left_alone
+from ..memories.files import StoredMemory, category_folders, is_read, listing, read_memory, why_left_alone
 from ..memories.native import native_folders, notes
 from ..memories.record import ACTIVE, InvalidMemory, categories
-from ..memories.stores import project_store, stores
+from ..memories.stores import project_store, repository, stores
 from ..memories.trust import load_trust, trust_path
 from ..memories.writing import LOCK_WAIT, store_lock
 from .documents import may_inject, memory_document, note_document
@@ -167,7 +167,8 @@ def heal(
     `edited` names files known to differ from the index. Raises TooMuch, with nothing done, when more than `most` files have to be read.
     """
     # First git's logs, then the folders: what git brings in between belongs to the next healing.
-    logs = [gitlog.mark(store.worktree) if store.worktree else None for store in stores(places)]
+    repositories = [repository(store) for store in stores(places)]
+    logs = [gitlog.mark(folder) if folder else None for folder in repositories]
     view = _View(changed_paths(connection), full, set(edited), _lifeless(connection))
     marks = glance(_watched(places, settings), _trust_paths(places))
     work = [_survey(connection, places, store, log, view) for store, log in zip(stores(places), logs)]
@@ -203,8 +204,9 @@ def _watched(places: Places, settings: Settings) -> list[str]:
     for store in stores(places):
         paths += [store.root, trust_path(places, store)]
         paths += [os.path.join(store.root, category.folder) for category in categories().values()]
-        if store.worktree:
-            paths += filter(None, [gitlog.log_path(store.worktree)])
+        folder = repository(store)
+        if folder:
+            paths += filter(None, [gitlog.log_path(folder)])
     if settings.flag("native.enabled"):
         paths += _native_paths(native_folders(places))
     return list(dict.fromkeys(paths))
@@ -244,9 +246,9 @@ def _survey(connection: Connection, places: Places, store: Store, log: Mark | No
 
 
 def _is_gone(path: str, looked_at: set[str]) -> bool:
-    """Whether a file that was not seen is no longer in the store: its folder was looked at, or is none any more."""
+    """Whether a file that was not seen is no longer in the store: its folder was looked at, or is none that is read."""
     folder = os.path.dirname(path)
-    return folder in looked_at or os.path.islink(folder) or not os.path.isdir(folder)
+    return folder in looked_at or not is_read(folder)
 
 
 def _lifeless_mark(status: os.stat_result) -> str:
@@ -271,7 +273,9 @@ def _heal_store(
         marks.update(glance(_trust_paths(places), _trust_paths(places)))
     if not trust.settled:
         marks.update((os.path.dirname(file.path), UNSURE) for file in work.changed)
-        marks.update((path, UNSURE) for path in marks if path == gitlog.log_path(work.store.worktree or ""))
+        marks.update(
+            (path, UNSURE) for path in marks if path == gitlog.log_path(repository(work.store) or "")
+        )
         found = [stored if trust.is_known(stored) else stored._replace(stamp="") for stored in found]
     known = read.stamps(connection, work.store.scope)
     no_longer = work.gone + [known[path][0] for path in unreadable if path in known]

@@ -1,0 +1,63 @@
+"""Stores that are git repositories inside the project's: what an update brings there waits, as a pull does."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+
+import pytest
+
+from tests.project import Project
+from tests.recall.store_files import ASK, BODY, TITLE, TOLD, memory, put, store
+
+WHICH = "Which port does the ledger proxy listen on?"
+
+
+def told(project: Project, question: str = ASK) -> str:
+    """What a new session is told on a question."""
+    return project.prompt(question, session_id="s%d" % time.monotonic_ns()).context
+
+
+def settled(folder: str) -> None:
+    """Let git's last change lie as far back as a user's next prompt does."""
+    os.utime(os.path.join(folder, "index"), (time.time() - 60, time.time() - 60))
+
+
+@pytest.mark.parametrize("place", [".claude", ".claude/memory"])
+def test_what_comes_with_a_submodule_waits(project: Project, place: str) -> None:
+    """A submodule has a log of its own: the project's says nothing of what an update brings."""
+    theirs = os.path.join(os.path.dirname(project.root), "theirs")
+    inner = os.path.join(theirs, "memory" if place == ".claude" else "", "decisions")
+    os.makedirs(inner)
+
+    def push(name: str, data: object) -> None:
+        with open(os.path.join(inner, name + ".json"), "w", encoding="utf-8") as file:
+            json.dump(data, file)
+        project.git("-C", theirs, "add", "-A")
+        project.git("-C", theirs, "commit", "-q", "-m", name)
+
+    project.git("init", "-q", theirs)
+    push("billing", memory())
+    allowed = ("-c", "protocol.file.allow=always", "submodule")
+    project.git(*allowed, "--quiet", "add", theirs, place)
+    project.git("commit", "-q", "-m", "a submodule")
+    settled(os.path.join(project.root, ".git"))
+    module = os.path.join(project.root, ".git", "modules", place)
+    settled(module)
+    assert project.cli("accept", "--all").returncode == 0
+    assert TOLD in told(project)
+    push("port", memory("The port of the ledger proxy", "The ledger proxy listens on port 7777."))
+    project.git(*allowed, "--quiet", "update", "--remote")
+    settled(module)
+    assert told(project, WHICH) == ""
+    assert [row["trust"] for row in project.cli("list", "--json").json["memories"]].count("pending") == 1
+    put(project, "mine", memory("The port of the mail proxy", "The mail proxy listens on port 2525."))
+    assert "2525" in told(project, "Which port does the mail proxy listen on?")
+
+
+def test_a_category_that_is_a_repository_of_its_own_is_not_read(project: Project) -> None:
+    project.save(TITLE, BODY)
+    assert TOLD in told(project)
+    project.git("init", "-q", store(project, "decisions"))
+    assert told(project) == ""
