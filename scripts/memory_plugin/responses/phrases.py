@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     Slot = tuple[frozenset[str], bool, int]
 
-__all__ = ["Phrases", "longest_match", "parse"]
+__all__ = ["Phrases", "ends_of_matches", "parse"]
 
 _MOST_GAP = 8
 
@@ -70,8 +70,11 @@ class Phrases:
             for word in _alternatives(pattern.split(" ", 1)[0], classes):
                 self.first_words.setdefault(word, []).append(number)
 
-    def match(self, number: int, prose: Prose, at: int) -> int:
-        """Where the longest match of a pattern that begins at word `at` ends (the word behind it); -1 for none."""
+    def match(self, number: int, prose: Prose, at: int, signs: str = "") -> int:
+        """Where the longest match of a pattern that begins at word `at` ends (the word behind it); -1 for none.
+
+        With `signs`, the longest one that has one of them behind it.
+        """
         found = self._parsed.get(number)
         if found is None:
             slots = parse(self.patterns[number], self._classes)
@@ -79,7 +82,8 @@ class Phrases:
         slots, second = found
         if second is not None and (at + 1 >= len(prose.words) or prose.words[at + 1] not in second):
             return -1
-        return longest_match(slots, prose, at)
+        ends = ends_of_matches(slots, prose, at)
+        return max(ends if not signs else [end for end in ends if prose.has_behind(end, signs)], default=-1)
 
 
 def _second_words(slots: list[Slot]) -> frozenset[str] | None:
@@ -94,8 +98,8 @@ def _second_words(slots: list[Slot]) -> frozenset[str] | None:
     return None
 
 
-def longest_match(slots: list[Slot], prose: Prose, at: int) -> int:
-    """The word behind the longest match of some slots from word `at` on; -1 for none. Bounded by the number of slots and their gaps."""
+def ends_of_matches(slots: list[Slot], prose: Prose, at: int) -> set[int]:
+    """The words behind the matches of some slots from word `at` on. Bounded by the number of slots and their gaps."""
     words, levels = prose.words, prose.levels
     ends = {at}
     for taken, optional, gap in slots:
@@ -110,6 +114,6 @@ def longest_match(slots: list[Slot], prose: Prose, at: int) -> int:
                     break
                 reached.add(here + 1)
         if not reached:
-            return -1
+            return reached
         ends = reached
-    return max(ends)
+    return ends

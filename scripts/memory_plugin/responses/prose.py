@@ -61,6 +61,11 @@ class Prose:
             else " "
         )
 
+    def has_behind(self, end: int, signs: str) -> bool:
+        """Whether one of some signs stands before the word `end`; the end of the text counts as a full stop."""
+        sign = self.behind(end - 1)
+        return sign in signs if sign else "." in signs
+
     def __len__(self) -> int:
         return len(self.words)
 

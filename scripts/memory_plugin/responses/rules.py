@@ -54,7 +54,7 @@ class Rule:
 class Rules:
     """All rules in effect; pattern number `n` belongs to `rule_of[n]`."""
 
-    __slots__ = ("chain", "cues", "phrases", "rule_of", "trouble")
+    __slots__ = ("chain", "cues", "interjections", "phrases", "rule_of", "trouble")
 
     def __init__(self, table: Mapping[str, Any], pack: Mapping[str, Any]) -> None:
         exempt, more = pack.get("exempt"), pack.get("rules")
@@ -74,7 +74,8 @@ class Rules:
             patterns += entry["patterns"]
             self.rule_of += [rule] * len(entry["patterns"])
         self.phrases = Phrases(patterns, classes)
-        self.chain = frozenset(table["chain"].split())
+        self.interjections = frozenset(table["interjections"].split())
+        self.chain = self.interjections | frozenset(table["chain"].split())
         self.cues = frozenset(table["mention_cues"].split())
 
 

@@ -128,7 +128,7 @@ def find_matches(prose: Prose, rules: Rules) -> list[Match]:
             passed_on = _handed_on(prose, at, level)
             continue
         if level >= LINE and words[at] in rules.chain:
-            passed_on = _handed_on(prose, at + 1, level)
+            passed_on = level if words[at] in rules.interjections else _handed_on(prose, at + 1, level)
         at += 1
     return found
 
@@ -151,8 +151,8 @@ def _best(prose: Prose, rules: Rules, at: int, level: int) -> Match | None:
         rule = rules.rule_of[number]
         if rule.level > level:
             continue
-        end = rules.phrases.match(number, prose, at)
-        if end < 0 or (rule.behind and not _is_behind(prose, end, rule.behind)):
+        end = rules.phrases.match(number, prose, at, rule.behind)
+        if end < 0:
             continue
         if best is None or end > best.behind or (end == best.behind and rule.exempt):
             best = Match(rule, *prose.folded.span(prose.starts[at], prose.ends[end - 1]), at, end)
@@ -181,11 +181,6 @@ def _longer_inside(prose: Prose, rules: Rules, match: Match | None) -> Match | N
         if other is not None and other.behind - at > match.behind - match.first:
             return other
     return match
-
-
-def _is_behind(prose: Prose, end: int, signs: str) -> bool:
-    sign = prose.behind(end - 1)
-    return sign in signs if sign else "." in signs
 
 
 def _is_mentioned(prose: Prose, rules: Rules, at: int) -> bool:
