@@ -16,8 +16,10 @@ import os
 import stat as modes
 
 from ..files import Unreadable
-from .kinds import kind_of, spoken
+from .content import blocks_of, bounded, joined, media, size_of, words
+from .kinds import kind_of, spoken, without_notes
 from .lines import Lines
+from .queue import Queue, by_person, handed_over
 from .size import CHARACTERS, tokens_of
 from .totals import Memory, Totals
 from .turn import USAGE, Call, Said, Turn
@@ -30,11 +32,9 @@ if TYPE_CHECKING:
 __all__ = ["Reader", "open_transcript", "turns_since_prompt"]
 
 _OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
-_MAX_TEXT = 200_000  # characters kept of one text or result, from both ends
 _MAX_TURN = 4_000_000  # characters after which a turn is closed though its answer goes on
 _MOST_PENDING = 64  # calls whose results may still come after their turn
 _SYNTHETIC = "<synthetic>"
-_MEDIA = {"image": 1500, "document": 3000}  # tokens, roughly: the provider counts pixels and pages
 
 
 def open_transcript(path: str) -> IO[bytes]:
@@ -79,10 +79,12 @@ class Reader:
     Never raises for what the file holds.
     """
 
-    __slots__ = ("_lines", "_messages", "_pending", "_rows", "_said", "_turn", "_weight", "totals")
+    __slots__ = ("_file", "_lines", "_messages", "_pending", "_queue", "_rows", "_said", "_turn", "_weight", "totals")  # fmt: skip
 
     def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
         self._lines = Lines(file)
+        self._queue = Queue()
         self._turn = Turn(1)
         self._said: list[Said] = []
         self._pending: dict[str, Call] = {}
@@ -103,14 +105,20 @@ class Reader:
                     self._user(record)
             elif kind == "system":
                 self._system(record)
+            elif kind == "attachment":
+                prompt = handed_over(record.get("attachment"))
+                if prompt is not None and self._is_main(record):
+                    self._say(words(prompt), record)
+            elif kind == "queue-operation":
+                self._say(self._queue.follow(record) or "", record)
         yield from self._end()
 
     def _is_main(self, record: dict[str, Any]) -> bool:
         """Whether a row belongs to the conversation and was not read before; a sub-agent's own file is all side chain."""
-        side = record.get("isSidechain") is True
+        side = _is_side(record)
         totals = self.totals
         if totals.chain is None:
-            totals.chain = side
+            totals.chain = side and ("agentId" in record or not self._has_main())
         if side is not totals.chain:
             totals.side += 1
             return False
@@ -121,11 +129,21 @@ class Reader:
         totals.mark(record)
         return True
 
+    def _has_main(self) -> bool:
+        """Whether the conversation comes further down: old clients wrote the rows of sub-agents into the same file."""
+        at = self._file.tell()
+        found = any(
+            record.get("type") in ("user", "assistant") and not _is_side(record)
+            for record in Lines(self._file)
+        )
+        self._file.seek(at)
+        return found
+
     def _answer(self, record: dict[str, Any]) -> Iterator[Turn]:
         message = record.get("message")
         if not isinstance(message, dict):
             return
-        blocks = _blocks(message.get("content"))
+        blocks = blocks_of(message.get("content"))
         if message.get("model") == _SYNTHETIC or record.get("isApiErrorMessage") is True:
             self.totals.api_errors += record.get("isApiErrorMessage") is True
             return
@@ -171,8 +189,10 @@ class Reader:
             return
         kind = block.get("type")
         if kind == "text":
-            text = _bounded(block.get("text"))
+            text = bounded(block.get("text"))
             if text and text not in turn.texts:  # a copied row
+                if turn.texts and text.startswith(turn.texts[-1]):  # the same, streamed further
+                    turn.tokens -= tokens_of(turn.texts.pop())
                 turn.texts.append(text)
                 turn.tokens += tokens_of(text)
                 self._weight += len(text)
@@ -180,6 +200,8 @@ class Reader:
             turn.thought += len(str(block.get("thinking") or ""))
         elif kind in ("tool_use", "server_tool_use"):
             self._call(turn, block)
+        elif isinstance(kind, str) and kind.endswith("_tool_result"):  # of a tool that the provider runs
+            self._result(block, None)
 
     def _call(self, turn: Turn, block: dict[str, Any]) -> None:
         given = block.get("input")
@@ -189,33 +211,35 @@ class Reader:
             given if isinstance(given, dict) else {},
             turn.number,
         )
-        self._rows.seen(("call", call.id))
+        if self._rows.seen(("call", call.id)) and _written_again(call, turn):
+            return
         turn.calls.append(call)
-        size = _size(given)
+        size = size_of(given)
         turn.tokens += size / CHARACTERS
         self._weight += size
 
     def _user(self, record: dict[str, Any]) -> None:
         message = record.get("message")
         content = message.get("content") if isinstance(message, dict) else message
-        texts = []
-        for block in _blocks(content):
+        more = False
+        for block in blocks_of(content):
             if isinstance(block, dict) and block.get("type") == "tool_result":
                 self._result(block, record.get("toolUseResult"))
-            elif isinstance(block, str):
-                texts.append(block)
-            elif isinstance(block, dict):
-                texts.append(_text(block))
-        text = "\n".join(filter(None, texts))
-        if text.strip():
-            self._say(text, record)
+            else:
+                more = True
+        if more:
+            self._say(words(content), record)
 
     def _say(self, text: str, record: dict[str, Any]) -> None:
+        if not text or text.isspace():
+            return
+        text = without_notes(text)
         kind = "summary" if record.get("isCompactSummary") is True else kind_of(text)
-        if record.get("isMeta") is True and kind in ("prompt", "command"):
+        if kind in ("prompt", "command") and (record.get("isMeta") is True or not by_person(record)):
             kind = "notice"
         self.totals.summaries += kind == "summary"
         text = spoken(kind, text)
+        self._queue.said(text)
         time = record.get("timestamp")
         if isinstance(time, str) and self._rows.seen((time, text)):  # copied under a new id
             self.totals.repeated += 1
@@ -232,11 +256,11 @@ class Reader:
             self._turn.late.append(call)
         elif call.result is not None:
             return
-        call.result = _bounded(_joined(block.get("content")))
+        call.result = bounded(joined(block.get("content")))
         call.failed = block.get("is_error") is True
         call.details = details
-        self._turn.tokens += tokens_of(call.result) + _media(block.get("content"))
-        self._weight += len(call.result) + (_size(details) if isinstance(details, dict) else 0)
+        self._turn.tokens += tokens_of(call.result) + media(block.get("content"))
+        self._weight += len(call.result) + (size_of(details) if isinstance(details, dict) else 0)
 
     def _system(self, record: dict[str, Any]) -> None:
         kind = record.get("subtype")
@@ -271,54 +295,19 @@ class Reader:
         self.totals.bad, self.totals.dropped = self._lines.bad, self._lines.long
 
 
-def _blocks(content: object) -> list[Any]:
-    if isinstance(content, list):
-        return content
-    return [content] if isinstance(content, str) else []
+def _is_side(record: dict[str, Any]) -> bool:
+    """Whether a row is a sub-agent's; streams of the client name the call that started it."""
+    return record.get("isSidechain") is True or isinstance(record.get("parent_tool_use_id"), str)
 
 
-def _text(block: dict[str, Any]) -> str:
-    text = block.get("text")
-    if isinstance(text, str):
-        return text
-    kind = str(block.get("type"))
-    return "[%s]" % kind if kind in _MEDIA else ""
-
-
-def _joined(content: object) -> str:
-    """A result's text."""
-    if isinstance(content, str):
-        return content
-    if not isinstance(content, list):
-        return ""
-    return "\n".join(
-        block if isinstance(block, str) else _text(block)
-        for block in content
-        if isinstance(block, (str, dict))
-    )
-
-
-def _media(content: object) -> int:
-    blocks = content if isinstance(content, list) else ()
-    return sum(_MEDIA.get(str(block.get("type")), 0) for block in blocks if isinstance(block, dict))
-
-
-def _bounded(text: object) -> str:
-    if not isinstance(text, str):
-        return ""
-    half = _MAX_TEXT // 2
-    return text if len(text) <= _MAX_TEXT else text[:half] + "\n[...]\n" + text[-half:]
-
-
-def _size(value: object, depth: int = 4) -> int:
-    """About how many characters a JSON value has."""
-    if isinstance(value, str):
-        return len(value)
-    if depth == 0:
-        return 0
-    if isinstance(value, dict):
-        return sum(len(key) + _size(item, depth - 1) for key, item in value.items())
-    return sum(_size(item, depth - 1) for item in value) if isinstance(value, list) else 4
+def _written_again(call: Call, turn: Turn) -> bool:
+    """Whether a turn holds the call already, as when its row was written once more while it streamed; the fuller one stays."""
+    for at, one in enumerate(turn.calls):
+        if one.id == call.id and call.id:
+            if one.result is None and len(call.input) > len(one.input):
+                turn.calls[at] = call
+            return True
+    return False
 
 
 def _add_usage(usage: dict[str, int], told: object) -> None:

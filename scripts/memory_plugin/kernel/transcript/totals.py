@@ -43,16 +43,17 @@ class Totals:
 
     def mark(self, record: dict[str, Any]) -> None:
         """Take from a row where, when and by which client it was written."""
-        self.session = _text(record, "sessionId") or self.session
+        if record.get("sessionId") != self.session:
+            self.session = _text(record, "sessionId") or self.session
+        if record.get("gitBranch") != self.branch:
+            self.branch = _text(record, "gitBranch") or self.branch
         self.folder = self.folder or _text(record, "cwd")
-        self.branch = _text(record, "gitBranch") or self.branch
         time = _text(record, "timestamp")
         if time:
             self.started = self.started or time
             self.ended = time
-        version = _text(record, "version")
-        if version and version not in self.versions and len(self.versions) < 20:
-            self.versions.append(version)
+        if record.get("version") not in self.versions and len(self.versions) < 20:
+            self.versions += filter(None, [_text(record, "version")])
 
     def close(self, turn: Turn) -> None:
         """Add a turn that is complete."""

@@ -32,8 +32,8 @@ class Call:
 
     def text(self, key: str) -> str:
         """The text under a key of its input; empty for anything else."""
-        value = self.input.get(key)
-        return value if isinstance(value, str) else ""
+        value = self.input.get(key, "")
+        return value if value.__class__ is str else ""
 
 
 class Said:

@@ -1,0 +1,78 @@
+"""What stands in a message: blocks, texts, and how much they weigh."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+__all__ = ["blocks_of", "bounded", "joined", "media", "size_of", "words"]
+
+_MAX_TEXT = 200_000  # characters kept of one text or result, from both ends
+_MEDIA = {"image": 1500, "document": 3000}  # tokens, roughly: the provider counts pixels and pages
+
+
+def blocks_of(content: object) -> list[Any]:
+    """The blocks of a content, which is a list, a text or nothing."""
+    if isinstance(content, list):
+        return content
+    return [content] if isinstance(content, str) else []
+
+
+def words(content: object) -> str:
+    """What stands in a row in the user's place, without the results of tools."""
+    texts = (
+        block if isinstance(block, str) else _text(block)
+        for block in blocks_of(content)
+        if isinstance(block, (str, dict))
+    )
+    return "\n".join(filter(None, texts))
+
+
+def _text(block: dict[str, Any]) -> str:
+    text = block.get("text")
+    if isinstance(text, str):
+        return text
+    kind = str(block.get("type"))
+    return "[%s]" % kind if kind in _MEDIA else ""
+
+
+def joined(content: object) -> str:
+    """The text of a result."""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return ""
+    return "\n".join(
+        block if isinstance(block, str) else _text(block)
+        for block in content
+        if isinstance(block, (str, dict))
+    )
+
+
+def media(content: object) -> int:
+    """The estimated tokens of the images and documents in a result."""
+    found = content if isinstance(content, list) else ()
+    return sum(_MEDIA.get(str(block.get("type")), 0) for block in found if isinstance(block, dict))
+
+
+def bounded(text: object) -> str:
+    """A text with its middle left out above 200,000 characters; empty for anything else."""
+    if not isinstance(text, str):
+        return ""
+    half = _MAX_TEXT // 2
+    return text if len(text) <= _MAX_TEXT else text[:half] + "\n[...]\n" + text[-half:]
+
+
+def size_of(value: object, depth: int = 4) -> int:
+    """About how many characters a JSON value has."""
+    if isinstance(value, str):
+        return len(value)
+    if depth == 0:
+        return 0
+    if not isinstance(value, (dict, list)):
+        return 4
+    size = 0
+    for item in value.values() if isinstance(value, dict) else value:
+        size += len(item) if item.__class__ is str else size_of(item, depth - 1)
+    return size + sum(map(len, value)) if isinstance(value, dict) else size

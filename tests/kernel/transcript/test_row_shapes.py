@@ -1,0 +1,142 @@
+"""Shapes of rows that clients, editors and streams write besides the plain ones."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+
+from memory_plugin.kernel.transcript.reader import Reader
+from memory_plugin.kernel.transcript.totals import Totals
+from memory_plugin.kernel.transcript.turn import Turn
+from tests.kernel.transcript.rows import answer, call, lines, result, said, user
+
+TASK = {**user("Look around", isSidechain=True)}
+FOUND = answer("m7", said("found"), isSidechain=True)
+
+
+def read(*rows: dict[str, Any]) -> tuple[list[Turn], Totals]:
+    reader = Reader(io.BytesIO(lines(*rows)))
+    return list(reader), reader.totals
+
+
+def queued(prompt: object = "Use tabs", **more: object) -> dict[str, Any]:
+    """A prompt that the client put into a running turn."""
+    attachment = {"type": "queued_command", "commandMode": "prompt", "prompt": prompt, **more}
+    return {
+        "type": "attachment",
+        "isSidechain": False,
+        "attachment": attachment,
+        "timestamp": "2026-03-01T09:00:00Z",
+    }
+
+
+def waits(operation: str, text: str | None = None) -> dict[str, Any]:
+    """A row about the queue of prompts."""
+    return {"type": "queue-operation", "operation": operation, **({} if text is None else {"content": text})}
+
+
+@pytest.mark.parametrize(
+    ("rows", "prompts"),
+    [
+        pytest.param([queued()], ["Use tabs"], id="put into the turn"),
+        pytest.param([queued([said("Use tabs")], origin={"kind": "human"})], ["Use tabs"], id="in blocks"),
+        pytest.param([queued(commandMode="task-notification")], [], id="the end of a task"),
+        pytest.param([queued(origin={"kind": "peer"})], [], id="of another session"),
+        pytest.param([queued(isMeta=True)], [], id="of the client"),
+        pytest.param([{"type": "attachment", "attachment": {"type": "date"}}], [], id="another attachment"),
+        pytest.param([{"type": "attachment", "attachment": "x"}], [], id="an odd attachment"),
+        pytest.param([waits("enqueue", "Use tabs"), waits("remove")], ["Use tabs"], id="told by the queue alone"),
+        pytest.param([waits("enqueue", "Use tabs"), queued(), waits("remove")], ["Use tabs"], id="told twice"),
+        pytest.param([waits("enqueue", "Use tabs"), waits("dequeue"), user("Use tabs")], ["Use tabs"], id="with a row of its own"),
+        pytest.param([waits("enqueue", "Use tabs"), user("Use tabs"), waits("remove")], ["Use tabs"], id="with a row before"),
+        pytest.param([waits("enqueue", "Use tabs"), waits("popAll"), waits("remove")], [], id="taken back"),
+        pytest.param([waits("enqueue", "<task-notification>x"), waits("remove")], [], id="a notice that waited"),
+        pytest.param([waits("enqueue", "/mcp"), waits("remove")], [], id="a command that waited"),
+        pytest.param([waits("remove"), waits("enqueue")], [], id="an empty queue"),
+    ],
+)  # fmt: skip
+def test_prompts_that_were_typed_while_the_model_worked(
+    rows: list[dict[str, Any]], prompts: list[str]
+) -> None:
+    turns, _ = read(answer("m1", call("c1")), *rows, result("c1"), answer("m2", said("ok")))
+    assert [said.text for turn in turns for said in turn.said if said.kind == "prompt"] == prompts
+
+
+NOTE = "<ide_selection>The user selected line 3</ide_selection>"
+
+
+@pytest.mark.parametrize(
+    ("one", "kind", "text"),
+    [
+        pytest.param(user([said(NOTE), said("No, line 4")]), "prompt", "No, line 4", id="a block of the editor before it"),
+        pytest.param(user("<system-reminder>\nx\n</system-reminder>\n%s Fix it" % NOTE), "prompt", "Fix it", id="two notes"),
+        pytest.param(user([said(NOTE), said("<command-name>/x</command-name>")]), "command", "/x", id="before a command"),
+        pytest.param(user(NOTE), "notice", NOTE, id="nothing but a note"),
+        pytest.param(user("<ide_selection>never closed"), "notice", "<ide_selection>never closed", id="a note without end"),
+        pytest.param(user("<details>x</details> Fix it"), "prompt", "<details>x</details> Fix it", id="the user's own tag"),
+        pytest.param(user("Go on", origin={"kind": "auto-continuation"}), "notice", "Go on", id="nobody typed it"),
+        pytest.param(user("Go on", origin={"kind": "human"}), "prompt", "Go on", id="somebody typed it"),
+    ],
+)  # fmt: skip
+def test_notes_in_front_of_a_prompt(one: dict[str, Any], kind: str, text: str) -> None:
+    turns, _ = read(one, answer("m1", said("ok")))
+    assert [(said.kind, said.text) for said in turns[0].said] == [(kind, text)]
+
+
+def test_a_session_that_begins_with_an_inline_sub_agent_is_read() -> None:
+    turns, totals = read(TASK, FOUND, user("Fix it"), answer("m1", said("Fixed.")))
+    assert [(turn.prompt, turn.texts) for turn in turns] == [("Fix it", ["Fixed."])]
+    assert totals.side == 2
+
+
+def test_a_sub_agents_own_file_is_read_though_a_row_of_the_session_follows() -> None:
+    turns, _ = read({**TASK, "agentId": "a1"}, {**FOUND, "agentId": "a1"}, user("x"))
+    assert [(turn.prompt, turn.texts) for turn in turns] == [("Look around", ["found"])]
+
+
+def test_a_stream_names_the_call_that_a_sub_agents_row_belongs_to() -> None:
+    side = {**answer("m7", said("found")), "parent_tool_use_id": "c1"}
+    turns, totals = read(
+        {**user("x"), "parent_tool_use_id": None}, answer("m1", call("c1", "Task")), side, result("c1")
+    )
+    assert ([turn.message for turn in turns], totals.side) == (["m1"], 1)
+
+
+def test_rows_that_were_written_while_the_answer_streamed_count_once() -> None:
+    turns, totals = read(
+        user("x"),
+        answer("m1", said("I lo")),
+        answer("m1", said("I look."), call("c1")),
+        answer("m1", said("I look."), call("c1", command="ls")),
+        result("c1", "a.py"),
+        answer("m1", call("c1", command="ls", description="again")),
+    )
+    (turn,) = turns
+    assert turn.texts == ["I look."]
+    assert [(made.input, made.result) for made in turn.calls] == [({"command": "ls"}, "a.py")]
+    assert totals.unresolved == 0
+
+
+def test_a_tool_that_the_provider_runs_has_its_result_in_the_answer() -> None:
+    search = {"type": "server_tool_use", "id": "s1", "name": "web_search", "input": {"query": "x"}}
+    found = {
+        "type": "web_search_tool_result",
+        "tool_use_id": "s1",
+        "content": [{"type": "web_search_result", "title": "X"}],
+    }
+    turns, totals = read(user("x"), answer("m1", search), answer("m1", found), answer("m2", said("ok")))
+    assert (turns[0].calls[0].name, turns[0].calls[0].result, totals.unresolved) == ("web_search", "", 0)
+
+
+def test_results_as_lists_of_blocks() -> None:
+    content = [
+        "a",
+        {"type": "text", "text": "b"},
+        {"type": "image", "source": {}},
+        {"type": "tool_reference"},
+        None,
+    ]
+    turns, _ = read(answer("m1", call("c1")), result("c1", content))
+    assert turns[0].calls[0].result == "a\nb\n[image]\n"
