@@ -1,9 +1,10 @@
-"""Time and peak memory of the transcript reader on a large file, against parsing its lines as JSON and nothing else.
+"""Time and peak memory of the transcript reader, and of all that `memory session signals` makes of it, against `json.loads` over the lines.
 
     python3 benchmarks/transcript_reader.py --megabytes 500
     python3 benchmarks/transcript_reader.py --megabytes 20 --like FILE   # rows of a real transcript, over and over
 
-Each is measured in a process of its own.  Prints JSON; exit code 1 when memory or ratio is above the bound.
+Each is measured in a process of its own, in processor time.  `turns` reads the turns; `signals` collects the signals and the timeline, too.
+Prints JSON; exit code 1 when the memory or the ratio of either is above the bound.
 """
 
 from __future__ import annotations
@@ -61,7 +62,10 @@ def main() -> int:
         way: round(found[way]["seconds"] / found["json"]["seconds"], 2) for way in ("turns", "signals")
     }
     print(json.dumps(found, indent=2))
-    fine = found["turns"]["peak_mb"] <= MOST_MEGABYTES and found["ratio"]["turns"] <= MOST_RATIO
+    fine = all(
+        found[way]["peak_mb"] <= MOST_MEGABYTES and found["ratio"][way] <= MOST_RATIO
+        for way in ("turns", "signals")
+    )
     return 0 if fine else 1
 
 
@@ -102,10 +106,14 @@ def by_turns(path: str) -> int:
 
 
 def by_signals(path: str) -> int:
-    """The turns read and their signals collected."""
+    """The turns read, their signals and the timeline collected, as the command does."""
     from memory_plugin.sessions.signals import collect
+    from memory_plugin.sessions.timeline import Timeline
 
-    return collect(path).totals.turns
+    timeline = Timeline()
+    signals = collect(path, timeline.add)
+    timeline.moments(signals.sightings, 60)
+    return signals.totals.turns
 
 
 def write(path: str, size: int, like: str | None) -> None:

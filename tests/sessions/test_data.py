@@ -50,12 +50,18 @@ def test_a_command_that_stands_for_a_tool(entry: dict[str, Any]) -> None:
         ("npm --silent test", True),
         ("/usr/bin/make -j4 check", True),
         ("./gradlew test", True),
+        ("python3.12 -m pytest", True),
+        ("(cd app && pytest)", True),
+        ("# don't hurry\npytest", True),
+        ("timeout 60 \\\n  pytest", True),
         ("cat tests/test_x.py", False),
         ("echo pytest", False),
         ("grep -r pytest .", False),
         ("git commit -m 'pytest passes'", False),
         ("cat <<'EOF' > x.sh\npytest\nEOF", False),
         ("npm install", False),
+        ("# pytest", False),
+        ("echo 'then; pytest'", False),
     ],
 )
 def test_commands_that_run_tests(command: str, *, runs: bool) -> None:
@@ -67,7 +73,11 @@ def test_commands_that_run_tests(command: str, *, runs: bool) -> None:
     [
         ("a b | c d && e", [("a", "b"), ("e",)]),
         ("x 'y; z' 2>&1 & w", [("x", "y; z", "2>&1"), ("w",)]),
-        ("(cd x; ls)", [("ls)",)]),
+        ("(cd x; ls)", [("ls",)]),
+        ("a \\\n  b # c; d\ne#f", [("a", "b"), ("e#f",)]),
+        ("# it's\na", [("a",)]),
+        ('a "x \\"; y" \'\' z', [("a", 'x "; y', "", "z")]),
+        ("a &> b |& c; d", [("a", "&>", "b"), ("d",)]),
         ("", []),
         ("'unclosed", [("unclosed",)]),
         ("a x\\|y b", [("a", "x|y", "b")]),
@@ -76,3 +86,25 @@ def test_commands_that_run_tests(command: str, *, runs: bool) -> None:
 def test_the_first_words_of_pipelines(command: str, words: list[tuple[str, ...]]) -> None:
     found = [head.words for head in heads(command)]
     assert found == words
+
+
+@pytest.mark.parametrize(
+    ("command", "hidden"),
+    [
+        ("pytest", False),
+        ("pytest && git push", False),
+        ("pytest -k 'a | b; c'", False),
+        ("cd x; pytest\n", False),
+        ("pytest || exit 1", False),
+        ("set -o pipefail; pytest | tail", False),
+        ("pytest | tail -3", True),
+        ("pytest |& tee log", True),
+        ("make && pytest && ls | wc", False),
+        ("pytest || true", True),
+        ("pytest; git status", True),
+        ("pytest && ls; git status", True),
+        ("pytest &", True),
+    ],
+)
+def test_whether_a_failure_shows_in_the_exit_code(command: str, *, hidden: bool) -> None:
+    assert [head.hidden for head in heads(command) if is_test(head)] == [hidden]

@@ -83,6 +83,7 @@ CASES: list[Any] = [
     ("tests that fail", [*bash(1, "pytest", "Exit code 1\n1 failed", failed=True)], {"tests_failed": [1], "errors": [1]}),
     ("tests through a pipe", [*bash(1, "pytest | tail -3", "3 passed")], {"tests_unknown": [1]}),
     ("failing tests through a pipe", [*bash(1, "pytest | tail -3", "1 failed, 2 passed")], {"tests_failed": [1]}),
+    ("a test that is named like a pipe", [*bash(1, "pytest -k 'a || b'", "3 passed")], {"tests_passed": [1]}),
     ("tests in the background", [*bash(1, "pytest", "Command running in background", run_in_background=True)], {"tests_unknown": [1]}),
     ("tests that a hook blocked", [*bash(1, "pytest", BLOCKED, failed=True)], {"hook_blocks": [1]}),
     ("tests without an answer", [answer("m1", call("c1", command="pytest"))], {"tests_unknown": [1]}),

@@ -23,11 +23,11 @@ class Commands:
     def see(self, turn: Turn, note: Note) -> None:
         """Look at the next turn."""
         for call in turn.calls:
-            if call.name == "Bash" and call.text("command"):
-                self._command(call, turn, note)
+            command = call.text("command") if call.name == "Bash" else ""
+            if command:
+                self._command(command, call, turn, note)
 
-    def _command(self, call: Call, turn: Turn, note: Note) -> None:
-        command = call.text("command")
+    def _command(self, command: str, call: Call, turn: Turn, note: Note) -> None:
         found = heads(command)
         outcome = outcome_of_tests(call, found, turn.version)
         if outcome:
@@ -53,8 +53,10 @@ def _output(call: Call) -> str:
 
 
 def _commits(head: Head) -> bool:
+    if head.words[0] != "git" or "--dry-run" in head.words:
+        return False
     words = [word for word in head.words[1:] if not word.startswith("-")]
-    return head.words[0] == "git" and "commit" in words[:2] and "--dry-run" not in head.words
+    return "commit" in words[:2]
 
 
 def outcome_of_tests(call: Call, found: list[Head], version: str) -> str:
@@ -62,13 +64,13 @@ def outcome_of_tests(call: Call, found: list[Head], version: str) -> str:
 
     An exit code that something hides (a pipe, `|| true`, the background) tells nothing good; a summary of failures still tells.
     """
-    cause = cause_of(call, version)
-    if not any(is_test(head) for head in found) or cause not in ("", "own"):
+    runs = [head for head in found if is_test(head)]
+    if not runs or cause_of(call, version) not in ("", "own"):
         return ""
     if call.failed or pattern("tests_failed").search(_output(call)):
         return "failed"
-    hidden = pattern("masked").search(call.text("command")) or call.text("command").rstrip().endswith("&")
     started = call.input.get("run_in_background") is True or (
         isinstance(call.details, dict) and call.details.get("backgroundTaskId")
     )
+    hidden = any(head.hidden for head in runs)
     return "unknown" if call.result is None or hidden or started else "passed"

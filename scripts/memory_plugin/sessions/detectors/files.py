@@ -58,7 +58,7 @@ class Files:
 
     def _seen(self, call: Call, turn: Turn) -> None:
         """Remember a call's file, now that its result is there."""
-        path = call.text("file_path") or call.text("notebook_path")
+        path = "" if call.name == "Bash" else call.text("file_path") or call.text("notebook_path")
         if not path or call.result is None or cause_of(call, turn.version) or len(self._known) >= _MOST_FILES:
             return
         if call.name == "Read":
@@ -70,7 +70,7 @@ class Files:
         self._known.add(path)
 
     def _mention(self, text: str, turn: int) -> None:
-        if not text or len(self._named) >= 4 * _MOST_FILES:
+        if "." not in text or len(self._named) >= 4 * _MOST_FILES:
             return
         for name in pattern("file_name").findall(text[:_MOST_TEXT]):
             self._named[name] = turn
