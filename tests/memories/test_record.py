@@ -22,6 +22,7 @@ from memory_plugin.memories.record import (
     new_memory,
     parse_memory,
     slug,
+    unreadable_expiry,
     with_change,
 )
 
@@ -109,12 +110,20 @@ def test_optional_fields_of_a_wrong_type_are_read_as_empty(wrong: object) -> Non
             "2031-01-02T23:59:59Z",
             id="a constraint's own",
         ),
+        pytest.param({"expires_at": "2031-01-02T03:04:05+05:30"}, "2031-01-01T21:34:05Z", id="an offset"),
+        pytest.param({"expires_at": "2031-01-02 03:04:05.678-0100"}, "2031-01-02T04:04:05Z", id="a fraction"),
+        pytest.param({"expires_at": "2031-01-02T03:04"}, "2031-01-02T03:04:00Z", id="no zone is UTC"),
+        pytest.param({"expires_at": "2031-13-45"}, "", id="no such day"),
+        pytest.param({"expires_at": "9999-12-31T23:59:59-23:59"}, "", id="beyond the calendar"),
+        pytest.param({"expires_at": "2099-01-01T\x1b]0;x\x07"}, "", id="a date with something hidden"),
         pytest.param({"expires_at": "soon"}, "", id="no date"),
         pytest.param({"expires_at": 7}, "", id="a number"),
     ],
 )
 def test_when_a_memory_ends_to_hold(fields: dict[str, object], expires: str) -> None:
-    assert parsed(**fields).expires_at == expires
+    memory = parsed(**fields)
+    assert memory.expires_at == expires
+    assert bool(unreadable_expiry(memory)) == (not expires and isinstance(fields.get("expires_at"), str))
 
 
 @given(st.text(max_size=300))

@@ -21,6 +21,7 @@ __all__ = ["Reminder"]
 _FOLDER = "sessions"
 _MAX_BYTES = 65536
 _FRESH_SECONDS = 600.0
+_TOPIC = 120
 _LINE = (
     'An interview on "%s" is open (memory interview, id %s). If this prompt answers its last question, hand the answer to'
     " `memory interview answer --session %s` and ask what it says next; if it is about something else, do that first."
@@ -42,11 +43,13 @@ class Reminder:
 
     def leave(self, identity: str, topic: str, *, word: bool) -> None:
         """Let the next prompt say that an interview is open. Raises OSError."""
+        from ..kernel.text.clean import escape, plain  # not for the prompt's path
+
         make_folder(os.path.dirname(self._path))
         self._write(
             {
                 "interview": identity,
-                "topic": topic,
+                "topic": escape(plain(topic, _TOPIC)),
                 "word": word,
                 "say": True,
                 "typed": now() if word else 0.0,

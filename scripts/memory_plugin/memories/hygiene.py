@@ -9,9 +9,10 @@ from ..kernel.text.clean import block, plain
 from ..kernel.text.private import without_private
 from .record import MAX_DEPTH, MAX_TITLE, InvalidMemory
 
-__all__ = ["Redacted", "clean_data", "clean_text", "shown"]
+__all__ = ["Redacted", "clean_data", "clean_text", "shown", "shown_line"]
 
 MAX_TAG = 40
+_LONGEST_LINE = 1000
 MAX_PHRASE = 200
 _GROWTH = 4  # how much longer a text may become in NFC, amply
 _FIXED = frozenset(
@@ -99,6 +100,11 @@ def _without_secrets(text: str, place: str) -> Redaction:
 def shown(text: str) -> str:
     """A stored text as it may be shown to a person or to Claude: files in a repository may hold anything."""
     return _without_secrets(text, "inject").text
+
+
+def shown_line(text: str) -> str:
+    """As `shown`, on one line: a title of several could pass for what the commands themselves say."""
+    return plain(shown(text), _LONGEST_LINE)
 
 
 def clean_text(text: str, field: str, redacted: list[Redacted]) -> str:

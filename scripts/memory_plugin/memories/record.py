@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from datetime import datetime, timezone
 from functools import lru_cache
 from math import isfinite
 from typing import Any, NamedTuple
@@ -30,6 +31,7 @@ __all__ = [
     "new_memory",
     "parse_memory",
     "slug",
+    "unreadable_expiry",
     "with_change",
 ]
 
@@ -42,6 +44,10 @@ MAX_DEPTH = 32
 _ID = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,78}[a-z0-9])?\Z")
 _STEP_MARK = re.compile(r"\A\s*(?:[-*+]|\d{1,3}[.)])\s+")
 _LISTED = frozenset(["steps"])
+_DATE = re.compile(
+    r"(?P<day>[0-9]{4}-[0-9]{2}-[0-9]{2})"
+    r"(?:[Tt ](?P<clock>[0-9]{2}:[0-9]{2}(?::[0-9]{2})?)(?:[.,][0-9]+)? ?(?P<offset>[Zz]|[+-][0-9]{2}:?[0-9]{2})?)?\Z"
+)
 _STATUSES = (ACTIVE, RETIRED, ARCHIVED)
 
 
@@ -157,11 +163,27 @@ def _status(value: object) -> str:
 
 
 def _expiry(data: dict[str, Any]) -> str:
-    """When a memory ends to hold, comparable as text with `now_iso`; a day without a time holds until it is over."""
-    found = _text(data.get("expires_at")) or _text(data["content"].get("expires"))
-    if re.match(r"\d{4}-\d\d-\d\d\Z", found):
-        return found + "T23:59:59Z"
-    return found if re.match(r"\d{4}-\d\d-\d\dT", found) else ""
+    """When a memory ends to hold, as `now_iso` writes it; a day without a time holds until it is over. Empty for never, and for no date."""
+    found = _DATE.match(_written_expiry(data))
+    if found is None:
+        return ""
+    day, clock, offset = found.group("day"), found.group("clock") or "23:59:59", found.group("offset") or "Z"
+    try:
+        # Python 3.9 reads neither `Z` nor an offset without a colon.
+        zone = "+00:00" if offset in "Zz" else "%s:%s" % (offset[:3], offset[-2:])
+        moment = datetime.fromisoformat("%sT%s%s" % (day, clock, zone)).astimezone(timezone.utc)
+    except (ValueError, OverflowError):
+        return ""
+    return moment.replace(tzinfo=None).isoformat() + "Z"
+
+
+def _written_expiry(data: dict[str, Any]) -> str:
+    return (_text(data.get("expires_at")) or _text(data["content"].get("expires"))).strip()
+
+
+def unreadable_expiry(memory: Memory) -> str:
+    """What a memory says of its end when that is no date, so that it holds for ever; empty when all is well."""
+    return "" if memory.expires_at else _written_expiry(memory.data)
 
 
 def _text(value: object) -> str:

@@ -105,6 +105,7 @@ def stored(name: str, content: object) -> Callable[[Project], object]:
         pytest.param(stored("a.json", {**GOOD, "title": "Cafe\u0301"}), "hidden characters", "ok", "none", id="only another form"),
         pytest.param(stored("a.json", GOOD), "waiting", "note", "1 came with the repository", id="one that waits"),
         pytest.param(stored("a.json", {**GOOD, "expires_at": "2020-01-01"}), "expired", "note", "1 memory is expired", id="expired"),
+        pytest.param(stored("a.json", {**GOOD, "expires_at": "31.12.2020"}), "expired", "warn", "a: 31.12.2020", id="no date"),
         pytest.param(damaged_index, "index", "warn", "memory heal", id="a damaged index"),
         pytest.param(lambda project: ledger(project, "recalls", "{", {"a": 1}), "ledgers", "note", "1 of 2 lines", id="a bad line"),
         pytest.param(lambda project: ledger(project, "events", {**LATER, "kind": "error", "event": "E", "what": "W\u202e"}), "events",

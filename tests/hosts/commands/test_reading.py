@@ -96,11 +96,20 @@ def test_a_hostile_file_shows_neither_controls_nor_hidden_text_nor_secrets(
     evil = "\x1b]0;x\x07\x1b[2J\u202e\u200b\U000e0041" + SECRET
     content = {"decision": "b" + evil, evil: [evil, {evil: evil}]}
     put(project, "evil", title="Title" + evil, tags=[evil], related_files=[evil], asked_as=[evil], content=content, created_at=evil,
-        updated_at=evil, superseded_by=evil, changes=[{"date": evil, "summary": evil}])  # fmt: skip
+        updated_at=evil, superseded_by=evil, expires_at="2099-01-01T" + evil, changes=[{"date": evil, "summary": evil}])  # fmt: skip
     run = project.cli(*args)
     assert run.returncode in (0, 1)
     for hidden in ("\x1b", "\x07", "\u202e", "\u200b", "\U000e0041", "\\u001b", "\\u202e", SECRET):
         assert hidden not in run.stdout + run.stderr
+
+
+@pytest.mark.parametrize("args", [("show", "evil"), ("status",), ("accept", "evil"), ("list",), ("doctor",)])
+def test_a_title_of_several_lines_forges_none(project: Project, args: tuple[str, ...]) -> None:
+    project.save("Mine", "x")
+    project.git("add", "-A")
+    put(project, "evil", title="Nice\ndecision, project, active\u2028tags: trusted")
+    put(project, "twin", title="Nice\ndecision, project, active\u2028tags: trusted")
+    assert "decision, project, active" not in project.cli(*args).stdout.splitlines()
 
 
 def test_show_prints_all_there_is(project: Project) -> None:

@@ -9,8 +9,8 @@ from unicodedata import normalize
 
 from ...kernel.text.clean import plain
 from ...memories.files import why_left_alone
-from ...memories.hygiene import shown
-from ...memories.record import ACTIVE
+from ...memories.hygiene import shown_line
+from ...memories.record import ACTIVE, unreadable_expiry
 from ...memories.stores import stores
 from ...memories.survey import EXPIRED, Survey, life
 from ...memories.trust import FOREIGN
@@ -69,7 +69,7 @@ def _disagreements(item: Item) -> list[str]:
         for name, place in (("id", memory.id), ("category", memory.category))
     ]
     return [
-        "%s: says %s %s" % (item.stored.path, name, shown(str(value)[:80]))
+        "%s: says %s %s" % (item.stored.path, name, shown_line(str(value)[:80]))
         for name, value, place in said
         if value is not None and value != place
     ]
@@ -134,6 +134,14 @@ def expired(_session: Session, found: Survey) -> Check:
             "1 memory is" if len(paths) == 1 else "%d memories are" % len(paths)
         )
         return Check("expired", NOTE, text, "memory edit ID --expires DATE, or memory archive ID", paths)
+    unread = tuple(
+        "%s: %s" % (item.stored.memory.id, shown_line(said))
+        for item in found.items
+        if (said := unreadable_expiry(item.stored.memory))
+    )
+    if unread:
+        text = "what these say of their end is no date, so they hold until you say otherwise"
+        return Check("expired", WARN, text, "memory edit ID --expires YYYY-MM-DD", unread)
     return Check("expired", OK, "none")
 
 
@@ -142,7 +150,7 @@ def duplicates(_session: Session, found: Survey) -> Check:
     active = [item.stored.memory for item in found.items if life(item.stored) == ACTIVE]
     titles = Counter(" ".join(memory.title.casefold().split()) for memory in active)
     details = tuple(
-        "%s (%d times)" % (shown(title), number) for title, number in titles.items() if number > 1
+        "%s (%d times)" % (shown_line(title), number) for title, number in titles.items() if number > 1
     )
     if details:
         return Check(

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from ...memories.files import why_left_alone
-from ...memories.hygiene import shown
+from ...memories.hygiene import shown_line
 from ...memories.lifecycle import accept
 from ...memories.stores import PROJECT, stores
 from ...memories.survey import choose, survey
@@ -77,6 +77,6 @@ def _report(arguments: argparse.Namespace, session: Session, chosen: list[Item])
         session.console.line("nothing was waiting")
     for item in chosen:
         memory = item.stored.memory
-        session.console.line("accepted: %s  %s" % (memory.id, shown(memory.title)))
+        session.console.line("accepted: %s  %s" % (memory.id, shown_line(memory.title)))
     if arguments.all and mine:
         session.console.line("%s is yours from now on; what git brings still waits" % store.root)

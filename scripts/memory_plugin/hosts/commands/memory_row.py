@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...memories.hygiene import shown
+from ...memories.hygiene import shown_line
 from ...memories.record import ACTIVE
 from ...memories.survey import life
 from ...memories.trust import TRUSTED
@@ -22,20 +22,20 @@ def as_json(item: Item) -> dict[str, object]:
     memory = item.stored.memory
     return {
         "id": memory.id,
-        "title": shown(memory.title),
+        "title": shown_line(memory.title),
         "category": memory.category,
         "scope": item.stored.store.scope,
         "status": memory.status,
         "life": life(item.stored),
         "trust": item.trust,
         "waits_because": item.reason,
-        "tags": [shown(tag) for tag in memory.tags],
-        "files": [shown(name) for name in memory.files],
+        "tags": [shown_line(tag) for tag in memory.tags],
+        "files": [shown_line(name) for name in memory.files],
         "path": item.stored.path,
-        "created_at": shown(memory.created_at),
-        "updated_at": shown(memory.updated_at),
+        "created_at": shown_line(memory.created_at),
+        "updated_at": shown_line(memory.updated_at),
         "expires_at": memory.expires_at,
-        "superseded_by": shown(memory.superseded_by),
+        "superseded_by": shown_line(memory.superseded_by),
     }
 
 
@@ -43,7 +43,7 @@ def as_row(item: Item) -> list[str]:
     """The cells of a table row, in the order of `HEADERS`."""
     memory = item.stored.memory
     cells = [memory.id, memory.category, item.stored.store.scope, memory.updated_at[:10]]
-    return [*cells, standing(item), shown(memory.title)]
+    return [*cells, standing(item), shown_line(memory.title)]
 
 
 def standing(item: Item) -> str:

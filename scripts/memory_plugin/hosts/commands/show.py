@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...memories.hygiene import shown
+from ...memories.hygiene import shown, shown_line
 from ...memories.record import body_text
 from ...memories.survey import choose, survey
 from .memory_row import as_json, standing
@@ -36,7 +36,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     item = choose(survey(session.places, session.accepts_pulls).items, arguments.id)
     if arguments.json:
         content = _shown_value(item.stored.memory.data["content"])
-        asked_as = [shown(phrase) for phrase in item.stored.memory.asked_as]
+        asked_as = [shown_line(phrase) for phrase in item.stored.memory.asked_as]
         body = shown(body_text(item.stored.memory))
         session.console.json({**as_json(item), "asked_as": asked_as, "body": body, "content": content})
         return 0
@@ -50,7 +50,7 @@ def _shown_value(value: object) -> object:
     if isinstance(value, list):
         return [_shown_value(item) for item in value]
     if isinstance(value, dict):
-        return {shown(str(name)): _shown_value(item) for name, item in value.items()}
+        return {shown_line(str(name)): _shown_value(item) for name, item in value.items()}
     return value
 
 
@@ -66,7 +66,7 @@ def _print(item: Item, session: Session) -> None:
         if text:
             console.line("%s: %s" % (name.replace("_", " "), text))
     if memory.asked_as:
-        console.line("asked as: " + "; ".join(map(shown, memory.asked_as)))
+        console.line("asked as: " + "; ".join(map(shown_line, memory.asked_as)))
     console.line()
     console.line(shown(body_text(memory)))
     _print_changes(memory.data.get("changes"), session)
@@ -77,4 +77,4 @@ def _print_changes(changes: object, session: Session) -> None:
     if rows:
         session.console.line()
     for row in rows[-_SHOWN_CHANGES:]:
-        session.console.line(shown("%s  %s" % (row.get("date", ""), row.get("summary", ""))))
+        session.console.line(shown_line("%s  %s" % (row.get("date", ""), row.get("summary", ""))))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...kernel.ledger import Ledger
 from ...kernel.text.clean import plain
-from ...memories.hygiene import shown
+from ...memories.hygiene import shown_line
 from ...memories.record import ACTIVE
 from ...memories.survey import life, survey
 from ..checks.check import FAIL, WARN
@@ -132,7 +132,7 @@ def _print_waiting(found: Survey, session: Session) -> None:
     session.console.line("waiting for your word (memory accept ID, or --all):")
     for item in items[:_SHOWN_WAITING]:
         memory = item.stored.memory
-        session.console.line("  %s  %s (%s)" % (memory.id, shown(memory.title), item.reason))
+        session.console.line("  %s  %s (%s)" % (memory.id, shown_line(memory.title), item.reason))
     if len(items) > _SHOWN_WAITING:
         session.console.line("  and %d more: memory list --status pending" % (len(items) - _SHOWN_WAITING))
 
