@@ -202,8 +202,9 @@ class Store:
         try:
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.execute(
-                "PRAGMA journal_mode = PERSIST"
-            )  # to make and delete a journal costs more than to write it
+                "PRAGMA journal_mode = TRUNCATE"
+            )  # kept, for to make one costs, but not its text
+            connection.execute("PRAGMA secure_delete = ON")  # else what is deleted stays on the free pages
             (version,) = connection.execute("PRAGMA user_version").fetchone()
             if version == 0:
                 _create(connection)
