@@ -17,7 +17,7 @@ TOPIC = "the merger that nobody knows of"
 
 def as_sqlite_comes(*args: Any, **named: Any) -> Connection:  # noqa: ANN401 (handed on)
     """A connection that wipes nothing by itself: some systems build SQLite to do so, most do not."""
-    connection = connect(*args, **named)
+    connection: Connection = connect(*args, **named)
     connection.execute("PRAGMA secure_delete = OFF")
     return connection
 
