@@ -101,6 +101,31 @@ CASES: list[Any] = [
 ]  # fmt: skip
 
 
+WORDS: list[Any] = [
+    ("where a test runner says how it went", "tests_unknown", bash(1, "pytest | tail -2", "...\n\n3 passed in 1s\n"),
+     "pytest | tail -2 -> 3 passed in 1s"),
+    ("the line that tells why", "errors", bash(1, "make", "Exit code 2\nChecking 3 files\nfatal: no upstream", failed=True),
+     "Bash: make -> fatal: no upstream"),
+    ("what the user said to a refused call", "denied",
+     tool(1, "Write", "The user doesn't want to proceed with this tool use. To tell you how to proceed, the user said:\nUse tabs",
+          failed=True, file_path="/p/a"),
+     "Write: /p/a -> Use tabs"),
+    ("the sentence of a claim", "completions", [answer("m1", said("I looked. So the migration is done now! Next, docs."))],
+     "So the migration is done now!"),
+    ("a claim without an end", "completions", [answer("m1", said("x\nAll tests pass"))], "All tests pass"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "words"), [pytest.param(case[1], case[2], case[3], id=case[0]) for case in WORDS]
+)
+def test_what_is_told_of_a_sighting(
+    tmp_path: Path, name: str, rows: list[dict[str, Any]], words: str
+) -> None:
+    (sighting,) = seen(tmp_path, *START, *rows).sightings.seen[name]
+    assert sighting == (1, words)
+
+
 @pytest.mark.parametrize(("rows", "wanted"), [pytest.param(case[1], case[2], id=case[0]) for case in CASES])
 def test_each_signal_is_seen_where_it_is(
     tmp_path: Path, rows: list[dict[str, Any]], wanted: dict[str, list[int]]

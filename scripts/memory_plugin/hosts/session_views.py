@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..sessions.data import load_table
 from ..sessions.dimensions import OVERALL, dimensions
+from .checks.check import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,10 +28,16 @@ def show_signals(console: Console, name: str, signals: Signals) -> None:
     console.line(console.style("Session %s" % name, "bold"))
     console.line(_head(totals, sum(signals.tools.values())))
     console.line(_tokens(totals))
-    if totals.bad or totals.dropped or totals.repeated:
-        console.line(
-            "%d rows unreadable, %d too long, %d repeated" % (totals.bad, totals.dropped, totals.repeated)
-        )
+    odd = (
+        (totals.api_errors, "error", " of the provider"),
+        (totals.bad, "unreadable row", ""),
+        (totals.dropped, "row", " above 16 MB"),
+        (totals.repeated, "repeated row", ""),
+        (totals.side, "row", " of a sub-agent"),
+        (totals.unresolved, "call", " without a result"),
+    )
+    if any(number for number, _, _ in odd):
+        console.line(", ".join(counted(number, noun) + rest for number, noun, rest in odd if number))
     console.line()
     counts = signals.sightings.counts
     entries = [entry for entry in load_table("signals")["signals"] if counts[entry["id"]]]
@@ -52,19 +59,24 @@ def show_signals(console: Console, name: str, signals: Signals) -> None:
 def _head(totals: Totals, calls: int) -> str:
     times = "%s to %s, " % (totals.started[:16], totals.ended[:16]) if totals.started else ""
     models = ", ".join(sorted(filter(None, totals.models))) or "model unknown"
-    return "%s%d turns, %d calls, %s" % (times, totals.turns, calls, models)
+    return "%s%s, %s, %s" % (times, counted(totals.turns, "turn"), counted(calls, "call"), models)
 
 
 def _tokens(totals: Totals) -> str:
     usage = totals.usage
+    texts = "its texts about %s" % format(round(totals.estimated), ",")
+    if not any(usage.values()):
+        return "tokens: none recorded; " + texts
     parts = (
-        usage["input_tokens"],
+        usage["input_tokens"] + usage["cache_creation_input_tokens"],
         usage["cache_read_input_tokens"],
         usage["output_tokens"],
         totals.context,
-        round(totals.estimated),
     )
-    return "tokens: %d in, %d from the cache, %d out; largest context %d; its texts about %d" % parts
+    return "tokens: %s in, %s more from the cache, %s out; largest context %s; %s" % (
+        *(format(number, ",") for number in parts),
+        texts,
+    )
 
 
 def turns_text(turns: Sequence[int]) -> str:
@@ -85,7 +97,10 @@ def show_timeline(console: Console, moments: Sequence[Moment]) -> None:
 def show_scores(console: Console, row: dict[str, Any] | None) -> None:
     """The six scores with their evidence, and the overall; all of them unscored without a row."""
     console.line()
-    found = row["dimensions"] if row else {}
+    if row is None:
+        console.line("unscored: %s, %s" % (", ".join(dimensions()), OVERALL))
+        return
+    found = row["dimensions"]
     for name, dimension in dimensions().items():
         entry = found.get(name)
         if entry is None:
@@ -98,14 +113,13 @@ def show_scores(console: Console, row: dict[str, Any] | None) -> None:
         for item in entry["evidence"]:
             console.line("%20s %s  %s" % ("", console.style(turns_text(item["turns"]), "cyan"), item["what"]))
     console.line(_overall(row))
-    for item in row["improvements"] if row else ():
+    for item in row["improvements"]:
         console.line("improve %s: %s -> %s" % (item["dimension"], item["issue"], item["fix"]))
 
 
-def _overall(row: dict[str, Any] | None) -> str:
-    if row is None or row[OVERALL] is None:
-        missing = ", ".join(row["missing"]) if row else "all of them"
-        return "%-20s unscored: missing is not zero (%s)" % (OVERALL, missing)
+def _overall(row: dict[str, Any]) -> str:
+    if row[OVERALL] is None:
+        return "%-20s unscored: missing is not zero (%s)" % (OVERALL, ", ".join(row["missing"]))
     more = [
         "improvement needed: %s" % row["improvement"],
         "root cause: %s" % (row["root_cause"] or "not said"),

@@ -62,7 +62,8 @@ def test_signals_for_people_and_programs(project: Project) -> None:
     assert "tool errors" in run.stdout
     assert "T1" in run.stdout
     assert "Fix it" in run.stdout
-    assert run.stdout.count("unscored") == 7
+    assert "unscored: goal_achievement, tool_efficiency" in run.stdout
+    assert "1 turn, 1 call, claude-x" in run.stdout
     assert SECRET not in run.stdout
     transcript(project, IDS[2])
     assert project.cli("session", "signals", IDS[1][:12], "--json").returncode == 1
@@ -238,6 +239,36 @@ def test_langfuse_from_check_to_status(project: Project, langfuse: Langfuse) -> 
     assert project.cli("langfuse", "pull", "no-such", **env).returncode == 1
     inside = project.cli("langfuse", "push", inside=True, **env)
     assert (inside.returncode, inside.stdout) == (1, "")
+
+
+def doctor(project: Project, **env: Any) -> dict[str, Any]:
+    """What the doctor says of Langfuse."""
+    (found,) = (
+        one
+        for one in project.cli("doctor", "--json", stdin="", **env).json["checks"]
+        if one["name"] == "langfuse"
+    )
+    return dict(found)
+
+
+def test_the_doctor_tells_of_langfuse_and_asks_no_server(project: Project, langfuse: Langfuse) -> None:
+    found = doctor(project)
+    assert (found["status"], found["text"]) == ("ok", "not set up: scores of sessions stay on this machine")
+    judged(project, langfuse={"host": langfuse.url})
+    found = doctor(project)
+    assert (found["status"], found["fix"]) == ("warn", "memory langfuse check")
+    assert "LANGFUSE_PUBLIC_KEY is not set" in found["text"]
+    env: dict[str, Any] = {"LANGFUSE_PUBLIC_KEY": KEYS[0], "LANGFUSE_SECRET_KEY": KEYS[1]}
+    project.cli("session", "score", transcript(project, IDS[0]))
+    found = doctor(project, **env)
+    assert (found["status"], found["fix"]) == ("note", "memory langfuse push")
+    assert "0 scores sent, 7 to send" in found["text"]
+    assert langfuse.seen == []
+    project.cli("langfuse", "setup", **env)
+    project.cli("langfuse", "push", **env)
+    found = doctor(project, **env)
+    assert (found["status"], found["text"].partition("; ")[2]) == ("ok", "7 scores sent, nothing waits")
+    assert not {key for key in KEYS if key in found["text"]}
 
 
 def test_langfuse_without_keys_or_with_a_tainted_project(project: Project, langfuse: Langfuse) -> None:

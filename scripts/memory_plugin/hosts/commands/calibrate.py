@@ -45,7 +45,10 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         return FAILED
     shared = sorted(ours.keys() & theirs.keys())
     if not shared:
-        session.console.error("no session has both: %d scored, %d labelled" % (len(ours), len(theirs)))
+        session.console.error(
+            "no session has both: %d scored (memory session score), %d labelled (memory label)"
+            % (len(ours), len(theirs))
+        )
         return FAILED
     found = compare(ours, theirs)
     if arguments.json:

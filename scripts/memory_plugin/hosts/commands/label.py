@@ -51,7 +51,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, session: Session) -> int:
     """Take the scores and write them down."""
     if bool(arguments.target) == arguments.current:
-        session.console.error("name one: a file or an id, or --current")
+        session.console.error("name one of: a file, an id, --current")
         return USAGE
     if not session.require_word("keep scores as yours"):
         return FAILED

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 from ...kernel.clock import Deadline, iso
 from ...kernel.judge.outcome import Failed
 from ...kernel.judge.words import words_for
+from ...kernel.settings.advice import terminal_safe
 from ...sessions.langfuse.access import find_access
 from ...sessions.langfuse.client import Client
 from ...sessions.langfuse.configs import ensure, existing, wanted
 from ...sessions.langfuse.observations import read_session
 from ...sessions.langfuse.outbox import Outbox
+from ...sessions.langfuse.overview import overview
 from ...sessions.langfuse.pull import keep
-from ...sessions.langfuse.scores import bodies
 from ...sessions.langfuse.sending import send
 from ...sessions.langfuse.server import probe
-from ...sessions.records import latest
 from .session import scorer_of
 
 if TYPE_CHECKING:
@@ -87,10 +87,10 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         return action(arguments, session, access)
     except Failed as failed:
         words = words_for(failed.name, "sessions")
-        hint = "Set LANGFUSE_PUBLIC_KEY and LANGFUSE_SECRET_KEY." if failed.name == "no_key" else words.do
-        session.console.error(
-            "%s: %s" % (failed.name, " ".join(filter(None, (failed.detail or words.says, hint))))
-        )
+        # The words for a missing key are those of a judge; the detail says which one, and where it belongs.
+        hint = "" if failed.name == "no_key" else words.do
+        parts = (failed.name, failed.detail or words.says, hint)
+        session.console.error(": ".join(filter(None, parts)))
         return FAILED
 
 
@@ -187,28 +187,24 @@ def _pull(arguments: argparse.Namespace, session: Session, access: Access) -> in
 
 
 def _status(arguments: argparse.Namespace, session: Session, access: Access) -> int:
-    outbox = Outbox(session.places, access)
-    rows = latest(session.places, session.settings).values()
-    unsent = sum(
-        1
-        for row in rows
-        for body in bodies(row)
-        if body["id"] not in outbox.sent and body["id"] not in outbox.waiting
-    )
+    found = overview(session.places, session.settings, access)
     record: dict[str, Any] = {
-        "host": access.address.authority,
-        "not_queued": unsent,
-        "waiting": len(outbox.waiting),
-        "sent": len(outbox.sent) - len(outbox.refused),
-        "refused": outbox.refused,
-        "not_before": iso(outbox.not_before) if outbox.not_before else None,
+        "host": found.host,
+        "not_queued": found.unqueued,
+        "waiting": found.waiting,
+        "sent": found.sent,
+        "refused": found.refused,
+        "not_before": iso(found.not_before) if found.not_before else None,
     }
     line = "%s: %d sent, %d wait, %d not sent yet, %d refused" % (
-        record["host"],
-        record["sent"],
-        record["waiting"],
-        unsent,
-        len(outbox.refused),
+        found.host,
+        found.sent,
+        found.waiting,
+        found.unqueued,
+        len(found.refused),
     )
     _say(arguments, session, record, line)
+    if not arguments.json:
+        for why in sorted(set(found.refused.values())):
+            session.console.line("  refused: %s" % terminal_safe(why))
     return DONE

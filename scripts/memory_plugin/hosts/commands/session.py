@@ -106,8 +106,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     whole = arguments.action == "score" and arguments.project
     if sum((bool(arguments.target), arguments.current, whole)) != 1:
         session.console.error(
-            "name one: a file or an id, --current%s"
-            % (", or --project" if arguments.action == "score" else "")
+            "name one of: a file, an id, --current%s" % (", --project" if arguments.action == "score" else "")
         )
         return USAGE
     if arguments.action == "score" and (whole or arguments.batch):
@@ -142,6 +141,7 @@ def _signals(path: str, arguments: argparse.Namespace, session: Session) -> int:
     show_signals(session.console, os.path.basename(path), signals)
     show_timeline(session.console, timeline.moments(signals.sightings, max(0, arguments.moments)))
     show_scores(session.console, None)
+    session.console.line("To have it graded: memory session score, or /memory:score-session in Claude Code")
     return DONE
 
 

@@ -31,7 +31,7 @@ class Commands:
         found = heads(command)
         outcome = outcome_of_tests(call, found, turn.version)
         if outcome:
-            note("tests_" + outcome, turn.number, command)
+            note("tests_" + outcome, turn.number, "%s -> %s" % (command[:100], _last_line(call)))
         if any(_commits(head) for head in found) and not call.failed:
             made = bool(pattern("commit_made").search(_output(call)))
             note(
@@ -50,6 +50,11 @@ class Commands:
 
 def _output(call: Call) -> str:
     return (call.result or "")[-_MOST_OUTPUT:]
+
+
+def _last_line(call: Call) -> str:
+    """Where a test runner says how it went."""
+    return _output(call).rstrip().rpartition("\n")[2].strip() or "nothing"
 
 
 def _commits(head: Head) -> bool:

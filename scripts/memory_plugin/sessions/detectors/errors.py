@@ -22,6 +22,7 @@ _SIGNALS = {
     "own": "errors",
 }
 _HEAD = 2000
+_USER_SAID = "the user said:"  # the client puts it into a refusal
 _MOST_COMMANDS = 2000
 # Where the arguments of tools lie that tell most about a call.
 _ARGUMENTS = (
@@ -105,14 +106,20 @@ class Errors:
         """Nothing is left for the end."""
 
 
+def _told(text: str) -> str:
+    """The part of a result that tells why: what the user said to a refused call, else its beginning."""
+    return text.partition(_USER_SAID)[2][:_HEAD] or text[:_HEAD]
+
+
 def _reason(call: Call) -> str:
     argument = " ".join(main_argument(call).split())[:60]
     lines = [
         line.strip()
-        for line in (call.result or "")[:_HEAD]
+        for line in _told(call.result or "")
         .replace("<tool_use_error>", "")
         .replace("</tool_use_error>", "")
         .split("\n")
     ]
-    said = next((line for line in lines if line and not pattern("exit_code").fullmatch(line)), "")
+    told = [line for line in lines if line and not pattern("exit_code").fullmatch(line)]
+    said = next((line for line in told if pattern("trouble").search(line)), told[0] if told else "")
     return "%s -> %s" % (argument, said[:80]) if argument else said[:120]

@@ -16,6 +16,8 @@ __all__ = ["People"]
 _HEAD = 400  # characters of a prompt in which a correction or thanks are looked for
 _MOST_TEXT = 20_000
 _MOST_LINKS = 300
+_AROUND = 80  # characters of a claim's sentence on both sides
+_SENTENCE_ENDS = (". ", "! ", "? ", "\n")
 
 
 class People:
@@ -44,7 +46,7 @@ class People:
     def _reply(self, text: str, turn: int, note: Note) -> None:
         claim = pattern("completion").search(text)
         if claim:
-            note("completions", turn, text[max(0, claim.start() - 40) : claim.end() + 20])
+            note("completions", turn, _sentence(text, claim.start(), claim.end()))
         if pattern("emoji").search(text):
             note("emoji", turn)
         if self.folder and "](" in text:
@@ -64,3 +66,11 @@ class People:
 
     def finish(self, note: Note) -> None:
         """Nothing is left for the end."""
+
+
+def _sentence(text: str, start: int, end: int) -> str:
+    """The sentence around a place in a text, or what fits of it."""
+    before, after = text[max(0, start - _AROUND) : start], text[end : end + _AROUND]
+    begin = max(before.rfind(mark) + len(mark) if mark in before else 0 for mark in _SENTENCE_ENDS)
+    stop = min(after.find(mark) + 1 if mark in after else len(after) for mark in _SENTENCE_ENDS)
+    return before[begin:] + text[start:end] + after[:stop]

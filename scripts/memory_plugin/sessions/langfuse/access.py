@@ -13,12 +13,19 @@ if TYPE_CHECKING:
     from ...kernel.paths import Places
     from ...kernel.settings.load import Settings
 
-__all__ = ["find_access"]
+__all__ = ["find_access", "wanted"]
 
 _PUBLIC, _SECRET = "LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY"
 _HOSTS = ("LANGFUSE_HOST", "LANGFUSE_BASE_URL")
 _CLOUD = "https://cloud.langfuse.com"
 _LONGEST_KEY = 500
+
+
+def wanted(places: Places, settings: Settings) -> bool:
+    """Whether anything of the user's speaks of a server: a host, a key, or the wish to send by itself."""
+    if settings.text("sessions.langfuse.host") or settings.flag("sessions.langfuse.automatic"):
+        return True
+    return bool(Variables(places.config_dir).first((*_HOSTS, _PUBLIC, _SECRET)))
 
 
 def find_access(places: Places, settings: Settings, off: str = "") -> Access:
@@ -35,7 +42,7 @@ def find_access(places: Places, settings: Settings, off: str = "") -> Access:
     keys = [variables.get(name) for name in (_PUBLIC, _SECRET)]
     for name, key in zip((_PUBLIC, _SECRET), keys):
         if not key:
-            raise Failed("no_key", "%s is not set" % name)
+            raise Failed("no_key", "%s is not set in your environment or in env of your own settings" % name)
         if len(key) > _LONGEST_KEY or not key.isascii() or not key.isprintable() or " " in key or ":" in key:
             raise Failed("no_key", "%s holds no key" % name)
     basic = b64encode(":".join(keys).encode("ascii")).decode("ascii")

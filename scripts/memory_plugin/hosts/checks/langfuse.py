@@ -1,0 +1,43 @@
+"""The doctor's check of Langfuse: what is set and what waits. No server is asked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...kernel.judge.outcome import Failed
+from ...sessions.langfuse.access import find_access, wanted
+from ...sessions.langfuse.overview import overview
+from ..commands.session import scorer_of
+from .check import NOTE, OK, WARN, Check, counted
+
+if TYPE_CHECKING:
+    from ..session_context import Session
+
+__all__ = ["langfuse"]
+
+_NAME = "langfuse"
+_SHOWN = 5
+
+
+def langfuse(session: Session) -> Check:
+    """Whether scores can be sent to a server, and which of them wait."""
+    places, settings = session.places, session.settings
+    if places.state_dir is None or not wanted(places, settings):
+        return Check(_NAME, OK, "not set up: scores of sessions stay on this machine")
+    try:
+        found = overview(places, settings, find_access(places, settings, scorer_of(session).off))
+    except Failed as failed:
+        fix = "" if failed.name == "disabled" else "memory langfuse check"
+        return Check(_NAME, WARN, "nothing is sent: %s" % failed.detail, fix)
+    text = "%s is set up, memory langfuse check asks whether it answers; %s sent" % (
+        found.host,
+        counted(found.sent, "score"),
+    )
+    waiting = found.unqueued + found.waiting
+    if found.refused:
+        why = tuple(sorted(set(found.refused.values())))[:_SHOWN]
+        text += ", %d to send, %d refused by the server" % (waiting, len(found.refused))
+        return Check(_NAME, WARN, text, "memory langfuse setup, then memory langfuse push", why)
+    if waiting:
+        return Check(_NAME, NOTE, "%s, %d to send" % (text, waiting), "memory langfuse push")
+    return Check(_NAME, OK, text + ", nothing waits")
