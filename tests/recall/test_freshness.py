@@ -86,9 +86,20 @@ def test_a_coarse_clock_is_given_two_seconds(folder: Path) -> None:
     assert glance([str(folder)]) != {str(folder): "?"}
 
 
-def test_a_change_in_the_future_cannot_be_told(folder: Path) -> None:
-    long_ago(folder, -3600.5)
+def test_a_change_by_a_clock_that_is_a_little_ahead_cannot_be_told(folder: Path) -> None:
+    long_ago(folder, -30.5)
     assert glance([str(folder)]) == {str(folder): "?"}
+
+
+@pytest.mark.parametrize("ahead", [3600.5, 86400.0 * 365 * 40], ids=["an hour", "forty years"])
+def test_a_folder_from_the_future_is_not_read_again_on_each_prompt(
+    connection: Connection, folder: Path, ahead: float
+) -> None:
+    long_ago(folder, -ahead)
+    remember(connection, glance([str(folder)]))
+    assert changed_paths(connection) == set()
+    (folder / "x").write_text("x", encoding="utf-8")
+    assert changed_paths(connection) == {str(folder)}
 
 
 def test_a_file_that_is_replaced_as_a_whole_is_told_at_once(connection: Connection, tmp_path: Path) -> None:

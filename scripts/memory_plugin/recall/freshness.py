@@ -20,6 +20,8 @@ _WATCHED = "watched"
 # A file changed within the clock's grain of our look bears the stamp we saw; such a folder is looked at again (git calls this "racy").
 _GRAIN_SECONDS = 0.05
 _COARSE_GRAIN_SECONDS = 2.1
+# A file server's clock may be ahead by as much; a stamp further on was made (`touch`, an archive, a clock set back) and may stay for years.
+_SKEW_SECONDS = 60.0
 UNSURE = "?"
 _ABSENT = "-"
 _REPLACED = "="
@@ -42,7 +44,7 @@ def _mark(path: str, moment: float, replaced: bool) -> str:
         return _ABSENT
     coarse = status.st_mtime_ns % 1_000_000_000 == 0
     grain = _COARSE_GRAIN_SECONDS if coarse else _GRAIN_SECONDS
-    if not replaced and moment - status.st_mtime < grain:
+    if not replaced and -_SKEW_SECONDS < moment - status.st_mtime < grain:
         return UNSURE
     mark = "%d:%d:%d:%d" % (status.st_mtime_ns, status.st_ino, own.st_ino, status.st_uid)
     return _REPLACED + mark if replaced else mark
