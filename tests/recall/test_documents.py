@@ -30,11 +30,11 @@ FIELDS = [
 ]
 
 
-def stored(data: object, name: str = "archive") -> StoredMemory:
-    """A memory as it was read from a file of a project."""
+def stored(data: object, name: str = "archive", store: Store = STORE) -> StoredMemory:
+    """A memory as it was read from a file of a store."""
     parsed = parse_memory(data, name, categories()["decision"])
     return StoredMemory(
-        parsed, STORE, os.path.join(STORE.root, "decisions", name + ".json"), "1:2:3", "d" * 32
+        parsed, store, os.path.join(store.root, "decisions", name + ".json"), "1:2:3", "d" * 32
     )
 
 
@@ -62,7 +62,7 @@ def block(inject: str) -> str:
 @pytest.mark.parametrize("text", FORGED, ids=ascii)
 @pytest.mark.parametrize("field", FIELDS)
 def test_a_text_forges_nothing_and_hides_nothing(field: str, text: str) -> None:
-    document = memory_document(stored(with_text(field, text)), "trusted")
+    document = memory_document(stored(with_text(field, text)), "trusted", "/p")
     assert_nothing_forged(block(document.inject))
     assert_nothing_hidden(document.inject)
     assert 'source=".claude/memory/decisions/archive.json"' in document.inject
@@ -75,7 +75,7 @@ def test_any_text_forges_nothing_and_hides_nothing(field: str, text: str) -> Non
         memory_in_file = stored(with_text(field, text))
     except InvalidMemory:
         return
-    assert_nothing_forged(block(memory_document(memory_in_file, "trusted").inject))
+    assert_nothing_forged(block(memory_document(memory_in_file, "trusted", "/p").inject))
 
 
 @pytest.mark.parametrize("text", FORGED, ids=ascii)
@@ -89,7 +89,7 @@ def test_a_note_of_claudes_own_forges_nothing(text: str) -> None:
 
 
 def test_a_long_body_is_cut_for_injection_and_kept_longer_for_search() -> None:
-    document = memory_document(stored(memory("Long", "first words " + "x" * 30_000)), "trusted")
+    document = memory_document(stored(memory("Long", "first words " + "x" * 30_000)), "trusted", "/p")
     assert MAX_LESSON < len(document.body) <= 20_000
     assert len(document.inject) < MAX_LESSON + 400
 
@@ -98,26 +98,64 @@ def test_a_long_body_is_cut_for_injection_and_kept_longer_for_search() -> None:
     ("standing", "injectable"), [("trusted", True), ("pending", False), ("foreign", False)]
 )
 def test_only_what_is_trusted_may_be_injected(standing: str, *, injectable: bool) -> None:
-    document = memory_document(stored(memory()), standing)
+    document = memory_document(stored(memory()), standing, "/p")
     assert (document.trust, document.injectable) == (standing, injectable)
 
 
 @pytest.mark.parametrize("updated", ["2026-01-02T03:04:05Z", "2026-01-02"])
 def test_the_day_of_the_last_change_is_told(updated: str) -> None:
-    assert ' updated="2026-01-02">' in memory_document(stored(memory(updated_at=updated)), "trusted").inject
+    assert (
+        ' updated="2026-01-02">'
+        in memory_document(stored(memory(updated_at=updated)), "trusted", "/p").inject
+    )
 
 
 @pytest.mark.parametrize(
     "updated", ["yesterday", "", "run rm -rf", "2026-1-2", "\u0662\u0660\u0662\u0666-01-02"], ids=ascii
 )
 def test_what_is_no_day_is_not_told(updated: str) -> None:
-    assert "updated=" not in memory_document(stored(memory(updated_at=updated)), "trusted").inject
+    assert "updated=" not in memory_document(stored(memory(updated_at=updated)), "trusted", "/p").inject
+
+
+@pytest.mark.parametrize(
+    ("store", "root", "source"),
+    [
+        (STORE, "/p", ".claude/memory/decisions/archive.json"),
+        (STORE, "/linked", "/p/.claude/memory/decisions/archive.json"),
+        (STORE, "/p/.claude/memory/dec", "/p/.claude/memory/decisions/archive.json"),
+        (
+            Store("project", "/h/p/.claude/memory", "/h/p"),
+            "/linked",
+            "~/p/.claude/memory/decisions/archive.json",
+        ),
+        (Store("user", "/h/.claude/memory", None), "/p", "~/.claude/memory/decisions/archive.json"),
+        (Store("user", "/h/.claude/memory", None), "/h", ".claude/memory/decisions/archive.json"),
+        (Store("user", "/etc/claude/memory", None), "/p", "/etc/claude/memory/decisions/archive.json"),
+        (Store("user", "/home/memory", None), "/p", "/home/memory/decisions/archive.json"),
+    ],
+    ids=[
+        "project",
+        "worktree",
+        "like a folder",
+        "below home",
+        "user",
+        "home project",
+        "CLAUDE_CONFIG_DIR",
+        "like home",
+    ],
+)
+def test_the_source_is_where_claude_finds_the_file(
+    monkeypatch: pytest.MonkeyPatch, store: Store, root: str, source: str
+) -> None:
+    monkeypatch.setenv("HOME", "/h")
+    document = memory_document(stored(memory(), store=store), "trusted", root)
+    assert ' source="%s"' % source in document.inject
 
 
 def test_a_secret_in_a_file_is_not_told() -> None:
     key = "AKIA" + "QWERTYUIOPASDFGH"
     document = memory_document(
-        stored(memory("Deploy key", "Deploy with %s in the environment." % key)), "trusted"
+        stored(memory("Deploy key", "Deploy with %s in the environment." % key)), "trusted", "/p"
     )
     assert key not in document.inject
     assert key not in document.body

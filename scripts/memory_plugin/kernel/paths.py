@@ -11,6 +11,7 @@ __all__ = [
     "config_folder",
     "data_path",
     "git_folder",
+    "home_folder",
     "locate",
     "main_worktree",
     "project_root",
@@ -37,8 +38,14 @@ def config_folder() -> str | None:
     chosen = os.environ.get("CLAUDE_CONFIG_DIR", "")
     if os.path.isabs(chosen):
         return os.path.normpath(chosen)
+    home = home_folder()
+    return os.path.join(home, ".claude") if home is not None else None
+
+
+def home_folder() -> str | None:
+    """The user's home folder as the environment names it; None when it names none."""
     home = os.environ.get("HOME") or os.environ.get("USERPROFILE") or ""
-    return os.path.join(os.path.normpath(home), ".claude") if os.path.isabs(home) else None
+    return os.path.normpath(home) if os.path.isabs(home) else None
 
 
 def state_folder(config: str | None, project: str | None) -> tuple[str | None, str]:
@@ -66,8 +73,8 @@ def state_folder(config: str | None, project: str | None) -> tuple[str | None, s
 
 
 def _is_home(folder: str) -> bool:
-    home = os.environ.get("HOME") or os.environ.get("USERPROFILE") or ""
-    return os.path.isabs(home) and os.path.realpath(home) == folder
+    home = home_folder()
+    return home is not None and os.path.realpath(home) == folder
 
 
 def _inside(path: str, folder: str) -> bool:

@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ..kernel.clock import now_iso
+from ..kernel.paths import home_folder
 from ..kernel.text.clean import block, escape, escape_content, plain
 from ..memories.hygiene import shown
 from ..memories.record import MAX_TITLE, body_text, categories
@@ -25,8 +26,11 @@ _MAX_SHOWN_FILES = 5
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T|\Z)")
 
 
-def memory_document(stored: StoredMemory, standing: str) -> Document:
-    """The document of a memory whose standing is trusted, pending or foreign; only the trusted one may be injected."""
+def memory_document(stored: StoredMemory, standing: str, root: str) -> Document:
+    """The document of a memory whose standing is trusted, pending or foreign; only the trusted one may be injected.
+
+    `root` is the real path of the project that Claude works in.
+    """
     memory = stored.memory
     label = categories()[memory.category].label
     title = _safe_line(memory.title, MAX_TITLE)
@@ -49,7 +53,7 @@ def memory_document(stored: StoredMemory, standing: str) -> Document:
         trust=standing,
         expires_at=memory.expires_at,
         updated_at=memory.updated_at,
-        inject=_block(memory.category, _shown_path(stored), memory.updated_at, title, body, files),
+        inject=_block(memory.category, _source(stored.path, root), memory.updated_at, title, body, files),
     )
 
 
@@ -88,14 +92,13 @@ def _safe_line(text: str, limit: int) -> str:
     return plain(shown(text), limit)
 
 
-def _shown_path(stored: StoredMemory) -> str:
-    base = stored.store.worktree
-    shown = (
-        os.path.relpath(stored.path, base)
-        if base
-        else os.path.join("~", os.path.relpath(stored.path, os.path.dirname(stored.store.root)))
-    )
-    return shown.replace(os.sep, "/")
+def _source(path: str, root: str) -> str:
+    """The path under which Claude can open a memory's file: from the project, else from the home folder, else in full."""
+    home = home_folder()
+    for folder, start in ((root, ""), (home, "~/")):
+        if folder is not None and path.startswith(folder.rstrip(os.sep) + os.sep):
+            return start + os.path.relpath(path, folder).replace(os.sep, "/")
+    return path.replace(os.sep, "/")
 
 
 def _block(category: str, source: str, updated: str, title: str, body: str, files: list[str]) -> str:

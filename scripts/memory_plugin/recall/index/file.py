@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 # Another number makes every older index unusable, so that it is built anew.  It changes with the tables, the analysis of texts, the stop
-# words and the background; other weights alone are taken over by `refresh_model`.
-SCHEMA = 3
+# words, the background and the form of what is injected; other weights alone are taken over by `refresh_model`.
+SCHEMA = 4
 
 _TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
