@@ -59,7 +59,12 @@ def test_the_client_repeats_the_prompt(path: str) -> None:
 @pytest.mark.parametrize(
     "record",
     [
-        user("<command-name>/memory:search</command-name>"),
+        user("[Request interrupted by user]"),
+        user("This session is being continued from a previous conversation that ran out of context."),
+        user("<task-notification>done</task-notification>"),
+        user("<local-command-stdout>ok</local-command-stdout>"),
+        user("summary", isCompactSummary=True),
+        {"type": "last-prompt", "lastPrompt": 3},
         user("side", isSidechain=True),
         user("meta", isMeta=True),
         {"type": "user", "message": {"content": [{"type": "image"}]}},
@@ -77,6 +82,56 @@ def test_what_is_no_prompt_of_a_person_is_passed_over(path: str, record: object)
     write(path, user("asked"), assistant("said"), record)
     tail = last_reply(path)
     assert (tail.prompt, tail.text) == ("asked", "said")
+
+
+COMMAND = "<command-message>review is running</command-message>\n<command-name>/review</command-name>"
+
+
+@pytest.mark.parametrize(
+    ("rows", "prompt"),
+    [
+        pytest.param([user("old"), assistant("x"), user(COMMAND)], "", id="a command"),
+        pytest.param(
+            [user("old"), assistant("x"), user(COMMAND + "<command-args>why does it fail?</command-args>")],
+            "why does it fail?",
+            id="a command with words",
+        ),
+        pytest.param(
+            [user("old"), user(COMMAND), user("the skill's text", isMeta=True)], "", id="a skill's text"
+        ),
+        pytest.param(
+            [user("old"), assistant("x"), user("[Request interrupted by user]"), user("new")],
+            "new",
+            id="after an interruption",
+        ),
+        pytest.param(
+            [user("new"), call("Bash", {}), user("long", isCompactSummary=True), call("Bash", {})],
+            "new",
+            id="compacted within the turn",
+        ),
+        pytest.param(
+            [user("<system-reminder>Be brief.</system-reminder>why?")], "why?", id="a note in front"
+        ),
+        pytest.param(
+            [user("new"), {"type": "last-prompt", "lastPrompt": "new but cu"}],
+            "new",
+            id="the whole of a prompt that is repeated",
+        ),
+        pytest.param(
+            [{"type": "last-prompt", "lastPrompt": "/review why?"}], "why?", id="a command repeated"
+        ),
+    ],
+)
+def test_what_a_reply_answers(path: str, rows: list[object], prompt: str) -> None:
+    write(path, *rows, call("Read", {}), result("x"), assistant("said"), {"type": "system"})
+    tail = last_reply(path)
+    assert (tail.asked, tail.prompt, tail.text) == (True, prompt, "said")
+
+
+def test_a_resumed_session_ends_with_its_own_turn(path: str) -> None:
+    copied = [user("old"), assistant("x")]
+    write(path, *copied, *copied, user("new"), assistant("said", "m2"))
+    assert (last_reply(path).prompt, last_reply(path).model) == ("new", "m2")
 
 
 @pytest.mark.parametrize("kind", ["missing", "folder", "pipe", "empty", "cut"])
@@ -129,3 +184,9 @@ def test_the_tool_calls_of_the_turn(path: str) -> None:
     assert calls[1].endswith("-> error: no such file")
     assert len(calls[1]) < 260
     assert calls[2] == "Grep({}) -> no result"
+
+
+def test_a_command_begins_a_turn_of_its_own(path: str) -> None:
+    command = user(COMMAND + "<command-args>the lock</command-args>")
+    write(path, user("before"), call("Read", {}, "t0"), result("x", "t0"), command, call("Bash", {}, "t1"))
+    assert turn_so_far(path) == ("/review the lock", ["Bash({}) -> no result"])

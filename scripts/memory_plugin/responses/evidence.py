@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from ..kernel.native import dumps
-from .transcript import plain_text, records_backwards
+from ..kernel.transcript.kinds import PROMPT
+from ..kernel.transcript.reader import turns_since_prompt
+from ..kernel.transcript.tail import COMMAND
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any
+    from ..kernel.transcript.turn import Call
 
 __all__ = ["turn_so_far"]
 
@@ -16,42 +18,29 @@ _ARGUMENT, _RESULT = 100, 100  # characters
 
 
 def turn_so_far(path: str) -> tuple[str, list[str]]:
-    """What the user typed last, and each tool call since as `name(arguments) -> result`; empty where the transcript does not tell."""
-    results: dict[str, str] = {}
+    """What the user said last, and each tool call since as `name(arguments) -> result`; empty where the transcript does not tell."""
+    message = ""
     calls: list[str] = []
-    for record in records_backwards(path, _TAIL_BYTES):
-        message = record.get("message")
-        if not isinstance(message, dict) or record.get("isSidechain") or record.get("isMeta"):
-            continue
-        content = message.get("content")
-        text = plain_text(content)
-        if (
-            record.get("type") == "user"
-            and text
-            and "toolUseResult" not in record
-            and not text.lstrip().startswith("<")
-        ):
-            return text, calls[::-1]
-        for block in reversed(content) if isinstance(content, list) else ():
-            if isinstance(block, dict) and block.get("type") == "tool_result":
-                results[str(block.get("tool_use_id"))] = _result(block)
-            elif isinstance(block, dict) and block.get("type") == "tool_use":
-                calls.append(
-                    "%s(%s) -> %s"
-                    % (block.get("name"), _arguments(block), results.get(str(block.get("id")), "no result"))
-                )
-    return "", calls[::-1]
+    for turn in turns_since_prompt(path, _TAIL_BYTES):
+        said = [said.text for said in turn.said if said.kind in (PROMPT, COMMAND)]
+        if said:
+            message, calls = "\n".join(said), []
+        calls += [_line(call) for call in turn.calls]
+    return message, calls
 
 
-def _result(block: dict[str, Any]) -> str:
-    text = plain_text(block.get("content"))
-    return ("error: " if block.get("is_error") is True else "") + " ".join(text[: 4 * _RESULT].split())[
-        :_RESULT
-    ]
+def _line(call: Call) -> str:
+    return "%s(%s) -> %s" % (call.name, _arguments(call), _result(call))
 
 
-def _arguments(block: dict[str, Any]) -> str:
+def _result(call: Call) -> str:
+    if call.result is None:
+        return "no result"
+    return ("error: " if call.failed else "") + " ".join(call.result[: 4 * _RESULT].split())[:_RESULT]
+
+
+def _arguments(call: Call) -> str:
     try:
-        return dumps(block.get("input"))[:_ARGUMENT]
+        return dumps(call.input)[:_ARGUMENT]
     except (TypeError, ValueError):
         return ""

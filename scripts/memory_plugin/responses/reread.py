@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..kernel.ledger import Ledger
 from ..kernel.native import loads
+from ..kernel.transcript.tail import asked, replied
 from .pipeline import score_id
-from .transcript import plain_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -64,20 +64,14 @@ def _from_transcript(path: str, rows: list[dict[str, Any]]) -> Iterator[Again]:
     prompt = ""
     calls: list[str] = []
     for record in _records(path):
+        said, words = asked(record)
+        if said:
+            prompt, calls = words, []
         message = record.get("message")
-        if not isinstance(message, dict) or record.get("isSidechain"):
-            continue
-        text = plain_text(message.get("content"))
-        if (
-            record.get("type") == "user"
-            and text
-            and "toolUseResult" not in record
-            and not text.lstrip().startswith("<")
-        ):
-            prompt, calls = text, []
-        if record.get("type") != "assistant":
+        if record.get("type") != "assistant" or not isinstance(message, dict) or record.get("isSidechain"):
             continue
         calls += _call_names(message.get("content"))
+        text = replied(record)
         row = records.get(record.get("uuid")) or next((row for row in unplaced if _is_of(row, text)), None)
         if text and row is not None:
             yield Again(str(row.get("id")), prompt, text, list(calls))

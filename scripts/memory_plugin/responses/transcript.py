@@ -1,19 +1,16 @@
-"""The end of a transcript: which model spoke, and where its reply stands. Read from the tail, however long the file is."""
+"""The end of a transcript: which model spoke, what it was asked, and where its reply stands."""
 
 from __future__ import annotations
 
-import os
-
-from ..kernel.native import loads
+from ..kernel.transcript.tail import asked, records_backwards, replied
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from typing import Any
 
-__all__ = ["Tail", "last_reply", "records_backwards"]
+__all__ = ["Tail", "last_reply"]
 
 _TAIL_BYTES = (96 * 1024, 1 << 20)  # a turn with much tool output pushes its prompt out of the first
-_MAX_RECORDS = 2000
 _SYNTHETIC = "<synthetic>"
 _MAIN_SOURCES = ("sdk", "repl_main_thread")  # not those of titles, summaries and sub-agents
 
@@ -21,16 +18,20 @@ _MAIN_SOURCES = ("sdk", "repl_main_thread")  # not those of titles, summaries an
 class Tail:
     """What the tail of a transcript tells of the last reply; each may be empty, for the file may lag behind, and a turn may be long.
 
-    `text` and `record` are the last text that the assistant wrote and its record's id, `prompt` is what the user typed before it.
+    `text` and `record` are the last text that the assistant wrote and its record's id.  `asked` says that the user's message before it
+    was found, `prompt` are its words: none for a slash command without arguments.  `repeated` is the line in which the client says a
+    prompt again, for turns whose own row lies further back than is read.
     """
 
-    __slots__ = ("model", "prompt", "record", "text")
+    __slots__ = ("asked", "model", "prompt", "record", "repeated", "text")
 
     def __init__(self) -> None:
         self.model = ""
         self.record = ""
         self.text = ""
         self.prompt = ""
+        self.asked = False
+        self.repeated: str | None = None
 
 
 def last_reply(path: str) -> Tail:
@@ -39,79 +40,50 @@ def last_reply(path: str) -> Tail:
     for size in _TAIL_BYTES:
         tail = Tail()
         for record in records_backwards(path, size):
-            if record.get("isSidechain") or record.get("isMeta"):
-                continue
             _take(tail, record)
-            if tail.prompt and tail.model:
+            if tail.asked and tail.model:
                 return tail
-        if tail.prompt:
-            return tail
+        if tail.asked or tail.repeated is not None:
+            break
+    if not tail.asked and tail.repeated is not None:
+        tail.asked, tail.prompt = True, tail.repeated
     return tail
 
 
-def _take(tail: Tail, record: dict[str, object]) -> None:
+def _take(tail: Tail, record: dict[str, Any]) -> None:
     """Take from one record what the tail does not have yet; later records come first."""
-    kind, message = record.get("type"), record.get("message")
-    if tail.prompt:  # an earlier turn: its model is most likely still the model
-        spoke = isinstance(message, dict) and kind == "assistant" and message.get("model") != _SYNTHETIC
-        tail.model = _short(message.get("model")) if spoke and isinstance(message, dict) else ""
+    kind = record.get("type")
+    if kind == "assistant":
+        _take_answer(tail, record)
+    elif tail.asked:  # an earlier turn, of which only the model is of use: it is most likely still the model
         return
-    if kind == "last-prompt":  # the client repeats the prompt near the end, cut to a line
-        tail.prompt = _typed(record.get("lastPrompt"))
-    if kind == "api-request" and record.get("querySource") in _MAIN_SOURCES:  # written before the reply is
+    elif kind == "user":
+        said, tail.prompt = asked(record)
+        tail.asked = bool(said)
+    elif kind == "last-prompt" and tail.repeated is None:
+        tail.repeated = _typed_again(record.get("lastPrompt"))
+    elif kind == "api-request" and record.get("querySource") in _MAIN_SOURCES:  # written before the reply is
         params = record.get("params")
         tail.model = tail.model or _short(params.get("model") if isinstance(params, dict) else None)
-    if not isinstance(message, dict):
+
+
+def _take_answer(tail: Tail, record: dict[str, Any]) -> None:
+    message = record.get("message")
+    if not isinstance(message, dict) or message.get("model") == _SYNTHETIC or record.get("isSidechain"):
         return
-    if kind == "user" and "toolUseResult" not in record:
-        tail.prompt = _typed(plain_text(message.get("content")))
-    elif kind == "assistant" and message.get("model") != _SYNTHETIC:
-        text = plain_text(message.get("content"))
-        tail.model = tail.model or _short(message.get("model"))
-        if text and not tail.text:
-            tail.text, tail.record = text, _short(record.get("uuid"))
+    tail.model = tail.model or _short(message.get("model"))
+    text = "" if tail.text or tail.asked else replied(record)
+    if text:
+        tail.text, tail.record = text, _short(record.get("uuid"))
 
 
-def _typed(value: object) -> str:
-    """A prompt that a person typed; what begins with a tag is a command or a note of the client's own."""
-    return value if isinstance(value, str) and not value.lstrip().startswith("<") else ""
+def _typed_again(text: object) -> str | None:
+    """The words of a prompt that the client says again, of a slash command its arguments; None when no person typed it."""
+    said, words = asked({"type": "user", "message": {"content": text}})
+    if not said:
+        return None
+    return words.partition(" ")[2] if words.startswith("/") else words
 
 
 def _short(value: object) -> str:
     return value[:200] if isinstance(value, str) else ""
-
-
-def plain_text(content: object) -> str:
-    """The text of a message's content; tool calls and their results have none."""
-    if isinstance(content, str):
-        return content
-    if not isinstance(content, list):
-        return ""
-    texts = [
-        block.get("text") for block in content if isinstance(block, dict) and block.get("type") == "text"
-    ]
-    return "\n".join(text for text in texts if isinstance(text, str))
-
-
-def records_backwards(path: str, tail_bytes: int) -> Iterator[dict[str, object]]:
-    """The last records of a transcript, the youngest first, as far as they lie within its last bytes."""
-    for line in reversed(_lines(path, tail_bytes)[-_MAX_RECORDS:]):
-        try:
-            record = loads(line.decode("utf-8"))
-        except ValueError:
-            continue
-        if isinstance(record, dict):
-            yield record
-
-
-def _lines(path: str, tail_bytes: int) -> list[bytes]:
-    if not path or not os.path.isfile(path):
-        return []
-    try:
-        with open(path, "rb") as handle:
-            size = handle.seek(0, os.SEEK_END)
-            handle.seek(max(0, size - tail_bytes))
-            lines = handle.read(tail_bytes).split(b"\n")
-    except OSError:
-        return []
-    return [line for line in (lines[1:] if size > tail_bytes else lines) if line]

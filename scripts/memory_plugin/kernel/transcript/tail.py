@@ -1,0 +1,87 @@
+"""The end of a transcript, read backwards: what a hook has time for in a file of any size."""
+
+from __future__ import annotations
+
+import os
+
+from ..native import loads
+from .kinds import PROMPT, kind_of, spoken, without_notes
+from .queue import by_person
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+__all__ = ["COMMAND", "asked", "plain_text", "records_backwards", "replied"]
+
+COMMAND = "command"
+_SYNTHETIC = "<synthetic>"
+# Marks of rows that look like the conversation: of sub-agents, of the client's own notes, of the summary that a compaction leaves.
+_NOT_SAID = ("isSidechain", "isMeta", "isCompactSummary", "isApiErrorMessage")
+
+
+def records_backwards(path: str, tail_bytes: int, most: int = 2000) -> Iterator[dict[str, Any]]:
+    """The objects on the last lines of a transcript, the youngest first, as far as they lie within its last bytes; at most `most` lines.
+
+    Never raises: a file that is missing, a pipe or full of other things holds none.
+    """
+    for line in reversed(_lines(path, tail_bytes)[-most:]):
+        try:
+            record = loads(line.decode("utf-8"))
+        except ValueError:
+            continue
+        if isinstance(record, dict):
+            yield record
+
+
+def asked(record: dict[str, Any]) -> tuple[str, str]:
+    """What a person said in a row: its kind, PROMPT or COMMAND, and the words; of a slash command its arguments. Two empty texts for none.
+
+    Results of tools, interruptions, summaries of compactions and the client's notes are nothing that a person said.
+    """
+    message = record.get("message")
+    if record.get("type") != "user" or not isinstance(message, dict) or "toolUseResult" in record:
+        return "", ""
+    if any(record.get(mark) for mark in _NOT_SAID) or not by_person(record):
+        return "", ""
+    text = without_notes(plain_text(message.get("content"))).strip()
+    kind = kind_of(text) if text else ""
+    if kind == COMMAND:
+        return COMMAND, spoken(kind, text).partition(" ")[2]
+    return (PROMPT, text) if kind == PROMPT else ("", "")
+
+
+def replied(record: dict[str, Any]) -> str:
+    """What the model said in a row; empty for tool calls, errors of the API and sub-agents."""
+    message = record.get("message")
+    if record.get("type") != "assistant" or not isinstance(message, dict):
+        return ""
+    if message.get("model") == _SYNTHETIC or any(record.get(mark) for mark in _NOT_SAID):
+        return ""
+    return plain_text(message.get("content"))
+
+
+def plain_text(content: object) -> str:
+    """The text of a message's content; tool calls, their results and images have none."""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return ""
+    texts = [
+        block.get("text") for block in content if isinstance(block, dict) and block.get("type") == "text"
+    ]
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def _lines(path: str, tail_bytes: int) -> list[bytes]:
+    if not path or not os.path.isfile(path):
+        return []
+    try:
+        with open(path, "rb") as handle:
+            size = handle.seek(0, os.SEEK_END)
+            handle.seek(max(0, size - tail_bytes))
+            lines = handle.read(tail_bytes).split(b"\n")
+    except OSError:
+        return []
+    return [line for line in (lines[1:] if size > tail_bytes else lines) if line]

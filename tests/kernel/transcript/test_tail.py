@@ -1,0 +1,111 @@
+"""The end of a transcript: the last rows, what a person and what the model said in them."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory_plugin.kernel.transcript.tail import asked, plain_text, records_backwards, replied
+
+
+def row(kind: str, content: object, **fields: object) -> dict[str, Any]:
+    """A row of a transcript."""
+    return {"type": kind, "message": {"role": kind, "content": content}, **fields}
+
+
+@pytest.mark.parametrize(
+    ("record", "said"),
+    [
+        pytest.param(row("user", " why? "), ("prompt", "why?"), id="a prompt"),
+        pytest.param(
+            row("user", [{"type": "text", "text": "why?"}, {"type": "image"}]),
+            ("prompt", "why?"),
+            id="blocks",
+        ),
+        pytest.param(
+            row("user", "<ide_selection>x</ide_selection>why?"), ("prompt", "why?"), id="a note in front"
+        ),
+        pytest.param(
+            row("user", "<command-name>/fix</command-name><command-args>the lock</command-args>"),
+            ("command", "the lock"),
+            id="a command",
+        ),
+        pytest.param(
+            row("user", "<command-name>/init</command-name>"), ("command", ""), id="a command alone"
+        ),
+        pytest.param(
+            row("user", "<div> is not closed, why?"), ("prompt", "<div> is not closed, why?"), id="a tag"
+        ),
+        pytest.param(row("user", "[Request interrupted by user]"), ("", ""), id="an interruption"),
+        pytest.param(row("user", "x", isMeta=True), ("", ""), id="the client's"),
+        pytest.param(row("user", "x", isCompactSummary=True), ("", ""), id="a summary"),
+        pytest.param(row("user", "x", isSidechain=True), ("", ""), id="a sub-agent's"),
+        pytest.param(row("user", "x", origin={"kind": "task-notification"}), ("", ""), id="no person"),
+        pytest.param(row("user", "x", toolUseResult={}), ("", ""), id="a result"),
+        pytest.param(row("user", [{"type": "tool_result", "content": "x"}]), ("", ""), id="a bare result"),
+        pytest.param(row("assistant", "x"), ("", ""), id="the model's"),
+        pytest.param({"type": "user", "message": "x"}, ("", ""), id="no message"),
+    ],
+)
+def test_what_a_person_said(record: dict[str, Any], said: tuple[str, str]) -> None:
+    assert asked(record) == said
+
+
+@pytest.mark.parametrize(
+    ("record", "text"),
+    [
+        pytest.param(
+            row("assistant", [{"type": "text", "text": "so"}, {"type": "tool_use"}]), "so", id="text"
+        ),
+        pytest.param(row("assistant", [{"type": "tool_use"}]), "", id="a call"),
+        pytest.param(row("assistant", "x", isSidechain=True), "", id="a sub-agent's"),
+        pytest.param(row("assistant", "x", isApiErrorMessage=True), "", id="an error"),
+        pytest.param(
+            {"type": "assistant", "message": {"model": "<synthetic>", "content": "x"}}, "", id="synthetic"
+        ),
+        pytest.param(row("user", "x"), "", id="a person's"),
+    ],
+)
+def test_what_the_model_said(record: dict[str, Any], text: str) -> None:
+    assert replied(record) == text
+
+
+def test_the_youngest_comes_first_and_only_the_tail_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_text("".join(json.dumps({"n": n}) + "\n" for n in range(100)), encoding="utf-8")
+    assert [record["n"] for record in records_backwards(str(path), 25)] == [99, 98]
+    assert [record["n"] for record in records_backwards(str(path), 1 << 20, 3)] == [99, 98, 97]
+
+
+@pytest.mark.parametrize("kind", ["nothing", "missing", "folder", "pipe"])
+def test_what_is_no_transcript_holds_nothing(tmp_path: Path, kind: str) -> None:
+    path = str(tmp_path / "t")
+    if kind == "folder":
+        os.mkdir(path)
+    elif kind == "pipe":
+        os.mkfifo(path)
+    assert list(records_backwards("" if kind == "nothing" else path, 1000)) == []
+
+
+@given(data=st.binary(max_size=300))
+def test_any_bytes_are_read(tmp_path_factory: pytest.TempPathFactory, data: bytes) -> None:
+    path = tmp_path_factory.mktemp("tail") / "t"
+    path.write_bytes(data)
+    assert all(isinstance(record, dict) for record in records_backwards(str(path), 200))
+
+
+@given(
+    st.recursive(
+        st.none() | st.text() | st.integers(),
+        lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    )
+)
+def test_any_content_has_a_text(content: object) -> None:
+    assert isinstance(plain_text(content), str)
+    assert isinstance(asked({"type": "user", "message": {"content": content}})[1], str)
