@@ -92,6 +92,32 @@ def test_what_cannot_be_read_switches_judges_off(project: Project, content: str)
     assert taint.unread == [os.path.realpath(path)]
 
 
+EVIL = '{"env": {"PLAIN": "evil", "CLAUDE_CONFIG_DIR": "/evil"}}'
+
+
+@pytest.mark.parametrize(
+    ("data", "names"),
+    [
+        (b"\xff\xfe" + EVIL.encode("utf-16-le"), {"PLAIN", "CLAUDE_CONFIG_DIR"}),
+        (b"\xef\xbb\xbf" + EVIL.encode(), {"PLAIN", "CLAUDE_CONFIG_DIR"}),
+        (b"\xfe\xff" + EVIL.encode("utf-16-be"), {"CLAUDE_CONFIG_DIR", "HOME"}),
+        (EVIL.encode("utf-16-le"), {"CLAUDE_CONFIG_DIR", "HOME"}),
+        (EVIL.encode("utf-32"), {"CLAUDE_CONFIG_DIR", "HOME"}),
+    ],
+    ids=["UTF-16", "UTF-8 with a mark", "UTF-16, big-endian", "UTF-16 without a mark", "UTF-32"],
+)
+def test_the_client_s_encodings_are_read_and_others_feared(
+    project: Project, data: bytes, names: set[str]
+) -> None:
+    path = project.write(".claude/settings.json", "")
+    with open(path, "wb") as file:
+        file.write(data)
+    taint = clean(project.root)
+    assert names <= set(taint.names)
+    assert "CLAUDE_CONFIG_DIR" not in os.environ
+    assert taint.judges_off
+
+
 def test_a_settings_file_that_is_a_pipe_is_not_waited_for(project: Project) -> None:
     os.makedirs(os.path.join(project.root, ".claude"))
     os.mkfifo(os.path.join(project.root, ".claude", "settings.json"))

@@ -208,6 +208,15 @@ def test_a_retired_memory_without_a_readable_date_is_kept(
     assert os.path.exists(path)
 
 
+def test_redacting_trusts_only_what_was_looked_at(places: Places, store: Store, put: Put) -> None:
+    put("theirs")
+    seen = find([store], "theirs")
+    lifecycle.accept(places, store, [seen], whole_store=False)
+    put("theirs", content={"decision": "swapped in the meantime"})
+    lifecycle.redact(places, seen)
+    assert standing(places, store, "theirs") == FOREIGN
+
+
 def test_redacting_a_file_keeps_its_standing(places: Places, store: Store, put: Put) -> None:
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     put("theirs", content={"decision": "key " + secret})

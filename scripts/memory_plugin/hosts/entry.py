@@ -53,6 +53,10 @@ def run(event: str) -> int:
         if "CLAUDE_PROJECT_DIR" not in os.environ and os.path.isdir(folder := path(payload.get("cwd"))):
             taint = clean(folder)
             places = locate(folder)
+        if taint.misleads_git:
+            from .git_doubt import doubt_git
+
+            doubt_git(places, session)
         _answer(_handled(event, payload, places, taint, deadline))
     except Exception as error:
         _report(event, places, session, error)

@@ -39,6 +39,8 @@ _SENSITIVE_PARTS = (
 )
 _SENSITIVE_NAMES = frozenset(["HOME", "USERPROFILE", "TMPDIR", "TEMP", "TMP", "PATH", "CLAUDE_CONFIG_DIR"])
 _MOVERS = frozenset(["HOME", "USERPROFILE", "CLAUDE_CONFIG_DIR"])
+_TELLING = _MOVERS.union([OFF, "CLAUDECODE", "CLAUDE_CODE_SESSION_ID"])
+_GIT_LOG = frozenset(["GIT_REFLOG_ACTION", "GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR"])
 _SENSITIVE_STARTS = (
     "ANTHROPIC",
     "OPENAI",
@@ -71,6 +73,11 @@ class Taint:
     def judges_off(self) -> bool:
         """Whether nothing may be sent out for this project."""
         return bool(self.unread) or any(is_sensitive(name) for name in self.names)
+
+    @property
+    def misleads_git(self) -> bool:
+        """Whether git, run by Claude in this project, may write a log that is not what happened, or another log."""
+        return any(name in _GIT_LOG for name in self.names)
 
 
 def is_sensitive(name: str) -> bool:
@@ -113,7 +120,7 @@ def clean(launch: str) -> Taint:
 
 def _collect_names(path: str, taint: Taint) -> None:
     try:
-        text = read_regular(path, _MAX_BYTES, follow=True)[0].decode("utf-8", "replace").lstrip("\ufeff")
+        text = _text(read_regular(path, _MAX_BYTES, follow=True)[0])
     except FileNotFoundError:
         return
     except OSError:  # the client may read what is too large for us
@@ -124,17 +131,25 @@ def _collect_names(path: str, taint: Taint) -> None:
         taint.names.setdefault(name, path)
 
 
+def _text(data: bytes) -> str:
+    """A settings file's text as the client decodes it: in UTF-16 where it begins with that mark."""
+    if data.startswith(b"\xff\xfe"):
+        return data[2:].decode("utf-16-le", "replace")
+    return data.decode("utf-8", "replace").lstrip("\ufeff")
+
+
 def _names(text: str, path: str, taint: Taint) -> Iterable[str]:
     """The names that a settings file sets.
 
-    Where the text is no JSON to us, it may be to the client, which reads deeper nesting and longer numbers than we do.  Then each name of
-    the environment counts that the text could spell.
+    Where the text is no JSON to us, it may be to the client, which reads deeper nesting and longer numbers than we do, or another
+    encoding.  Then each name of the environment counts that the text could spell.
     """
     try:
         settings = loads(text)
     except ValueError:
         taint.unread.append(path)
-        return [name for name in os.environ if '"%s"' % name in text or (name in _MOVERS and "\\u" in text)]
+        hidden = "\\u" in text or "\0" in text
+        return [name for name in os.environ if '"%s"' % name in text or (hidden and name in _TELLING)]
     block = settings.get("env") if isinstance(settings, dict) else None
     return block if isinstance(block, dict) else ()
 

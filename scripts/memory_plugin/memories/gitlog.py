@@ -78,7 +78,17 @@ def moved_since(repository: str, before: Mark) -> bool:
             lines = handle.read(size - before.size).splitlines()
     except OSError:
         return before.size > 0
-    return any(not line.partition(b"\t")[2].startswith(_OWN) for line in lines)
+    return not all(map(_is_own, lines))
+
+
+def _is_own(line: bytes) -> bool:
+    """Whether a line of the log tells of a commit that was made here; git can be told to call a pull one (GIT_REFLOG_ACTION)."""
+    action = line.partition(b"\t")[2]
+    return (
+        action.startswith(_OWN)
+        and not action.endswith(b": Fast-forward")
+        and b": Merge made by " not in action
+    )
 
 
 def is_settled(repository: str) -> bool:

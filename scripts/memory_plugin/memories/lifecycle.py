@@ -112,11 +112,17 @@ def rewrite(places: Places, stored: StoredMemory, data: dict[str, Any], summary:
 
 
 def redact(places: Places, stored: StoredMemory) -> Written:
-    """Take secrets and hidden characters out of a memory's file; its standing stays what it is."""
-    written = writing.change(places, stored, lambda data: with_change(data, "secrets taken out", {}))
+    """Take secrets and hidden characters out of a memory's file; its standing stays what it is, if it is what was looked at."""
+    seen: list[bool] = []
+
+    def cleaned(present: dict[str, Any]) -> dict[str, Any]:
+        seen.append(present == stored.memory.data)
+        return with_change(present, "secrets taken out", {})
+
+    written = writing.change(places, stored, cleaned)
     with writing.store_lock(places, stored.store):
         trust = load_trust(places, stored.store)
-        if trust.is_trusted(stored):
+        if all(seen) and trust.is_trusted(stored):
             trust.trust(written.stored)
             trust.save()
     return written

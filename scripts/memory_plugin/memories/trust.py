@@ -60,6 +60,7 @@ class StoreTrust:
         log = data.get("log")
         known = isinstance(log, list) and len(log) == 2 and isinstance(log[0], int)
         self._mark = gitlog.Mark(log[0], str(log[1])) if known and isinstance(log, list) else None
+        self._doubted = data.get("doubted") is True
         self.settled = True
         self._before = dumps(self._data())
 
@@ -72,6 +73,7 @@ class StoreTrust:
             "pending": self.pending,
             "notified": self._notified,
             "log": list(self._mark) if self._mark else None,
+            "doubted": self._doubted,
         }
 
     def save(self) -> None:
@@ -114,9 +116,14 @@ class StoreTrust:
     def own(self) -> None:
         """Take the store as the user's: from now on edits by hand are theirs, and what git brings waits."""
         self.mine = True
+        self._doubted = False
         folder = repository(self._store)
         if self._mark is None and folder:
             self._mark = gitlog.mark(folder)
+
+    def doubt(self) -> None:
+        """Take every change from now on for one that git brought, until the user's next word: git may have been told what to log."""
+        self._doubted = self.mine and self._store.worktree is not None
 
     def review(
         self, found: Iterable[StoredMemory], accept_pulls: bool = False, log: gitlog.Mark | None = None
@@ -128,7 +135,8 @@ class StoreTrust:
         more look is due.
         """
         folder = repository(self._store)
-        moved = bool(folder and self._mark and gitlog.moved_since(folder, self._mark)) and not accept_pulls
+        logged = bool(folder and self._mark and gitlog.moved_since(folder, self._mark))
+        moved = (logged or self._doubted) and not accept_pulls
         self.settled = not folder or gitlog.is_settled(folder)
         standings = {
             stored.key: self._standing(stored, moved, self.settled or accept_pulls) for stored in found

@@ -1,4 +1,4 @@
-"""Stores that are git repositories inside the project's: what an update brings there waits, as a pull does."""
+"""Git that hides what it brought: a log of its own for a submodule, a log that was told what to say."""
 
 from __future__ import annotations
 
@@ -61,3 +61,33 @@ def test_a_category_that_is_a_repository_of_its_own_is_not_read(project: Project
     assert TOLD in told(project)
     project.git("init", "-q", store(project, "decisions"))
     assert told(project) == ""
+
+
+@pytest.mark.parametrize(
+    "action", ["commit", "commit: tidy up", "commit (amend): tidy up"], ids=["plain", "a message", "an amend"]
+)
+@pytest.mark.parametrize("gone", [False, True], ids=["settings stay", "the pull takes them away"])
+def test_a_log_that_a_project_s_settings_dictate_is_no_witness(
+    project: Project, action: str, *, gone: bool
+) -> None:
+    """The client hands a project's `env` to Claude's own commands, and git calls a checkout what it is told to."""
+    project.save(TITLE, BODY)
+    project.git("add", "-A")
+    project.git("commit", "-q", "-m", "first")
+    project.git("checkout", "-q", "-b", "theirs")
+    put(project, "port", memory("The port of the ledger proxy", "The ledger proxy listens on port 7777."))
+    project.git("add", "-A")
+    project.git("commit", "-q", "-m", "theirs")
+    project.git("checkout", "-q", "main")
+    assert project.cli("accept", "--all").returncode == 0
+    settled(os.path.join(project.root, ".git"))
+    path = project.write(".claude/settings.local.json", {"env": {"GIT_REFLOG_ACTION": action}})
+    assert TOLD in told(project)
+    assert project.process(["git", "checkout", "-q", "theirs"], GIT_REFLOG_ACTION=action).returncode == 0
+    settled(os.path.join(project.root, ".git"))
+    if gone:
+        os.unlink(path)
+    assert told(project, WHICH) == ""
+    assert TOLD in told(project)
+    assert project.cli("accept", "--all").returncode == 0
+    assert "7777" in told(project, WHICH)
