@@ -100,7 +100,7 @@ def raw(status: int, body: bytes, length: int | None = -1, **headers: str) -> by
     lines += ["%s: %s" % (name.replace("_", "-"), value) for name, value in headers.items()]
     if length is not None:
         lines.append("content-length: %d" % (len(body) if length < 0 else length))
-    return ("\r\n".join(lines) + "\r\n\r\n").encode() + body
+    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1") + body
 
 
 def answer(payload: object, status: int = 200, **headers: str) -> Act:

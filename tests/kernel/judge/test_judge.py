@@ -182,6 +182,7 @@ def test_nobody_waits_longer_than_there_is_time(make_bench: MakeBench) -> None:
         ("Wed, 21 Oct 2015 07:28:00 GMT", "rate_limited"),
         ("not a date", "rate_limited"),
         ("99999999999999999999", "rate_limited"),
+        ("\u00b2", "rate_limited"),
         ("Wed, 99 Foo 99999999 99:99:99 +99999999", "rate_limited"),
     ],
 )

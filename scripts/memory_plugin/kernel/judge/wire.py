@@ -118,7 +118,7 @@ def _retry_after(response: Response) -> float | None:
     """The seconds that the server asks to wait; None when it does not say."""
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         value = response.headers.get(name, "")
-        if value.replace(".", "", 1).isdigit() and len(value) <= 12:
+        if value.isascii() and value.replace(".", "", 1).isdigit() and len(value) <= 12:
             return float(value) * unit
     return _until(response.headers.get("retry-after", ""))
 
