@@ -61,6 +61,7 @@ def test_a_faulty_rubric_is_refused(tmp_path: Path, change: dict[str, Any], name
         pytest.param(2.0, 2, 0, id="whole float"),
         pytest.param(7, 3, 1, id="above the scale"),
         pytest.param("-1", 0, 1, id="below the scale"),
+        pytest.param("--1", None, 0, id="two signs"),
         pytest.param("abstain", None, 0, id="abstention"),
         pytest.param(2.5, None, 0, id="a half"),
         pytest.param(True, None, 0, id="no number"),

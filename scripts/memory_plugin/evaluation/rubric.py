@@ -149,7 +149,7 @@ def _read(rubric: EvaluationRubric, values: Mapping[str, Any]) -> dict[str, Any]
 
 def _score(value: object) -> int | None:
     """A whole score; None for an abstention and for what is no whole number."""
-    if isinstance(value, str) and value.strip().lstrip("-").isdecimal() and len(value) < 9:
+    if isinstance(value, str) and value.strip().removeprefix("-").isdecimal() and len(value) < 9:
         return int(value)
     if isinstance(value, float) and value.is_integer():
         return int(value)
