@@ -80,6 +80,17 @@ def test_a_command_that_cannot_go_on_says_so_once(installed: Project) -> None:
     assert installed.cli(*words) == whole
 
 
+@pytest.mark.parametrize("module", ["__init__", "hosts/__init__", "hosts/bytecode"])
+def test_the_guard_s_own_files_fit_into_a_block_and_may_be_empty(installed: Project, module: str) -> None:
+    damage(installed, "recall/lookup")
+    assert TOLD in installed.prompt(ASK, session_id="guarded").context
+    with open(cached(installed, module), "r+b") as file:
+        assert len(file.read()) < 4096
+        file.truncate(0)
+    damage(installed, "recall/lookup")
+    assert TOLD in installed.prompt(ASK, session_id="empty").context
+
+
 def test_only_what_is_damaged_goes(installed: Project) -> None:
     before = {name for _, _, names in os.walk(installed.plugin_root) for name in names}
     damaged = {damage(installed, "recall/lookup"), damage(installed, "hosts/entry")}

@@ -1,7 +1,8 @@
 """Python's cached bytecode of this package, checked where it could not be read.
 
 On a disk that is just full, importlib writes a part of a cache file and takes it for whole; from then on the import of that module fails
-with an EOFError, ValueError or TypeError of `marshal` and not, as for other damage, with a silent look at the source.
+with an EOFError, ValueError or TypeError of `marshal` and not, as for other damage, with a silent look at the source.  A disk fills up
+by whole blocks, of 4 kB mostly: the modules of this guard are smaller, so that theirs are whole, or empty, which Python passes over.
 """
 
 from __future__ import annotations
