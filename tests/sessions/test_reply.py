@@ -53,6 +53,7 @@ def test_the_rubric_asks_for_what_is_read_and_marks_data_as_data() -> None:
         ("goal_achievement", True, None, 0),
         ("tool_efficiency", 1, 1.0, 0),
         ("tool_efficiency", 1.2, 1.0, 1),
+        pytest.param("tool_efficiency", 10**400, 1.0, 1, id="more digits than a float has"),
         ("tool_efficiency", "0.85", None, 0),
         ("tool_efficiency", None, None, 0),
         ("tool_efficiency", math.nan, None, 0),

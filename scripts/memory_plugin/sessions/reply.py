@@ -57,7 +57,7 @@ def _score(value: object, dimension: Dimension, counts: dict[str, int]) -> float
     if dimension.categorical and isinstance(value, str):
         label = value.strip().lower()
         return dimension.labels.index(label) if label in dimension.labels else None
-    if not isinstance(value, (int, float)) or isinstance(value, bool) or not math.isfinite(value):
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not abs(value) < math.inf:
         return None
     top = len(dimension.labels) - 1 if dimension.categorical else 1.0
     kept = min(max(value, 0), top)
@@ -93,8 +93,8 @@ def _improvements(value: object) -> list[dict[str, str]]:
 
 
 def _confidence(value: object) -> float | None:
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value):
-        return round(min(max(float(value), 0.0), 1.0), 4)
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) < math.inf:
+        return round(float(min(max(value, 0), 1)), 4)
     return None
 
 
