@@ -26,7 +26,6 @@ _NAMES = {
     "array": "a list of texts",
     "object": "a block of keys",
 }
-_LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 _LONGEST_SHOWN = 24
 
 
@@ -63,13 +62,10 @@ def _text_fits(rule: dict[str, Any], value: str) -> bool:
 
 
 def _is_url(value: str) -> bool:
-    """Whether this is an https URL, or an http one to this machine, that carries no password."""
-    scheme, _, rest = value.partition("://")
-    host = rest.split("/", 1)[0]
-    if not value.isascii() or " " in value or "\\" in value or "@" in host:
-        return False
-    name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
-    return bool(name) and (scheme == "https" or (scheme == "http" and name in _LOOPBACK))
+    """Whether a judge takes this address."""
+    from ..judge.address import parse_address  # seldom set, and not for the prompt's path
+
+    return parse_address(value) is not None
 
 
 def _is_variable(value: str) -> bool:
@@ -79,7 +75,7 @@ def _is_variable(value: str) -> bool:
 
 _FORMS = {"uri": _is_url, "environment-variable": _is_variable}
 _FORM_NAMES = {
-    "uri": "an https:// URL without user and password, or an http:// one to this machine",
+    "uri": "an https:// URL without user, password and query, or an http:// one to this machine",
     "environment-variable": "the name of an environment variable in capitals",
 }
 
