@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from importlib import import_module
 
 import pytest
 
-from memory_plugin.hosts.command_line import COMMANDS
+from memory_plugin.hosts.command_line import COMMANDS, GROUPS
 from tests.project import PLUGIN_ROOT, Project
 
 
@@ -34,10 +35,20 @@ def test_every_command_has_help_with_examples(project: Project, command: str) ->
     assert not module.HELP.endswith(".")
 
 
-def test_the_help_lists_every_command(project: Project) -> None:
-    code, out, _ = cli(project, "--help")
+def test_the_help_lists_the_commands_for_people_by_what_they_are_about(project: Project) -> None:
+    code, out, _ = cli(project, "--help", COLUMNS="80")
     assert code == 0
-    assert all(name in out for name in COMMANDS)
+    assert [line[:-1] for line in out.splitlines() if line.endswith(":")][2:] == list(GROUPS)
+    listed = re.findall(r"^  (\w+) +[a-z]", out, re.MULTILINE)
+    assert [name for name in listed if name != "COMMAND"] == [
+        name for group in GROUPS.values() for name in group
+    ]
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_what_the_plugin_itself_starts_is_not_listed_and_works(project: Project) -> None:
+    assert set(COMMANDS) - {name for group in GROUPS.values() for name in group} == {"grade", "heal"}
+    assert cli(project, "heal")[0] == 0
 
 
 @pytest.mark.parametrize(
@@ -58,6 +69,7 @@ def test_the_help_lists_every_command(project: Project) -> None:
         ["scan", "no-such-file"],
         ["edit", "x", "--expires", "soon"],
         ["list", "--root", "no-such-folder"],
+        ["list", "--root", os.devnull],
         ["--mode", "guess", "--query", "x"],
         ["list", "\udcff"],
     ],

@@ -8,7 +8,15 @@ import tempfile
 
 import pytest
 
-from memory_plugin.kernel.files import Unreadable, is_draft, make_folder, read_regular, replace_file, stamp
+from memory_plugin.kernel.files import (
+    Unreadable,
+    in_words,
+    is_draft,
+    make_folder,
+    read_regular,
+    replace_file,
+    stamp,
+)
 
 
 @pytest.fixture
@@ -157,3 +165,24 @@ def test_a_draft_is_known_by_its_name(folder: str, monkeypatch: pytest.MonkeyPat
 )
 def test_other_names_are_no_drafts(name: str) -> None:
     assert not is_draft(name)
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (FileNotFoundError(2, "No such file or directory", "a"), "a: not there"),
+        (FileNotFoundError(2, "No such file or directory"), "not there"),
+        (PermissionError(13, "Permission denied", b"a"), "a: Permission denied"),
+        (OSError(28, "No space left on device"), "No space left on device"),
+        (Unreadable("a: not a regular file"), "a: not a regular file"),
+    ],
+)
+def test_what_a_disk_says_is_told_without_its_number(error: OSError, words: str) -> None:
+    assert in_words(error) == words
+
+
+def test_a_file_that_cannot_be_opened_is_named_once(folder: str) -> None:
+    path = os.path.join(folder, "a" * 300)
+    with pytest.raises(Unreadable) as caught:
+        read_regular(path, 10)
+    assert str(caught.value) == path + ": File name too long"

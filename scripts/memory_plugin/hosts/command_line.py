@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import sys
+import textwrap
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from .. import VERSION
-from ..kernel.locks import Busy
+from ..kernel.files import in_words
 from ..kernel.paths import locate
 from ..memories.record import InvalidMemory
 from . import whole
@@ -18,6 +20,8 @@ from .console import Console
 from .environment import clean, launch_folder
 from .events import where
 from .session_context import Session
+from .streams import open_closed, settled
+from .wrong_use import WrongUse, must_exist
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,47 +29,65 @@ if TYPE_CHECKING:
 __all__ = ["COMMANDS", "main"]
 
 DONE, FAILED, USAGE = 0, 1, 2
-COMMANDS = {
-    "save": "save",
-    "search": "search",
-    "show": "show",
-    "list": "listing",
-    "edit": "edit",
-    "forget": "forget",
-    "restore": "restore",
-    "archive": "archive",
-    "accept": "accept",
-    "import": "importing",
-    "scan": "scan",
-    "hygiene": "hygiene",
-    "evaluate": "evaluate",
-    "rules": "rules",
-    "status": "status",
-    "why": "why",
-    "score": "score",
-    "scores": "scores",
-    "tune": "tune",
-    "grade": "grade",
-    "judge": "judge",
-    "session": "session",
-    "interview": "interview",
-    "langfuse": "langfuse",
-    "label": "label",
-    "calibrate": "calibrate",
-    "config": "config",
-    "doctor": "doctor",
-    "demo": "demo",
-    "heal": "heal",
+# What the help lists, by what it is about; then the commands that the plugin itself starts, which it leaves out.
+GROUPS = {
+    "memories": {
+        "save": "save",
+        "search": "search",
+        "show": "show",
+        "list": "listing",
+        "edit": "edit",
+        "forget": "forget",
+        "restore": "restore",
+        "archive": "archive",
+        "accept": "accept",
+        "import": "importing",
+        "scan": "scan",
+        "hygiene": "hygiene",
+    },
+    "what happened": {
+        "status": "status",
+        "why": "why",
+        "doctor": "doctor",
+        "demo": "demo",
+    },
+    "replies": {
+        "score": "score",
+        "scores": "scores",
+        "tune": "tune",
+    },
+    "sessions": {
+        "session": "session",
+        "label": "label",
+        "calibrate": "calibrate",
+        "langfuse": "langfuse",
+    },
+    "interview": {
+        "interview": "interview",
+    },
+    "evaluation": {
+        "evaluate": "evaluate",
+        "rules": "rules",
+    },
+    "settings": {
+        "config": "config",
+        "judge": "judge",
+    },
 }
+_OF_THE_PLUGIN = {"grade": "grade", "heal": "heal"}
+COMMANDS = {name: module for group in (*GROUPS.values(), _OF_THE_PLUGIN) for name, module in group.items()}
 
 
 def main(argv: Sequence[str]) -> int:
     """Run one command; the exit code: 0 done, 1 failed or problems found, 2 usage."""
+    open_closed()
     try:
         arguments = _arguments(list(argv))
     except SystemExit as stop:
-        return stop.code if isinstance(stop.code, int) else USAGE
-    return _guarded(arguments, Console())
+        return settled(stop.code if isinstance(stop.code, int) else USAGE)
+    except OSError:  # help or an error that could not be printed
+        return settled(FAILED)
+    return settled(_guarded(arguments, Console()))
 
 
 def _arguments(argv: list[str]) -> argparse.Namespace:
@@ -81,13 +103,11 @@ def _guarded(arguments: argparse.Namespace, console: Console) -> int:
     """The exit code of a command; whatever goes wrong in it is one line."""
     try:
         return _run(arguments, console)
-    except BrokenPipeError:
-        # Whoever read our output has gone; else Python would complain once more when it closes the stream.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # whoever read our output has gone
         return FAILED
-    except (InvalidMemory, Busy, OSError, RuntimeError) as error:
-        console.error(str(error))
-        return FAILED
+    except (WrongUse, InvalidMemory, OSError, RuntimeError) as error:
+        console.error(in_words(error) if isinstance(error, OSError) else str(error))
+        return USAGE if isinstance(error, WrongUse) else FAILED
     except KeyboardInterrupt:
         console.error("stopped")
         return 130
@@ -102,14 +122,23 @@ def _guarded(arguments: argparse.Namespace, console: Console) -> int:
 
 
 def _run(arguments: argparse.Namespace, console: Console) -> int:
-    root = _project_of(os.path.abspath(arguments.root)) if arguments.root else launch_folder()
-    if not os.path.isdir(root):
-        console.error("--root: no folder at %s" % root)
-        return USAGE
+    root = _root(arguments.root)
     taint = clean(root)
     session = Session(locate(root), console, taint)
     result: int = _module(arguments.command).run(arguments, session)
     return result
+
+
+def _root(given: str | None) -> str:
+    """The project that the words name, else the folder at hand. Raises WrongUse where that is none."""
+    try:
+        root = _project_of(os.path.abspath(given)) if given else launch_folder()
+    except FileNotFoundError:  # Python asks for the folder that we are in
+        raise WrongUse("the folder you are in is not there any more; go to another one") from None
+    must_exist(root)
+    if not os.path.isdir(root):
+        raise WrongUse("%s: not a folder" % root)
+    return root
 
 
 def _project_of(root: str) -> str:
@@ -143,18 +172,24 @@ def _module(command: str) -> Any:  # noqa: ANN401  (a module of functions: HELP,
 
 
 def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
-    parser = _Parser(prog="memory", description="What Claude should remember, and when it may be recalled.")
+    named = next((word for word in argv if word in COMMANDS), None)
+    parser = _Parser(
+        prog="memory",
+        description="What Claude should remember, and when it may be recalled.",
+        epilog=None if named else _overview(),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     _add_common(parser, None, default_json=False)
     parser.add_argument(
         "--version", action="version", version="memory %s, Python %s" % (VERSION, sys.version.split()[0])
     )
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    named = next((word for word in argv if word in COMMANDS), None)
+    commands = parser.add_subparsers(
+        dest="command", required=True, metavar="COMMAND", help="one of those below"
+    )
     for name in COMMANDS if named is None else [named]:
         module = _module(name)
         sub = commands.add_parser(
             name,
-            help=module.HELP,
             description=module.HELP,
             epilog="examples:\n" + module.EXAMPLES.rstrip(),
             formatter_class=argparse.RawDescriptionHelpFormatter,
@@ -163,6 +198,19 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
         _add_common(sub, argparse.SUPPRESS, default_json=argparse.SUPPRESS)
         module.configure(sub)
     return parser
+
+
+def _overview() -> str:
+    """The commands for people, by what they are about."""
+    width = shutil.get_terminal_size().columns - 2  # as argparse counts for the rest
+    lines = []
+    for about, commands in GROUPS.items():
+        lines += ["", about + ":"]
+        for name in commands:
+            lines += textwrap.wrap(
+                "  %-11s%s" % (name, _module(name).HELP), width, subsequent_indent=" " * 13
+            )
+    return "\n".join([*lines[1:], "", "memory COMMAND --help shows examples"])
 
 
 def _add_common(parser: argparse.ArgumentParser, default_root: str | None, default_json: bool | str) -> None:

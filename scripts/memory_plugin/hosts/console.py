@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 import unicodedata
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from ..kernel.text.clean import plain
@@ -39,12 +40,16 @@ class Console:
         self.line(json.dumps(value, indent=2))
 
     def line(self, text: str = "") -> None:
-        """Print one line; characters that the terminal's encoding lacks are escaped."""
-        _write(self._out, text + "\n")
+        """Print one line; characters that the terminal's encoding lacks are escaped. Raises OSError, which names the stream."""
+        try:
+            _write(self._out, text + "\n")
+        except OSError as error:
+            raise type(error)(error.errno, error.strerror, "standard output") from None
 
     def error(self, text: str) -> None:
         """Print one line for the user on the error stream."""
-        _write(self._err, "memory: %s\n" % plain(text, _MAX_ERROR))
+        with suppress(OSError):  # there is nowhere else to say it
+            _write(self._err, "memory: %s\n" % plain(text, _MAX_ERROR))
 
     def progress(self, text: str) -> None:
         """Show how far a long work is, on a terminal only, in place of what was shown before; an empty text wipes it."""

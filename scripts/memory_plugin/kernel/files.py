@@ -9,7 +9,7 @@ import errno
 import os
 import stat as modes
 
-__all__ = ["Unreadable", "is_draft", "make_folder", "read_regular", "replace_file", "stamp"]
+__all__ = ["Unreadable", "in_words", "is_draft", "make_folder", "read_regular", "replace_file", "stamp"]
 
 _READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 _NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
@@ -21,6 +21,12 @@ _DRAFT_END = ".tmp"
 
 class Unreadable(OSError):
     """A file that is there but is not read: a link, a pipe, a folder, too large, or not permitted."""
+
+
+def in_words(error: OSError) -> str:
+    """What the disk said, as `PATH: the cause`, without Python's number for it."""
+    cause = "not there" if isinstance(error, FileNotFoundError) else error.strerror or str(error)
+    return cause if error.filename is None else "%s: %s" % (os.fsdecode(error.filename), cause)
 
 
 def stamp(status: os.stat_result) -> str:
@@ -38,7 +44,8 @@ def read_regular(path: str, limit: int, follow: bool = False) -> tuple[bytes, os
     except (FileNotFoundError, NotADirectoryError):
         raise FileNotFoundError(errno.ENOENT, "not there", path) from None
     except (OSError, ValueError) as error:
-        cause = "a symbolic link" if getattr(error, "errno", 0) == errno.ELOOP else str(error)
+        linked = getattr(error, "errno", 0) == errno.ELOOP
+        cause = "a symbolic link" if linked else getattr(error, "strerror", None) or str(error)
         raise Unreadable("%s: %s" % (path, cause)) from None
     try:
         status = os.fstat(handle)
@@ -58,7 +65,7 @@ def _read_all(handle: int, limit: int, path: str) -> bytes:
         try:
             part = os.read(handle, left)
         except OSError as error:
-            raise Unreadable("%s: %s" % (path, error)) from None
+            raise Unreadable("%s: %s" % (path, error.strerror)) from None
         if not part:
             break
         parts.append(part)

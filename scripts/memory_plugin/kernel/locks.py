@@ -40,7 +40,7 @@ def lock_handle(handle: int, wait: float) -> None:
             return _try_lock(handle)
         except OSError as error:
             if monotonic() >= end:
-                raise Busy("locked by another process: " + str(error)) from None
+                raise Busy("locked by another process: %s" % error.strerror) from None
         sleep(_PAUSE)
 
 

@@ -9,10 +9,12 @@ import gc
 import os
 import sys
 
+from ...kernel.files import in_words
 from ...kernel.native import dumps
 from ...kernel.paths import locate
 from ...kernel.settings.load import load
 from ..environment import clean, launch_folder
+from ..streams import open_closed, settled
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -67,9 +69,13 @@ def answer(argv: Sequence[str]) -> int | None:
     if given is None or (given.root and not os.path.isdir(given.root)):
         return None
     gc.disable()  # the process ends before there is anything worth collecting
-    root = os.path.abspath(given.root) if given.root else launch_folder()
+    try:
+        root = os.path.abspath(given.root) if given.root else launch_folder()
+    except FileNotFoundError:  # the folder that we are in
+        return None
     if os.path.basename(root) == "memory":  # may be the store rather than the project
         return None
+    open_closed()
     taint = clean(root)
     places = locate(root)
     session: Any = Quick(places, load(places.config_dir, places.project_root), taint)
@@ -77,10 +83,10 @@ def answer(argv: Sequence[str]) -> int | None:
     from .talk import DEEDS
 
     try:
-        return DEEDS[_COMMAND[1]](arguments, session)
+        return settled(DEEDS[_COMMAND[1]](arguments, session))
     except (RuntimeError, OSError) as error:
-        session.console.error(str(error))
-        return 1
+        session.console.error(in_words(error) if isinstance(error, OSError) else str(error))
+        return settled(1)
 
 
 def _arguments(words: list[str]) -> Arguments | None:
