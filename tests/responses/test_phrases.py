@@ -60,8 +60,25 @@ PIECES = st.sampled_from(["a", "b", "c", "a|b", "b?", "c?", "a|c?", "*1", "*2"])
 
 
 @given(st.lists(PIECES, max_size=5), st.lists(st.sampled_from("abc."), min_size=1, max_size=8))
-def test_the_look_at_the_second_word_changes_no_answer(pieces: list[str], words: list[str]) -> None:
+def test_the_look_at_the_second_word_rules_out_no_match(pieces: list[str], words: list[str]) -> None:
     pattern, prose = " ".join(["a", *pieces]), read_prose("a " + " ".join(words))
-    assert Phrases([pattern], {}).match(0, prose, 0) == max(
-        ends_of_matches(parse(pattern, {}), prose, 0), default=-1
-    )
+    phrases = Phrases(["c", pattern, "b", pattern], {})
+    ends = ends_of_matches(parse(pattern, {}), prose, 0)
+    assert phrases.match(1, prose, 0) == max(ends, default=-1)
+    assert phrases.beginning(prose, 0) == ([1, 3] if ends else phrases.beginning(prose, 0))
+
+
+def test_patterns_are_found_by_their_first_two_words() -> None:
+    phrases = Phrases(["a b c", "a *1 c", "a b|c", "b a", "a"], {})
+    assert [phrases.beginning(read_prose(text), 0) for text in ("a b", "a c", "a d", "a", "d")] == [
+        [0, 1, 2, 4],
+        [1, 2, 4],
+        [1, 4],
+        [1, 4],
+        [],
+    ]
+
+
+def test_the_longest_match_with_a_sign_behind_counts() -> None:
+    prose = read_prose("a b, c d e.")
+    assert [Phrases(["a *4"], {}).match(0, prose, 0, signs) for signs in ("", ",", ".", "!")] == [5, 2, 5, -1]

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Phrases", "ends_of_matches", "parse"]
 
 _MOST_GAP = 8
+_ANY = ""  # stands for the second word where any will do
 
 
 def parse(pattern: str, classes: Mapping[str, frozenset[str]]) -> list[Slot]:
@@ -54,36 +55,56 @@ def _alternatives(name: str, classes: Mapping[str, frozenset[str]]) -> frozenset
 
 
 class Phrases:
-    """Patterns found by their first word; each is taken apart when that word first comes up.
+    """Patterns found by their first two words; those of a first word are taken apart when it first comes up.
 
     `first_words` maps a word to the numbers of the patterns whose first slot takes it.
     """
 
-    __slots__ = ("_classes", "_parsed", "first_words", "patterns")
+    __slots__ = ("_by_second", "_classes", "_slots", "first_words", "patterns")
 
     def __init__(self, patterns: Sequence[str], classes: Mapping[str, frozenset[str]]) -> None:
         self.patterns = patterns
         self._classes = classes
-        self._parsed: dict[int, tuple[list[Slot], frozenset[str] | None]] = {}
+        self._slots: dict[int, list[Slot]] = {}
+        self._by_second: dict[str, dict[str, list[int]]] = {}
         self.first_words: dict[str, list[int]] = {}
         for number, pattern in enumerate(patterns):
             for word in _alternatives(pattern.split(" ", 1)[0], classes):
                 self.first_words.setdefault(word, []).append(number)
+
+    def beginning(self, prose: Prose, at: int) -> list[int]:
+        """The numbers of the patterns that can begin at a word, by it and the one behind it; in order."""
+        word = prose.words[at]
+        found = self._by_second.get(word)
+        if found is None:
+            found = self._by_second[word] = self._read(self.first_words.get(word, []))
+        behind = prose.words[at + 1] if at + 1 < len(prose.words) else _ANY
+        return found[behind] if behind in found else found[_ANY]
+
+    def _read(self, numbers: list[int]) -> dict[str, list[int]]:
+        """Patterns by each word that can be a match's second; under _ANY those that take any, which stand under each word too."""
+        seconds = [(number, _second_words(self._slots_of(number))) for number in numbers]
+        found: dict[str, list[int]] = {_ANY: []}
+        for _, taken in seconds:
+            found.update((word, []) for word in taken or ())
+        for number, taken in seconds:
+            for word in found if taken is None else taken:
+                found[word].append(number)
+        return found
 
     def match(self, number: int, prose: Prose, at: int, signs: str = "") -> int:
         """Where the longest match of a pattern that begins at word `at` ends (the word behind it); -1 for none.
 
         With `signs`, the longest one that has one of them behind it.
         """
-        found = self._parsed.get(number)
-        if found is None:
-            slots = parse(self.patterns[number], self._classes)
-            found = self._parsed[number] = (slots, _second_words(slots))
-        slots, second = found
-        if second is not None and (at + 1 >= len(prose.words) or prose.words[at + 1] not in second):
-            return -1
-        ends = ends_of_matches(slots, prose, at)
+        ends = ends_of_matches(self._slots_of(number), prose, at)
         return max(ends if not signs else [end for end in ends if prose.has_behind(end, signs)], default=-1)
+
+    def _slots_of(self, number: int) -> list[Slot]:
+        found = self._slots.get(number)
+        if found is None:
+            found = self._slots[number] = parse(self.patterns[number], self._classes)
+        return found
 
 
 def _second_words(slots: list[Slot]) -> frozenset[str] | None:

@@ -66,8 +66,7 @@ def _one_lead(prose: Prose, at: int, starting: dict[int, Match], lexicon: Lexico
 def _leads_at(prose: Prose, at: int, lexicon: Lexicon) -> list[tuple[int, int]]:
     """The lead-ins that begin at a word, by number, each with the word behind it."""
     found = [
-        (number, lexicon.leads.match(number, prose, at))
-        for number in lexicon.leads.first_words.get(prose.words[at], ())
+        (number, lexicon.leads.match(number, prose, at)) for number in lexicon.leads.beginning(prose, at)
     ]
     return [(number, behind) for number, behind in found if behind >= 0]
 

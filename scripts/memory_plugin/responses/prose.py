@@ -75,21 +75,34 @@ def read_prose(text: str) -> Prose:
     folded = fold(text)
     masked = mask(folded.text)
     prose = Prose(folded, masked)
+    add_word, add_start, add_level = prose.words.append, prose.starts.append, prose.levels.append
+    known: dict[str, int] = {}  # most gaps are the same few signs
     at = last = 0
-    level = LINE if _begins_with_bullet(masked) else REPLY
     for raw in masked.translate(_TABLE).split():
         at = masked.index(raw, at)
         word = raw.strip("'-")
-        if word:
-            start = at + raw.index(word) if word is not raw else at
-            if prose.words:
-                level = _level(masked, last, start)
-            prose.words.append(word)
-            prose.starts.append(start)
-            prose.levels.append(level)
-            last = start + len(word)
-            prose.ends.append(last)
+        start = at
         at += len(raw)
+        if word is not raw:
+            if not word:
+                continue
+            start += raw.index(word)
+        if start - last != 1:
+            gap = masked[last:start]
+            level = known.get(gap, -1)
+            if level < 0:
+                level = _level(gap)
+                if len(gap) < 8:
+                    known[gap] = level
+        else:
+            level = INSIDE
+        add_word(word)
+        add_start(start)
+        add_level(level)
+        last = start + len(word)
+    if prose.levels:
+        prose.levels[0] = LINE if _begins_with_bullet(masked) else REPLY
+    prose.ends = list(map(int.__add__, prose.starts, map(len, prose.words)))
     return prose
 
 
@@ -99,11 +112,8 @@ def _begins_with_bullet(masked: str) -> bool:
     return head[:1] in ("-", "*", "+", "\u2022") and head[1:] == " "
 
 
-def _level(masked: str, last: int, start: int) -> int:
-    """What begins at `start`, judged by what stands between it and the word that ended at `last`."""
-    if start - last == 1:
-        return INSIDE
-    gap = masked[last:start]
+def _level(gap: str) -> int:
+    """What begins behind a gap between two words, which is longer than one character."""
     if "\n" in gap:
         head, _, tail = gap.partition("\n")
         ended = head.strip(" *_)\"'")[-1:]
@@ -111,7 +121,4 @@ def _level(masked: str, last: int, start: int) -> int:
         return (
             LINE if "\n" in tail or (ended and ended in _ENDS) or (bullet and bullet in _BULLETS) else INSIDE
         )
-    for sign in gap:
-        if sign in ".!?":
-            return SENTENCE
-    return INSIDE
+    return SENTENCE if "." in gap or "!" in gap or "?" in gap else INSIDE

@@ -62,10 +62,10 @@ class QueryTypes:
     def _counts(self, prose: Prose) -> dict[str, int]:
         counts: dict[str, int] = {}
         first_words = self._phrases.first_words
-        for at, word in enumerate(prose.words):
+        for at in [at for at, word in enumerate(prose.words) if word in first_words]:
             owners = {
                 self._owners[number]
-                for number in first_words.get(word, ())
+                for number in self._phrases.beginning(prose, at)
                 if self._levels[number] <= prose.levels[at] and self._phrases.match(number, prose, at) >= 0
             }
             for owner in owners:

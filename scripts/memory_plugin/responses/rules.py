@@ -54,7 +54,7 @@ class Rule:
 class Rules:
     """All rules in effect; pattern number `n` belongs to `rule_of[n]`."""
 
-    __slots__ = ("chain", "cues", "interjections", "phrases", "rule_of", "trouble")
+    __slots__ = ("chain", "cues", "interjections", "phrases", "rule_of", "starters", "trouble")
 
     def __init__(self, table: Mapping[str, Any], pack: Mapping[str, Any]) -> None:
         exempt, more = pack.get("exempt"), pack.get("rules")
@@ -76,6 +76,7 @@ class Rules:
         self.phrases = Phrases(patterns, classes)
         self.interjections = frozenset(table["interjections"].split())
         self.chain = self.interjections | frozenset(table["chain"].split())
+        self.starters = self.chain | self.phrases.first_words.keys()
         self.cues = frozenset(table["mention_cues"].split())
 
 

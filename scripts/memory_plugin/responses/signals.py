@@ -80,18 +80,14 @@ def measure(text: str, rules: Rules, lexicon: Lexicon, drafting: bool = False) -
 
 def _counted(prose: Prose, function_words: frozenset[str]) -> tuple[int, int, int]:
     """The words, the letters of words in scripts without our function words (in Latin letters' worth), and the content words."""
-    words = foreign = content = 0
-    for word in prose.words:
-        if word in (BREAK, MARK):
-            continue
-        words += 1
-        if word in function_words:
-            continue
-        if len(word) > 1:
-            content += 1
-        if not word.isascii():
-            foreign += sum(3 if char >= "\u2e80" else 1 for char in word if char >= "\u0370")
-    return words, foreign, content
+    words = len(prose.words) - prose.words.count(BREAK) - prose.words.count(MARK)
+    content = [word for word in prose.words if word not in function_words and len(word) > 1]
+    foreign = 0
+    if not prose.masked.isascii():
+        for word in prose.words:
+            if not word.isascii() and word not in function_words:
+                foreign += sum(3 if char >= "\u2e80" else 1 for char in word if char >= "\u0370")
+    return words, foreign, len(content)
 
 
 def _unscored(text: str, prose: Prose, words: int, foreign: int, content: int, lexicon: Lexicon) -> str:
@@ -111,25 +107,25 @@ def _unscored(text: str, prose: Prose, words: int, foreign: int, content: int, l
 def find_matches(prose: Prose, rules: Rules) -> list[Match]:
     """The filler phrases from left to right, at most 1,000; where two overlap, the longer one."""
     found: list[Match] = []
-    words, levels, first_words, chain = prose.words, prose.levels, rules.phrases.first_words, rules.chain
-    at = 0
-    passed_on = -1  # the level of the opener just before, which an opener right behind it shares
-    while at < len(words) and len(found) < MAX_MATCHES:
-        if words[at] not in first_words and words[at] not in chain:
-            at, passed_on = at + 1, -1
+    levels, starters = prose.levels, rules.starters
+    behind = (
+        passed_on
+    ) = -1  # where the opener just before ended, and its level, which an opener right behind it shares
+    for at in [at for at, word in enumerate(prose.words) if word in starters]:
+        if at < behind or not (rules.phrases.beginning(prose, at) or prose.words[at] in rules.chain):
             continue
-        level = levels[at] if passed_on < 0 else max(levels[at], passed_on)
-        passed_on = -1
+        level = max(levels[at], passed_on) if at == behind else levels[at]
         match = _longer_inside(prose, rules, _best(prose, rules, at, level))
         if match is not None and not _is_mentioned(prose, rules, match.first):
             if not match.rule.exempt:
                 found.append(match)
-            at = match.behind
-            passed_on = _handed_on(prose, at, level)
-            continue
-        if level >= LINE and words[at] in rules.chain:
-            passed_on = level if words[at] in rules.interjections else _handed_on(prose, at + 1, level)
-        at += 1
+            behind = match.behind
+            passed_on = _handed_on(prose, behind, level)
+        elif level >= LINE and prose.words[at] in rules.chain:
+            behind = at + 1
+            passed_on = level if prose.words[at] in rules.interjections else _handed_on(prose, behind, level)
+        if len(found) == MAX_MATCHES:
+            break
     return found
 
 
@@ -147,7 +143,7 @@ def _handed_on(prose: Prose, at: int, level: int) -> int:
 
 def _best(prose: Prose, rules: Rules, at: int, level: int) -> Match | None:
     best: Match | None = None
-    for number in rules.phrases.first_words.get(prose.words[at], ()):
+    for number in rules.phrases.beginning(prose, at):
         rule = rules.rule_of[number]
         if rule.level > level:
             continue
