@@ -27,7 +27,8 @@ from memory_plugin.responses.prose import BREAK, INSIDE, LINE, REPLY, SENTENCE, 
     ],
 )
 def test_levels(text: str, levels: list[int]) -> None:
-    assert read_prose(text).levels == levels
+    prose = read_prose(text)
+    assert [prose.level(number) for number in range(len(prose))] == levels
 
 
 def test_what_is_masked_is_one_word_that_breaks() -> None:
@@ -45,9 +46,11 @@ def test_the_sign_behind(text: str, sign: str) -> None:
 @given(st.text(max_size=300))
 def test_places_are_in_order_and_hold_the_words(text: str) -> None:
     prose = read_prose(text)
-    assert len(prose.words) == len(prose.starts) == len(prose.ends) == len(prose.levels)
+    assert len(prose.words) == len(prose.starts) == len(prose)
     last = 0
-    for word, start, end in zip(prose.words, prose.starts, prose.ends):
+    for number, (word, start) in enumerate(zip(prose.words, prose.starts)):
+        end = prose.end(number)
+        assert INSIDE <= prose.level(number) <= REPLY
         assert last <= start < end <= len(prose.masked)
         assert prose.masked[start:end] == word
         last = end

@@ -121,14 +121,14 @@ def _second_words(slots: list[Slot]) -> frozenset[str] | None:
 
 def ends_of_matches(slots: list[Slot], prose: Prose, at: int) -> set[int]:
     """The words behind the matches of some slots from word `at` on. Bounded by the number of slots and their gaps."""
-    words, levels = prose.words, prose.levels
+    words = prose.words
     ends = {at}
     for taken, optional, gap in slots:
         reached = set(ends) if optional else set()
         for end in ends:
             for here in range(end, min(end + (gap or 1), len(words))):
                 if (
-                    (here > at and levels[here] != INSIDE)
+                    (here > at and prose.level(here) != INSIDE)
                     or words[here] == BREAK
                     or (not gap and words[here] not in taken)
                 ):

@@ -86,7 +86,7 @@ def _scoped(prose: Prose, scope: str, behind: int, at: int, end: int) -> int:
 
 def _sentence_end(prose: Prose, at: int) -> int:
     end = at + 1
-    while end < len(prose) and prose.levels[end] < SENTENCE and not _ends_with_colon(prose, end):
+    while end < len(prose) and prose.level(end) < SENTENCE and not _ends_with_colon(prose, end):
         end += 1
     return min(end, len(prose))
 
@@ -103,6 +103,5 @@ def _clause_end(prose: Prose, at: int, end: int) -> int:
 def _ends_with_colon(prose: Prose, end: int) -> bool:
     """Whether the sentence before the word `end` ends with a colon."""
     return (
-        ":"
-        in prose.masked[prose.ends[end - 1] : prose.starts[end] if end < len(prose) else len(prose.masked)]
+        ":" in prose.masked[prose.end(end - 1) : prose.starts[end] if end < len(prose) else len(prose.masked)]
     )

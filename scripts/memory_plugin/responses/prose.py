@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import accumulate, compress, repeat
+
 from .folding import MARK, fold
 from .masking import BLOT, mask
 
@@ -13,7 +15,7 @@ __all__ = ["BREAK", "INSIDE", "LINE", "REPLY", "SENTENCE", "Prose", "read_prose"
 
 INSIDE, SENTENCE, LINE, REPLY = 0, 1, 2, 3
 BREAK = BLOT  # the word that stands for what is masked
-_KEPT = frozenset("'-")
+_KEPT = "'-"
 _ENDS = ".!?:;"
 _BULLETS = "-*+#\u2022"
 
@@ -33,23 +35,36 @@ _TABLE = _Words()
 class Prose:
     """The words of a text in order, each with its place in the masked text.
 
-    `levels` says what a word begins: INSIDE nothing, SENTENCE a sentence, LINE a paragraph, a list item or a line after a full stop,
-    REPLY the text.  A word may be `BREAK` for something masked, or MARK for a sign of refusal; neither counts.
+    A word may be `BREAK` for something masked, or MARK for a sign of refusal; neither counts.
     """
 
-    __slots__ = ("ends", "folded", "levels", "masked", "starts", "words")
+    __slots__ = ("_levels", "folded", "masked", "starts", "words")
 
-    def __init__(self, folded: Folded, masked: str) -> None:
+    def __init__(self, folded: Folded, masked: str, words: list[str], starts: list[int]) -> None:
         self.folded = folded
         self.masked = masked
-        self.words: list[str] = []
-        self.starts: list[int] = []
-        self.ends: list[int] = []
-        self.levels: list[int] = []
+        self.words = words
+        self.starts = starts
+        self._levels = {0: LINE if _begins_with_bullet(masked) else REPLY}
+
+    def level(self, number: int) -> int:
+        """What a word begins: INSIDE nothing, SENTENCE a sentence, LINE a paragraph or the like, REPLY the text.
+
+        LINE is also a list item and a line after a full stop.  Few words are ever asked for, so it is worked out then.
+        """
+        level = self._levels.get(number, -1)
+        if level < 0:
+            last, start = self.end(number - 1), self.starts[number]
+            level = self._levels[number] = _level(self.masked[last:start]) if start - last > 1 else INSIDE
+        return level
+
+    def end(self, number: int) -> int:
+        """Where a word ends."""
+        return self.starts[number] + len(self.words[number])
 
     def behind(self, number: int) -> str:
         """The first sign behind a word, marks of emphasis and space left out; empty at the end, a line feed at the end of a line."""
-        at = self.ends[number]
+        at = self.end(number)
         limit = self.starts[number + 1] if number + 1 < len(self.starts) else len(self.masked)
         while at < limit and self.masked[at] in " *_~)":
             at += 1
@@ -74,36 +89,15 @@ def read_prose(text: str) -> Prose:
     """The prose of a text; linear in its length."""
     folded = fold(text)
     masked = mask(folded.text)
-    prose = Prose(folded, masked)
-    add_word, add_start, add_level = prose.words.append, prose.starts.append, prose.levels.append
-    known: dict[str, int] = {}  # most gaps are the same few signs
-    at = last = 0
-    for raw in masked.translate(_TABLE).split():
-        at = masked.index(raw, at)
-        word = raw.strip("'-")
-        start = at
-        at += len(raw)
-        if word is not raw:
-            if not word:
-                continue
-            start += raw.index(word)
-        if start - last != 1:
-            gap = masked[last:start]
-            level = known.get(gap, -1)
-            if level < 0:
-                level = _level(gap)
-                if len(gap) < 8:
-                    known[gap] = level
-        else:
-            level = INSIDE
-        add_word(word)
-        add_start(start)
-        add_level(level)
-        last = start + len(word)
-    if prose.levels:
-        prose.levels[0] = LINE if _begins_with_bullet(masked) else REPLY
-    prose.ends = list(map(int.__add__, prose.starts, map(len, prose.words)))
-    return prose
+    pieces = masked.translate(_TABLE).split(" ")
+    places = accumulate(map((1).__add__, map(len, pieces)), initial=0)
+    starts = list(compress(places, pieces))
+    words = list(filter(None, pieces))
+    bare = list(map(str.strip, words, repeat(_KEPT)))
+    if bare != words:
+        starts = [start + len(word) - len(word.lstrip(_KEPT)) for start, word in zip(starts, words)]
+        starts, words = list(compress(starts, bare)), list(filter(None, bare))
+    return Prose(folded, masked, words, starts)
 
 
 def _begins_with_bullet(masked: str) -> bool:

@@ -66,7 +66,7 @@ class QueryTypes:
             owners = {
                 self._owners[number]
                 for number in self._phrases.beginning(prose, at)
-                if self._levels[number] <= prose.levels[at] and self._phrases.match(number, prose, at) >= 0
+                if self._levels[number] <= prose.level(at) and self._phrases.match(number, prose, at) >= 0
             }
             for owner in owners:
                 counts[owner] = counts.get(owner, 0) + 1

@@ -107,14 +107,13 @@ def _unscored(text: str, prose: Prose, words: int, foreign: int, content: int, l
 def find_matches(prose: Prose, rules: Rules) -> list[Match]:
     """The filler phrases from left to right, at most 1,000; where two overlap, the longer one."""
     found: list[Match] = []
-    levels, starters = prose.levels, rules.starters
-    behind = (
-        passed_on
-    ) = -1  # where the opener just before ended, and its level, which an opener right behind it shares
+    starters = rules.starters
+    # Where the opener just before ended, and its level, which an opener right behind it shares.
+    behind = passed_on = -1
     for at in [at for at, word in enumerate(prose.words) if word in starters]:
         if at < behind or not (rules.phrases.beginning(prose, at) or prose.words[at] in rules.chain):
             continue
-        level = max(levels[at], passed_on) if at == behind else levels[at]
+        level = max(prose.level(at), passed_on) if at == behind else prose.level(at)
         match = _longer_inside(prose, rules, _best(prose, rules, at, level))
         if match is not None and not _is_mentioned(prose, rules, match.first):
             if not match.rule.exempt:
@@ -151,7 +150,7 @@ def _best(prose: Prose, rules: Rules, at: int, level: int) -> Match | None:
         if end < 0:
             continue
         if best is None or end > best.behind or (end == best.behind and rule.exempt):
-            best = Match(rule, *prose.folded.span(prose.starts[at], prose.ends[end - 1]), at, end)
+            best = Match(rule, *prose.folded.span(prose.starts[at], prose.end(end - 1)), at, end)
     return best
 
 
@@ -173,7 +172,7 @@ def _longer_inside(prose: Prose, rules: Rules, match: Match | None) -> Match | N
     if match is None:
         return None
     for at in range(match.first + 1, match.behind):
-        other = _best(prose, rules, at, prose.levels[at])
+        other = _best(prose, rules, at, prose.level(at))
         if other is not None and other.behind - at > match.behind - match.first:
             return other
     return match
@@ -182,7 +181,7 @@ def _longer_inside(prose: Prose, rules: Rules, match: Match | None) -> Match | N
 def _is_mentioned(prose: Prose, rules: Rules, at: int) -> bool:
     """Whether a phrase is spoken about rather than used: a cue such as "avoid" stands before it in its sentence."""
     for back in range(at - 1, max(-1, at - 1 - _CUE_REACH), -1):
-        if prose.levels[back + 1] >= SENTENCE and prose.words[back] != MARK:
+        if prose.level(back + 1) >= SENTENCE and prose.words[back] != MARK:
             return False
         if prose.words[back] in rules.cues or prose.words[back] == MARK:
             return True

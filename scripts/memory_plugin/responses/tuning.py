@@ -144,7 +144,7 @@ def _quoted(judged: dict[str, Any], text: str) -> list[str]:
 def _openings(text: str) -> set[str]:
     """The first three words of each sentence."""
     prose = read_prose(text)
-    starts = [at for at, level in enumerate(prose.levels) if level]
+    starts = [at for at in range(len(prose)) if prose.level(at)]
     openings = [prose.words[at : at + _OPENING] for at in starts]
     return {" ".join(words) for words in openings if len(words) == _OPENING and BREAK not in words}
 
