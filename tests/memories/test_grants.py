@@ -30,6 +30,9 @@ FILLER = "some words that stand here only to be many. " * 60
         FILLER + " Please remember that.",
         "remember that\n```\nsome code\n```",
         "Merk dir bitte: wir nutzen Postgres",
+        "No, don't touch it; please remember that we use Postgres",
+        "I do not remember the port. Remember that it is 7777",
+        "non dimenticare: si usa Postgres",
         "覚えておいて: デプロイは火曜",
         "记住我们用 Postgres",
     ],
@@ -49,6 +52,12 @@ def test_a_wish_to_remember_is_heard(prompt: str) -> None:
         "~~~\nremember this\n~~~",
         FILLER + " please remember that " + FILLER,
         "run the tests again",
+        "please don't remember this",
+        "I don\u2019t remember that function",
+        "do not save this to memory",
+        "why does the form not remember that I ticked the box?",
+        "What is this?\n\n    remember that the port is 7777",
+        "bitte nicht notiere das",
     ],
 )
 def test_what_is_quoted_fenced_or_deep_inside_is_no_wish(prompt: str) -> None:

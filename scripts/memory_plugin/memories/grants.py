@@ -15,6 +15,8 @@ from ..kernel.paths import data_path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from ..kernel.paths import Places
 
 __all__ = ["SECONDS", "asks_to_remember", "grant", "is_granted"]
@@ -23,20 +25,38 @@ SECONDS = 600.0
 _MAX_BYTES = 4096
 _LOOKED_AT = 600
 _LONG = 20_000
+_BEFORE = 60
 _FENCES = ("```", "~~~")
+_INDENTED = ("    ", "\t")
 
 
 def asks_to_remember(prompt: str) -> bool:
     """Whether a typed prompt is a `/memory:` command or wishes something to be remembered.
 
-    Only the prompt's own beginning and end count, and no line that is quoted or fenced: a pasted page must not speak for the user.
+    Only the prompt's own beginning and end count, and no quoted, fenced or indented line: a pasted page must not speak for the user.
     """
     text = prompt.strip()
     if text.startswith("/memory:"):
         return True
     head, tail = _ends(text)
     near = _spoken(head)[:_LOOKED_AT] + " \n " + _spoken(tail)[-_LOOKED_AT:]
-    return any(phrase in near for phrase in _phrases())
+    wishes = _wishes()
+    words = set(wishes["unless_after"])
+    phrases = [phrase for of_language in wishes["phrases"].values() for phrase in of_language]
+    return any(_is_said(phrase, near, words) for phrase in phrases)
+
+
+def _is_said(phrase: str, text: str, negations: set[str]) -> bool:
+    """Whether a phrase stands in a text at least once without a negation before it."""
+    at = text.find(phrase)
+    while at >= 0:
+        clause = text[max(0, at - _BEFORE) : at]
+        for mark in ".,;:!?":
+            clause = clause.rpartition(mark)[2]
+        if negations.isdisjoint(clause.split()[-3:]):
+            return True
+        at = text.find(phrase, at + 1)
+    return False
 
 
 def _ends(text: str) -> tuple[str, str]:
@@ -57,16 +77,16 @@ def _own_lines(text: str) -> list[str]:
     for line in text.splitlines():
         if line.lstrip().startswith(_FENCES):
             fenced = not fenced
-        elif not fenced and not line.lstrip().startswith(">"):
+        elif not fenced and not line.lstrip().startswith(">") and not line.startswith(_INDENTED):
             kept.append(line)
     return kept
 
 
-def _phrases() -> list[str]:
+def _wishes() -> dict[str, Any]:
     with open(data_path("memories", "wishes.json"), encoding="utf-8") as handle:
         table = loads(handle.read())
     assert isinstance(table, dict)
-    return [phrase for phrases in table["phrases"].values() for phrase in phrases]
+    return table
 
 
 def _path(places: Places, session: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple
 
 from ..kernel.hygiene import Redaction, redact
@@ -13,20 +14,22 @@ __all__ = ["Redacted", "clean_data", "clean_text", "shown", "shown_line"]
 
 MAX_TAG = 40
 _LONGEST_LINE = 1000
+_LONGEST_WORD = 200
 MAX_PHRASE = 200
 _GROWTH = 4  # how much longer a text may become in NFC, amply
-_FIXED = frozenset(
-    [
-        "schema_version",
-        "category",
-        "id",
-        "created_at",
-        "updated_at",
-        "record_status",
-        "retired_at",
-        "archived_at",
-    ]
-)
+_NAME = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,78}[a-z0-9])?\Z")
+_MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[Tt ][0-9:.,]{4,20} ?(?:[Zz]|[+-][0-9:]{2,6})?)?\Z")
+# Fields that we write ourselves, and what they look like then; of any other form they are a text as all others.
+_FIXED = {
+    "schema_version": re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3}){0,2}\Z"),
+    "category": _NAME,
+    "id": _NAME,
+    "record_status": _NAME,
+    "created_at": _MOMENT,
+    "updated_at": _MOMENT,
+    "retired_at": _MOMENT,
+    "archived_at": _MOMENT,
+}
 
 
 class Redacted(NamedTuple):
@@ -42,9 +45,10 @@ def clean_data(data: dict[str, Any]) -> tuple[dict[str, Any], list[Redacted]]:
     Raises InvalidMemory when nothing is left of the title or the content, or a rule refuses the text altogether.
     """
     redacted: list[Redacted] = []
-    cleaned: dict[str, Any] = {
-        name: value if name in _FIXED else _clean(value, name, redacted, 0) for name, value in data.items()
-    }
+    cleaned: dict[str, Any] = {}
+    for given, value in data.items():
+        name = clean_text(given, "a field's name", redacted)
+        cleaned[name] = value if _is_fixed(name, value) else _clean(value, name, redacted, 0)
     cleaned["title"] = plain(str(cleaned.get("title") or ""), MAX_TITLE)
     for name, length in (("tags", MAX_TAG), ("asked_as", MAX_PHRASE)):
         if isinstance(cleaned.get(name), list):
@@ -61,6 +65,12 @@ def clean_data(data: dict[str, Any]) -> tuple[dict[str, Any], list[Redacted]]:
     return cleaned, redacted
 
 
+def _is_fixed(name: str, value: object) -> bool:
+    return name in _FIXED and (
+        value is None or (isinstance(value, str) and _FIXED[name].match(value) is not None)
+    )
+
+
 def _holds_text(value: object) -> bool:
     if isinstance(value, dict):
         return any(map(_holds_text, value.values()))
@@ -75,11 +85,27 @@ def _clean(value: object, field: str, redacted: list[Redacted], depth: int) -> o
     if isinstance(value, list):
         return [_clean(item, field, redacted, depth + 1) for item in value]
     if isinstance(value, dict):
-        return {
-            _visible(str(name)): _clean(item, "%s.%s" % (field, name), redacted, depth + 1)
-            for name, item in value.items()
-        }
+        return dict(_clean_field(str(name), item, field, redacted, depth + 1) for name, item in value.items())
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        text = clean_text(str(value), field, redacted)
+        return value if text == str(value) else text
     return value
+
+
+def _clean_field(
+    given: str, value: object, field: str, redacted: list[Redacted], depth: int
+) -> tuple[str, object]:
+    """A name with its value: what has no form of its own may be a secret by its name, as in `password: ...`."""
+    name = clean_text(given, field, redacted)
+    place = "%s.%s" % (field, name)
+    if isinstance(value, str) and len(value) <= _LONGEST_WORD and not any(map(str.isspace, value)):
+        prefix = name + ": "
+        found: list[Redacted] = []
+        text = clean_text(prefix + value, place, found)
+        if found and text.startswith(prefix):
+            redacted.extend(found)
+            return name, text[len(prefix) :]
+    return name, _clean(value, place, redacted, depth)
 
 
 def _visible(text: str) -> str:

@@ -48,6 +48,7 @@ _DATE = re.compile(
     r"(?P<day>[0-9]{4}-[0-9]{2}-[0-9]{2})"
     r"(?:[Tt ](?P<clock>[0-9]{2}:[0-9]{2}(?::[0-9]{2})?)(?:[.,][0-9]+)? ?(?P<offset>[Zz]|[+-][0-9]{2}:?[0-9]{2})?)?\Z"
 )
+_FIELD = re.compile(r"[a-z]{1,20}(?:_[a-z]{1,20}){0,4}\Z")
 _STATUSES = (ACTIVE, RETIRED, ARCHIVED)
 
 
@@ -254,8 +255,13 @@ def body_text(memory: Memory) -> str:
     for name in names:
         text = _readable(content.get(name))
         if text:
-            lines.append(text if name == category.primary else "%s: %s" % (name.replace("_", " "), text))
+            lines.append(text if name == category.primary else "%s: %s" % (_spoken(name), text))
     return "\n".join(lines)
+
+
+def _spoken(name: str) -> str:
+    """A field's name as people write it. One of another form may be a key of somebody's, which only its underscores would give away."""
+    return name.replace("_", " ") if _FIELD.match(name) else name
 
 
 def _readable(value: object) -> str:
@@ -269,7 +275,7 @@ def _readable(value: object) -> str:
         return "; ".join(filter(None, map(_readable, value)))
     if isinstance(value, dict):
         return ", ".join(
-            "%s: %s" % (k.replace("_", " "), t) for k, t in ((k, _readable(v)) for k, v in value.items()) if t
+            "%s: %s" % (_spoken(k), t) for k, t in ((k, _readable(v)) for k, v in value.items()) if t
         )
     return ""
 
