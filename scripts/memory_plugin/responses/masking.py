@@ -70,7 +70,7 @@ def _mask_line(line: str) -> str:
         line = _replaced(line, _straight(line))
     if "'" in line:
         line = _replaced(line, _single(line))
-    if not line.isascii():
+    if not line.isascii() and any(sign in line for sign in _PAIRS):
         line = _replaced(line, _paired(line))
     if "/" in line or "www." in line or "\\" in line:
         line = _replaced(line, _addresses(line))
