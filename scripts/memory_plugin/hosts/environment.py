@@ -81,10 +81,11 @@ class Taint:
 
 
 def is_sensitive(name: str) -> bool:
-    """Whether an environment name may hold or redirect a key, a token, a URL, a proxy, a certificate or a home folder, or is ours."""
+    """Whether a name may hold or redirect a key, a token, a URL, a proxy, a certificate, a home folder or git's log, or is ours."""
     name = name.upper()
     return (
         name in _SENSITIVE_NAMES
+        or name in _GIT_LOG
         or name.startswith(_SENSITIVE_STARTS)
         or any(part in name for part in _SENSITIVE_PARTS)
     )

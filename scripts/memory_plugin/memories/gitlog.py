@@ -10,7 +10,7 @@ from ..kernel.clock import now
 from ..kernel.native import digest
 from ..kernel.paths import git_folder
 
-__all__ = ["Mark", "is_settled", "log_path", "mark", "moved_since"]
+__all__ = ["Mark", "has_commits", "is_settled", "log_path", "mark", "moved_since"]
 
 _TAIL = 512
 _MAX_NEW = 4 << 20
@@ -32,6 +32,13 @@ def log_path(repository: str) -> str | None:
     """The file in which git notes where HEAD went; None without git."""
     folder = git_folder(repository)
     return os.path.join(folder, "logs", "HEAD") if folder else None
+
+
+def has_commits(repository: str) -> bool:
+    """Whether something was ever committed or fetched, so that a log would be there if git kept one."""
+    folder = git_folder(repository) or ""
+    refs = os.path.join(folder, "refs", "heads")
+    return os.path.exists(os.path.join(folder, "packed-refs")) or any(names for _, _, names in os.walk(refs))
 
 
 def mark(repository: str) -> Mark:

@@ -60,7 +60,7 @@ class StoreTrust:
         log = data.get("log")
         known = isinstance(log, list) and len(log) == 2 and isinstance(log[0], int)
         self._mark = gitlog.Mark(log[0], str(log[1])) if known and isinstance(log, list) else None
-        self._doubted = data.get("doubted") is True
+        self.doubted = data.get("doubted") is True
         self.settled = True
         self._before = dumps(self._data())
 
@@ -73,7 +73,7 @@ class StoreTrust:
             "pending": self.pending,
             "notified": self._notified,
             "log": list(self._mark) if self._mark else None,
-            "doubted": self._doubted,
+            "doubted": self.doubted,
         }
 
     def save(self) -> None:
@@ -116,14 +116,14 @@ class StoreTrust:
     def own(self) -> None:
         """Take the store as the user's: from now on edits by hand are theirs, and what git brings waits."""
         self.mine = True
-        self._doubted = False
+        self.doubted = False
         folder = repository(self._store)
         if self._mark is None and folder:
             self._mark = gitlog.mark(folder)
 
     def doubt(self) -> None:
         """Take every change from now on for one that git brought, until the user's next word: git may have been told what to log."""
-        self._doubted = self.mine and self._store.worktree is not None
+        self.doubted = self.mine and self._store.worktree is not None
 
     def review(
         self, found: Iterable[StoredMemory], accept_pulls: bool = False, log: gitlog.Mark | None = None
@@ -136,7 +136,7 @@ class StoreTrust:
         """
         folder = repository(self._store)
         logged = bool(folder and self._mark and gitlog.moved_since(folder, self._mark))
-        moved = (logged or self._doubted) and not accept_pulls
+        moved = (logged or self.doubted) and not accept_pulls
         self.settled = not folder or gitlog.is_settled(folder)
         standings = {
             stored.key: self._standing(stored, moved, self.settled or accept_pulls) for stored in found

@@ -126,6 +126,23 @@ def test_each_trouble_is_found(
     assert SECRET not in str(check)
 
 
+def test_a_store_whose_git_keeps_no_log_is_named(project: Project) -> None:
+    project.save("Use Postgres", "b")
+    project.git("add", "-A")
+    assert checks(project)["git log"]["status"] == "ok"
+    project.git("-c", "core.logAllRefUpdates=false", "commit", "-q", "-m", "first")
+    check = checks(project)["git log"]
+    assert (check["status"], "core.logAllRefUpdates" in check["fix"]) == ("warn", True)
+
+
+def test_a_project_that_dictates_git_s_log_is_named(project: Project) -> None:
+    project.save("Use Postgres", "b")
+    project.write(".claude/settings.json", {"env": {"GIT_REFLOG_ACTION": "commit"}})
+    project.prompt("thanks")
+    found = checks(project)
+    assert (found["git log"]["status"], found["project environment"]["status"]) == ("warn", "warn")
+
+
 def test_duplicates_are_named(project: Project) -> None:
     put(project, "a.json")
     put(project, "b.json", {**GOOD, "title": "  GOOD "})

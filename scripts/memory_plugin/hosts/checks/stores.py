@@ -7,13 +7,15 @@ from collections import Counter
 from typing import TYPE_CHECKING
 from unicodedata import normalize
 
+from ...kernel.paths import git_folder
 from ...kernel.text.clean import plain
 from ...memories.files import why_left_alone
+from ...memories.gitlog import has_commits, log_path
 from ...memories.hygiene import shown_line
 from ...memories.record import ACTIVE, unreadable_expiry
-from ...memories.stores import stores
+from ...memories.stores import project_store, repository, stores
 from ...memories.survey import EXPIRED, Survey, life
-from ...memories.trust import FOREIGN
+from ...memories.trust import FOREIGN, load_trust
 from ..secrets_scan import scan_paths
 from .check import NOTE, OK, WARN, Check, counted
 
@@ -21,7 +23,17 @@ if TYPE_CHECKING:
     from ...memories.survey import Item
     from ..session_context import Session
 
-__all__ = ["duplicates", "expired", "files", "hidden_characters", "left_alone", "names", "secrets", "waiting"]
+__all__ = [
+    "duplicates",
+    "expired",
+    "files",
+    "git_log",
+    "hidden_characters",
+    "left_alone",
+    "names",
+    "secrets",
+    "waiting",
+]
 
 _MAX_REASON = 300
 _UNCUT = 1 << 20
@@ -124,6 +136,22 @@ def waiting(_session: Session, found: Survey) -> Check:
     if foreign:
         text += "; %d came with the repository" % foreign
     return Check("waiting", NOTE, text, "memory list --status pending, then memory accept ID or --all")
+
+
+def git_log(session: Session, _found: Survey) -> Check:
+    """Whether git tells, by its log, what it brings into a store of the user's."""
+    name, store = "git log", project_store(session.places)
+    folder = repository(store)
+    trust = load_trust(session.places, store) if session.places.state_dir and folder else None
+    if trust is None or not trust.mine or not folder or not git_folder(folder):
+        return Check(name, OK, "not needed: no store of yours in a repository")
+    if trust.doubted:
+        text = "the project's settings told git what to log: what changes waits for your word"
+        return Check(name, WARN, text, "look at what waits, then memory accept --all")
+    if has_commits(folder) and not os.path.exists(log_path(folder) or ""):
+        text = "git keeps none here, so that what a pull brings into your store counts as yours"
+        return Check(name, WARN, text, "git config core.logAllRefUpdates true, then memory accept --all")
+    return Check(name, OK, "what git brings is told from your own edits")
 
 
 def expired(_session: Session, found: Survey) -> Check:

@@ -47,6 +47,7 @@ STORE_CHECKS: tuple[Callable[[Session, Survey], Check], ...] = (
     stores.secrets,
     stores.hidden_characters,
     stores.waiting,
+    stores.git_log,
     stores.expired,
     stores.duplicates,
 )
