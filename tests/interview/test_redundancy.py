@@ -46,6 +46,11 @@ def test_paraphrases_are_caught_and_other_questions_pass(half: str) -> None:
         ("Why do tests matter to you?", "why do your TESTS matter to you", True),
         ("Who reads the reports?", "When are the reports written?", False),
         ("What do tests cost?", "What do tests protect?", False),
+        ("Where are the tests kept?", "How long are the tests kept?", False),
+        ("What happens after the tests?", "What happens before the tests?", False),
+        ("When do you eat?", "At what times do you eat?", True),
+        ("What happens when tests fail?", "If tests fail, what happens?", True),
+        ("Who looks after the tests?", "Who is in charge of the tests?", True),
         ("", "", False),
     ],
 )

@@ -5,7 +5,7 @@ Calibrated on the tuned half of `tests/interview/question_pairs.jsonl`.
 
 from __future__ import annotations
 
-from .wording import content_stems, stemmed
+from .wording import content_stems, spoken, stemmed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -17,16 +17,15 @@ __all__ = ["Likeness", "prepared_table"]
 
 def prepared_table(table: dict[str, Any]) -> dict[str, Any]:
     """The table of `config/interview/redundancy.json` with its words stemmed once and for all, JSON throughout."""
-    groups, kinds = (
-        [(word, name) for name, members in table[key].items() for word in members.split()]
-        for key in ("groups", "question_words")
-    )
+    groups = [(word, name) for name, members in table["groups"].items() for word in members.split()]
     return dict(
         table,
         function_words=table["function_words"].split(),
         light_words=[stemmed(word) for word in table["light_words"].split()],
         groups={stemmed(word): "=" + name for word, name in groups},
-        question_words=dict(kinds),
+        kinds=[[said, name] for name, all_said in table["kinds"].items() for said in all_said],
+        opposites=[pair.split() for pair in table["opposites"]],
+        phrases=[[said, name] for name, all_said in table["phrases"].items() for said in all_said],
     )
 
 
@@ -40,7 +39,9 @@ class Likeness:
         "_kinds",
         "_light",
         "_light_words",
+        "_opposites",
         "_other_word",
+        "_phrases",
         "_seen",
         "threshold",
     )
@@ -53,25 +54,36 @@ class Likeness:
         self._idle = frozenset(table["function_words"])
         self._light_words = frozenset(table["light_words"])
         self._groups: dict[str, str] = table["groups"]
-        self._kinds: dict[str, str] = table["question_words"]
+        self._kinds: list[list[str]] = table.get(
+            "kinds", []
+        )  # absent from interviews that began before there were any
+        self._opposites: list[list[str]] = table.get("opposites", [])
+        self._phrases: list[list[str]] = table.get("phrases", [])
         self._seen: dict[str, tuple[frozenset[str], str]] = {}
 
     def alike(self, first: str, second: str) -> float:
         """How much two questions ask for the same, from 0 to 1.
 
         Twice the weight of what they share over the weight of both (Dice, 1945); less where each holds a word of its own, and where
-        one asks who and the other why.
+        one asks who and the other why, or one for the contrary of the other.
         """
         (mine, my_kind), (yours, your_kind) = self._words(first), self._words(second)
         whole = self._weight(mine) + self._weight(yours)
         if not whole:
             return 0.0
         score = 2 * self._weight(mine & yours) / whole
-        if self._heavy(mine - yours) and self._heavy(yours - mine):
+        own = self._heavy(mine - yours) or (my_kind and not your_kind)
+        if own and (self._heavy(yours - mine) or (your_kind and not my_kind)):
             score -= self._both_sides
-        if my_kind and your_kind and my_kind != your_kind:
+        if (my_kind and your_kind and my_kind != your_kind) or self._opposed(first, second):
             score -= self._other_word
         return max(0.0, score)
+
+    def _opposed(self, first: str, second: str) -> bool:
+        """Whether one question holds a word and the other, in its stead, the word for the contrary."""
+        mine, yours = set(spoken(first).split()), set(spoken(second).split())
+        only, other = mine - yours, yours - mine
+        return any((a in only and b in other) or (b in only and a in other) for a, b in self._opposites)
 
     def repeated(self, question: str, asked: Iterable[str]) -> tuple[str, float]:
         """The earlier question that this one repeats, and how alike they are; an empty text and the best likeness when it is new."""
@@ -83,12 +95,32 @@ class Likeness:
         return (nearest, most) if most >= self.threshold else ("", most)
 
     def _words(self, question: str) -> tuple[frozenset[str], str]:
+        """What a question asks about, by stems and groups, and what it asks for: who, when, why, how many, ...; empty for what and how."""
         if question not in self._seen:
-            stems = content_stems(question, self._idle)
-            first = (question.lower().split() or [""])[0]
-            kind = self._kinds.get(first.strip(",.:;?!"), "")
+            said, kind = self._kind(question)
+            stems = []
+            for phrase, name in self._phrases:
+                if " %s " % phrase in said:
+                    said = said.replace(" %s " % phrase, "  ")
+                    stems += [name] if name else []
+            stems += content_stems(said, self._idle)
             self._seen[question] = (frozenset(self._groups.get(one, one) for one in stems), kind)
         return self._seen[question]
+
+    def _kind(self, question: str) -> tuple[str, str]:
+        """The spoken question without its words for what it asks for, and what that is.
+
+        A single word counts only where a clause begins: "what happens when it fails" asks for no time.
+        """
+        said = spoken(question)
+        for mark in ",;:.?!":
+            question = question.replace(mark, "\n")
+        openings = [" %s " % " ".join(spoken(clause).split()[:2]) for clause in question.split("\n")]
+        for phrase, kind in self._kinds:
+            marked = " %s " % phrase
+            if marked in said and (" " in phrase or any(marked in opening for opening in openings)):
+                return said.replace(marked, " ", 1), kind
+        return said, ""
 
     def _weight(self, stems: frozenset[str]) -> float:
         return sum(self._light if one in self._light_words else 1.0 for one in stems)
