@@ -36,6 +36,9 @@ def values(rule: dict[str, Any]) -> str:
         return "`true`, `false`"
     if "minimum" in rule:
         return "%s %s to %s" % (rule["type"], rule["minimum"], rule["maximum"])
+    if "enum" in rule.get("items", {}):
+        choices = rule["items"]["enum"]
+        return "list of %s" % (", ".join("`%s`" % c for c in choices) if len(choices) <= 12 else "known ids")
     if rule["type"] == "array" and rule["items"]["type"] == "integer":
         return "list of %d integers" % rule["maxItems"]
     return {"string": "text", "array": "list of texts", "object": "block of lists of 2 numbers"}[rule["type"]]

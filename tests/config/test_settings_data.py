@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from memory_plugin.kernel.hygiene.rules import _rules as rules_of
+from memory_plugin.kernel.hygiene.rules import files
 from tests.config.settings_table import CONFIG, README, leaves, schema, with_table
 from tests.project import PLUGIN_ROOT
 
@@ -71,6 +73,11 @@ def closed(rule: dict[str, Any]) -> list[dict[str, Any]]:
     """The blocks that list their keys."""
     below = [one for part in rule.get("properties", {}).values() for one in closed(part)]
     return [rule, *below] if "properties" in rule else below
+
+
+def test_the_rules_that_may_be_let_through_are_the_rules_there_are() -> None:
+    there = [rule.id for rule in rules_of(files())]
+    assert dict(leaves(schema()))["hygiene.allow"]["items"]["enum"] == sorted(there)
 
 
 def test_a_block_that_lists_its_keys_allows_no_other() -> None:

@@ -69,6 +69,12 @@ def test_show_of_one_key_says_what_it_means(project: Project) -> None:
     ]
 
 
+def test_show_of_a_key_with_many_choices_names_them(project: Project) -> None:
+    line = project.cli("config", "show", "hygiene.allow").stdout.splitlines()[-1]
+    assert line.startswith("known: ")
+    assert " email, " in line
+
+
 def test_show_origin_names_layers_files_and_refusals(project: Project) -> None:
     path = project.write(
         ".claude/settings.json", {"memory": {"retrieval": {"max_inject": 9, "enabled": False}}}
@@ -114,6 +120,12 @@ def test_check_without_problems(project: Project) -> None:
             2,
             "memory: retrieval.max_inject: expected a whole number from 0 to 10, got 11",
             id="range",
+        ),
+        pytest.param(
+            ["set", "hygiene.allow", '["emial"]'],
+            2,
+            'memory: hygiene.allow: expected a list of known ids, got one with "emial"; nearest: email;',
+            id="a misspelt id",
         ),
         pytest.param(["set", "retrieval", "1"], 2, "memory: retrieval: no such key", id="set of a block"),
         pytest.param([], 2, "memory: the following arguments are required: ACTION", id="no action"),

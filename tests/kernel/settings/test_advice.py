@@ -36,6 +36,17 @@ def test_a_whole_sentence(box: Box) -> None:
     )
 
 
+def test_an_unknown_id_in_a_list_is_named_with_the_nearest(box: Box) -> None:
+    path = box.write(USER, block("hygiene.allow", ["email", "credit_card"]))
+    settings = box.load()
+    assert str(settings.problems[0]) == (
+        path
+        + ':4: hygiene.allow: expected a list of known ids, got one with "credit_card"; nearest: credit-card;'
+        " until it is mended another layer's value, or the default, counts"
+    )
+    assert settings.texts("hygiene.allow") == []
+
+
 def test_a_refused_key_says_where_it_belongs(box: Box) -> None:
     path = box.write(PROJECT, block("retrieval.max_inject", 9))
     assert str(box.load().problems[0]) == (
@@ -67,6 +78,7 @@ def test_the_line_of_a_key_in_a_file_that_is_gone(box: Box) -> None:
         pytest.param(block("judge.api_key", SECRET), id="a key that does not exist"),
         pytest.param(block("judge.backend", SECRET), id="a key for a choice"),
         pytest.param(block("hygiene.allow", SECRET), id="a key for a list"),
+        pytest.param(block("hygiene.allow", [SECRET]), id="a key in a list"),
         pytest.param({"memory": SECRET}, id="a key for a block"),
     ],
 )

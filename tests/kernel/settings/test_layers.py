@@ -52,7 +52,7 @@ def test_what_a_project_may_say(box: Box, layer: str, key: str, value: object, e
         pytest.param("retrieval.judge.modes.auto.verification", "lenient", id="a laxer judge"),
         pytest.param("trust.pulls", "accept", id="trust"),
         pytest.param("trust.pulls", "ask", id="trust as it is"),
-        pytest.param("hygiene.allow", ["aws_key"], id="secrets let through"),
+        pytest.param("hygiene.allow", ["aws-access-key-id"], id="secrets let through"),
         pytest.param("ledger.prompt_text", True, id="prompts written down"),
         pytest.param("ledger.max_bytes", 10_000, id="the user's ledgers cut"),
         pytest.param("ledger.keep_files", 0, id="the user's old ledgers dropped"),

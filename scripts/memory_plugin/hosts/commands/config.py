@@ -112,6 +112,9 @@ def _explain(name: str, session: Session) -> None:
         session.console.line()
         session.console.line(key.description)
         session.console.line("takes %s; default %s; a project's files may %s" % facts)
+        choices = key.rule.get("items", {}).get("enum", ())
+        if choices:
+            session.console.line("known: " + ", ".join(choices))
 
 
 def _shown_as_json(rows: list[Origin], settings: Settings) -> dict[str, object]:

@@ -12,9 +12,11 @@ from .document import line_of
 from .load import MAX_BYTES, SettingsFileError, defaults
 
 if TYPE_CHECKING:
+    from typing import Any
+
     from .record import Problem
 
-__all__ = ["hint", "line", "nearest", "readable", "sentence"]
+__all__ = ["hint", "line", "nearest", "nearest_choice", "readable", "sentence"]
 
 _LONGEST_NAME = 80
 
@@ -43,6 +45,14 @@ def nearest(key: str) -> str | None:
     return next(iter(get_close_matches(key, keys, 1, 0.6) or same_name), None)
 
 
+def nearest_choice(rule: dict[str, Any], item: object) -> str | None:
+    """The choice for a list's items that somebody who wrote this one most likely meant; None when nothing comes near."""
+    choices = rule.get("items", {}).get("enum", ())
+    word = item.lower() if isinstance(item, str) else ""
+    same_start = [choice for choice in choices if choice.startswith(word + "-")]
+    return next(iter(get_close_matches(word, choices, 1, 0.6) or same_start), None)
+
+
 def readable(name: str) -> str:
     """A name from a file, safe on a terminal and cut."""
     text = terminal_safe(name)
@@ -59,7 +69,19 @@ def hint(problem: Problem) -> str:
     if problem.kind == "unknown":
         near = nearest(problem.key)
         return ("nearest key: %s; " % near if near else "") + "`memory config show` lists all keys"
-    return "until it is mended another layer's value, or the default, counts"
+    near = nearest_choice(_rule(problem.key), problem.item)
+    mend = "until it is mended another layer's value, or the default, counts"
+    return ("nearest: %s; " % near if near else "") + mend
+
+
+def _rule(key: str) -> dict[str, Any]:
+    from .keys import keys
+
+    try:
+        known = keys().get(key)
+    except SettingsFileError:
+        return {}
+    return known.rule if known else {}
 
 
 def sentence(problem: Problem) -> str:

@@ -15,10 +15,9 @@ from ..files import Unreadable, make_folder, read_regular, replace_file
 from ..locks import Busy, FileLock
 from ..paths import state_folder
 from .document import find, with_value, without
-from .keys import WrongValueError, keys, top_level
+from .keys import keys, must_fit, top_level
 from .load import MAX_BYTES, SettingsFileError, decoded
 from .record import JUDGE_SWITCH
-from .values import expected, fits, shown
 
 if TYPE_CHECKING:
     from typing import Any, Callable
@@ -52,9 +51,7 @@ def set_value(config_dir: str | None, name: str, value: object) -> Change:
 
     The first key of a judge's block would switch that judge on, so `enabled: false` is written with it.
     """
-    rule = keys()[name].rule
-    if not fits(rule, value):
-        raise WrongValueError(name, expected(rule), shown(value))
+    must_fit(keys()[name], value)
     parts = tuple(name.split("."))
 
     def rewrite(text: str) -> str:

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..native import loads
 from .load import schema
-from .values import expected, fits, shown
+from .values import expected, fits, got, misfit, shown
 
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["Key", "WrongValueError", "canonical", "is_block", "keys", "parsed", "top_level"]
+__all__ = ["Key", "WrongValueError", "canonical", "is_block", "keys", "must_fit", "parsed", "top_level"]
 
 
 class Key(NamedTuple):
@@ -71,6 +71,17 @@ def parsed(key: Key, text: str) -> object:
             value = loads(text)
         except ValueError:
             raise WrongValueError(key.name, expected(key.rule), shown(text)) from None
-    if not fits(key.rule, value):
-        raise WrongValueError(key.name, expected(key.rule), shown(value))
+    must_fit(key, value)
     return value
+
+
+def must_fit(key: Key, value: object) -> None:
+    """Raises WrongValueError, which names the nearest choice, for a value that does not fit a key."""
+    if fits(key.rule, value):
+        return
+    from .advice import nearest_choice
+
+    near = nearest_choice(key.rule, misfit(key.rule, value))
+    raise WrongValueError(
+        key.name, expected(key.rule), got(key.rule, value) + ("; nearest: " + near if near else "")
+    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .record import JUDGE_SWITCH, USER, Problem, Settings
-from .values import allowed, expected, fits, lower_than, shown
+from .values import allowed, expected, fits, got, lower_than, misfit, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,9 +29,9 @@ class _Reading:
         self.wrong: set[str] = set()
         self.problems: list[Problem] = []
 
-    def report(self, kind: str, path: tuple[str, ...], wanted: str, got: str) -> None:
+    def report(self, kind: str, path: tuple[str, ...], wanted: str, found: str, item: object = None) -> None:
         if len(self.problems) < _MOST_PROBLEMS:
-            self.problems.append(Problem(kind, self.file, path, wanted, got))
+            self.problems.append(Problem(kind, self.file, path, wanted, found, item))
 
 
 def apply(settings: Settings, schema: Block, contents: list[tuple[str, str, Block]]) -> None:
@@ -64,7 +64,7 @@ def _check(reading: _Reading, rule: Block, value: object, path: tuple[str, ...],
     """
     if not fits(rule, value):
         reading.wrong.add(key)
-        reading.report("value", path, expected(rule), shown(value))
+        reading.report("value", path, expected(rule), got(rule, value), misfit(rule, value))
     elif "default" in rule:
         reading.leaves[key] = (value, rule, path)
     elif isinstance(value, dict):

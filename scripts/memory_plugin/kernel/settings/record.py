@@ -22,17 +22,21 @@ class Problem:
 
     `kind` is "file" (the file itself cannot be read), "unknown" (no such key), "value" (wrong type or out of
     range) or "refused" (not for a project's files to say).  `path` leads to the key inside the file and is
-    empty for a problem of the file.  `got` never holds a text that could be a secret.
+    empty for a problem of the file.  `got` never holds a text that could be a secret; `item`, what of a list
+    does not fit, may, and is not to be shown.
     """
 
-    __slots__ = ("expected", "file", "got", "kind", "path")
+    __slots__ = ("expected", "file", "got", "item", "kind", "path")
 
-    def __init__(self, kind: str, file: str, path: tuple[str, ...], expected: str, got: str) -> None:
+    def __init__(
+        self, kind: str, file: str, path: tuple[str, ...], expected: str, got: str, item: object = None
+    ) -> None:
         self.kind = kind
         self.file = file
         self.path = path
         self.expected = expected
         self.got = got
+        self.item = item
 
     @property
     def key(self) -> str:

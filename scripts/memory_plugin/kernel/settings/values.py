@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["allowed", "expected", "fits", "lower_than", "shown"]
+__all__ = ["allowed", "expected", "fits", "got", "lower_than", "misfit", "shown"]
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "boolean": (bool,),
@@ -27,6 +27,7 @@ _NAMES = {
     "object": "a block of keys",
 }
 _LONGEST_SHOWN = 24
+_MOST_CHOICES = 12
 
 
 def fits(rule: dict[str, Any], value: object) -> bool:
@@ -87,7 +88,11 @@ def expected(rule: dict[str, Any]) -> str:
     if "format" in rule:
         return _FORM_NAMES[rule["format"]]
     words = _NAMES[rule["type"]]
-    if rule["type"] == "array" and rule["items"]["type"] != "string":
+    if "enum" in rule.get("items", ()):
+        choices = rule["items"]["enum"]
+        few = len(choices) <= _MOST_CHOICES
+        words = "a list of " + (", ".join(dumps(choice) for choice in choices) if few else "known ids")
+    elif rule["type"] == "array" and rule["items"]["type"] != "string":
         words = "a list of %d%s numbers" % (
             rule["maxItems"],
             " whole" if rule["items"]["type"] == "integer" else "",
@@ -111,6 +116,18 @@ def shown(value: object) -> str:
         return "a number without end"
     text = dumps(value)
     return text if len(text) <= 2 * _LONGEST_SHOWN else "a number of %d digits" % len(text)
+
+
+def misfit(rule: dict[str, Any], value: object) -> object:
+    """The first item of a list that does not fit; None when each does, and for what is no list."""
+    items = value if isinstance(value, list) and rule["type"] == "array" else ()
+    return next((item for item in items if not fits(rule["items"], item)), None)
+
+
+def got(rule: dict[str, Any], value: object) -> str:
+    """What was found where something else was expected, in words, as `shown`; of a list the item that does not fit."""
+    item = misfit(rule, value)
+    return shown(value) if item is None else "one with " + shown(item)
 
 
 def lower_than(rule: dict[str, Any], ceiling: object) -> str:
