@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from memory_plugin.kernel.clock import Deadline
 from memory_plugin.kernel.sqlite import Connection
 from memory_plugin.recall.index.document import CATEGORIES, Document
 from memory_plugin.recall.index.file import create_index, transaction
@@ -197,10 +198,11 @@ def test_a_hit_explains_itself(made: Made) -> None:
     assert (hit.tags, hit.inject) == (["database", "billing"], "%s: %s" % (SHOP[0].title, SHOP[0].body))
 
 
-class Spent:
+class Spent(Deadline):
     """A deadline that is over after some questions."""
 
     def __init__(self, questions: int) -> None:
+        super().__init__(60)
         self.left = questions
 
     def remaining(self) -> float:

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from memory_plugin.responses.data import load_table
 from memory_plugin.responses.escalation import Bounds, by_hash, decide, is_within, load_bounds, thousandths
-from memory_plugin.responses.signals import Match, Signals
+from memory_plugin.responses.rules import Match
+from memory_plugin.responses.signals import Signals
 from tests.responses.made import RULES, settings
 
 

@@ -2,66 +2,20 @@
 
 from __future__ import annotations
 
-from .focuses import FOCUSES, Focus
+from .focuses import FOCUSES, Candidate, Focus
 from .scorers import SCORERS
 from .vetoes import VETOES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any
 
     from .situation import Situation
 
-__all__ = ["Candidate", "Choice", "combined", "select"]
+__all__ = ["Choice", "combined", "select"]
 
 _DIGITS = 6
 _DEEP = ("depth", "contrast", "clarification")
-
-
-class Candidate:
-    """A strategy on a focus. `veto` is why it must not be asked, empty for nothing; `parts` holds name, raw score, weight, reason."""
-
-    __slots__ = (
-        "category",
-        "focus",
-        "multiplier",
-        "order",
-        "parts",
-        "probe",
-        "score",
-        "strategy",
-        "total",
-        "veto",
-    )
-
-    def __init__(self, entry: dict[str, Any], focus: Focus, probe: str, order: int) -> None:
-        self.strategy: str = entry["id"]
-        self.category: str = entry["category"]
-        self.focus = focus
-        self.probe = probe
-        self.order = (-entry["priority_base"], order)
-        self.veto = ""
-        self.parts: list[tuple[str, float, float, str]] = []
-        self.total = self.multiplier = self.score = 0.0
-
-    def record(self, *, whole: bool) -> dict[str, Any]:
-        """The candidate as it is written down; `whole` with what each scorer said."""
-        found: dict[str, Any] = {
-            "strategy": self.strategy,
-            "focus": self.focus.record(),
-            "sum": self.total,
-            "multiplier": self.multiplier,
-            "score": self.score,
-        }
-        if self.veto:
-            return {**{key: found[key] for key in ("strategy", "focus")}, "veto": self.veto}
-        if whole:
-            found["scorers"] = [
-                {"id": name, "raw": raw, "weight": weight, "why": why}
-                for name, raw, weight, why in self.parts
-            ]
-        return found
 
 
 class Choice:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from .selection import Candidate
+    from .focuses import Candidate
     from .situation import Situation
 
 __all__ = ["VETOES"]

@@ -12,9 +12,9 @@ from .index.terms import STRONG_MARK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ..kernel.clock import Deadline
     from ..kernel.sqlite import Connection
     from .model import Model
-    from .ranking import Deadline
     from .weighting import Term
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from ..kernel.clock import Deadline
     from ..kernel.sqlite import Connection
     from .model import Model
-    from .ranking import Deadline
     from .weighting import Term
 
 # Documents between two looks at the clock.

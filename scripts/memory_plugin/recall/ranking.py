@@ -14,17 +14,11 @@ from .weighting import weighted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Protocol
-
+    from ..kernel.clock import Deadline
     from ..kernel.sqlite import Connection
     from .model import Model
     from .scoring import Match
     from .weighting import Term
-
-    class Deadline(Protocol):
-        def remaining(self) -> float:
-            """The seconds left."""
-
 
 __all__ = ["Hit", "Query", "analyse", "rank"]
 

@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .data import Lexicon
     from .prose import Prose
-    from .signals import Match
+    from .rules import Match
 
 __all__ = ["preamble_words"]
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = [
     "PACK",
     "POSITIONS",
+    "Match",
     "Rule",
     "Rules",
     "RulesError",
@@ -49,6 +50,19 @@ class Rule:
         self.level = level
         self.behind = behind
         self.exempt = exempt
+
+
+class Match:
+    """A filler phrase: its place in the original text and the rule that it fits; `first` and `behind` are its words."""
+
+    __slots__ = ("behind", "end", "first", "rule", "start")
+
+    def __init__(self, rule: Rule, start: int, end: int, first: int, behind: int) -> None:
+        self.rule = rule
+        self.start = start
+        self.end = end
+        self.first = first
+        self.behind = behind
 
 
 class Rules:

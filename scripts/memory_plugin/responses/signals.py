@@ -5,32 +5,20 @@ from __future__ import annotations
 from .folding import MARK
 from .preamble import preamble_words
 from .prose import BREAK, LINE, SENTENCE, read_prose
+from .rules import Match
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .data import Lexicon
     from .prose import Prose
-    from .rules import Rule, Rules
+    from .rules import Rules
 
-__all__ = ["MAX_CHARACTERS", "MAX_MATCHES", "Match", "Signals", "measure"]
+__all__ = ["MAX_CHARACTERS", "MAX_MATCHES", "Signals", "measure"]
 
 MAX_CHARACTERS = 300_000  # more than a model writes in one reply
 MAX_MATCHES = 1000
 _CUE_REACH = 8
 _GREETING = "greeting"  # of a letter, when one was asked for
-
-
-class Match:
-    """A filler phrase: its place in the original text and the rule that it fits; `first` and `behind` are its words."""
-
-    __slots__ = ("behind", "end", "first", "rule", "start")
-
-    def __init__(self, rule: Rule, start: int, end: int, first: int, behind: int) -> None:
-        self.rule = rule
-        self.start = start
-        self.end = end
-        self.first = first
-        self.behind = behind
 
 
 class Signals:
