@@ -106,7 +106,7 @@ def _guarded(arguments: argparse.Namespace, console: Console) -> int:
     except BrokenPipeError:  # whoever read our output has gone
         return FAILED
     except (WrongUse, InvalidMemory, OSError, RuntimeError) as error:
-        console.error(in_words(error) if isinstance(error, OSError) else str(error))
+        console.error(in_words(error))
         return USAGE if isinstance(error, WrongUse) else FAILED
     except KeyboardInterrupt:
         console.error("stopped")

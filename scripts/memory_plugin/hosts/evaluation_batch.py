@@ -17,6 +17,7 @@ from ..evaluation.reduce import Overall, overall
 from ..evaluation.scenario import is_scenario, play, read_scenario, risks, scored
 from ..evaluation.sentences import folded
 from ..kernel.clock import Deadline
+from ..kernel.files import Unreadable, read_regular
 from ..kernel.native import digest, dumps, loads
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ def _session(name: str, places: Places) -> str:
         pattern = os.path.join(glob.escape(places.config_dir), "projects", "*", name + ".jsonl")
         found = sorted(glob.glob(pattern))
     if not found:
-        raise EvaluationError("%s: no such file, and no session of that id" % name)
+        raise EvaluationError("%s: not there, and no session has this id" % name)
     return found[0]
 
 
@@ -81,11 +82,9 @@ def evaluate_all(
 def _scenario(path: str) -> Scenario | None:
     if not path.endswith(".json"):
         return None
-    with open(path, "rb") as file:
-        head = file.read(_MAX_SCENARIO)
     try:
-        value = loads(head.decode("utf-8", "replace"))
-    except ValueError:
+        value = loads(read_regular(path, _MAX_SCENARIO, follow=True)[0].decode("utf-8", "replace"))
+    except (Unreadable, ValueError):  # what it is instead, its reader says
         return None
     return read_scenario(path) if is_scenario(value) else None
 

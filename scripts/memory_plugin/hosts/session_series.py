@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from ..kernel.files import in_words
 from ..sessions.pipeline import Graded, grade_session
 from ..sessions.todo import undone
 
@@ -60,4 +61,4 @@ def _graded(path: str, scorer: Scorer) -> Graded | str:
     try:
         return grade_session(path, scorer)
     except OSError as error:
-        return str(error)
+        return in_words(error)

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 import os
 
-__all__ = ["WrongUse", "must_exist"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["WrongUse", "must_be_known", "must_exist"]
+
+_FILE = ".json"
 
 
 class WrongUse(Exception):
@@ -16,3 +22,13 @@ def must_exist(*paths: str) -> None:
     for path in paths:
         if not os.path.exists(path):
             raise WrongUse("%s: not there" % path)
+
+
+def must_be_known(name: str, known: Iterable[str]) -> None:
+    """Raise WrongUse for what is neither one of the known names nor the path of a JSON file that is there."""
+    if name.endswith(_FILE):
+        must_exist(name)
+    elif name not in known:
+        raise WrongUse(
+            "%s: expected one of %s, or a file whose name ends in %s" % (name, ", ".join(known), _FILE)
+        )

@@ -6,7 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
-from ..kernel.files import Unreadable, read_regular
+from ..kernel.files import Unreadable, in_words, read_regular
 from ..kernel.native import loads
 from ..kernel.paths import data_path
 from ..kernel.text.clean import plain
@@ -44,7 +44,7 @@ def read_pack(path: str) -> dict[str, Any]:
     try:
         data = loads(read_regular(path, _MAX_BYTES)[0].decode("utf-8-sig"))
     except (FileNotFoundError, Unreadable) as error:
-        raise ConfigError(path, "the file", "a readable file", str(error)) from None
+        raise ConfigError(path, "the file", "a readable file", in_words(error)) from None
     except ValueError:
         raise ConfigError(path, "the file", "JSON in UTF-8", "another text") from None
     return check_pack(data, path)

@@ -23,8 +23,10 @@ class Unreadable(OSError):
     """A file that is there but is not read: a link, a pipe, a folder, too large, or not permitted."""
 
 
-def in_words(error: OSError) -> str:
-    """What the disk said, as `PATH: the cause`, without Python's number for it."""
+def in_words(error: Exception) -> str:
+    """What went wrong; of what the disk said `PATH: the cause`, without Python's number for it."""
+    if not isinstance(error, OSError):
+        return str(error)
     cause = "not there" if isinstance(error, FileNotFoundError) else error.strerror or str(error)
     return cause if error.filename is None else "%s: %s" % (os.fsdecode(error.filename), cause)
 
@@ -86,7 +88,7 @@ def make_folder(path: str, mode: int = 0o700) -> None:
         os.mkdir(path, mode)
     except FileExistsError:
         if not os.path.isdir(path):
-            raise
+            raise NotADirectoryError(errno.ENOTDIR, "not a folder", path) from None
 
 
 def replace_file(path: str, data: bytes, mode: int = 0o600, durable: bool = True) -> None:

@@ -10,7 +10,7 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernel.clock import Deadline, now_iso
-from ..kernel.files import Unreadable, make_folder, read_regular, replace_file
+from ..kernel.files import Unreadable, in_words, make_folder, read_regular, replace_file
 from ..kernel.judge.accounts import Accounts, Caps, Settlement
 from ..kernel.judge.batches import HALF, MOST_BYTES, Batches, request_size
 from ..kernel.judge.billing import Billing
@@ -84,7 +84,7 @@ def submit(paths: Sequence[str], scorer: Scorer, progress: Callable[[int], None]
         try:
             asked = _reserved(path, scorer, judge.model)
         except (Failed, OSError) as error:
-            refused[os.path.basename(path)] = error.name if isinstance(error, Failed) else str(error)
+            refused[os.path.basename(path)] = error.name if isinstance(error, Failed) else in_words(error)
             continue
         for item, question in asked:
             items.append(item)
@@ -181,7 +181,7 @@ def _graded(
     try:
         prepared = prepare(path, scorer.settings)
     except OSError as error:
-        return str(error)
+        return in_words(error)
     asked = questions(prepared)
     given = [answers.get(item["id"]) for item in items]
     _settle(session_id(prepared), items, given, scorer)

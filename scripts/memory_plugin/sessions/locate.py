@@ -11,7 +11,7 @@ from ..memories.native import native_folders
 if TYPE_CHECKING:
     from ..kernel.paths import Places
 
-__all__ = ["NotFound", "by_name", "current", "of_project"]
+__all__ = ["NotFound", "by_name", "current", "is_id", "of_project"]
 
 _ID = re.compile(r"[A-Za-z0-9_-]{6,100}\Z")
 _MOST_FOLDERS = 5000
@@ -22,11 +22,16 @@ class NotFound(OSError):
     """There is no such transcript; says where it was looked for."""
 
 
+def is_id(name: str) -> bool:
+    """Whether a name may be a session's id, or the beginning of one; else it is the name of a file."""
+    return _ID.match(name) is not None
+
+
 def by_name(places: Places, name: str) -> str:
     """The path of a transcript: the file itself, or the session whose id is `name` or begins with it. Raises NotFound."""
     if os.path.isfile(name):
         return os.path.abspath(name)
-    if not _ID.match(name):
+    if not is_id(name):
         raise NotFound("no transcript at %s" % name)
     found = [
         path

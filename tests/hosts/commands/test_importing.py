@@ -93,7 +93,7 @@ def test_into_the_user_s_own_store(project: Project) -> None:
     assert {memory["scope"] for memory in project.cli("list", "--json").json["memories"]} == {"user"}
 
 
-@pytest.mark.parametrize("name", ["missing.md", "program.py", "empty-folder"])
+@pytest.mark.parametrize("name", ["program.py", "empty-folder"])
 def test_nothing_to_import_is_a_failure_or_nothing(project: Project, name: str) -> None:
     os.makedirs(os.path.join(project.root, "empty-folder"))
     project.write("program.py", "x = 1")

@@ -172,7 +172,7 @@ def test_shipped_packs_pass_their_check(project: Project, name: str) -> None:
         (["start", "x", "--setup"], "[]", "expected a JSON object"),
         (["answer"], "x", "no interview is open"),
         (["status", "--session", "magic"], "", "no interview 'magic'"),
-        (["pack", "check", "nowhere.json"], "", "expected a readable file"),
+        (["pack", "check", "nowhere.json"], "", "nowhere.json: not there"),
         (["magic"], "", "invalid choice: 'magic'"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,

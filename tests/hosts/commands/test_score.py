@@ -73,11 +73,6 @@ def test_one_thing_is_scored(project: Project, words: list[str]) -> None:
     assert (run.returncode, run.stdout) == (2, "")
 
 
-def test_a_missing_file_is_one_line(project: Project) -> None:
-    run = project.cli("score", "nowhere.md")
-    assert (run.returncode, run.stderr.count("\n"), "Traceback" in run.stderr) == (1, 1, False)
-
-
 def test_the_last_reply(project: Project) -> None:
     assert project.cli("score", "--last").returncode == 1
     scored(project, PLAIN, PADDED)

@@ -86,10 +86,13 @@ def test_one_target_must_be_named(project: Project, arguments: tuple[str, ...]) 
     assert (run.returncode, run.stdout) == (2, "")
 
 
-@pytest.mark.parametrize("name", ["nothing-there", "../../etc/passwd", "/no/such.jsonl", "a b"])
-def test_what_is_not_there_is_one_line(project: Project, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [("nothing-there", 1), ("../../etc/passwd", 2), ("/no/such.jsonl", 2), ("a b", 2)],
+)
+def test_what_is_not_there_is_one_line(project: Project, name: str, code: int) -> None:
     run = project.cli("session", "signals", name)
-    assert (run.returncode, run.stdout, len(run.stderr.splitlines())) == (1, "", 1)
+    assert (run.returncode, run.stdout, len(run.stderr.splitlines())) == (code, "", 1)
 
 
 def test_score_and_list(project: Project) -> None:

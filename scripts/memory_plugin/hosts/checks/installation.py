@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from ... import VERSION
 from ...kernel.files import Unreadable, read_regular
+from ...kernel.settings.advice import sentence
 from ...kernel.settings.document import line_of
 from ...kernel.sqlite import SqliteError, connect
 from ..environment import OFF, is_sensitive, switched_off
@@ -127,7 +128,7 @@ def path_variable(session: Session) -> Check:
 
 def settings(session: Session) -> Check:
     """What in the settings files is wrong, or refused."""
-    problems = tuple(str(problem) for problem in session.settings.problems)
+    problems = tuple(map(sentence, session.settings.problems))
     if problems:
         return Check(
             "settings", WARN, "something in the settings is not used", "memory config check", problems

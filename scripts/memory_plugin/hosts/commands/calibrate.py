@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ...sessions.calibration import Agreement, Estimate, compare
 from ...sessions.labels import UnreadableLabels, read_labels, with_overall
 from ...sessions.records import LABEL, latest
+from ..wrong_use import must_exist
 
 if TYPE_CHECKING:
     import argparse
@@ -37,6 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
     """Compare and show."""
+    must_exist(*filter(None, [arguments.file]))
     ours = {name: with_overall(row) for name, row in latest(session.places, session.settings).items()}
     try:
         theirs = read_labels(arguments.file) if arguments.file else _kept(session)

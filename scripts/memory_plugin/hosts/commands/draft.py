@@ -8,7 +8,7 @@ import shlex
 import subprocess
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...kernel.files import make_folder, read_regular, replace_file
+from ...kernel.files import in_words, make_folder, read_regular, replace_file
 from ...memories.files import MAX_BYTES
 from ...memories.record import InvalidMemory, categories, parse_memory
 
@@ -42,7 +42,7 @@ def edited_draft(session: Session, stored: StoredMemory) -> Draft | None:
     try:
         code = subprocess.run([*_editor(), path], check=False).returncode
     except (OSError, ValueError) as error:
-        raise InvalidMemory("the editor could not be started (%s); set $EDITOR" % error) from None
+        raise InvalidMemory("the editor could not be started (%s); set $EDITOR" % in_words(error)) from None
     if code:
         raise InvalidMemory(
             "the editor ended with exit code %d; nothing was changed, your draft is %s" % (code, path)

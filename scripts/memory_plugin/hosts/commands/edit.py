@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, Callable
 
+from ...kernel.files import in_words
 from ...memories.lifecycle import edit, rewrite
 from ...memories.record import MAX_TITLE, InvalidMemory, body_content, categories
 from ...memories.survey import choose, survey
@@ -83,7 +84,7 @@ def _edit_by_hand(arguments: argparse.Namespace, session: Session, stored: Store
     try:
         written = rewrite(session.places, stored, draft.data, "edited by hand", session.has_word)
     except (InvalidMemory, OSError) as error:
-        raise InvalidMemory("%s; your draft is %s" % (error, draft.path)) from None
+        raise InvalidMemory("%s; your draft is %s" % (in_words(error), draft.path)) from None
     draft.discard()
     _report(arguments, session, written)
     return DONE

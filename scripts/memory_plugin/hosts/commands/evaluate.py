@@ -22,10 +22,11 @@ from ...evaluation.report import markdown, one_line
 from ...evaluation.rubric import load_rubric, rubric_names
 from ...evaluation.subject import subject_of
 from ...kernel.clock import Deadline
-from ...kernel.files import Unreadable, read_regular, replace_file
+from ...kernel.files import Unreadable, in_words, read_regular, replace_file
 from ...kernel.ledger import Ledger
 from ...kernel.native import loads
 from ..evaluation_batch import Done, evaluate_all, inputs, summary
+from ..wrong_use import must_be_known, must_exist
 
 if TYPE_CHECKING:
     import argparse
@@ -84,6 +85,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
     """Evaluate what was asked for; the exit code says pass, fail, or could not be judged."""
+    _expect_files(arguments)
     try:
         packs = _packs(arguments, session)
         if arguments.agreement:
@@ -92,7 +94,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         plan, subject = _plan(arguments, packs, session)
         done = _done(arguments.resume)
     except (EvaluationError, FileNotFoundError) as error:
-        session.console.error(str(error))
+        session.console.error(in_words(error))
         return USAGE
     if not files or not 1 <= arguments.runs <= 100:
         session.console.error(
@@ -106,9 +108,20 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         session.console.error(str(error))
         return UNJUDGED if arguments.subject else USAGE
     except (Unreadable, FileNotFoundError) as error:
-        session.console.error(str(error))
+        session.console.error(in_words(error))
         return USAGE
     return _said(arguments, session, summary(results))
+
+
+def _expect_files(arguments: argparse.Namespace) -> None:
+    """Raise WrongUse, before anything is done, for a file that is named and not there, or a folder in which one is to be written."""
+    for name in arguments.pack or ():
+        must_be_known(name, pack_names())
+    if arguments.rubric:
+        must_be_known(arguments.rubric, rubric_names())
+    must_exist(*filter(None, [arguments.agreement]))
+    for path in filter(None, [arguments.resume, arguments.report]):
+        must_exist(os.path.dirname(path) or os.curdir)
 
 
 def _packs(arguments: argparse.Namespace, session: Session) -> list[Pack]:

@@ -10,6 +10,7 @@ from ...memories.importing import Draft, read
 from ...memories.lifecycle import save_all
 from ...memories.record import InvalidMemory, categories
 from ...memories.stores import PROJECT, USER, named_store
+from ..wrong_use import must_exist
 from .fields import to_category
 from .refresh import refresh
 
@@ -51,6 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
     """Store everything that can be understood, and name the rest."""
+    must_exist(*arguments.paths)
     drafts: list[Draft] = []
     skipped: list[tuple[str, str]] = []
     for path in arguments.paths:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from ...kernel.paths import locate
 from ...sessions.dimensions import dimensions
 from ...sessions.labels import label_row, parse_score
-from ...sessions.locate import by_name, current
 from ...sessions.records import append
 from ...sessions.signals import collect
 from ...sessions.timeline import Timeline
+from ..session_named import transcript_named
 from ..session_views import show_signals, show_timeline
 
 if TYPE_CHECKING:
@@ -58,11 +58,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     given = _given(arguments.set, session)
     if given is None:
         return USAGE
-    path = (
-        current(session.places, session.id)
-        if arguments.current
-        else by_name(session.places, arguments.target)
-    )
+    path = transcript_named(arguments, session)
     timeline = Timeline()
     signals = collect(path, timeline.add)
     if not given:

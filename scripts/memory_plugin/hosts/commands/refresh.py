@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...kernel.files import in_words
 from ...kernel.sqlite import SqliteError
 from ...recall.healing import heal_now, scrub_index
 from ...recall.index.file import IndexError_
@@ -25,7 +26,7 @@ def refresh(session: Session, *, scrub: bool = False) -> bool:
             scrub_index(session.places)
     except (IndexError_, SqliteError, OSError) as error:
         session.console.error(
-            "done, but the index is not up to date yet (%s); the next prompt sees to it" % error
+            "done, but the index is not up to date yet (%s); the next prompt sees to it" % in_words(error)
         )
         return False
     return True

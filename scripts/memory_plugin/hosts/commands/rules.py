@@ -11,6 +11,7 @@ from ...evaluation.data import EvaluationError
 from ...evaluation.matching import find
 from ...evaluation.pack_check import check
 from ...evaluation.packs import load_pack, pack_names
+from ..wrong_use import must_be_known
 
 if TYPE_CHECKING:
     from ..session_context import Session
@@ -50,6 +51,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
     """Do one action; exit code 1 for a pack with faults."""
+    if arguments.action != "list":
+        must_be_known(arguments.pack, pack_names())
     try:
         return {"list": _list, "check": _check, "apply": _apply}[arguments.action](arguments, session)
     except EvaluationError as error:

@@ -12,6 +12,7 @@ from ...memories.lifecycle import redact
 from ...memories.record import InvalidMemory
 from ...memories.stores import stores
 from ..secrets_scan import Scan, scan_paths
+from ..wrong_use import WrongUse, must_exist
 from .refresh import refresh
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ EXAMPLES = """\
   memory scan docs src --personal --json  also e-mail addresses, phone numbers, IP addresses
 """
 
-DONE, FOUND, USAGE_ERROR = 0, 1, 2
+DONE, FOUND = 0, 1
 _MAX_PATH = 500
 
 
@@ -47,10 +48,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
     """Report path, line, kind and rule, never the value; exit code 1 while something is found."""
-    wrong = _usage(arguments)
-    if wrong:
-        session.console.error(wrong)
-        return USAGE_ERROR
+    if arguments.fix and arguments.paths:
+        raise WrongUse("--fix works on the stores alone; name no paths with it")
+    must_exist(*arguments.paths)
     known = [store for store in stores(session.places) if not why_left_alone(store)]
     fixed = _fix(known, session) if arguments.fix else []
     paths = arguments.paths or [store.root for store in known if os.path.isdir(store.root)]
@@ -68,13 +68,6 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     else:
         _print(scan, fixed, session)
     return FOUND if scan.places or scan.unread else DONE
-
-
-def _usage(arguments: argparse.Namespace) -> str:
-    if arguments.fix and arguments.paths:
-        return "--fix works on the stores alone; name no paths with it"
-    missing = [path for path in arguments.paths if not os.path.lexists(path)]
-    return "%s: not there" % missing[0] if missing else ""
 
 
 def _fix(known: list[Store], session: Session) -> list[str]:

@@ -6,9 +6,11 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ...kernel.files import read_regular
 from ...kernel.text.clean import block
 from ...responses.pipeline import Scorer
 from ...responses.query_type import AMBIGUOUS, QUERY_TYPES, load_query_types
+from ..wrong_use import must_exist
 
 if TYPE_CHECKING:
     import argparse
@@ -92,11 +94,11 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
 
 
 def _read(name: str) -> str:
-    """The text of a file, or of standard input for `-`. Raises OSError."""
+    """The text of a file, or of standard input for `-`. Raises WrongUse for a file that is not there, OSError for one that is none."""
     if name == "-":
         return sys.stdin.buffer.read(_MAX_BYTES).decode("utf-8", "replace")
-    with open(name, "rb") as file:
-        return file.read(_MAX_BYTES).decode("utf-8", "replace")
+    must_exist(name)
+    return read_regular(name, _MAX_BYTES, follow=True)[0].decode("utf-8", "replace")
 
 
 def _last(session: Session) -> Asked | None:

@@ -10,18 +10,20 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+from ...kernel.files import in_words
 from ...kernel.judge.reply import read_reply
 from ...kernel.judge.words import words_for
 from ...kernel.settings.advice import terminal_safe
 from ...sessions.agents import answers_of_agents
 from ...sessions.asking import prepare
-from ...sessions.locate import by_name, current, of_project
+from ...sessions.locate import current, of_project
 from ...sessions.pages import agent_tokens, pages
 from ...sessions.pipeline import Graded, Scorer, grade_session, store_reply
 from ...sessions.records import latest, session_id
 from ...sessions.reply import read_scores
 from ...sessions.signals import collect, record
 from ...sessions.timeline import Timeline
+from ..session_named import transcript_named
 from ..session_views import show_scores, show_signals, show_timeline
 
 if TYPE_CHECKING:
@@ -111,11 +113,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         return USAGE
     if arguments.action == "score" and (whole or arguments.batch):
         return _score_many(arguments, session)
-    path = (
-        current(session.places, session.id)
-        if arguments.current
-        else by_name(session.places, arguments.target)
-    )
+    path = transcript_named(arguments, session)
     return {"signals": _signals, "score": _score, "prepare": _prepare, "store": _store}[arguments.action](
         path, arguments, session
     )
@@ -182,7 +180,7 @@ def _send(session: Session) -> None:
             session.places, session.settings, scorer_of(session).off, _SEND_SECONDS, session.console.progress
         )
     except (Failed, OSError) as error:
-        why = error.name if isinstance(error, Failed) else str(error)
+        why = error.name if isinstance(error, Failed) else in_words(error)
         session.console.error(
             "the scores wait to be sent to Langfuse (%s); later: memory langfuse push" % why
         )
@@ -208,14 +206,7 @@ def _score_many(arguments: argparse.Namespace, session: Session) -> int:
     from ..session_batches import score_by_batch
     from ..session_series import score_one_by_one
 
-    if arguments.project:
-        paths = of_project(session.places)
-    else:
-        paths = [
-            current(session.places, session.id)
-            if arguments.current
-            else by_name(session.places, arguments.target)
-        ]
+    paths = of_project(session.places) if arguments.project else [transcript_named(arguments, session)]
     if not paths:
         session.console.error("no session of this project was found")
         return FAILED

@@ -85,7 +85,7 @@ def answer(argv: Sequence[str]) -> int | None:
     try:
         return settled(DEEDS[_COMMAND[1]](arguments, session))
     except (RuntimeError, OSError) as error:
-        session.console.error(in_words(error) if isinstance(error, OSError) else str(error))
+        session.console.error(in_words(error))
         return settled(1)
 
 

@@ -10,6 +10,7 @@ from ...interview.errors import BadInput, InterviewError
 from ...interview.harvest import summary
 from ...interview.pack import SHIPPED, find_pack, read_pack
 from ...interview.setup import Terms, new_setup
+from ..wrong_use import must_exist
 from .finding import opened, the_interview
 
 if TYPE_CHECKING:
@@ -133,6 +134,7 @@ def _pack(arguments: argparse.Namespace, session: Session) -> int:
         return 0
     if arguments.words[0] != "check" or len(arguments.words) != 2:
         raise BadInput("pack: expected `pack` or `pack check FILE`")
+    must_exist(*(name for name in arguments.words[1:] if name.endswith(".json")))
     path = find_pack(arguments.words[1], folder)
     pack = read_pack(path)
     new_setup("check", pack, path, Terms(20, 0.8, close_when_falling=True))

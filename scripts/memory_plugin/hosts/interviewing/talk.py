@@ -10,6 +10,7 @@ from ...interview.reminder import Reminder
 from ...interview.store import OPEN
 from ...kernel.clock import Deadline
 from ...kernel.ledger import Ledger
+from ..wrong_use import must_exist
 from .finding import cleaned, opened, read_input, the_interview
 
 TYPE_CHECKING = False
@@ -32,6 +33,7 @@ def _start(arguments: argparse.Namespace, session: Session) -> int:
     if not topic:
         session.console.error("start: expected a topic, such as: memory interview start 'billing export'")
         return 2
+    must_exist(*(name for name in [arguments.pack] if name.endswith(".json")))
     text = read_input() if arguments.setup else ""
     names = [name for name in arguments.covered.split(",") if name.strip()]
     given = Given(topic, arguments.pack, text, names, arguments.max_turns)
