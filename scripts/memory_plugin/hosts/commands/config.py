@@ -9,7 +9,7 @@ import argparse
 import json
 from typing import TYPE_CHECKING
 
-from ...kernel.settings.advice import nearest, readable, terminal_safe
+from ...kernel.settings.advice import nearest, readable, sentence, terminal_safe
 from ...kernel.settings.edit import Change, EditError, set_value, unset
 from ...kernel.settings.keys import Key, WrongValueError, canonical, is_block, keys, parsed
 from ...kernel.settings.load import Settings, load
@@ -143,7 +143,7 @@ def _say_files_and_problems(session: Session) -> None:
     for layer, path in session.settings.files.items():
         session.console.line("%s: %s" % (layer, terminal_safe(path)))
     for problem in session.settings.problems:
-        session.console.line(str(problem))
+        session.console.line(sentence(problem))
 
 
 def _get(name: str, arguments: argparse.Namespace, session: Session) -> int:
@@ -236,7 +236,7 @@ def _check(arguments: argparse.Namespace, session: Session) -> int:
         session.console.json({"files": settings.files, "problems": records})
     elif settings.problems:
         for problem in settings.problems:
-            session.console.line(str(problem))
+            session.console.line(sentence(problem))
     else:
         read = ", ".join(terminal_safe(path) for path in settings.files.values()) or "the defaults alone"
         session.console.line("no problems; read: " + read)

@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING
 
 from ..files import read_regular
 from .document import line_of
+from .keys import keys
 from .load import MAX_BYTES, SettingsFileError, defaults
+from .values import nearest_choice
 
 if TYPE_CHECKING:
     from typing import Any
 
     from .record import Problem
 
-__all__ = ["hint", "line", "nearest", "nearest_choice", "readable", "sentence"]
+__all__ = ["hint", "line", "nearest", "readable", "sentence"]
 
 _LONGEST_NAME = 80
 
@@ -37,20 +39,12 @@ def line(problem: Problem) -> int | None:
 def nearest(key: str) -> str | None:
     """The key that somebody who wrote this one most likely meant; None when nothing comes near."""
     try:
-        keys = list(defaults())
+        names = list(defaults())
     except SettingsFileError:
         return None
     last = key.rpartition(".")[2]
-    same_name = [known for known in keys if known.rpartition(".")[2] == last]
-    return next(iter(get_close_matches(key, keys, 1, 0.6) or same_name), None)
-
-
-def nearest_choice(rule: dict[str, Any], item: object) -> str | None:
-    """The choice for a list's items that somebody who wrote this one most likely meant; None when nothing comes near."""
-    choices = rule.get("items", {}).get("enum", ())
-    word = item.lower() if isinstance(item, str) else ""
-    same_start = [choice for choice in choices if choice.startswith(word + "-")]
-    return next(iter(get_close_matches(word, choices, 1, 0.6) or same_start), None)
+    same_name = [name for name in names if name.rpartition(".")[2] == last]
+    return next(iter(get_close_matches(key, names, 1, 0.6) or same_name), None)
 
 
 def readable(name: str) -> str:
@@ -75,8 +69,6 @@ def hint(problem: Problem) -> str:
 
 
 def _rule(key: str) -> dict[str, Any]:
-    from .keys import keys
-
     try:
         known = keys().get(key)
     except SettingsFileError:

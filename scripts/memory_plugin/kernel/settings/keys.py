@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..native import loads
 from .load import schema
-from .values import expected, fits, got, misfit, shown
+from .values import expected, fits, got, misfit, nearest_choice, shown
 
 if TYPE_CHECKING:
     from typing import Any
@@ -79,8 +79,6 @@ def must_fit(key: Key, value: object) -> None:
     """Raises WrongValueError, which names the nearest choice, for a value that does not fit a key."""
     if fits(key.rule, value):
         return
-    from .advice import nearest_choice
-
     near = nearest_choice(key.rule, misfit(key.rule, value))
     raise WrongValueError(
         key.name, expected(key.rule), got(key.rule, value) + ("; nearest: " + near if near else "")

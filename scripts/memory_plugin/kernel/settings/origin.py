@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
+from .advice import hint, line
+
 if TYPE_CHECKING:
     from .record import Problem, Settings
 
@@ -53,9 +55,9 @@ def problem_record(problem: Problem) -> dict[str, object]:
     return {
         "kind": problem.kind,
         "file": problem.file,
-        "line": problem.line,
+        "line": line(problem),
         "key": problem.key,
         "expected": problem.expected,
         "got": problem.got,
-        "hint": problem.hint,
+        "hint": hint(problem),
     }

@@ -43,26 +43,6 @@ class Problem:
         """The key as `memory config` takes it, without a leading `memory.`; empty for the whole file."""
         return ".".join(self.path[1:] if self.path[:1] == ("memory",) and self.path[1:] else self.path)
 
-    @property
-    def line(self) -> int | None:
-        """The line of the key, from 1; None when the file no longer says. Reads the file again."""
-        from .advice import line
-
-        return line(self)
-
-    @property
-    def hint(self) -> str:
-        """What to do about it, with the nearest valid key for an unknown one."""
-        from .advice import hint
-
-        return hint(self)
-
-    def __str__(self) -> str:
-        """The whole problem in one line."""
-        from .advice import sentence
-
-        return sentence(self)
-
 
 class Settings:
     """The settings in effect. Every key of `config/defaults.json` has a value of the right type.

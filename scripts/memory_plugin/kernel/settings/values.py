@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["allowed", "expected", "fits", "got", "lower_than", "misfit", "shown"]
+__all__ = ["allowed", "expected", "fits", "got", "lower_than", "misfit", "nearest_choice", "shown"]
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "boolean": (bool,),
@@ -149,3 +149,13 @@ def allowed(rule: dict[str, Any], value: Any, ceiling: Any) -> bool:  # noqa: AN
     if "enum" in rule:
         return bool(rule["enum"].index(value) <= rule["enum"].index(ceiling))
     return bool(value <= ceiling)
+
+
+def nearest_choice(rule: dict[str, Any], item: object) -> str | None:
+    """The choice for a list's items that somebody who wrote this one most likely meant; None when nothing comes near."""
+    from difflib import get_close_matches  # not for the prompt's path
+
+    choices = rule.get("items", {}).get("enum", ())
+    word = item.lower() if isinstance(item, str) else ""
+    same_start = [choice for choice in choices if choice.startswith(word + "-")]
+    return next(iter(get_close_matches(word, choices, 1, 0.6) or same_start), None)
