@@ -93,7 +93,7 @@ def test_content_that_is_no_object_is_refused(project: Project, value: str) -> N
         pytest.param(b"caf\xe9", "not UTF-8 (byte 3)", id="not UTF-8"),
         pytest.param(b"x" * ((1 << 20) + 1), "more than 1048576 bytes", id="too much"),
         pytest.param(b"x" * (1 << 20), "a memory holds at most", id="more than a file holds"),
-        pytest.param(b"", "nothing is left", id="empty"),
+        pytest.param(b" \n", "--body: nothing came on standard input", id="empty"),
         pytest.param(b"<private>all of it</private>", "nothing is left", id="private"),
     ],
 )

@@ -10,7 +10,7 @@ from ...memories.lifecycle import edit, rewrite
 from ...memories.record import MAX_TITLE, InvalidMemory, body_content, categories
 from ...memories.survey import choose, survey
 from .draft import edited_draft
-from .fields import add_fields, content_json, project_files, text_of, too_many
+from .fields import add_fields, content_json, project_files, text_of, wrong_use
 from .memory_row import as_json, standing
 from .refresh import refresh
 
@@ -52,7 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
     """Change it; without the user's word the changed memory waits for it."""
-    wrong = too_many(arguments)
+    wrong = wrong_use(arguments)
     if wrong:
         session.console.error(wrong)
         return USAGE_ERROR

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import sys
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
@@ -14,11 +15,13 @@ from ...memories.record import MAX_ASKED_AS, InvalidMemory, category_named
 if TYPE_CHECKING:
     from ...kernel.paths import Places
 
-__all__ = ["MAX_INPUT", "add_fields", "content_json", "project_files", "text_of", "to_category", "too_many"]
+__all__ = ["MAX_INPUT", "add_fields", "content_json", "project_files", "text_of", "to_category", "wrong_use"]
 
 MAX_INPUT = 1 << 20
 MAX_TAGS = 20
 _NEVER = "never"
+# What every Python reads alike, with `Z` for UTC: later ones take weeks and dates without hyphens besides.
+_DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:Z|[+-]\d\d:\d\d)?)?\Z", re.ASCII)
 _TIME = "%Y-%m-%dT%H:%M:%SZ"
 
 
@@ -71,7 +74,7 @@ def _expiry(text: str) -> str:
     if text == _NEVER:
         return ""
     try:
-        moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
+        moment = datetime.fromisoformat(text.replace("Z", "+00:00") if _DATE.match(text) else "")
         moment = moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
         form = _TIME if "T" in text or " " in text else "%Y-%m-%d"
         written = moment.astimezone(timezone.utc).strftime(form)
@@ -82,8 +85,12 @@ def _expiry(text: str) -> str:
     return written
 
 
-def too_many(arguments: argparse.Namespace) -> str:
-    """What is wrong with how often an option was given, or empty."""
+def wrong_use(arguments: argparse.Namespace) -> str:
+    """What is wrong with how often an option was given, or with one that says nothing; or empty."""
+    for name in ("title", "body"):
+        given = getattr(arguments, name)
+        if given is not None and not given.strip():
+            return "--%s: expected a text, got nothing" % name
     if len(arguments.tags or ()) > MAX_TAGS:
         return "--tags: at most %d, got %d" % (MAX_TAGS, len(arguments.tags))
     if len(arguments.asked_as or ()) > MAX_ASKED_AS:
@@ -100,6 +107,8 @@ def text_of(value: str, option: str) -> str:
     data = sys.stdin.buffer.read(MAX_INPUT + 1) if sys.stdin else b""
     if len(data) > MAX_INPUT:
         raise InvalidMemory("%s: more than %d bytes on standard input" % (option, MAX_INPUT))
+    if not data.strip():
+        raise InvalidMemory("%s: nothing came on standard input" % option)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:

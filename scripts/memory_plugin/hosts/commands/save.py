@@ -9,7 +9,7 @@ from ...memories.record import MAX_TITLE, body_content, categories, new_memory
 from ...memories.stores import PROJECT, USER, named_store
 from ...memories.survey import choose, survey
 from ...memories.trust import TRUSTED, load_trust
-from .fields import add_fields, content_json, project_files, text_of, to_category, too_many
+from .fields import add_fields, content_json, project_files, text_of, to_category, wrong_use
 from .refresh import refresh
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
     """Store it, and say where, what was taken out, and whether it waits for the user's word."""
-    wrong = too_many(arguments)
+    wrong = wrong_use(arguments)
     if not wrong and arguments.body is None and arguments.content_json is None:
         wrong = "one of --body and --content-json is needed"
     if wrong:
