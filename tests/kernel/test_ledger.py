@@ -134,6 +134,63 @@ def test_disk_use_is_bounded_and_the_youngest_stay(folder: str) -> None:
     assert numbers == list(range(numbers[0], 200))
 
 
+def test_parts_beyond_the_number_kept_go_with_the_next_one(folder: str) -> None:
+    for keep in (5, 2):
+        book = Ledger(folder, "book", 100, keep)
+        for number in range(20):
+            assert book.append("s", "p", {"number": number}) is None
+    assert sorted(os.listdir(folder)) == ["book.1.jsonl", "book.2.jsonl"]
+
+
+def test_a_disk_that_names_a_file_differently_each_time_is_written_to(
+    folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    book = Ledger(folder, "book", 300, 3)
+    monkeypatch.setattr(Ledger, "_is_current", lambda _self, _handle: False)
+    for number in range(10):
+        assert book.append("s", "p", {"number": number}) is None
+    assert [row["number"] for row in rows(book)[0]] == list(range(10))
+    assert os.path.exists(book.path(1))
+
+
+def test_where_an_open_file_cannot_be_renamed_it_is_set_aside_closed(
+    folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Windows, acted out: whoever renames a file that this process has open is refused."""
+    replace = os.replace
+
+    def refused(source: str, target: str) -> None:
+        for handle in os.listdir("/proc/self/fd"):
+            if os.path.realpath("/proc/self/fd/" + handle) == os.path.realpath(source):
+                raise PermissionError(13, "in use", source)
+        replace(source, target)
+
+    if not os.path.isdir("/proc/self/fd"):
+        pytest.skip("this system does not tell which files are open")
+    monkeypatch.setattr(os, "replace", refused)
+    monkeypatch.setattr(module, "_OPEN_FILES_STAY", True)
+    book = Ledger(folder, "book", 300, 3)
+    for number in range(5):
+        assert book.append("s", "p", {"number": number}) is None
+    assert os.path.exists(book.path(1))
+    with open(book.path(), "a", encoding="utf-8"):  # somebody else has it open: written, and set aside later
+        for number in range(5, 10):
+            assert book.append("s", "p", {"number": number}) is None
+    assert book.append("s", "p", {"number": 10}) is None
+    assert [row["number"] for row in rows(book)[0]] == list(range(11))
+
+
+def test_bytes_stay_as_they_are_where_a_system_has_files_of_text(project: Project) -> None:
+    """Windows has; `O_BINARY` stands in for its own number."""
+    program = (
+        "import os, sys; sys.path.insert(0, sys.argv[1]); os.O_BINARY = 1 << 40\n"
+        "from memory_plugin.kernel import files, ledger\n"
+        "assert all(flags & os.O_BINARY for flags in (files._READ, files._CREATE, ledger._OPEN))"
+    )
+    run = project.process([sys.executable, "-I", "-S", "-c", program, os.path.join(PLUGIN_ROOT, "scripts")])
+    assert (run.returncode, run.stderr) == (0, "")
+
+
 def test_nothing_old_is_kept_where_nothing_is_to_be_kept(folder: str) -> None:
     book = Ledger(folder, "book", 100, 0)
     for number in range(20):

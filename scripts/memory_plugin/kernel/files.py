@@ -9,11 +9,23 @@ import errno
 import os
 import stat as modes
 
-__all__ = ["Unreadable", "in_words", "is_draft", "make_folder", "read_regular", "replace_file", "stamp"]
+__all__ = [
+    "BINARY",
+    "Unreadable",
+    "in_words",
+    "is_draft",
+    "make_folder",
+    "read_regular",
+    "replace_file",
+    "stamp",
+]
 
-_READ = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
+BINARY = getattr(
+    os, "O_BINARY", 0
+)  # without it Windows writes CR before each LF, and reads no further than 0x1A
+_READ = os.O_RDONLY | BINARY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 _NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
-_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | _NO_LINKS
+_CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY | getattr(os, "O_CLOEXEC", 0) | _NO_LINKS
 
 _DRAFT_BYTES = 4
 _DRAFT_END = ".tmp"

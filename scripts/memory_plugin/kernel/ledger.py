@@ -10,11 +10,12 @@ from __future__ import annotations
 import errno
 import os
 import stat as modes
+from time import monotonic
 
 from .. import VERSION
 from .clock import now_iso
-from .files import make_folder
-from .locks import lock_handle
+from .files import BINARY, make_folder
+from .locks import Busy, FileLock, lock_handle
 from .native import dumps, loads
 
 TYPE_CHECKING = False
@@ -26,7 +27,13 @@ __all__ = ["SCHEMA", "Ledger", "Rows"]
 SCHEMA = 1
 WAIT = 0.25
 _MAX_LINE = 1 << 20
-_OPEN = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_OPEN = (
+    os.O_RDWR | os.O_CREAT | os.O_APPEND | BINARY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+)
+_ROUNDS = (
+    20  # other writers set the file aside so often while one waits only where `stat` and `fstat` never agree
+)
+_OPEN_FILES_STAY = os.name == "nt"  # Windows lets nobody rename a file that is open
 
 
 class Ledger:
@@ -74,18 +81,23 @@ class Ledger:
             if os.write(handle, line) != len(line):
                 os.ftruncate(handle, size)
                 raise OSError(errno.ENOSPC, "disk full")
-            if size + len(line) > self.max_bytes:
+            full = size + len(line) > self.max_bytes
+            if full and not _OPEN_FILES_STAY:
                 self._rotate()
         finally:
             os.close(handle)
+        if full and _OPEN_FILES_STAY:
+            self._rotate_closed()
 
     def _open_locked(self) -> int:
+        end, rounds = monotonic() + WAIT, _ROUNDS
         while True:
             handle = os.open(self.path(), _OPEN, 0o600)
             try:
                 _refuse_odd(handle)
-                lock_handle(handle, WAIT)
-                if self._is_current(handle):
+                lock_handle(handle, end - monotonic())
+                rounds -= 1
+                if rounds == 0 or self._is_current(handle):
                     return handle
             except BaseException:
                 os.close(handle)
@@ -105,6 +117,19 @@ class Ledger:
                 os.replace(self.path(part - 1), self.path(part))
         if self.keep == 0:
             os.unlink(self.path())
+        beyond = self.keep + 1
+        while os.path.exists(self.path(beyond)):
+            os.unlink(self.path(beyond))
+            beyond += 1
+
+    def _rotate_closed(self) -> None:
+        """As `_rotate`, when the lock on the file itself had to go first; put off while somebody else has the file open."""
+        try:
+            with FileLock(os.path.join(self.folder, self.name + ".lock"), WAIT):
+                if os.stat(self.path()).st_size > self.max_bytes:
+                    self._rotate()
+        except (Busy, PermissionError, FileNotFoundError):
+            return
 
     def rows(self) -> Rows:
         """The records, oldest first, read line by line."""
