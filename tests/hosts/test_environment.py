@@ -6,6 +6,7 @@ import os
 
 import pytest
 
+from memory_plugin.hosts import environment
 from memory_plugin.hosts.environment import clean, is_sensitive, launch_folder, switched_off
 from tests.project import Project
 
@@ -48,6 +49,19 @@ def test_every_name_that_the_project_sets_is_dropped_and_known(project: Project,
     assert "CLAUDE_CONFIG_DIR" not in os.environ
     assert os.environ["HOME"] == project.home
     assert taint.judges_off
+
+
+@pytest.mark.parametrize("content", ['{"env": %s}', '{"env": %s, "x": NaN1}'], ids=["read", "not read"])
+@pytest.mark.parametrize("any_case", [True, False], ids=["windows", "elsewhere"])
+def test_on_windows_a_name_is_the_same_in_any_case(
+    project: Project, monkeypatch: pytest.MonkeyPatch, content: str, *, any_case: bool
+) -> None:
+    monkeypatch.setattr(environment, "_ANY_CASE", any_case)
+    names = '{"plain": "evil", "Claude_config_Dir": "/evil"}'
+    project.write(".claude/settings.json", content % names)
+    taint = clean(project.root)
+    assert ("PLAIN" in os.environ, "CLAUDE_CONFIG_DIR" in os.environ) == (not any_case, not any_case)
+    assert {"PLAIN", "CLAUDE_CONFIG_DIR"}.issubset(taint.names) == any_case
 
 
 def test_the_launch_folder_s_own_settings_count_too(project: Project) -> None:

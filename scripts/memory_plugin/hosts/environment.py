@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 __all__ = ["OFF", "Taint", "clean", "launch_folder", "switched_off"]
 
 OFF = "MEMORY_DISABLE"
+_ANY_CASE = (
+    os.name == "nt"
+)  # there `os.environ` has its names in capitals, and a file may write them in any way
 _MAX_BYTES = 16 << 20
 _FILES = ("settings.json", "settings.local.json")
 _SENSITIVE_PARTS = (
@@ -129,7 +132,12 @@ def _collect_names(path: str, taint: Taint) -> None:
         taint.names.update((name, path) for name in _MOVERS)
         return
     for name in _names(text, path, taint):
-        taint.names.setdefault(name, path)
+        taint.names.setdefault(_as_known(name), path)
+
+
+def _as_known(name: str) -> str:
+    """A name as `os.environ` has it."""
+    return name.upper() if _ANY_CASE else name
 
 
 def _text(data: bytes) -> str:
@@ -150,6 +158,7 @@ def _names(text: str, path: str, taint: Taint) -> Iterable[str]:
     except ValueError:
         taint.unread.append(path)
         hidden = "\\u" in text or "\0" in text
+        text = _as_known(text)
         return [name for name in os.environ if '"%s"' % name in text or (hidden and name in _TELLING)]
     block = settings.get("env") if isinstance(settings, dict) else None
     return block if isinstance(block, dict) else ()
