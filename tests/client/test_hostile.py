@@ -33,8 +33,14 @@ def test_no_code_of_the_project_is_imported(box: Sandbox, name: str) -> None:
     assert not os.path.exists(os.path.join(folder, "taken"))
 
 
-def test_the_project_cannot_switch_recall_off_through_the_environment(box: Sandbox) -> None:
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"], ids=["UTF-8", "UTF-16"])
+def test_the_project_cannot_switch_recall_off_through_the_environment(box: Sandbox, encoding: str) -> None:
     hostile(begin(box), MEMORY_DISABLE="1", GIT_DIR="/nowhere", LANG="C", LC_ALL="C", PYTHONUTF8="0")
+    path = os.path.join(box.project, ".claude", "settings.json")
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    with open(path, "w", encoding=encoding) as file:
+        file.write(text)
     turn = box.prompt(ASK, plugins=PLUGIN)
     assert recalled(turn)
     assert hooks_went_well(box, turn)
