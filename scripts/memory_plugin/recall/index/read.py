@@ -20,13 +20,6 @@ def stamps(connection: Connection, scope: str) -> dict[str, tuple[str, str, str]
     return {path: (key, stamp, digest) for path, key, stamp, digest in rows}
 
 
-def row(connection: Connection, key: str) -> Document | None:
-    """The document with this key, its body empty; None when there is none."""
-    for found in connection.execute("SELECT %s FROM documents WHERE key = ?" % _COLUMNS, (key,)):
-        return _document(found)
-    return None
-
-
 def rows(connection: Connection, scope: str = "") -> Iterator[Document]:
     """All documents of a scope, or of all scopes, by key; their bodies empty."""
     for found in connection.execute(
