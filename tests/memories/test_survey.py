@@ -11,7 +11,7 @@ from memory_plugin.memories import lifecycle
 from memory_plugin.memories.files import find
 from memory_plugin.memories.record import InvalidMemory
 from memory_plugin.memories.stores import Store, user_store
-from memory_plugin.memories.survey import choose, life, survey
+from memory_plugin.memories.survey import choose, life, survey, unmistakable
 from memory_plugin.memories.trust import FOREIGN, PENDING, TRUSTED, trust_path
 from tests.memories.conftest import Put
 
@@ -93,6 +93,28 @@ def test_a_name_that_means_none_or_several_is_refused(places: Places, put: Put, 
     with pytest.raises(InvalidMemory, match=r"no memory has this id|more than one"):
         choose(items, name)
     assert choose(items, "runbook/same").stored.memory.category == "runbook"
+
+
+def test_the_shortest_name_that_means_one_memory(places: Places, put: Put) -> None:
+    own = user_store(places)
+    assert own is not None
+    put("alone")
+    put("twice")
+    put("twice", category="runbook")
+    put("thrice")
+    put("thrice", category="runbook")
+    put("thrice", to=own)
+    items = survey(places, accept_pulls=False).items
+    names = {item.stored.key: unmistakable(items, item) for item in items}
+    assert names == {
+        "project:decision/alone": "alone",
+        "project:decision/twice": "decision/twice",
+        "project:runbook/twice": "runbook/twice",
+        "project:decision/thrice": "project:decision/thrice",
+        "project:runbook/thrice": "runbook/thrice",
+        "user:decision/thrice": "user:decision/thrice",
+    }
+    assert all(choose(items, name).stored.key == key for key, name in names.items())
 
 
 def test_without_a_state_folder_everything_is_foreign(places: Places, put: Put) -> None:

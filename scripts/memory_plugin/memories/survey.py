@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..kernel.clock import now_iso
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from ..kernel.paths import Places
     from .stores import Store
 
-__all__ = ["Item", "Survey", "choose", "life", "survey"]
+__all__ = ["Item", "Survey", "choose", "life", "survey", "unmistakable"]
 
 EXPIRED, SUPERSEDED = "expired", "superseded"
 CAME_WITH_STORE = "came with the repository"
@@ -100,6 +101,12 @@ def choose(items: list[Item], name: str) -> Item:
         keys = ", ".join(item.stored.key for item in hits)
         raise InvalidMemory("%s: more than one memory has this id; name one of %s" % (name, keys))
     return hits[0]
+
+
+def unmistakable(items: list[Item], item: Item) -> str:
+    """The shortest name that means this memory and no other, for a command that is to be typed next."""
+    taken = Counter(name for one in items for name in _names(one))
+    return next((name for name in _names(item) if taken[name] == 1), item.stored.key)
 
 
 def _names(item: Item) -> tuple[str, str, str]:

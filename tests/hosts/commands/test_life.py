@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 import pytest
 
@@ -67,6 +68,31 @@ def test_for_people_it_says_what_went_and_when_the_file_goes(project: Project, s
     lines = project.cli("forget", saved).stdout.splitlines()
     assert lines[0] == "forgotten: " + saved
     assert "memory restore " + saved in lines[2]
+
+
+@pytest.mark.parametrize("deed", ["forget", "archive"])
+def test_the_way_back_that_is_advised_works_where_two_share_an_id(
+    project: Project, saved: str, deed: str
+) -> None:
+    other = project.save("Use Postgres for the billing database", "One.", category="runbook")
+    assert other == saved
+    said = project.cli(deed, "decision/" + saved).stdout
+    (advised,) = re.findall(r"memory (restore [\w/-]+)", said)
+    assert project.cli(*advised.split()).returncode == 0
+    assert recalled(project, "back")
+
+
+def test_a_second_forget_changes_nothing(project: Project, saved: str) -> None:
+    path = str(project.cli("show", saved, "--json").json["path"])
+    project.cli("forget", saved)
+    with open(path, "rb") as file:
+        before = file.read()
+    run = project.cli("forget", saved)
+    assert run.returncode == 1
+    assert "is forgotten already, since 20" in run.stderr
+    with open(path, "rb") as file:
+        assert file.read() == before
+    assert project.cli("forget", saved, "--now").returncode == 0
 
 
 def test_an_archived_memory_is_kept_and_not_recalled(project: Project, saved: str) -> None:

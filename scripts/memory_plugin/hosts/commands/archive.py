@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...memories.lifecycle import archive
-from ...memories.survey import choose, survey
+from ...memories.survey import choose, survey, unmistakable
 from .memory_row import as_json
 from .refresh import refresh
 
@@ -30,13 +30,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
     """Take it out of recall; its file stays."""
-    item = choose(survey(session.places, session.accepts_pulls).items, arguments.id)
+    items = survey(session.places, session.accepts_pulls).items
+    item = choose(items, arguments.id)
     written = archive(session.places, item.stored, arguments.reason)
     refresh(session)
     if arguments.json:
         session.console.json(as_json(item._replace(stored=written.stored)))
     else:
-        session.console.line(
-            "archived: %s; `memory restore %s` brings it back" % ((item.stored.memory.id,) * 2)
-        )
+        named = item.stored.memory.id, unmistakable(items, item)
+        session.console.line("archived: %s; `memory restore %s` brings it back" % named)
     return 0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Callable
 from ...kernel.files import in_words
 from ...memories.lifecycle import edit, rewrite
 from ...memories.record import MAX_TITLE, InvalidMemory, body_content, categories
-from ...memories.survey import choose, survey
+from ...memories.survey import choose, survey, unmistakable
 from .draft import edited_draft
 from .fields import add_fields, content_json, project_files, text_of, wrong_use
 from .memory_row import as_json, standing
@@ -153,7 +153,8 @@ def _content(arguments: argparse.Namespace, stored: StoredMemory) -> dict[str, A
 
 def _report(arguments: argparse.Namespace, session: Session, written: Written) -> None:
     refresh(session)
-    item = choose(survey(session.places, session.accepts_pulls).items, written.stored.key)
+    items = survey(session.places, session.accepts_pulls).items
+    item = choose(items, written.stored.key)
     if arguments.json:
         session.console.json({**as_json(item), "redacted": [found._asdict() for found in written.redacted]})
         return
@@ -161,4 +162,4 @@ def _report(arguments: argparse.Namespace, session: Session, written: Written) -
     for rule, field in dict.fromkeys(written.redacted):
         session.console.line("  taken out of %s: %s" % (field, rule))
     if item.waits:
-        session.console.line("  it waits for the user's word: memory accept %s" % item.stored.memory.id)
+        session.console.line("  it waits for the user's word: memory accept %s" % unmistakable(items, item))

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...memories.hygiene import shown_line
 from ...memories.lifecycle import forget
-from ...memories.survey import choose, survey
+from ...memories.record import RETIRED, InvalidMemory
+from ...memories.survey import choose, survey, unmistakable
 from .refresh import refresh
 
 if TYPE_CHECKING:
@@ -25,6 +27,9 @@ EXAMPLES = """\
 """
 
 DONE, FAILED = 0, 1
+_ALREADY = (
+    "%s is forgotten already%s; `memory restore %s` brings it back, `memory forget %s --now` deletes its file"
+)
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +43,11 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     """Take it out of use and say what was removed, and when the file goes."""
     if arguments.now and not session.require_word("delete a memory for good"):
         return FAILED
-    item = choose(survey(session.places, session.accepts_pulls).items, arguments.id)
+    items = survey(session.places, session.accepts_pulls).items
+    item = choose(items, arguments.id)
+    name = unmistakable(items, item)
+    if item.stored.memory.status == RETIRED and not arguments.now:
+        raise InvalidMemory(_ALREADY % (name, _since(item), name, name))
     days = session.settings.integer("memories.grace_period_days")
     removal = forget(session.places, item.stored, arguments.reason, arguments.now, days)
     behind = not refresh(session, scrub=arguments.now)
@@ -53,10 +62,15 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         session.console.line("  deleted " + path)
     if removal.goes_at:
         session.console.line(
-            "  its file goes after %s; until then: memory restore %s" % (removal.goes_at[:10], removal.id)
+            "  its file goes after %s; until then: memory restore %s" % (removal.goes_at[:10], name)
         )
         session.console.line("  " + item.stored.path)
     return DONE
+
+
+def _since(item: Item) -> str:
+    day = shown_line(str(item.stored.memory.data.get("retired_at") or ""))[:10]
+    return ", since " + day if day else ""
 
 
 def _print_json(item: Item, removal: Removal, removed: list[str], session: Session) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...memories.lifecycle import restore
-from ...memories.survey import choose, survey
+from ...memories.survey import choose, survey, unmistakable
 from .memory_row import as_json, standing
 from .refresh import refresh
 
@@ -33,11 +33,14 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     item = choose(survey(session.places, session.accepts_pulls).items, arguments.id)
     written = restore(session.places, item.stored, session.has_word)
     refresh(session)
-    after = choose(survey(session.places, session.accepts_pulls).items, written.stored.key)
+    items = survey(session.places, session.accepts_pulls).items
+    after = choose(items, written.stored.key)
     if arguments.json:
         session.console.json(as_json(after))
     else:
         session.console.line("restored: %s (%s)" % (after.stored.memory.id, standing(after)))
         if after.waits:
-            session.console.line("  it waits for the user's word: memory accept %s" % after.stored.memory.id)
+            session.console.line(
+                "  it waits for the user's word: memory accept %s" % unmistakable(items, after)
+            )
     return 0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ...memories.lifecycle import edit, save
 from ...memories.record import MAX_TITLE, body_content, categories, new_memory
 from ...memories.stores import PROJECT, USER, named_store
-from ...memories.survey import choose, survey
+from ...memories.survey import choose, survey, unmistakable
 from ...memories.trust import TRUSTED, load_trust
 from .fields import add_fields, content_json, project_files, text_of, to_category, wrong_use
 from .refresh import refresh
@@ -15,6 +15,7 @@ from .refresh import refresh
 if TYPE_CHECKING:
     import argparse
 
+    from ...memories.files import StoredMemory
     from ...memories.survey import Item
     from ...memories.writing import Written
     from ..session_context import Session
@@ -111,6 +112,11 @@ def _standing(session: Session, written: Written) -> str:
     return trust.review([written.stored], session.accepts_pulls)[written.stored.key]
 
 
+def _name(stored: StoredMemory, session: Session) -> str:
+    items = survey(session.places, session.accepts_pulls).items
+    return unmistakable(items, choose(items, stored.key))
+
+
 def _report(arguments: argparse.Namespace, session: Session, written: Written, superseded: str) -> None:
     stored = written.stored
     trust = _standing(session, written)
@@ -139,5 +145,5 @@ def _report(arguments: argparse.Namespace, session: Session, written: Written, s
     if trust != TRUSTED:
         session.console.line(
             "  it waits for the user's word and is not recalled until then: the user types"
-            " `memory accept %s` in a terminal, or /memory:status" % stored.memory.id
+            " `memory accept %s` in a terminal, or /memory:status" % _name(stored, session)
         )

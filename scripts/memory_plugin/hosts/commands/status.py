@@ -9,7 +9,7 @@ from ...kernel.ledger import Ledger
 from ...kernel.text.clean import plain
 from ...memories.hygiene import shown_line
 from ...memories.record import ACTIVE
-from ...memories.survey import life, survey
+from ...memories.survey import life, survey, unmistakable
 from ..checks.check import FAIL, WARN
 from .doctor import examine
 from .memory_row import as_json
@@ -132,7 +132,8 @@ def _print_waiting(found: Survey, session: Session) -> None:
     session.console.line("waiting for your word (memory accept ID, or --all):")
     for item in items[:_SHOWN_WAITING]:
         memory = item.stored.memory
-        session.console.line("  %s  %s (%s)" % (memory.id, shown_line(memory.title), item.reason))
+        name = unmistakable(found.items, item)
+        session.console.line("  %s  %s (%s)" % (name, shown_line(memory.title), item.reason))
     if len(items) > _SHOWN_WAITING:
         session.console.line("  and %d more: memory list --status pending" % (len(items) - _SHOWN_WAITING))
 
