@@ -9,11 +9,18 @@ from collections.abc import Callable
 import pytest
 
 from memory_plugin.kernel.paths import Places, locate
+from memory_plugin.memories.files import StoredMemory, all_memories
 from memory_plugin.memories.record import categories, new_memory
 from memory_plugin.memories.stores import Store, project_store
 from tests.project import Project
 
 Put = Callable[..., str]
+
+
+def find(store: Store, identity: str) -> StoredMemory:
+    """The one memory of a store that has this id."""
+    (found,) = [stored for stored in all_memories(store) if stored.memory.id == identity]
+    return found
 
 
 @pytest.fixture

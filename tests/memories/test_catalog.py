@@ -8,10 +8,9 @@ import pytest
 
 from memory_plugin.kernel.paths import Places
 from memory_plugin.memories import catalog, lifecycle
-from memory_plugin.memories.files import find
 from memory_plugin.memories.record import categories, new_memory
 from memory_plugin.memories.stores import Store
-from tests.memories.conftest import Put
+from tests.memories.conftest import Put, find
 
 
 def save(places: Places, store: Store, title: str, **fields: object) -> None:
@@ -54,12 +53,12 @@ def test_a_title_can_choose_neither_path_nor_tags_nor_lines(places: Places, stor
 
 def test_what_is_forgotten_goes_and_what_is_restored_comes_back(places: Places, store: Store) -> None:
     save(places, store, "Use Postgres")
-    stored = find([store], "use-postgres")
+    stored = find(store, "use-postgres")
     lifecycle.forget(places, stored, "", at_once=False, grace_days=30)
     assert index(store)[2:] == []
-    lifecycle.restore(places, find([store], "use-postgres"), word=True)
+    lifecycle.restore(places, find(store, "use-postgres"), word=True)
     assert len(index(store)) == 3
-    lifecycle.forget(places, find([store], "use-postgres"), "", at_once=True, grace_days=30)
+    lifecycle.forget(places, find(store, "use-postgres"), "", at_once=True, grace_days=30)
     assert index(store)[2:] == []
 
 
@@ -77,5 +76,5 @@ def test_an_index_that_cannot_be_written_stops_no_save(places: Places, store: St
     os.unlink(path)
     {"folder": os.mkdir, "link": lambda p: os.symlink("/dev/full", p), "pipe": os.mkfifo}[odd](path)
     save(places, store, "Second")
-    assert find([store], "second").memory.title == "Second"
+    assert find(store, "second").memory.title == "Second"
     assert odd == "folder" or len(index(store)) == 4

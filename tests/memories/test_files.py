@@ -14,12 +14,10 @@ from memory_plugin.memories.files import (
     FileProblem,
     all_memories,
     category_folders,
-    find,
-    memory_key,
     read_memory,
     why_left_alone,
 )
-from memory_plugin.memories.record import InvalidMemory, categories
+from memory_plugin.memories.record import categories
 from memory_plugin.memories.stores import Store, user_store
 from tests.memories.conftest import Put
 
@@ -169,31 +167,3 @@ def test_the_user_s_own_store_may_be_a_link(places: Places, put: Put) -> None:
     shutil.move(own.root, moved)
     os.symlink(moved, own.root)
     assert found(own) == (["good"], [])
-
-
-def test_find_takes_an_id_or_a_category_with_it(store: Store, put: Put) -> None:
-    put("same")
-    put("same", category="tech_debt")
-    put("only")
-    assert find([store], "only").key == memory_key("project", "decision", "only")
-    assert find([store], "tech-debt/same").memory.category == "tech_debt"
-    with pytest.raises(InvalidMemory, match="name one of decision/same, tech_debt/same"):
-        find([store], "same")
-
-
-@pytest.mark.parametrize(
-    "name", ["", "missing", "../only", "decision/../decisions/only", ".only", "only\0", "runbook/only"]
-)
-def test_find_knows_no_other_names(store: Store, put: Put, name: str) -> None:
-    put("only")
-    with pytest.raises(InvalidMemory, match="no memory has this id"):
-        find([store], name)
-
-
-def test_the_first_store_that_holds_an_id_wins(store: Store, put: Put, places: Places) -> None:
-    own = user_store(places)
-    assert own is not None
-    put("both", to=own)
-    assert find([store, own], "both").store == own
-    put("both")
-    assert find([store, own], "both").store == store

@@ -11,11 +11,11 @@ import pytest
 from memory_plugin.kernel.clock import iso, now
 from memory_plugin.kernel.paths import Places
 from memory_plugin.memories import lifecycle
-from memory_plugin.memories.files import StoredMemory, all_memories, find
+from memory_plugin.memories.files import StoredMemory, all_memories
 from memory_plugin.memories.record import InvalidMemory, categories, new_memory
 from memory_plugin.memories.stores import Store
 from memory_plugin.memories.trust import FOREIGN, PENDING, TRUSTED, load_trust
-from tests.memories.conftest import Put
+from tests.memories.conftest import Put, find
 
 DAYS = 30
 
@@ -29,7 +29,7 @@ def save(places: Places, store: Store, title: str = "Use Postgres", word: bool =
 
 
 def standing(places: Places, store: Store, identity: str) -> str:
-    return load_trust(places, store).review(all_memories(store))[find([store], identity).key]
+    return load_trust(places, store).review(all_memories(store))[find(store, identity).key]
 
 
 def test_the_user_s_save_begins_a_store_of_theirs(places: Places, store: Store) -> None:
@@ -76,7 +76,7 @@ def test_many_are_saved_as_one_by_one(places: Places, store: Store) -> None:
 def test_accepting_one_trusts_that_content_alone(places: Places, store: Store, put: Put) -> None:
     put("theirs")
     put("other")
-    assert lifecycle.accept(places, store, [find([store], "theirs")], whole_store=False) == [
+    assert lifecycle.accept(places, store, [find(store, "theirs")], whole_store=False) == [
         "project:decision/theirs"
     ]
     assert (standing(places, store, "theirs"), standing(places, store, "other")) == (TRUSTED, FOREIGN)
@@ -107,7 +107,7 @@ def test_an_edit_works_on_what_is_there_now(places: Places, store: Store) -> Non
     stored = save(places, store)
     for tag in "ab":
         lifecycle.edit(places, stored, partial(tagged, tag), "tag", word=True)
-    assert find([store], "use-postgres").memory.tags == ("a", "b")
+    assert find(store, "use-postgres").memory.tags == ("a", "b")
 
 
 def test_a_rewrite_does_not_undo_what_somebody_else_wrote(places: Places, store: Store) -> None:
@@ -115,9 +115,9 @@ def test_a_rewrite_does_not_undo_what_somebody_else_wrote(places: Places, store:
     lifecycle.edit(places, stored, lambda _: {"tags": ["theirs"]}, "edited", word=True)
     with pytest.raises(InvalidMemory, match="changed by somebody else"):
         lifecycle.rewrite(places, stored, {**stored.memory.data, "title": "Mine"}, "by hand", word=True)
-    fresh = find([store], "use-postgres")
+    fresh = find(store, "use-postgres")
     lifecycle.rewrite(places, fresh, {**fresh.memory.data, "title": "Mine"}, "by hand", word=True)
-    assert find([store], "use-postgres").memory.title == "Mine"
+    assert find(store, "use-postgres").memory.title == "Mine"
 
 
 def test_a_forgotten_memory_stays_until_its_time_is_over(places: Places, store: Store) -> None:
@@ -125,7 +125,7 @@ def test_a_forgotten_memory_stays_until_its_time_is_over(places: Places, store: 
     removal = lifecycle.forget(places, stored, "wrong", at_once=False, grace_days=DAYS)
     assert removal.deleted == []
     assert removal.goes_at > iso(now() + (DAYS - 1) * 86400)
-    found = find([store], "use-postgres").memory
+    found = find(store, "use-postgres").memory
     assert (found.status, found.data["retired_reason"]) == ("retired", "wrong")
     assert lifecycle.remove_expired_retired(places, store, DAYS) == []
     assert lifecycle.remove_expired_retired(places, store, 0) == [stored.path]
@@ -156,8 +156,8 @@ def test_whatever_a_file_holds_it_can_be_forgotten(
     places: Places, store: Store, put: Put, raw: bytes
 ) -> None:
     put("odd", raw=raw)
-    lifecycle.forget(places, find([store], "odd"), "", at_once=False, grace_days=DAYS)
-    assert find([store], "odd").memory.status == "retired"
+    lifecycle.forget(places, find(store, "odd"), "", at_once=False, grace_days=DAYS)
+    assert find(store, "odd").memory.status == "retired"
 
 
 def test_a_reason_may_hold_no_secret(places: Places, store: Store) -> None:
@@ -172,22 +172,22 @@ def test_restoring_carries_trust_only_with_the_user_s_word(places: Places, store
     stored = save(places, store)
     lifecycle.forget(places, stored, "", at_once=False, grace_days=DAYS)
     load_trust(places, store).review(all_memories(store))
-    lifecycle.restore(places, find([store], "use-postgres"), word=False)
+    lifecycle.restore(places, find(store, "use-postgres"), word=False)
     assert standing(places, store, "use-postgres") == PENDING
-    lifecycle.forget(places, find([store], "use-postgres"), "", at_once=False, grace_days=DAYS)
-    lifecycle.restore(places, find([store], "use-postgres"), word=True)
+    lifecycle.forget(places, find(store, "use-postgres"), "", at_once=False, grace_days=DAYS)
+    lifecycle.restore(places, find(store, "use-postgres"), word=True)
     assert standing(places, store, "use-postgres") == TRUSTED
     with pytest.raises(InvalidMemory, match="active already"):
-        lifecycle.restore(places, find([store], "use-postgres"), word=True)
+        lifecycle.restore(places, find(store, "use-postgres"), word=True)
 
 
 def test_an_archived_memory_is_kept_for_good(places: Places, store: Store) -> None:
     stored = save(places, store)
     lifecycle.archive(places, stored, "old")
-    assert find([store], "use-postgres").memory.status == "archived"
+    assert find(store, "use-postgres").memory.status == "archived"
     assert lifecycle.remove_expired_retired(places, store, 0) == []
-    lifecycle.restore(places, find([store], "use-postgres"), word=True)
-    assert find([store], "use-postgres").memory.status == "active"
+    lifecycle.restore(places, find(store, "use-postgres"), word=True)
+    assert find(store, "use-postgres").memory.status == "active"
 
 
 def test_nothing_is_deleted_from_a_store_that_is_not_the_user_s(
@@ -210,7 +210,7 @@ def test_a_retired_memory_without_a_readable_date_is_kept(
 
 def test_redacting_trusts_only_what_was_looked_at(places: Places, store: Store, put: Put) -> None:
     put("theirs")
-    seen = find([store], "theirs")
+    seen = find(store, "theirs")
     lifecycle.accept(places, store, [seen], whole_store=False)
     put("theirs", content={"decision": "swapped in the meantime"})
     lifecycle.redact(places, seen)
@@ -221,8 +221,8 @@ def test_redacting_a_file_keeps_its_standing(places: Places, store: Store, put: 
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     put("theirs", content={"decision": "key " + secret})
     put("accepted", content={"decision": "key " + secret})
-    lifecycle.accept(places, store, [find([store], "accepted")], whole_store=False)
+    lifecycle.accept(places, store, [find(store, "accepted")], whole_store=False)
     for identity in ("theirs", "accepted"):
-        written = lifecycle.redact(places, find([store], identity))
+        written = lifecycle.redact(places, find(store, identity))
         assert [found.field for found in written.redacted] == ["content.decision"]
     assert (standing(places, store, "theirs"), standing(places, store, "accepted")) == (FOREIGN, TRUSTED)

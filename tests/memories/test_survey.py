@@ -8,12 +8,11 @@ import pytest
 
 from memory_plugin.kernel.paths import Places
 from memory_plugin.memories import lifecycle
-from memory_plugin.memories.files import find
 from memory_plugin.memories.record import InvalidMemory
 from memory_plugin.memories.stores import Store, user_store
 from memory_plugin.memories.survey import choose, life, survey, unmistakable
 from memory_plugin.memories.trust import FOREIGN, PENDING, TRUSTED, trust_path
-from tests.memories.conftest import Put
+from tests.memories.conftest import Put, find
 
 
 def test_every_store_is_surveyed_and_one_scope_can_be_chosen(places: Places, put: Put) -> None:
@@ -45,7 +44,7 @@ def test_looking_notes_nothing(places: Places, store: Store, put: Put) -> None:
 def test_why_a_memory_waits_is_said(places: Places, store: Store, put: Put) -> None:
     put("theirs")
     put("claudes")
-    lifecycle.edit(places, find([store], "claudes"), lambda _: {"title": "x"}, "edited", word=False)
+    lifecycle.edit(places, find(store, "claudes"), lambda _: {"title": "x"}, "edited", word=False)
     reasons = {
         item.stored.memory.id: (item.trust, item.reason) for item in survey(places, accept_pulls=False).items
     }

@@ -9,11 +9,11 @@ import pytest
 
 from memory_plugin.kernel.paths import Places
 from memory_plugin.memories import gitlog, lifecycle
-from memory_plugin.memories.files import all_memories, find
+from memory_plugin.memories.files import all_memories
 from memory_plugin.memories.record import categories, new_memory
 from memory_plugin.memories.stores import Store, user_store
 from memory_plugin.memories.trust import FOREIGN, PENDING, TRUSTED, load_trust, trust_path
-from tests.memories.conftest import Put
+from tests.memories.conftest import Put, find
 from tests.project import Project
 
 
@@ -85,7 +85,7 @@ def test_what_a_merge_brings_waits(places: Places, mine: Store, put: Put, projec
     merge(project)
     assert look(places, mine) == {"theirs": PENDING, "mine": TRUSTED}
     assert look(places, mine) == {"theirs": PENDING, "mine": TRUSTED}
-    assert "arrived with" in load_trust(places, mine).reason(find([mine], "theirs"))
+    assert "arrived with" in load_trust(places, mine).reason(find(mine, "theirs"))
 
 
 def test_what_a_merge_changes_waits_and_switching_back_keeps_trust(
@@ -143,7 +143,7 @@ def test_while_git_is_at_work_a_change_waits_without_being_noted(
 
 
 def test_reformatting_keeps_trust(places: Places, mine: Store, project: Project, put: Put) -> None:
-    path = find([mine], "mine").path
+    path = find(mine, "mine").path
     project.git("checkout", "-q", "-b", "theirs")
     with open(path, encoding="utf-8") as file:
         data = json.load(file)

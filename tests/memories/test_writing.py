@@ -17,11 +17,11 @@ from hypothesis import strategies as st
 from memory_plugin.kernel.locks import Busy
 from memory_plugin.kernel.paths import Places
 from memory_plugin.memories import writing
-from memory_plugin.memories.files import MAX_BYTES, all_memories, find
+from memory_plugin.memories.files import MAX_BYTES, all_memories
 from memory_plugin.memories.record import InvalidMemory, categories, new_memory
 from memory_plugin.memories.stores import Store, user_store
 from memory_plugin.memories.writing import add, change, remove, store_lock, sweep
-from tests.memories.conftest import Put
+from tests.memories.conftest import Put, find
 from tests.project import PLUGIN_ROOT, Project
 
 WRITERS, EACH = 12, 8
@@ -38,7 +38,7 @@ for number in range(int(sys.argv[5])):
         data = new_memory(categories()["decision"], "", "Same title", {"decision": "%s %d" % (sys.argv[4], number)}, {})
         writing.add(places, store, data)
     else:
-        stored = files.find([store], "shared")
+        (stored,) = files.all_memories(store)
         tag = "w%s-%d" % (sys.argv[4], number)
         writing.change(places, stored, lambda data: dict(data, tags=[*data["tags"], tag]))
 """
@@ -71,7 +71,7 @@ def test_many_changes_to_one_memory_lose_nothing(project: Project, places: Place
     add(places, store, data("Shared"))
     running = [writer(project, "change", number) for number in range(WRITERS)]
     assert [process.communicate(timeout=50)[1] for process in running] == [b""] * WRITERS
-    assert len(find([store], "shared").memory.tags) == WRITERS * EACH
+    assert len(find(store, "shared").memory.tags) == WRITERS * EACH
 
 
 @pytest.mark.parametrize("delay", [0.05, 0.12, 0.16, 0.2, 0.25, 0.3])
@@ -127,9 +127,9 @@ def test_unknown_fields_and_lone_surrogates_survive_a_change(places: Places, sto
         "old",
         raw=b'{"title": "t", "content": {"decision": "x", "mine": [1]}, "theirs": {"a": 1.5}, "odd": "\\ud800"}',
     )
-    stored = find([store], "old")
+    stored = find(store, "old")
     change(places, stored, lambda found: dict(found, record_status="retired"), cleaned=False)
-    after = find([store], "old").memory.data
+    after = find(store, "old").memory.data
     assert (after["theirs"], after["content"]["mine"], after["odd"]) == ({"a": 1.5}, [1], "\ud800")
     assert after["record_status"] == "retired"
 
@@ -141,7 +141,7 @@ def test_a_memory_that_could_not_be_read_again_is_not_written(places: Places, st
     stored = add(places, store, data()).stored
     with pytest.raises(InvalidMemory, match="a memory holds at most"):
         change(places, stored, lambda found: dict(found, content={"decision": "x " * MAX_BYTES}))
-    assert find([store], "use-postgres").digest == stored.digest
+    assert find(store, "use-postgres").digest == stored.digest
 
 
 def test_a_linked_folder_is_not_written_into(places: Places, store: Store, project: Project) -> None:
@@ -182,7 +182,7 @@ def test_a_full_disk_loses_nothing_that_was_there(
             change(places, stored, lambda found: dict(found, title="Other"))
         with pytest.raises(OSError, match="No space left"):
             add(places, store, data("New"))
-    assert find([store], "use-postgres").digest == stored.digest
+    assert find(store, "use-postgres").digest == stored.digest
     assert os.listdir(store.folder("decision")) == ["use-postgres.json"]
 
 

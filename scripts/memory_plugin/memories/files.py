@@ -22,7 +22,6 @@ __all__ = [
     "StoredMemory",
     "all_memories",
     "category_folders",
-    "find",
     "is_read",
     "listing",
     "read_memory",
@@ -147,31 +146,3 @@ def all_memories(store: Store, problems: list[FileProblem] | None = None) -> Ite
             except (InvalidMemory, Unreadable) as error:
                 if problems is not None:
                     problems.append(FileProblem(path, str(error)))
-
-
-def find(stores: list[Store], name: str) -> StoredMemory:
-    """The memory of that id, or `category/id` where two categories share an id; the first store that holds it wins.
-
-    Raises InvalidMemory when there is none, or more than one in a store.
-    """
-    wanted, _, identity = name.rpartition("/")
-    for store in stores:
-        hits = []
-        for category, folder in category_folders(store):
-            path = os.path.join(folder, identity + ".json")
-            if (
-                (not wanted or wanted.replace("-", "_") == category.name)
-                and _is_name(identity)
-                and os.path.isfile(path)
-            ):
-                hits.append(read_memory(store, category, path))
-        if len(hits) > 1:
-            choices = ", ".join("%s/%s" % (hit.memory.category, identity) for hit in hits)
-            raise InvalidMemory("%s: more than one memory has this id; name one of %s" % (name, choices))
-        if hits:
-            return hits[0]
-    raise InvalidMemory("%s: no memory has this id; `memory list` shows all" % name)
-
-
-def _is_name(identity: str) -> bool:
-    return bool(identity) and os.sep not in identity and "\0" not in identity and not identity.startswith(".")
