@@ -62,16 +62,16 @@ def test_advice(places: Places, agreeing: int, of: int, word: str) -> None:
     assert word in advice(look(places))
 
 
-def replies_with(places: Places, *texts: str) -> None:
-    """Judged replies in one transcript, in each of which the judge quoted PHRASE as missed."""
+def replies_with(places: Places, *texts: str, phrase: str = PHRASE) -> None:
+    """Judged replies in one transcript, in each of which the judge quoted a phrase as missed."""
     path = write(
         places.state("t.jsonl"),
         *[row for n, text in enumerate(texts) for row in (user("q%d" % n), assistant(text, uuid="r%d" % n))],
     )
     for number, text in enumerate(texts):
-        at = text.find(PHRASE)
+        at = text.find(phrase)
         scored(places, "i%d" % number, transcript=path, record="r%d" % number, escalate=True)
-        judged(places, "i%d" % number, missed=[[at, at + len(PHRASE)]])
+        judged(places, "i%d" % number, missed=[[at, at + len(phrase)]])
 
 
 def test_a_phrase_that_the_judge_keeps_quoting_is_promoted(places: Places) -> None:
@@ -84,6 +84,12 @@ def test_a_phrase_that_the_judge_keeps_quoting_is_promoted(places: Places) -> No
     with open(places.state(PACK), "w", encoding="utf-8") as file:
         json.dump(after, file)
     assert proposed_pack(look(places), places.state_dir) == (after, after)
+    assert look(places).candidates == []
+
+
+def test_what_the_rules_have_learned_since_is_proposed_no_more(places: Places) -> None:
+    known = "let me know how it all goes"
+    replies_with(places, *["The port is %d. Then %s." % (n, known) for n in range(3)], phrase=known)
     assert look(places).candidates == []
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from .prose import Prose
     from .rules import Rules
 
-__all__ = ["MAX_CHARACTERS", "MAX_MATCHES", "Signals", "measure"]
+__all__ = ["MAX_CHARACTERS", "MAX_MATCHES", "Signals", "find_matches", "measure"]
 
 MAX_CHARACTERS = 300_000  # more than a model writes in one reply
 MAX_MATCHES = 1000

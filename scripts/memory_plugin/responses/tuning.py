@@ -13,6 +13,7 @@ from .intervals import Share, share
 from .prose import BREAK, read_prose
 from .reread import reread
 from .rules import Rules, RulesError, load_rule_table, pack_problem, read_pack, word_classes
+from .signals import find_matches
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,6 +29,7 @@ _ENOUGH_JUDGED = 20
 _ENOUGH_VERDICTS = 5
 _ENOUGH_REPLIES = 3
 _SHORTEST, _LONGEST = 2, 8  # words of a candidate
+_MOST_QUOTED = 200
 _OPENING = 3
 _GRAVE = 2
 
@@ -116,11 +118,10 @@ def _candidates(judged: Sequence[Scored], texts: dict[str, Again], rules: Rules)
         levels = one.judged.get("levels")
         grave = isinstance(levels, dict) and any(levels.get(name, 0) >= _GRAVE for name in ("VDet", "EPad"))
         (padded if grave and one.padding == 0 else others).update(_openings(again.text))
-    known = set(rules.phrases.patterns)
     found = [
         Candidate(phrase, count, "judge", count >= _ENOUGH_REPLIES)
-        for phrase, count in quoted.most_common()
-        if phrase not in known
+        for phrase, count in quoted.most_common(_MOST_QUOTED)
+        if not find_matches(read_prose(phrase), rules)  # learned since
     ]
     found += [
         Candidate(phrase, count, "verbose", promote=False)
