@@ -49,8 +49,19 @@ def test_what_speaks_for_itself_is_no_followup(text: str) -> None:
     assert not load_gate().is_followup(text, LONGEST_FOLLOWUP)
 
 
-def test_a_long_prompt_is_no_followup() -> None:
-    assert not load_gate().is_followup("fix that " + "x" * LONGEST_FOLLOWUP, LONGEST_FOLLOWUP)
+@pytest.mark.parametrize(
+    ("prompt", "short"),
+    [
+        pytest.param("fix that " + "x" * 51, True, id="sixty letters"),
+        pytest.param("fix that " + "x" * 52, False, id="one more"),
+        pytest.param("  fix that " + "x" * 51 + "\n\n", True, id="spaces at the ends do not count"),
+        pytest.param("fix that " + "\u4e2d" * 17, True, id="seventeen characters of Chinese"),
+        pytest.param("fix that " + "\u4e2d" * 18, False, id="eighteen"),
+        pytest.param("fix that " + "x" * 1_000_000, False, id="a million"),
+    ],
+)
+def test_only_a_short_prompt_is_a_followup(prompt: str, *, short: bool) -> None:
+    assert load_gate().is_followup(prompt, 60) == short
 
 
 @pytest.mark.parametrize("rule", [*RULES, "followup"])

@@ -74,12 +74,11 @@ class Gate:
         return not _folded(prompt.lstrip()[:_LOOKED_AT]).startswith(self._not_typed)
 
     def is_followup(self, prompt: str, longest: int) -> bool:
-        """Whether a prompt of at most `longest` characters points back at what was said before, as "fix that" does."""
-        if len(prompt) > longest:
+        """Whether a prompt of an effective length of at most `longest` points back at what was said before, as "fix that" does."""
+        text = prompt.strip()
+        if len(text) > longest or effective_length(text) > longest:
             return False
-        return prompt.lstrip().startswith(self._followup_starts) or not self._followup.isdisjoint(
-            _words(_folded(prompt))
-        )
+        return text.startswith(self._followup_starts) or not self._followup.isdisjoint(_words(_folded(text)))
 
     def _is_told_not_to(self, head: str, words: list[str]) -> bool:
         rule = self._told_not_to
