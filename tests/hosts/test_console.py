@@ -74,6 +74,27 @@ def test_colour_is_for_terminals_that_want_it(
     assert one.style("x") == "x"
 
 
+@pytest.mark.parametrize("columns", ["40", "72", "100", "400"])
+def test_a_paragraph_is_broken_between_words_on_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, columns: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    one, out, _ = console(terminal=True)
+    text = "a sentence of words and /a/path/that-is/not-broken; " * 8
+    one.paragraph(text.strip(), "      > ", 8)
+    lines = out.written.splitlines()
+    assert [line[:8] for line in lines] == ["      > ", *[" " * 8] * (len(lines) - 1)]
+    assert max(map(len, lines)) <= min(int(columns), 100)
+    assert " ".join(line[8:] for line in lines) == text.strip()
+
+
+def test_a_paragraph_that_is_piped_is_one_line() -> None:
+    one, out, _ = console()
+    text = "a sentence of words and more; " * 80
+    one.paragraph(text.strip(), "> ", 2)
+    assert out.written == "> " + text.strip() + "\n"
+
+
 def test_a_table_lines_up_wide_letters_too() -> None:
     one, out, _ = console()
     one.table(["ID", "TITLE"], [["a", "one"], ["数据", "two"], ["e\u0301", "three"]])

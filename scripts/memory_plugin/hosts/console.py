@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import sys
+import textwrap
 import unicodedata
 from contextlib import suppress
 from typing import TYPE_CHECKING
@@ -21,6 +22,7 @@ __all__ = ["Console"]
 _MAX_CELL = 1000
 _MAX_ERROR = 2000
 _NO_TERMINAL = 10_000  # columns: what is piped is cut nowhere
+_READABLE = 100
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 
 
@@ -45,6 +47,17 @@ class Console:
             _write(self._out, text + "\n")
         except OSError as error:
             raise type(error)(error.errno, error.strerror, "standard output") from None
+
+    def paragraph(self, text: str, lead: str = "", hang: int = 0) -> None:
+        """Print a text for people. A terminal gets it in lines of at most 100 columns, broken between words; what is piped is one line.
+
+        `lead` stands before the first line and takes `hang` columns, by which the others are indented.
+        """
+        width = min(self.width, _READABLE) if self.width < _NO_TERMINAL else self.width
+        lines = textwrap.wrap(text, width - hang, break_long_words=False, break_on_hyphens=False) or [""]
+        for line in lines:
+            self.line(lead + line)
+            lead = " " * hang
 
     def error(self, text: str) -> None:
         """Print one line for the user on the error stream."""

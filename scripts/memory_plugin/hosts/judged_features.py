@@ -18,6 +18,11 @@ if TYPE_CHECKING:
 __all__ = ["FEATURES", "JudgedFeature", "costs", "judged_feature", "judges_of"]
 
 FEATURES = ("retrieval", "scoring", "sessions", "interview", "evaluation")
+_UNKNOWN = "unknown for %s; the caps count it as if it cost $%g and $%g a million tokens in and out"
+_OF_THIS_MACHINE = (
+    "%s runs on this machine; the caps count it as if it cost $%g and $%g a million tokens in and out,"
+    " until judge.prices says [0, 0] for it"
+)
 _TAINTED = "the project's own settings set %s, which decides where keys and texts go"
 
 
@@ -73,8 +78,6 @@ def _price(judge: Judge, calls: int, shape: JudgedFeature, settings: Settings) -
     if price.known:
         who = judge.model if calls == 1 else "%d calls to %s" % (calls, judge.model)
         dollars = price.dollars(shape.tokens[0], shape.tokens[1]) * calls
-        return "about $%.4f (%s, prices of %s)" % (dollars, who, price.as_of)
-    return "unknown for %s; the caps count it as if it cost $%g and $%g a million tokens in and out" % (
-        judge.model,
-        *price.tiers[-1][1:],
-    )
+        return "%s (%s, prices of %s)" % ("about $%.4f" % dollars if dollars else "nothing", who, price.as_of)
+    unknown = _OF_THIS_MACHINE if judge.needs_no_key() else _UNKNOWN
+    return unknown % (judge.model, *price.tiers[-1][1:])

@@ -169,6 +169,35 @@ def test_an_unknown_price_is_said_to_be_unknown(desk: MakeDesk) -> None:
     assert "unknown for brand-new" in made.run("on").out
 
 
+def test_a_model_on_this_machine_needs_no_key_and_is_told_apart(desk: MakeDesk) -> None:
+    made = desk()
+    made.bench.retrieval["model"] = "llama"
+    made.bench.judge["backend"] = "openai"
+    made.bench.env = {}
+    made.bench.settings()
+    done = made.run("on")
+    assert "Key: none is needed, the model runs on this machine." in done.out
+    assert "llama runs on this machine; the caps count it" in done.out
+    made.bench.judge["prices"] = {"llama": [0, 0]}
+    made.bench.settings()
+    assert "nothing (2 calls to llama" in made.run("on").out
+
+
+def test_without_a_key_a_check_says_so_once_and_names_the_ways(desk: MakeDesk) -> None:
+    made = desk()
+    made.bench.env = {}
+    made.bench.settings()
+    out = made.run("check").out
+    assert (out.count("is not set"), "No key was found" in out, "below" in out) == (1, False, False)
+    assert [line[:2] for line in out.splitlines()].count("- ") == 2
+
+
+def test_stats_without_calls_are_a_sentence(desk: MakeDesk) -> None:
+    out = desk().run("stats").out
+    assert out.startswith("No judge was asked in the last 30 days; to try one: memory judge check\n")
+    assert "outcome" not in out
+
+
 def test_on_needs_the_users_word(desk: MakeDesk, monkeypatch: pytest.MonkeyPatch) -> None:
     made = desk()
     made.bench.retrieval["enabled"] = False

@@ -53,9 +53,8 @@ def _trouble(session: Session, feature: str) -> Check | None:
     no_key = trouble.failure == "no_key"
     says = judged_feature(feature).without if no_key else words.says
     ways = tuple(ways_to_a_judge(feature)) if no_key else ()
-    return Check(
-        _NAME, WARN, "%s: %s: %s. %s" % (feature, trouble.failure, trouble.detail, says), words.do, ways
-    )
+    fix = "take one of these two ways, then: memory judge check %s" % feature if no_key else words.do
+    return Check(_NAME, WARN, "%s: %s: %s. %s" % (feature, trouble.failure, trouble.detail, says), fix, ways)
 
 
 def _accounts(session: Session, features: list[str]) -> Check:

@@ -80,10 +80,10 @@ def examine(session: Session) -> list[Check]:
 def _print(check: Check, session: Session) -> None:
     console = session.console
     label = console.style("%-4s" % check.status, _COLOURS[check.status])
-    console.line("%s  %s: %s" % (label, check.name, plain(check.text, _MAX_LINE)))
+    console.paragraph("%s: %s" % (check.name, plain(check.text, _MAX_LINE)), label + "  ", 6)
     for detail in check.details[:MAX_DETAILS]:
-        console.line("        " + plain(detail, _MAX_LINE))
+        console.paragraph(plain(detail, _MAX_LINE), "        ", 8)
     if len(check.details) > MAX_DETAILS:
         console.line("        and %d more" % (len(check.details) - MAX_DETAILS))
     if check.fix:
-        console.line("      > " + plain(check.fix, _MAX_LINE))
+        console.paragraph(plain(check.fix, _MAX_LINE), "      > ", 8)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ...kernel.judge.judge import Judge
+    from ..judge_figures import Calls
     from ..session_context import Session
 
 __all__ = ["EXAMPLES", "HELP", "check_question", "configure", "run"]
@@ -44,6 +45,7 @@ EXAMPLES = """\
   memory judge off all
 """
 _ALL = "all"
+_ITEM = "- "
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -100,7 +102,7 @@ def _on(arguments: argparse.Namespace, session: Session) -> int:
     said = [shape.sent, costs(judges, feature, session.settings), *_key_words(judges, feature)]
     if not arguments.json:
         for text in said:
-            session.console.line(text)
+            _tell(text, session)
     if not session.require_word("switch the judge on"):
         return FAILED
     change = set_value(session.places.config_dir, feature + ".judge.enabled", value=True)
@@ -112,14 +114,19 @@ def _on(arguments: argparse.Namespace, session: Session) -> int:
         )
         return DONE
     more = "" if feature == "retrieval" else " " + feature
-    session.console.line(
-        "Switched on in %s; try it: memory judge check%s" % (terminal_safe(change.path), more)
-    )
+    _tell("Switched on in %s; try it: memory judge check%s" % (terminal_safe(change.path), more), session)
     if shape.besides:
-        session.console.line(shape.besides)
+        _tell(shape.besides, session)
     if not on:
-        session.console.line("In this project it stays off; see: memory doctor")
+        _tell("In this project it stays off; see: memory doctor", session)
     return DONE
+
+
+def _tell(text: str, session: Session) -> None:
+    """Print a sentence or an item of a list."""
+    session.console.paragraph(
+        text.removeprefix(_ITEM), *(_ITEM, len(_ITEM)) if text.startswith(_ITEM) else ()
+    )
 
 
 def _key_words(judges: list[Judge], feature: str) -> list[str]:
@@ -128,13 +135,14 @@ def _key_words(judges: list[Judge], feature: str) -> list[str]:
     for judge in judges:
         trouble = judge.unready(anyway=True)
         of = " for %s" % judge.backend if len(judges) > 1 else ""
-        lines.append("Key%s: %s" % (of, trouble.detail if trouble else "found."))
+        there = "none is needed, the model runs on this machine" if judge.needs_no_key() else "found"
+        lines.append("Key%s: %s." % (of, trouble.detail if trouble else there))
     troubles = [trouble for trouble in (judge.unready(anyway=True) for judge in judges) if trouble]
     if len(troubles) < len(judges):
         return lines
     words = words_for(troubles[0].failure, feature)
     if troubles[0].failure == "no_key":
-        return [*lines, judged_feature(feature).without, *ways_to_a_judge(feature)]
+        return [*lines, judged_feature(feature).without, *_ways(feature)]
     return [*lines, words.says, words.do]
 
 
@@ -165,7 +173,7 @@ def _check(arguments: argparse.Namespace, session: Session) -> int:
     else:
         for judge, verdict in pairs:
             for text in _check_words(judge, verdict, arguments.feature):
-                session.console.line(text)
+                _tell(text, session)
     return FAILED if any(verdict.failure for verdict in verdicts) else DONE
 
 
@@ -194,15 +202,14 @@ def _check_words(judge: Judge, verdict: Verdict, feature: str) -> list[str]:
         return ["The judge works: %s answered in %.0f ms; cost %s." % (who, verdict.ms, cost)]
     words = words_for(verdict.failure, feature)
     detail = " (%s)" % verdict.detail if verdict.detail else ""
-    lines = ["The judge does not work: %s%s, %s." % (verdict.failure, detail, who), words.says]
+    line = "The judge does not work: %s%s, %s." % (verdict.failure, detail, who)
     if verdict.failure != "no_key":
-        return [*lines, words.do]
-    return [
-        *lines,
-        judged_feature(feature).without,
-        words.do,
-        *("- " + way for way in ways_to_a_judge(feature)),
-    ]
+        return [line, words.says, words.do]
+    return [line, judged_feature(feature).without, *_ways(feature)]
+
+
+def _ways(feature: str) -> list[str]:
+    return ["Two ways to a judge:", *(_ITEM + way for way in ways_to_a_judge(feature))]
 
 
 def _stats(arguments: argparse.Namespace, session: Session) -> int:
@@ -215,19 +222,28 @@ def _stats(arguments: argparse.Namespace, session: Session) -> int:
         session.console.json({"calls": made._asdict(), "opinions": record, "account": account})
         return DONE
     console = session.console
-    rows = sorted(made.outcomes.items(), key=lambda row: -row[1])
-    console.table(["outcome", "calls"], [[name, str(count)] for name, count in rows])
-    middle = "none" if made.median_ms is None else "%.0f ms" % made.median_ms
-    console.line("from the cache: %d; median wait: %s" % (made.cached, middle))
-    tokens = (made.tokens_in, made.tokens_out, made.cost_usd, made.cost_unknown)
-    console.line("tokens: %d in, %d out; cost: $%.4f, and %d calls of unknown cost" % tokens)
-    console.line("counted against the caps: $%.4f today, $%.4f in this session" % figures[:2])
+    _tell_calls(made, arguments.days, session)
     for line in _opinion_words(said.agreement, said.none_kept):
         console.line(line)
+    console.line("counted against the caps: $%.4f today, $%.4f in this session" % figures[:2])
     for why, text in [("session", figures.off), *((why, "left alone") for why in figures.resting)]:
         if text:
             console.line("%s: %s" % (why, text))
     return DONE
+
+
+def _tell_calls(made: Calls, days: int, session: Session) -> None:
+    console = session.console
+    if not made.outcomes and not made.cached:
+        console.line("No judge was asked in the last %d days; to try one: memory judge check" % days)
+        return
+    rows = sorted(made.outcomes.items(), key=lambda row: -row[1])
+    if rows:
+        console.table(["outcome", "calls"], [[name, str(count)] for name, count in rows])
+    middle = "none" if made.median_ms is None else "%.0f ms" % made.median_ms
+    console.line("from the cache: %d; median wait: %s" % (made.cached, middle))
+    tokens = (made.tokens_in, made.tokens_out, made.cost_usd, made.cost_unknown)
+    console.line("tokens: %d in, %d out; cost: $%.4f, and %d calls of unknown cost" % tokens)
 
 
 def _opinion_words(agreement: float | None, none_kept: int) -> list[str]:

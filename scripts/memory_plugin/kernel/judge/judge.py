@@ -80,6 +80,10 @@ class Judge:
             return Verdict(None, failed.name, failed.detail)
         return None
 
+    def needs_no_key(self) -> bool:
+        """Whether its server is one on this machine that is asked without a key."""
+        return self.unready(anyway=True) is None and self._access is not None and not self._access.headers
+
     def access(self) -> Access:
         """The way to the server, for what is no single question. Raises Failed, as `unready` tells."""
         self._prepare(anyway=False)
