@@ -20,7 +20,7 @@ def _coverage_gap(asked: Candidate, now: Situation, values: dict[str, Any]) -> S
     if gaps is None:
         return values["covered"], "nothing uncovered in it"
     raw = 1 + values["per_gap"] * gaps
-    return max(values["least"], min(values["most"], raw)), "%g gaps" % gaps
+    return max(values["least"], min(values["most"], raw)), "%g gap%s" % (gaps, "" if gaps == 1 else "s")
 
 
 def _gaps(asked: Candidate, now: Situation, values: dict[str, Any]) -> float | None:

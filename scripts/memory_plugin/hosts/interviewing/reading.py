@@ -82,14 +82,14 @@ def _show_decision(session: Session, decision: dict[str, Any]) -> None:
     if decision["stop"]:
         return
     chosen = decision["chosen"]
-    line("%s on %s: %.3f = %.3f x %.1f" % _figures(chosen))
+    line("%s on %s: %.3f = %.3f x %g" % _figures(chosen))
     rows = [
         [one["id"], "%.2f" % one["raw"], "%.2f" % one["weight"], one["why"]]
         for one in chosen.get("scorers", ())
     ]
     session.console.table(["scorer", "raw", "weight", "why"], rows)
     for other in decision["runners_up"]:
-        line("next: %s on %s: %.3f = %.3f x %.1f" % _figures(other))
+        line("next: %s on %s: %.3f = %.3f x %g" % _figures(other))
     for other in decision["vetoed"]:
         line("vetoed: %s on %s: %s" % (other["strategy"], other["focus"]["label"], other["veto"]))
 
