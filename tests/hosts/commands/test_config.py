@@ -23,10 +23,27 @@ def own(project: Project) -> str:
 
 def test_set_get_unset(project: Project) -> None:
     done = project.cli("config", "set", KEY, "2")
-    assert (done.returncode, done.stdout, done.stderr) == (0, "%s: written to %s\n" % (KEY, own(project)), "")
+    said = "%s is now 2 (was 3, the default): written to %s\n" % (KEY, own(project))
+    assert (done.returncode, done.stdout, done.stderr) == (0, said, "")
+    again = project.cli("config", "set", KEY, "2").stdout
+    assert again == "%s is still 2: nothing to change in %s\n" % (KEY, own(project))
     assert project.cli("config", "get", "memory." + KEY).stdout == "2\n"
-    assert project.cli("config", "unset", KEY).returncode == 0
+    said = "%s is now 3, the default (was 2): taken out of %s\n" % (KEY, own(project))
+    assert project.cli("config", "unset", KEY).stdout == said
     assert project.cli("config", "get", KEY).stdout == "3\n"
+
+
+def test_a_block_is_taken_out_and_named(project: Project) -> None:
+    project.cli("config", "set", KEY, "2")
+    said = "retrieval: taken out of %s\n" % own(project)
+    assert project.cli("config", "unset", "retrieval").stdout == said
+
+
+def test_what_the_project_decides_is_not_claimed(project: Project) -> None:
+    path = project.write(".claude/settings.json", {"memory": {"retrieval": {"max_inject": 1}}})
+    lines = project.cli("config", "set", KEY, "2").stdout.splitlines()
+    assert lines[0].startswith(KEY + " is still 1, which the project's files decide: written to ")
+    assert lines[1] == "here %s decides: 1" % path
 
 
 def test_json(project: Project) -> None:
@@ -112,6 +129,12 @@ def test_check_without_problems(project: Project) -> None:
         pytest.param(
             ["get", "zzz"], 2, "memory: zzz: no such key; `memory config show` lists", id="no key at all"
         ),
+        pytest.param(
+            ["set", "retrieval", "3"],
+            2,
+            "memory: retrieval is a block of keys, not one; `memory config show retrieval` lists them",
+            id="a block for a key",
+        ),
         pytest.param(["show", "zzz"], 2, "memory: zzz: no such key", id="show of no key"),
         pytest.param(["unset", "zzz"], 2, "memory: zzz: no such key", id="unset of no key"),
         pytest.param(["unset", ""], 2, "memory: (empty): no such key", id="unset of nothing"),
@@ -127,7 +150,6 @@ def test_check_without_problems(project: Project) -> None:
             'memory: hygiene.allow: expected a list of known ids, got one with "emial"; nearest: email;',
             id="a misspelt id",
         ),
-        pytest.param(["set", "retrieval", "1"], 2, "memory: retrieval: no such key", id="set of a block"),
         pytest.param([], 2, "memory: the following arguments are required: ACTION", id="no action"),
         pytest.param(["set", KEY], 2, "memory: the following arguments are required: VALUE", id="no value"),
     ],

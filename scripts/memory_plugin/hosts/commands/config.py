@@ -15,6 +15,7 @@ from ...kernel.settings.keys import Key, WrongValueError, canonical, is_block, k
 from ...kernel.settings.load import Settings, load
 from ...kernel.settings.origin import Origin, nested, origins, problem_record
 from ...kernel.settings.values import expected
+from ...kernel.text.clean import plain
 
 if TYPE_CHECKING:
     from ..session_context import Session
@@ -35,6 +36,8 @@ EXAMPLES = """\
   memory config check                             what in your files is wrong, or refused
 """
 _PROJECT = {"any": "set it", "lower": "only lower it or switch it off", "never": "not set it"}
+_DONE = {"set": "written to", "unset": "taken out of"}
+_MAX_VALUE = 200
 _JUDGE_ON = "the judge of %s is on: %s At most $%.2f a session and $%.2f a day for all judges together."
 
 
@@ -110,11 +113,11 @@ def _explain(name: str, session: Session) -> None:
     if key is not None:
         facts = (expected(key.rule), json.dumps(key.default), _PROJECT[key.project])
         session.console.line()
-        session.console.line(key.description)
-        session.console.line("takes %s; default %s; a project's files may %s" % facts)
+        session.console.paragraph(key.description)
+        session.console.paragraph("takes %s; default %s; a project's files may %s" % facts)
         choices = key.rule.get("items", {}).get("enum", ())
         if choices:
-            session.console.line("known: " + ", ".join(choices))
+            session.console.paragraph("known: " + ", ".join(choices))
 
 
 def _shown_as_json(rows: list[Origin], settings: Settings) -> dict[str, object]:
@@ -143,7 +146,7 @@ def _say_files_and_problems(session: Session) -> None:
     for layer, path in session.settings.files.items():
         session.console.line("%s: %s" % (layer, terminal_safe(path)))
     for problem in session.settings.problems:
-        session.console.line(sentence(problem))
+        session.console.paragraph(sentence(problem))
 
 
 def _get(name: str, arguments: argparse.Namespace, session: Session) -> int:
@@ -222,11 +225,26 @@ def _report(
         result = {"key": name, "changed": change.changed, "file": change.path, "backup": change.backup}
         session.console.json({**result, "value": now.get(name), "origin": now.origin(name), "notes": notes})
         return DONE
-    done = "written to" if change.changed else "nothing to change in"
-    session.console.line("%s: %s %s" % (readable(name), done, terminal_safe(change.path)))
+    done = _DONE[arguments.action] if change.changed else "nothing to change in"
+    where = "%s %s" % (done, terminal_safe(change.path))
+    session.console.paragraph("%s: %s" % (_becomes(name, session.settings, now), where))
     for note in notes:
-        session.console.line(note)
+        session.console.paragraph(note)
     return DONE
+
+
+def _becomes(name: str, before: Settings, now: Settings) -> str:
+    """What a key is now, and what it was; of a block only its name."""
+    if name not in keys():
+        return readable(name)
+    old, new = _in_effect(name, before), _in_effect(name, now)
+    return "%s is %s" % (name, "still " + new if new == old else "now %s (was %s)" % (new, old))
+
+
+def _in_effect(name: str, settings: Settings) -> str:
+    value, layer = plain(_written(settings.get(name)), _MAX_VALUE), settings.origin(name)
+    decider = {"default": ", the default", "user": ""}.get(layer, ", which the project's files decide")
+    return value + decider
 
 
 def _check(arguments: argparse.Namespace, session: Session) -> int:
@@ -236,7 +254,7 @@ def _check(arguments: argparse.Namespace, session: Session) -> int:
         session.console.json({"files": settings.files, "problems": records})
     elif settings.problems:
         for problem in settings.problems:
-            session.console.line(sentence(problem))
+            session.console.paragraph(sentence(problem))
     else:
         read = ", ".join(terminal_safe(path) for path in settings.files.values()) or "the defaults alone"
         session.console.line("no problems; read: " + read)
@@ -244,6 +262,10 @@ def _check(arguments: argparse.Namespace, session: Session) -> int:
 
 
 def _no_such_key(name: str, session: Session) -> int:
+    if is_block(name):
+        words = name, name
+        session.console.error("%s is a block of keys, not one; `memory config show %s` lists them" % words)
+        return USAGE
     near = nearest(name)
     advice = "did you mean %s? " % near if near else ""
     session.console.error(
