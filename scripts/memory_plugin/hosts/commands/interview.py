@@ -24,6 +24,7 @@ EXAMPLES = """\
   memory interview explain 3 --session ID
   memory interview finish --session ID             what would be written; then again with --confirm
   memory interview export --session ID --format mermaid
+  memory interview discard --session ID
   memory interview pack check my-pack.json
 
 answer reads the bare text, JSON, or lines with names (a line without one goes on with the value above it):
@@ -64,7 +65,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="topic, question, turn, or `check FILE`; right after the action",
     )
     parser.add_argument(
-        "--session", metavar="ID", default="", help="the interview (default: the one that is open)"
+        "--session",
+        metavar="ID",
+        default="",
+        help="the interview (default: the one that is open; discard has no default)",
     )
     parser.add_argument("--pack", metavar="NAME|FILE", default="requirements", help="start: what it is about")
     parser.add_argument(

@@ -143,7 +143,9 @@ def _report(
 
 def _discard(arguments: argparse.Namespace, session: Session) -> int:
     if not arguments.session:
-        raise BadInput("discard: expected --session ID")
+        raise BadInput(
+            "discard: expected --session ID, so that none goes by mistake; `memory interview status` lists them"
+        )
     store: Store = opened(session)
     interview = store.find(arguments.session)
     store.forget(interview.id)
