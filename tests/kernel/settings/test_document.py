@@ -18,6 +18,13 @@ PRETTY = '{\n    "a": {\n        "b": 1,\n        "c": [1, 2]\n    },\n    "d": 
     ("text", "path", "value", "after"),
     [
         pytest.param(PRETTY, ("a", "b"), 2, PRETTY.replace('"b": 1', '"b": 2'), id="a value replaced"),
+        pytest.param(
+            PRETTY,
+            ("a", "b"),
+            {"x": [1]},
+            PRETTY.replace('"b": 1', '"b": {"x": [1]}'),
+            id="an object put in a value's place",
+        ),
         pytest.param(PRETTY, ("d",), [], PRETTY.replace('"x"', "[]"), id="a value of another type"),
         pytest.param(
             PRETTY,

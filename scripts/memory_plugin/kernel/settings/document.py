@@ -71,7 +71,8 @@ def line_of(text: str, path: tuple[str, ...]) -> int | None:
 def with_value(text: str, path: tuple[str, ...], value: object) -> str:
     """The text with the value at a path set, and blocks on the way made where they are missing.
 
-    The value is no object. Raises ValueError when something that is no object stands on the way.
+    A value that is an object replaces the one that was there, on one line. Raises ValueError when something that is no object stands on
+    the way.
     """
     start, depth = _root(text), 0
     while depth < len(path):
