@@ -14,6 +14,7 @@ from ...memories.lifecycle import save
 from ...memories.record import body_content, categories, category_named, new_memory
 from ...memories.stores import PROJECT, named_store
 from ..commands.refresh import refresh
+from ..wrong_use import WrongUse
 from .finding import opened, read_input, the_interview
 
 if TYPE_CHECKING:
@@ -143,7 +144,7 @@ def _report(
 
 def _discard(arguments: argparse.Namespace, session: Session) -> int:
     if not arguments.session:
-        raise BadInput(
+        raise WrongUse(
             "discard: expected --session ID, so that none goes by mistake; `memory interview status` lists them"
         )
     store: Store = opened(session)
