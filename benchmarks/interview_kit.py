@@ -2,11 +2,11 @@
 
     python3 benchmarks/interview_kit.py KIT     a folder with *_topics_filled.json (topics, subtopics, notes)
 
-The respondent tells two notes of the subtopic that a question is about and volunteers a note of a related one, as people do: of the same
-topic's subtopics that did not come up yet, the one that shares most words. Asked openly, it tells something new, or goes on about
-something old (`--old 2`: every second time). A subtopic counts as covered once one of its notes was told. Four interviewers get
-the same respondent: this plugin, a fixed order of all subtopics, the same order without those that came up meanwhile, and a random order
-(mean of twenty seeds).
+The respondent tells two notes of the subtopic that a question is about and, as people do, volunteers a note of a related one: of the same
+topic's subtopics that did not come up yet, the one that shares most words. How often it does (`--volunteers 0.5`: in every second answer)
+and how much an open question brings up (`--old 2`: every second time something old) decide the table, so each can be set. A subtopic
+counts as covered once one of its notes was told. Four interviewers get the same respondent: this plugin, a fixed order of all subtopics,
+the same order without those that came up meanwhile, and a random order (mean of twenty seeds).
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ Topics = list[dict[str, Any]]
 class Oracle:
     """A respondent who answers from notes; `told` counts the notes told of each subtopic."""
 
-    def __init__(self, topics: Topics, old: int) -> None:
-        self.old = old
-        self.opened = 0
+    def __init__(self, topics: Topics, old: int, volunteers: float) -> None:
+        self.old, self.volunteers = old, volunteers
+        self.opened = self.asked = 0
         self.notes = {s["subtopic_id"]: s["notes"] for t in topics for s in t["subtopics"]}
         self.topic = {s["subtopic_id"]: t["topic"] for t in topics for s in t["subtopics"]}
         self.bags = {
@@ -63,9 +63,11 @@ class Oracle:
 
     def answer(self, name: str) -> list[tuple[str, str]]:
         """The notes told on a question about a subtopic (an empty name: an open question), each with its subtopic."""
+        self.asked += 1
         name = name or self.open()
         said = self.tell(name, 2)
-        near = self.near(name)
+        generous = int(self.asked * self.volunteers) > int((self.asked - 1) * self.volunteers)
+        near = self.near(name) if generous else ""
         return said + self.tell(near, 1) if near else said
 
     def open(self) -> str:
@@ -103,9 +105,11 @@ def curve(
     return found
 
 
-def in_order(topics: Topics, order: Callable[[list[str]], list[str]], *, skips: bool) -> list[float]:
+def in_order(
+    topics: Topics, volunteers: float, order: Callable[[list[str]], list[str]], *, skips: bool
+) -> list[float]:
     """An interviewer who asks about all subtopics in some order; `skips` those that were covered meanwhile."""
-    oracle = Oracle(topics, 0)
+    oracle = Oracle(topics, 0, volunteers)
     left = order(list(oracle.notes))
 
     def ask() -> str | None:
@@ -116,7 +120,7 @@ def in_order(topics: Topics, order: Callable[[list[str]], list[str]], *, skips: 
     return curve(oracle, ask, lambda _: None)
 
 
-def strategist(topics: Topics, old: int) -> tuple[list[float], dict[str, int]]:
+def strategist(topics: Topics, old: int, volunteers: float) -> tuple[list[float], dict[str, int]]:
     """This plugin's interviewer, and how often it used each strategy. It knows the subtopics by name, never the notes."""
     elements = [
         {"id": s["subtopic_id"], "label": s["subtopic_description"], "aliases": [], "group": t["topic"]}
@@ -129,7 +133,10 @@ def strategist(topics: Topics, old: int) -> tuple[list[float], dict[str, int]]:
         "elements": elements,
     }  # fmt: skip
     setup = new_setup("your work", pack, "kit", Terms(TURNS, 1.0, close_when_falling=True))
-    oracle, used = Oracle(topics, old), dict.fromkeys((e["id"] for e in setup["scoring"]["strategies"]), 0)
+    oracle, used = (
+        Oracle(topics, old, volunteers),
+        dict.fromkeys((e["id"] for e in setup["scoring"]["strategies"]), 0),
+    )
     state, decision = begun(setup, {})
     about: dict[str, str] = {}
 
@@ -157,12 +164,12 @@ def _shuffled(chance: random.Random, names: list[str]) -> list[str]:
     return chance.sample(names, len(names))
 
 
-def at_random(topics: Topics) -> list[float]:
+def at_random(topics: Topics, volunteers: float) -> list[float]:
     """The mean over twenty random orders."""
     curves = []
     for seed in range(20):
         chance = random.Random(seed)
-        curves.append(in_order(topics, partial(_shuffled, chance), skips=False))
+        curves.append(in_order(topics, volunteers, partial(_shuffled, chance), skips=False))
     return [sum(values) / len(values) for values in zip(*curves)]
 
 
@@ -172,6 +179,9 @@ def main() -> None:
     parser.add_argument("kit")
     parser.add_argument(
         "--old", type=int, default=0, help="how often an open question brings nothing new (0: never)"
+    )
+    parser.add_argument(
+        "--volunteers", type=float, default=1.0, help="share of answers with a related note (0 to 1)"
     )
     arguments = parser.parse_args()
     people = sorted(glob.glob(os.path.join(arguments.kit, "*_topics_filled.json")))
@@ -185,11 +195,11 @@ def main() -> None:
     for path in people:
         with open(path, encoding="utf-8") as file:
             topics: Topics = json.load(file)
-        found, used = strategist(topics, arguments.old)
+        found, used = strategist(topics, arguments.old, arguments.volunteers)
         rows["strategist"].append(found)
-        rows["fixed order"].append(in_order(topics, list, skips=False))
-        rows["fixed, skipping"].append(in_order(topics, list, skips=True))
-        rows["random"].append(at_random(topics))
+        rows["fixed order"].append(in_order(topics, arguments.volunteers, list, skips=False))
+        rows["fixed, skipping"].append(in_order(topics, arguments.volunteers, list, skips=True))
+        rows["random"].append(at_random(topics, arguments.volunteers))
         uses = {name: uses.get(name, 0) + count for name, count in used.items()}
     print("| interviewer | %s |" % " | ".join("%d turns" % mark for mark in MARKS))
     print("| --- |%s" % (" --- |" * len(MARKS)))

@@ -182,6 +182,10 @@ def test_shipped_packs_fit_the_schema(name: str) -> None:
         ({"elements": [{"id": "a", "label": "a", "aliases": []}] * 2}, "elements: expected each id once"),
         ({"types": [{"id": "a", "name": "A", "memory": "magic"}]}, "types.0.memory: expected one of"),
         ({"strategies": {"deepen": 1}}, "strategies.deepen: expected true or false"),
+        (
+            {"elements": [{"id": "a", "label": "a", "ask": "Ask for {it}.", "aliases": []}]},
+            "elements.0.ask: expected no braces but {topic}",
+        ),
         ({"elements": 3}, "elements: expected a list of at most 200"),
     ],
 )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from .errors import InterviewError
 from .listening import listen, new_state
 from .redundancy import Likeness
-from .selection import filled, select
+from .selection import filled, recent_words, select, words_of
 from .situation import Situation
 from .stopping import REASONS, progress, stop_reason
 
@@ -64,13 +64,13 @@ def _decide(state: dict[str, Any], setup: dict[str, Any], wish: str, notes: list
 def _question(now: Situation, choice: Choice) -> dict[str, Any]:
     chosen, rules = choice.chosen, now.scoring["alternatives"]
     entry = next(e for e in now.scoring["strategies"] if e["id"] == chosen.strategy)
-    label, topic = chosen.focus.label, now.setup["topic"]
+    words, about = words_of(entry, chosen.focus), (chosen.focus.label, now.setup["topic"], recent_words(now))
     others = [one.record(whole=True) for one in choice.others if one.score >= rules["least"]]
     found: dict[str, Any] = {
         "strategy": chosen.strategy,
         "focus": chosen.focus.record(),
-        "why": choice.forced or filled(entry["why"], label, topic),
-        "intent": filled(entry["intent"], label, topic),
+        "why": choice.forced or filled(words["why"], *about),
+        "intent": filled(words["intent"], *about),
         "probe": chosen.probe,
         "avoid": [turn["question"] for turn in now.turns[-_AVOIDED:]],
         "chosen": chosen.record(whole=True),

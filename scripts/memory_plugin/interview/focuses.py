@@ -13,12 +13,18 @@ __all__ = ["FOCUSES", "Candidate", "Focus"]
 
 
 class Focus:
-    """What a question is about: its kind, the key by which it is known, and its name in words; `nodes` are numbers in the graph."""
+    """What a question is about: its kind, the key by which it is known, and its name in words; `nodes` are numbers in the graph.
 
-    __slots__ = ("key", "kind", "label", "nodes")
+    `variant` names other words of the strategy's for a special case, `ask` is what a pack says of how to ask for an element.
+    """
 
-    def __init__(self, kind: str, key: str, label: str, nodes: tuple[int, ...] = ()) -> None:
+    __slots__ = ("ask", "key", "kind", "label", "nodes", "variant")
+
+    def __init__(
+        self, kind: str, key: str, label: str, nodes: tuple[int, ...] = (), variant: str = "", ask: str = ""
+    ) -> None:
         self.kind, self.key, self.label, self.nodes = kind, key, label, nodes
+        self.variant, self.ask = variant, ask
 
     def record(self) -> dict[str, str]:
         """The focus as it is written down."""
@@ -77,7 +83,9 @@ def _on_nodes(kind: str, numbers: tuple[int, ...], now: Situation) -> Focus:
 
 
 def _uses(now: Situation, strategy: str, key: str) -> int:
-    return sum(turn["strategy"] == strategy and turn["focus"]["key"] == key for turn in now.turns)
+    """How often a strategy asked about something; a question that was not answered may be asked again, once."""
+    asked = [t for t in now.turns if t["strategy"] == strategy and t["focus"]["key"] == key]
+    return len(asked) - (len(asked) == 1 and asked[0].get("unanswered", False))
 
 
 def _recent_node(now: Situation, strategy: str) -> Iterator[Focus]:
@@ -94,8 +102,24 @@ def _recent_node(now: Situation, strategy: str) -> Iterator[Focus]:
             return
 
 
-def _open(now: Situation, _: str) -> Iterator[Focus]:
-    yield Focus("open", "open", now.setup["topic"])
+def _open(now: Situation, strategy: str) -> Iterator[Focus]:
+    """Anything else; not twice in a row, nor after one that led to nothing new, while there is something particular to ask about."""
+    topic = now.setup["topic"]
+    before = [turn for turn in now.turns if turn["strategy"] == strategy]
+    twice = bool(now.uncovered or now.graph.nodes) and now.turns[-1:] == before[-1:]
+    barren = bool(now.uncovered and before) and not _led_further(before[-1], now)
+    if not now.turns:
+        yield Focus("open", "open", topic, variant="first")
+    elif not twice and not barren:
+        yield Focus("open", "open", topic)
+
+
+def _led_further(turn: dict[str, Any], now: Situation) -> bool:
+    """Whether an answer touched an element for the first time, or something that belongs to none."""
+    covered, number = now.state["covered"], turn["number"]
+    nodes = [now.graph.nodes[int(name[1:]) - 1] for name in turn["concepts"]]
+    aside = any(node["turns"][0] == number and not node["elements"] for node in nodes)
+    return aside or any(found["turn"] == number for found in covered.values())
 
 
 def _uncovered(now: Situation, strategy: str) -> Iterator[Focus]:
@@ -104,7 +128,8 @@ def _uncovered(now: Situation, strategy: str) -> Iterator[Focus]:
     shallow = [e for e in now.setup["elements"] if covered.get(e["id"], {}).get("by") == "named"]
     for element in (now.uncovered or shallow)[: now.scoring["focus"]["most_elements"]]:
         if element["id"] not in skipped and not _uses(now, strategy, element["id"]):
-            yield Focus("uncovered", element["id"], element["label"])
+            variant = "" if now.uncovered else "named"
+            yield Focus("uncovered", element["id"], element["label"], (), variant, element.get("ask", ""))
 
 
 def _peripheral_node(now: Situation, strategy: str) -> Iterator[Focus]:
@@ -116,11 +141,25 @@ def _peripheral_node(now: Situation, strategy: str) -> Iterator[Focus]:
 
 
 def _opposite_node(now: Situation, strategy: str) -> Iterator[Focus]:
+    """What they spoke for and against; failing that, once, two things of which they are for the one and against the other."""
+    before = any(turn["strategy"] == strategy for turn in now.turns)
     for pair in now.graph.opposites(2 * now.scoring["focus"]["recent"]):
         focus = _on_nodes("opposite_node", tuple(sorted(pair)), now)
-        if not _uses(now, strategy, focus.key):
+        focus.label = " and ".join(_with_stance(now.graph.nodes[at]) for at in focus.nodes)
+        one, other = (now.graph.nodes[at]["names"][0] for at in focus.nodes)
+        focus.variant = "twins" if set(one) & set(other) else ""
+        if not _uses(now, strategy, focus.key) and (focus.variant or not before):
             yield focus
             return
+
+
+def _with_stance(node: dict[str, Any]) -> str:
+    """A concept with what they hold of it, and since when, so that two of one name can be told apart."""
+    return '"%s" (%s, question %d)' % (
+        node["label"],
+        "for" if node["stance"] > 0 else "against",
+        node["turns"][0],
+    )
 
 
 def _recent_nodes(now: Situation, strategy: str) -> Iterator[Focus]:
@@ -151,7 +190,7 @@ def _unclear(now: Situation, strategy: str) -> Iterator[Focus]:
             return
     before = last["focus"]
     if not named and last["strategy"] != strategy and not _uses(now, strategy, before["key"]):
-        yield Focus("unclear", before["key"], before["label"])
+        yield Focus("unclear", before["key"], before["label"], variant="rephrase" if unsure else "")
 
 
 def _last_focus(now: Situation, strategy: str) -> Iterator[Focus]:

@@ -156,10 +156,11 @@ class Graph:
         return sorted(standing, key=lambda at: (-self.nodes[at]["turns"][-1], -at))[:most]
 
     def opposites(self, most: int) -> list[tuple[int, int]]:
-        """Pairs of recent nodes with contrary stances, the latest first."""
+        """Pairs of nodes with contrary stances, the latest first: a recent one and its namesake, then any two recent ones."""
         recent = self.recent(most)
         stances = [self.nodes[at]["stance"] for at in recent]
-        return [
+        twins = [(at, self.opposed(self.nodes[at]["names"][0], self.nodes[at]["stance"])) for at in recent]
+        return [pair for pair in twins if pair[1] >= 0] + [
             (one, other)
             for first, one in enumerate(recent)
             for second, other in enumerate(recent[first + 1 :], first + 1)

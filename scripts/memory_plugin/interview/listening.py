@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .graph import LEADS_TO, REVISES, Graph
 from .signals import checked, is_terminal, sentiment, signals_by_rule
-from .wording import content_stems, count, spoken, within
+from .wording import content_stems, count, holds, spoken, within
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["listen", "new_state"]
 
 _BY_ANSWER, _BY_WORD = "answered", "named"
+_ASIDE = ("apart from", "besides", "other than", "except", "aside from", "beyond")
 
 
 def new_state(covered: dict[str, str]) -> State:
@@ -38,7 +39,7 @@ def listen(state: State, setup: dict[str, Any], given: dict[str, Any]) -> list[s
     asked = state["next"]
     graph = Graph(state, setup["pack"])
     found, dropped = checked(given["signals"], setup["signals"])
-    by_rule = signals_by_rule(given["answer"], setup["patterns"])
+    by_rule = signals_by_rule(given["answer"], setup["patterns"], said_something=bool(given["concepts"]))
     signals = dict(by_rule, **found)
     idle = frozenset(setup["redundancy"]["function_words"])
     numbers, new = _take_concepts(graph, given, signals, number, idle)
@@ -49,15 +50,17 @@ def listen(state: State, setup: dict[str, Any], given: dict[str, Any]) -> list[s
     turn.update(signals=signals, by_rule=by_rule, terminal=is_terminal(signals))
     turn["sentiment"] = sentiment(signals, setup["signals"])
     turn.update(concepts=["n%d" % (at + 1) for at in numbers], new=new)
+    turn["unanswered"] = not numbers and signals.get("uncertainty", {}).get("type") == "conceptual_clarity"
     turn["low"] = (
         not new
         and turn["words"] <= setup["scoring"]["stop"]["low_words"]
         and not turn["terminal"]
+        and not turn["unanswered"]
         and turn["wish"] != "skip"
     )
     if turn["wish"] == "skip":
         state["skipped"].append(asked["focus"]["key"])
-    _cover(state, setup, given, turn, graph, idle)
+    _cover(state, setup, given, asked, turn, graph, idle)
     weight = setup["scoring"]["stop"]["rate_weight"]
     state["rate"] = round((1 - weight) * state["rate"] + weight * new, 6)
     state["turns"].append(turn)
@@ -149,22 +152,37 @@ def _relate(graph: Graph, relations: list[list[str]], turn: int, idle: frozenset
     return notes
 
 
+def _named(setup: dict[str, Any], stems: list[str]) -> list[str]:
+    """The elements that a text names."""
+    return [e["id"] for e in setup["elements"] if any(within(part, stems) for part in e["stems"])]
+
+
+def _asked_for(setup: dict[str, Any], question: str, probe: str, idle: frozenset[str]) -> list[str]:
+    """The elements that Claude's own question names, besides those that the topic names anyway and those it sets aside."""
+    if not question or question == probe or holds(spoken(question), _ASIDE):
+        return []
+    always = _named(setup, content_stems(setup["topic"], idle))
+    return [name for name in _named(setup, content_stems(question, idle)) if name not in always]
+
+
 def _cover(
     state: State,
     setup: dict[str, Any],
     given: dict[str, Any],
+    asked: dict[str, Any],
     turn: dict[str, Any],
     graph: Graph,
     idle: frozenset[str],
 ) -> None:
     """Mark what the answer was about: what was asked and answered, what Claude says, what the answer names."""
-    stems = content_stems(given["answer"], idle)
-    named = [e["id"] for e in setup["elements"] if any(within(part, stems) for part in e["stems"])]
-    if turn["focus"]["kind"] == "uncovered" and not turn["terminal"] and not turn["low"] and not turn["wish"]:
-        state["covered"].setdefault(turn["focus"]["key"], {"turn": turn["number"], "by": _BY_ANSWER})
-    for name in given["covered"]:
+    named = _named(setup, content_stems(given["answer"], idle))
+    settled = list(given["covered"])
+    if turn["concepts"] and not turn["terminal"] and not turn["wish"]:
+        settled += [e["id"] for e in setup["elements"] if e["id"] == turn["focus"]["key"]]
+        settled += _asked_for(setup, given["question"], asked["probe"], idle)
+    for name in settled:
         state["covered"].setdefault(name, {"turn": turn["number"], "by": _BY_ANSWER})
-    if not turn["terminal"]:
+    if not turn["terminal"] and not turn["unanswered"]:
         for name in named:
             state["covered"].setdefault(name, {"turn": turn["number"], "by": _BY_WORD})
     turn["elements"] = sorted({*named, *given["covered"]})

@@ -130,10 +130,14 @@ def _type(data: object, place: str, key: str) -> dict[str, Any]:
 
 
 def _element(data: object, place: str, key: str) -> dict[str, Any]:
-    entry = _object(data, place, key, ("id", "label", "aliases"), ("id", "label", "aliases", "group"))
+    entry = _object(data, place, key, ("id", "label", "aliases"), ("id", "label", "ask", "aliases", "group"))
+    ask = _label(entry["ask"], place, key + ".ask") if "ask" in entry else ""
+    if ask.replace("{topic}", "").count("{"):
+        raise ConfigError(place, key + ".ask", "no braces but {topic}", ask)
     return {
         "id": _name(entry["id"], place, key + ".id"),
         "label": _label(entry["label"], place, key + ".label"),
+        "ask": ask,
         "aliases": _each(entry["aliases"], place, key + ".aliases", _label),
         "group": _label(entry["group"], place, key + ".group") if "group" in entry else "",
     }

@@ -149,6 +149,9 @@ def brief(interview: Interview, decision: Decision) -> dict[str, Any]:
     }
     names = ("reason", "strategy", "focus", "why", "intent", "avoid", "deferred")
     found.update({name: decision[name] for name in names if name in decision})
+    if decision["turn"] == 1 and not decision["stop"]:
+        covered = interview.state["covered"]
+        found["elements"] = [e["id"] for e in interview.setup["elements"] if e["id"] not in covered]
     found["progress"] = decision["progress"]
     found["runners_up"] = [
         {"strategy": one["strategy"], "focus": one["focus"]["label"], "score": one["score"]}

@@ -9,10 +9,11 @@ from .vetoes import VETOES
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Any
 
     from .situation import Situation
 
-__all__ = ["Choice", "combined", "select"]
+__all__ = ["Choice", "combined", "filled", "recent_words", "select", "words_of"]
 
 _DIGITS = 6
 _DEEP = ("depth", "contrast", "clarification")
@@ -56,13 +57,24 @@ def select(now: Situation) -> Choice:
 
 def _candidates(now: Situation) -> list[Candidate]:
     found = []
-    recent = " and ".join('"%s"' % now.graph.nodes[at]["label"] for at in now.recent[:2]) or "that"
+    recent = recent_words(now)
     for order, entry in enumerate(now.scoring["strategies"]):
         if entry["enabled"]:
             for focus in FOCUSES[entry["focus"]](now, entry["id"]):
-                probe = filled(entry["probe"], focus.label, now.setup["topic"], recent)
+                probe = filled(words_of(entry, focus)["probe"], focus.label, now.setup["topic"], recent)
                 found.append(Candidate(entry, focus, probe, order))
     return found
+
+
+def words_of(entry: dict[str, Any], focus: Focus) -> dict[str, Any]:
+    """The texts of a strategy for a focus: intent, why, probe; those of a variant where the table has them."""
+    found = dict(entry, **entry.get("variants", {}).get(focus.variant, {}))
+    return dict(found, intent=focus.ask) if focus.ask and not focus.variant else found
+
+
+def recent_words(now: Situation) -> str:
+    """The two concepts named last, as a question may name them."""
+    return " and ".join('"%s"' % now.graph.nodes[at]["label"] for at in now.recent[:2]) or "that"
 
 
 def filled(text: str, focus: str, topic: str, recent: str = "") -> str:

@@ -53,8 +53,8 @@ def _fits(value: object, form: str | list[str]) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 1
 
 
-def signals_by_rule(answer: str, patterns: dict[str, list[str]]) -> Signals:
-    """What phrases tell of an answer, for the signals that did not come with it."""
+def signals_by_rule(answer: str, patterns: dict[str, list[str]], *, said_something: bool = True) -> Signals:
+    """What phrases tell of an answer, for the signals that did not come with it; one that said nothing may be a question in return."""
     said = spoken(answer)
     found: Signals = {}
     terminal, open_ = holds(said, patterns["terminal"]), holds(said, patterns["exploratory"])
@@ -62,7 +62,8 @@ def signals_by_rule(answer: str, patterns: dict[str, list[str]]) -> Signals:
     if terminal:
         response = "exploratory" if open_ else "terminal"
         found["knowledge_ceiling"] = {"terminal": not open_, "response": response}
-    if holds(said, patterns["confused"]):
+    asks_back = not said_something and not open_ and not terminal and answer.rstrip().endswith("?")
+    if holds(said, patterns["confused"]) or asks_back:
         found["uncertainty"] = {"type": "conceptual_clarity", "severity": 0.6}
     elif terminal:
         found["uncertainty"] = {"type": "knowledge_gap", "severity": 0.4 if open_ else 0.9}

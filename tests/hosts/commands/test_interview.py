@@ -37,6 +37,7 @@ def test_a_talk_from_start_to_memories(project: Project) -> None:
     first = talk(project, "start", "billing export", "--covered", "data,users")
     name = first["interview"]
     assert (first["turn"], first["stop"], first["progress"]["gaps"]) == (1, False, 10)
+    assert first["elements"][:2] == ["goal", "main_flow"]
     second = talk(
         project, "answer", "--session", name,
         data={"question": "What must it do?", "answer": "It takes a minute at most", "concepts": [FAST]},
