@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["note", "say", "where"]
 
 _MAX_LINE = 500
+_said: set[str] = set()
 
 
 def note(places: Places, session: str, event: str, kind: str, what: str) -> None:
@@ -23,13 +24,15 @@ def note(places: Places, session: str, event: str, kind: str, what: str) -> None
         fields: dict[str, object] = {"event": event, "kind": kind, "what": what}
         trouble = Ledger(places.state_dir, "events").append(session, places.project_key, fields) or ""
     if trouble:
+        say("%s: %s" % (event, what))
         say("not written down: " + trouble)
 
 
 def say(what: str) -> None:
-    """One line on standard error, which may be closed or full; past Python's buffer, whose rest would change the exit code."""
-    if sys.stderr is None:  # closed when we started: number 2 may be a file of ours by now
+    """One line on standard error, once; it may be closed or full. Past Python's buffer, whose rest would change the exit code."""
+    if sys.stderr is None or what in _said:  # closed when we started: number 2 may be a file of ours by now
         return
+    _said.add(what)
     try:
         os.write(
             2, ("memory: %s\n" % what.replace("\n", " ")[:_MAX_LINE]).encode("ascii", "backslashreplace")

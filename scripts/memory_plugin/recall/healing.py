@@ -45,6 +45,7 @@ __all__ = [
     "heal",
     "heal_now",
     "index_state",
+    "is_alive",
     "make_anew",
     "scrub_index",
 ]
@@ -296,12 +297,13 @@ def _read(work: _Work, lifeless: dict[str, str]) -> tuple[list[StoredMemory], li
             lifeless[path] = mark
             continue
         found.append(stored)
-        if not _is_alive(stored):
+        if not is_alive(stored):
             lifeless[path] = mark
     return found, unreadable
 
 
-def _is_alive(stored: StoredMemory) -> bool:
+def is_alive(stored: StoredMemory) -> bool:
+    """Whether a memory belongs into the index."""
     return stored.memory.status == ACTIVE and not stored.memory.superseded_by
 
 
@@ -322,7 +324,7 @@ def _write(
             documents = []
             for stored in found[start : start + _BATCH]:
                 standing = standings[stored.key]
-                if not _is_alive(stored):
+                if not is_alive(stored):
                     write.drop(connection, [stored.key])
                 elif stored.path in known and known[stored.path][2] == stored.digest:
                     write.set_flags(

@@ -5,8 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..kernel.clock import Deadline, now_iso
-from .healing import heal_now, make_anew
-from .index.file import has_fts5, open_index
+from ..kernel.files import in_words
+from ..kernel.sqlite import SqliteError
+from ..memories.native import native_folders, notes
+from ..memories.survey import survey
+from .documents import memory_document, note_document
+from .healing import heal_now, is_alive, make_anew
+from .index import write
+from .index.file import IndexError_, create_index_in_memory, has_fts5, open_index, transaction
 from .index.place import index_path
 from .index.trouble import INDEX_FAULTS, is_locked
 from .ranking import analyse, rank
@@ -14,6 +20,7 @@ from .ranking import analyse, rank
 if TYPE_CHECKING:
     from ..kernel.paths import Places
     from ..kernel.settings.load import Settings
+    from ..kernel.sqlite import Connection
     from .ranking import Hit
 
 __all__ = ["Found", "search"]
@@ -22,32 +29,53 @@ _SECONDS = 10.0
 
 
 class Found(NamedTuple):
-    """What a search found, best first, and which path answered: fts5 or keyword."""
+    """What a search found, best first; which path answered: fts5 or keyword; and what kept the index from answering, mostly empty."""
 
     hits: list[Hit]
     answered_by: str
+    trouble: str
 
 
 def search(places: Places, settings: Settings, query: str, limit: int) -> Found:
     """The best memories of all scopes, also those that wait for the user's word or have expired.
 
-    The index is brought up to date first, and made anew when it turns out to be damaged.
-    Raises IndexError_ or SqliteError when it can neither be asked nor made, OSError for the disk.
+    The index is brought up to date first, and made anew when it turns out to be damaged; where that cannot be, every file is read.
+    Raises IndexError_ where there is no SQLite, RuntimeError without a state folder.
     """
-    heal_now(places, settings)
     try:
-        return _asked(places, query, limit)
+        heal_now(places, settings)
+        return _from_file(places, settings, query, limit)
+    except (IndexError_, SqliteError, OSError) as error:
+        found = _asked(_index_of_everything(places, settings), query, limit)
+        return found._replace(trouble=in_words(error))
+
+
+def _index_of_everything(places: Places, settings: Settings) -> Connection:
+    """An index made for one question and kept nowhere."""
+    connection = create_index_in_memory()
+    items = survey(places, settings.text("trust.pulls") == "accept").items
+    root = places.project_root
+    documents = [memory_document(item.stored, item.trust, root) for item in items if is_alive(item.stored)]
+    if settings.flag("native.enabled"):
+        documents += [note_document(note) for folder in native_folders(places) for note in notes(folder)]
+    with transaction(connection):
+        write.put(connection, documents)
+    return connection
+
+
+def _from_file(places: Places, settings: Settings, query: str, limit: int) -> Found:
+    try:
+        return _asked(open_index(index_path(places), timeout=1.0), query, limit)
     except INDEX_FAULTS as error:
         if is_locked(error):
             raise
     make_anew(places, settings)
-    return _asked(places, query, limit)
+    return _asked(open_index(index_path(places), timeout=1.0), query, limit)
 
 
-def _asked(places: Places, query: str, limit: int) -> Found:
-    connection = open_index(index_path(places), timeout=1.0)
+def _asked(connection: Connection, query: str, limit: int) -> Found:
     try:
         hits = rank(connection, analyse(query), limit, False, now_iso(), Deadline(_SECONDS))
-        return Found(hits, "fts5" if has_fts5(connection) else "keyword")
+        return Found(hits, "fts5" if has_fts5(connection) else "keyword", "")
     finally:
         connection.close()

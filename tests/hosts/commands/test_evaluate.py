@@ -248,6 +248,10 @@ def test_hygiene_on_lines(project: Project) -> None:
 
 
 def test_hygiene_says_how_well_it_does(project: Project) -> None:
+    head = project.cli("hygiene", "accuracy").stdout.splitlines()[0]
+    assert head.split("  ")[0] == "kind"
+    assert "must match" in head
+    assert "must not match" in head
     rows = project.cli("hygiene", "accuracy", "--json").json
     assert {"secret", "national_id", "person_name"} <= {row["kind"] for row in rows}
     assert all(row["found"] == row["hits"] and row["false"] == 0 for row in rows)

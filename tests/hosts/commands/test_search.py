@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 
 import pytest
 
@@ -91,6 +92,24 @@ def test_a_damaged_index_is_made_anew(stored: Project) -> None:
         file.seek(2000)
         file.write(b"\xff" * 20_000)
     assert TITLE in stored.cli("search", "billing database").stdout
+
+
+@pytest.mark.parametrize("state", ["no folder for it", "damaged and not to be replaced"])
+def test_where_no_index_can_be_kept_every_file_is_read(stored: Project, state: str) -> None:
+    whole = stored.cli("search", "billing database", "--json")
+    path = index_file(stored)
+    if state == "no folder for it":
+        shutil.rmtree(os.path.dirname(path))
+        with open(os.path.dirname(path), "w", encoding="utf-8"):
+            pass
+    else:
+        os.unlink(path)
+        os.makedirs(os.path.join(path, "in-the-way"))
+    run = stored.cli("search", "billing database", "--json")
+    assert run.returncode == 0
+    assert [row["id"] for row in run.json["results"]] == [row["id"] for row in whole.json["results"]]
+    assert "the index cannot be kept" in run.stderr
+    assert "Errno" not in run.stderr
 
 
 def test_without_a_home_it_says_so_in_one_line(stored: Project) -> None:

@@ -80,7 +80,9 @@ def _accuracy(arguments: argparse.Namespace, session: Session) -> int:
             ]
             for row in rows
         ]
-        session.console.table(["kind", "hits", "found", "misses", "false", "precision", "recall"], cells)
+        session.console.table(
+            ["kind", "must match", "found", "must not match", "false alarms", "precision", "recall"], cells
+        )
         session.console.line(
             "Measured on the examples that stand beside the rules, which the rules were written for; docs/hygiene.md has others."
         )

@@ -62,6 +62,8 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     except (IndexError_, SqliteError) as error:
         session.console.error("the index cannot be asked: %s" % error)
         return 1
+    if found.trouble:
+        session.console.error("the index cannot be kept (%s); every file was read for this" % found.trouble)
     judged = _judged(query, found, session) if arguments.judge else None
     hits = (found.hits if judged is None else judged.kept)[:limit]
     if arguments.json:

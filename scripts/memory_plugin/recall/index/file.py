@@ -96,6 +96,13 @@ def create_index(path: str, fts5: bool = True) -> Connection:
     return _connected(path, 0.05)
 
 
+def create_index_in_memory() -> Connection:
+    """A connection to a new, empty index that is kept nowhere. Raises IndexUnusable where there is no SQLite."""
+    connection = _connected(":memory:", 0.0)
+    _make_tables(connection, fts5=True)
+    return connection
+
+
 def has_fts5(connection: Connection) -> bool:
     """True when the index was made with FTS5."""
     return meta_get(connection, "fts5") == "1"
