@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from ...kernel.files import in_words
 from ...kernel.sqlite import Connection, SqliteError, connect
 
 TYPE_CHECKING = False
@@ -91,7 +92,7 @@ def create_index(path: str, fts5: bool = True) -> Connection:
         os.replace(temporary, path)
     except (OSError, SqliteError) as error:
         _remove(temporary)
-        raise IndexUnusable("cannot make %s: %s" % (path, error)) from None
+        raise IndexUnusable("cannot make %s: %s" % (path, in_words(error))) from None
     _remove(path + "-journal")
     return _connected(path, 0.05)
 
