@@ -156,16 +156,27 @@ class Graph:
         return sorted(standing, key=lambda at: (-self.nodes[at]["turns"][-1], -at))[:most]
 
     def opposites(self, most: int) -> list[tuple[int, int]]:
-        """Pairs of nodes with contrary stances, the latest first: a recent one and its namesake, then any two recent ones."""
+        """Pairs of nodes with contrary stances, the latest first: those where one revises the other, then any two recent ones."""
         recent = self.recent(most)
         stances = [self.nodes[at]["stance"] for at in recent]
-        twins = [(at, self.opposed(self.nodes[at]["names"][0], self.nodes[at]["stance"])) for at in recent]
-        return [pair for pair in twins if pair[1] >= 0] + [
+        revised = [(one, other) for one, other, kind, _ in reversed(self.edges) if kind == REVISES]
+        return [pair for pair in revised if self._contrary(*pair)] + [
             (one, other)
             for first, one in enumerate(recent)
             for second, other in enumerate(recent[first + 1 :], first + 1)
             if stances[first] and stances[first] == -stances[second]
         ]
+
+    def revised(self, one: int, other: int) -> bool:
+        """Whether one of two nodes revises the other."""
+        return any(kind == REVISES and {one, other} == {a, b} for a, b, kind, _ in self.edges)
+
+    def _contrary(self, one: int, other: int) -> bool:
+        """Whether two nodes still stand, the one for and the other against."""
+        first, second = self.nodes[one], self.nodes[other]
+        return first["stance"] * second["stance"] < 0 and not (
+            first["superseded_by"] or second["superseded_by"]
+        )
 
 
 def chao1(mentions: list[int]) -> float:

@@ -54,12 +54,11 @@ class Likeness:
         self._idle = frozenset(table["function_words"])
         self._light_words = frozenset(table["light_words"])
         self._groups: dict[str, str] = table["groups"]
-        self._kinds: list[list[str]] = table.get(
-            "kinds", []
-        )  # absent from interviews that began before there were any
+        # Absent from interviews that began before there were any.
+        self._kinds: list[list[str]] = table.get("kinds", [])
         self._opposites: list[list[str]] = table.get("opposites", [])
         self._phrases: list[list[str]] = table.get("phrases", [])
-        self._seen: dict[str, tuple[frozenset[str], str]] = {}
+        self._seen: dict[str, tuple[frozenset[str], str, frozenset[str]]] = {}
 
     def alike(self, first: str, second: str) -> float:
         """How much two questions ask for the same, from 0 to 1.
@@ -67,7 +66,7 @@ class Likeness:
         Twice the weight of what they share over the weight of both (Dice, 1945); less where each holds a word of its own, and where
         one asks who and the other why, or one for the contrary of the other.
         """
-        (mine, my_kind), (yours, your_kind) = self._words(first), self._words(second)
+        (mine, my_kind, my_words), (yours, your_kind, your_words) = self._read(first), self._read(second)
         whole = self._weight(mine) + self._weight(yours)
         if not whole:
             return 0.0
@@ -75,13 +74,12 @@ class Likeness:
         own = self._heavy(mine - yours) or (my_kind and not your_kind)
         if own and (self._heavy(yours - mine) or (your_kind and not my_kind)):
             score -= self._both_sides
-        if (my_kind and your_kind and my_kind != your_kind) or self._opposed(first, second):
+        if (my_kind and your_kind and my_kind != your_kind) or self._opposed(my_words, your_words):
             score -= self._other_word
         return max(0.0, score)
 
-    def _opposed(self, first: str, second: str) -> bool:
+    def _opposed(self, mine: frozenset[str], yours: frozenset[str]) -> bool:
         """Whether one question holds a word and the other, in its stead, the word for the contrary."""
-        mine, yours = set(spoken(first).split()), set(spoken(second).split())
         only, other = mine - yours, yours - mine
         return any((a in only and b in other) or (b in only and a in other) for a, b in self._opposites)
 
@@ -94,31 +92,32 @@ class Likeness:
                 nearest, most = other, score
         return (nearest, most) if most >= self.threshold else ("", most)
 
-    def _words(self, question: str) -> tuple[frozenset[str], str]:
-        """What a question asks about, by stems and groups, and what it asks for: who, when, why, how many, ...; empty for what and how."""
+    def _read(self, question: str) -> tuple[frozenset[str], str, frozenset[str]]:
+        """What a question asks about, by stems and groups; what it asks for, empty for what and how; and its words."""
         if question not in self._seen:
-            said, kind = self._kind(question)
+            said = spoken(question)
+            every = frozenset(said.split())
+            said, kind = self._kind(question, said)
             stems = []
             for phrase, name in self._phrases:
                 if " %s " % phrase in said:
                     said = said.replace(" %s " % phrase, "  ")
                     stems += [name] if name else []
             stems += content_stems(said, self._idle)
-            self._seen[question] = (frozenset(self._groups.get(one, one) for one in stems), kind)
+            self._seen[question] = (frozenset(self._groups.get(one, one) for one in stems), kind, every)
         return self._seen[question]
 
-    def _kind(self, question: str) -> tuple[str, str]:
-        """The spoken question without its words for what it asks for, and what that is.
+    def _kind(self, question: str, said: str) -> tuple[str, str]:
+        """The spoken question without its words for what it asks for, and what that is: who, when, why, how many, ...
 
         A single word counts only where a clause begins: "what happens when it fails" asks for no time.
         """
-        said = spoken(question)
         for mark in ",;:.?!":
             question = question.replace(mark, "\n")
-        openings = [" %s " % " ".join(spoken(clause).split()[:2]) for clause in question.split("\n")]
+        openings = "|".join(" %s " % " ".join(spoken(clause).split()[:2]) for clause in question.split("\n"))
         for phrase, kind in self._kinds:
             marked = " %s " % phrase
-            if marked in said and (" " in phrase or any(marked in opening for opening in openings)):
+            if marked in said and (" " in phrase or marked in openings):
                 return said.replace(marked, " ", 1), kind
         return said, ""
 

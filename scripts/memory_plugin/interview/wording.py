@@ -13,11 +13,14 @@ if TYPE_CHECKING:
 __all__ = ["content_stems", "count", "first_of", "holds", "spoken", "within"]
 
 _KNOWN: dict[str, str] = {}
+_BLANKS = {code: " " for code in range(128) if not chr(code).isalnum()}
 
 
 def spoken(text: str) -> str:
     """The text in lower case, its words parted by one space, with a space at both ends; an apostrophe vanishes."""
     kept = fold(text).lower().replace("'", "")
+    if kept.isascii():
+        return " %s " % " ".join(kept.translate(_BLANKS).split())
     return " %s " % " ".join("".join(c if c.isalnum() else " " for c in kept).split())
 
 
