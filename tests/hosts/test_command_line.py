@@ -138,7 +138,7 @@ def test_options_for_all_may_stand_before_the_command(project: Project) -> None:
         ]
     )
     assert [memory["id"] for memory in run.json["memories"]] == [identity]
-    assert cli(project, "list", "--root", elsewhere)[1] == "no such memories\n"
+    assert cli(project, "list", "--root", elsewhere)[1].startswith("Nothing is stored for this project yet")
 
 
 def test_the_store_itself_names_the_project_also_before_it_exists(project: Project) -> None:

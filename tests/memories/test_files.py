@@ -104,7 +104,21 @@ def test_links_pipes_folders_and_hidden_files_are_passed_over(store: Store, put:
     os.mkdir(os.path.join(folder, "folder.json"))
     shutil.copy(good, os.path.join(folder, ".hidden.json"))
     shutil.copy(good, os.path.join(folder, "draft.json.12.abcd1234.tmp"))
-    assert found(store) == (["good"], [])
+    names, problems = found(store)
+    assert names == ["good"]
+    assert {os.path.basename(path): reason for path, reason in problems} == {
+        "linked.json": "a symbolic link",
+        "device.json": "a symbolic link",
+        "dangling.json": "a symbolic link",
+        "pipe.json": "not a regular file",
+        "folder.json": "not a regular file",
+    }
+
+
+def test_the_reason_does_not_repeat_the_path(store: Store, put: Put) -> None:
+    put("large", raw=b"x" * (256 * 1024 + 1))
+    (problem,) = found(store)[1]
+    assert problem.reason == "262145 bytes, at most 262144 are read"
 
 
 def test_a_pipe_or_link_that_takes_a_file_s_place_is_refused_at_once(store: Store, put: Put) -> None:
@@ -122,7 +136,8 @@ def test_a_linked_category_folder_is_passed_over(store: Store, put: Put, places:
     shutil.move(folder, moved)
     os.symlink(moved, folder)
     assert category_folders(store) == []
-    assert found(store) == ([], [])
+    names, problems = found(store)
+    assert (names, [problem.path for problem in problems]) == ([], [folder])
 
 
 @pytest.mark.parametrize("name", [".claude", os.path.join(".claude", "memory")])

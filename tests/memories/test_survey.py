@@ -104,7 +104,7 @@ def test_the_shortest_name_that_means_one_memory(places: Places, put: Put) -> No
     put("thrice", category="runbook")
     put("thrice", to=own)
     items = survey(places, accept_pulls=False).items
-    names = {item.stored.key: unmistakable(items, item) for item in items}
+    names = unmistakable(items)
     assert names == {
         "project:decision/alone": "alone",
         "project:decision/twice": "decision/twice",

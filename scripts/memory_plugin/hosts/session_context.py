@@ -19,6 +19,7 @@ __all__ = ["Session"]
 
 
 _MARK = "CLAUDECODE"
+_HOMES = ("CLAUDE_CONFIG_DIR", "HOME", "USERPROFILE")
 
 
 class Session:
@@ -28,9 +29,19 @@ class Session:
         self.places = places
         self.console = console
         self.taint = taint
+        if places.config_dir is None and self.moved_home:
+            words = self.moved_home, taint.names[self.moved_home]
+            places.why_no_state = (
+                "no home folder is known: %s is not used, since the project's %s sets it" % words
+            )
         self.settings: Settings = load(places.config_dir, places.project_root)
         follow_hygiene(self.settings)
         self.id = os.environ.get("CLAUDE_CODE_SESSION_ID", "")
+
+    @property
+    def moved_home(self) -> str:
+        """The name of a home or config folder that the project's settings set, so that it was dropped; mostly empty."""
+        return next((name for name in _HOMES if name in self.taint.names), "")
 
     @property
     def inside_client(self) -> bool:

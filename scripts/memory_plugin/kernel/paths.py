@@ -58,7 +58,10 @@ def state_folder(config: str | None, project: str | None) -> tuple[str | None, s
         return None, "no home folder: neither CLAUDE_CONFIG_DIR nor HOME is set to an absolute path"
     owner = None if project is None or _is_home(project) else project
     if owner is not None and _inside(os.path.realpath(config), owner):
-        return None, "the config folder %s lies inside the project" % config
+        return None, (
+            "the config folder %s lies inside the project %s; go into a project's own folder, or name one with --root"
+            % (config, owner)
+        )
     folder = os.path.join(config, "lcars", "memory")
     for path in (config, folder):
         try:

@@ -145,4 +145,33 @@ def all_memories(store: Store, problems: list[FileProblem] | None = None) -> Ite
                 continue
             except (InvalidMemory, Unreadable) as error:
                 if problems is not None:
-                    problems.append(FileProblem(path, str(error)))
+                    problems.append(FileProblem(path, str(error).removeprefix(path + ": ")))
+    if problems is not None:
+        problems.extend(_passed_over(store))
+
+
+def _passed_over(store: Store) -> Iterator[FileProblem]:
+    """What lies where a memory or its folder would be and is neither: links, pipes, folders, repositories."""
+    if why_left_alone(store):
+        return
+    for category in categories().values():
+        folder = os.path.join(store.root, category.folder)
+        if is_read(folder):
+            yield from _odd_entries(folder)
+        elif os.path.lexists(folder):
+            yield FileProblem(folder, "a plain folder is read alone, no link and no repository of its own")
+
+
+def _odd_entries(folder: str) -> Iterator[FileProblem]:
+    try:
+        entries = os.scandir(folder)
+    except OSError as error:
+        yield FileProblem(folder, error.strerror or "cannot be read")
+        return
+    with entries:
+        for entry in entries:
+            named = entry.name.endswith(".json") and not entry.name.startswith(".")
+            if named and not entry.is_file(follow_symlinks=False):
+                yield FileProblem(
+                    entry.path, "a symbolic link" if entry.is_symlink() else "not a regular file"
+                )

@@ -103,10 +103,13 @@ def choose(items: list[Item], name: str) -> Item:
     return hits[0]
 
 
-def unmistakable(items: list[Item], item: Item) -> str:
-    """The shortest name that means this memory and no other, for a command that is to be typed next."""
-    taken = Counter(name for one in items for name in _names(one))
-    return next((name for name in _names(item) if taken[name] == 1), item.stored.key)
+def unmistakable(items: list[Item]) -> dict[str, str]:
+    """For each memory, by its key, the shortest name that means it and no other: for a command that is to be typed next."""
+    taken = Counter(name for item in items for name in _names(item))
+    return {
+        item.stored.key: next((name for name in _names(item) if taken[name] == 1), item.stored.key)
+        for item in items
+    }
 
 
 def _names(item: Item) -> tuple[str, str, str]:

@@ -144,9 +144,57 @@ def test_a_project_that_dictates_git_s_log_is_named(project: Project) -> None:
 
 
 def test_duplicates_are_named(project: Project) -> None:
+    put(project, "a.json", {**GOOD, "updated_at": "2026-02-01T00:00:00Z"})
+    put(project, "b.json", {**GOOD, "title": "  GOOD ", "updated_at": "2026-01-01T00:00:00Z"})
+    project.write(".claude/memory/preferences/a.json", {**GOOD, "title": "Other"})
+    project.cli("accept", "--all")
+    found = checks(project)["duplicates"]
+    assert found["details"] == ["Good: b, decision/a"]
+    words = found["fix"].partition("memory ")[2].split()
+    assert project.cli(*words).returncode == 0
+    assert checks(project)["duplicates"]["status"] == "ok"
+
+
+def test_what_is_no_file_is_named_with_its_reason(project: Project) -> None:
+    put(project, "good.json")
+    folder = os.path.join(project.root, ".claude", "memory", "decisions")
+    os.mkfifo(os.path.join(folder, "pipe.json"))
+    os.symlink("good.json", os.path.join(folder, "link.json"))
+    found = checks(project)["files"]
+    assert found["status"] == "warn"
+    assert sorted(line.rsplit("/", 1)[1] for line in found["details"]) == [
+        "link.json: a symbolic link",
+        "pipe.json: not a regular file",
+    ]
+
+
+def test_a_home_that_the_project_sets_is_named_with_its_file(project: Project) -> None:
+    path = project.write(".claude/settings.json", {"env": {"HOME": "/evil"}})
+    found = checks(project, HOME="/evil", CLAUDE_CONFIG_DIR="")["state folder"]
+    assert found["text"].startswith(
+        "no home folder is known: HOME is not used, since the project's %s sets it" % os.path.realpath(path)
+    )
+    assert found["fix"] == "take HOME out of the block env of that file"
+
+
+@pytest.mark.parametrize("words", [["list"], ["doctor"], ["search", "x"]])
+def test_in_a_folder_above_the_home_the_way_out_is_said(project: Project, words: list[str]) -> None:
+    script = os.path.join(project.plugin_root, "scripts", "memory.py")
+    run = project.process([project.python, script, *words, "--root", os.path.dirname(project.home)])
+    assert "go into a project's own folder, or name one with --root" in run.stdout + run.stderr
+
+
+@pytest.mark.parametrize("reason", ["no home", "home set by the project"])
+def test_a_list_of_what_is_not_trusted_says_why(project: Project, reason: str) -> None:
     put(project, "a.json")
-    put(project, "b.json", {**GOOD, "title": "  GOOD "})
-    assert checks(project)["duplicates"]["details"] == ["good (2 times)"]
+    if reason == "no home":
+        run = project.cli("list", HOME="", CLAUDE_CONFIG_DIR=None)
+        assert "neither CLAUDE_CONFIG_DIR nor HOME is set" in run.stderr
+    else:
+        project.write(".claude/settings.json", {"env": {"HOME": "/evil"}})
+        run = project.cli("list", HOME="/evil", CLAUDE_CONFIG_DIR=None)
+        assert "HOME is not used" in run.stderr
+    assert (run.returncode, run.stderr.count("\n")) == (0, 1)
 
 
 def test_the_switch_is_named(project: Project) -> None:

@@ -67,8 +67,27 @@ def test_choices_by_status_category_and_scope(project: Project) -> None:
     assert ids(project, "--scope", "user") == ["own"]
 
 
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ([], "No memory is active."),
+        (["--status", "retired"], "No memory is forgotten."),
+        (["--status", "archived", "--scope", "user"], "No memory in your own store is archived."),
+        (
+            ["--status", "pending", "--category", "runbook"],
+            "No memory of the category runbook waits for your word.",
+        ),
+    ],
+)
+def test_what_there_is_none_of_is_a_sentence(project: Project, words: list[str], sentence: str) -> None:
+    empty = project.cli("list", *words).stdout
+    if "--scope" not in words:
+        assert empty == "Nothing is stored for this project yet; `memory save --help` shows how to begin.\n"
+    put(project, "one", expires_at="2020-01-01", record_status="archived")
+    assert project.cli("list", *words).stdout == sentence + "\n"
+
+
 def test_for_people_a_table_and_a_word_on_files_that_are_none(project: Project) -> None:
-    assert project.cli("list").stdout == "no such memories\n"
     put(project, "one")
     project.write(".claude/memory/decisions/bad.json", "{")
     run = project.cli("list")

@@ -244,7 +244,7 @@ def test_langfuse_from_check_to_status(project: Project, langfuse: Langfuse) -> 
     assert (inside.returncode, inside.stdout) == (1, "")
 
 
-def doctor(project: Project, **env: Any) -> dict[str, Any]:
+def doctor(project: Project, **env: str) -> dict[str, Any]:
     """What the doctor says of Langfuse."""
     (found,) = (
         one
@@ -252,6 +252,15 @@ def doctor(project: Project, **env: Any) -> dict[str, Any]:
         if one["name"] == "langfuse"
     )
     return dict(found)
+
+
+@pytest.mark.parametrize("action", [["status"], ["check"], ["push"], ["pull", "x"]], ids=" ".join)
+def test_langfuse_without_keys_answers_a_program_in_json(project: Project, action: list[str]) -> None:
+    run = project.cli("langfuse", *action, "--json")
+    assert (run.returncode, run.stderr) == (1, "")
+    assert (run.json["ok"], run.json["failure"]) == (False, "no_key")
+    assert "LANGFUSE_PUBLIC_KEY is not set" in run.json["detail"]
+    assert "is not set" in project.cli("langfuse", *action).stderr
 
 
 def test_the_doctor_tells_of_langfuse_and_asks_no_server(project: Project, langfuse: Langfuse) -> None:

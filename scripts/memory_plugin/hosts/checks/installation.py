@@ -58,7 +58,7 @@ def state_folder(session: Session) -> Check:
     """Whether the folder for ledgers, trust and the index can be used, and by nobody else."""
     places = session.places
     if places.state_dir is None:
-        fix = "set HOME, or CLAUDE_CONFIG_DIR, to a folder of your own outside of the project"
+        fix = _fix_without_home(session) if places.config_dir is None else ""
         return Check("state folder", FAIL, "%s: nothing is recalled or stored" % places.why_no_state, fix)
     folder = _nearest(places.state_dir)
     if not os.path.isdir(folder) or not os.access(folder, os.W_OK | os.X_OK):
@@ -67,6 +67,12 @@ def state_folder(session: Session) -> Check:
     if folder == places.state_dir and os.name == "posix" and os.stat(folder).st_mode & _OTHERS:
         return Check("state folder", WARN, "%s is open to other users" % folder, "chmod 700 %s" % folder)
     return Check("state folder", OK, places.state_dir)
+
+
+def _fix_without_home(session: Session) -> str:
+    if session.moved_home:
+        return "take %s out of the block env of that file" % session.moved_home
+    return "set HOME, or CLAUDE_CONFIG_DIR, to a folder of your own outside of the project"
 
 
 def _nearest(path: str) -> str:

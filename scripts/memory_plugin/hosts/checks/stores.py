@@ -14,7 +14,7 @@ from ...memories.gitlog import has_commits, log_path
 from ...memories.hygiene import shown_line
 from ...memories.record import ACTIVE, unreadable_expiry
 from ...memories.stores import project_store, repository, stores
-from ...memories.survey import EXPIRED, Survey, life
+from ...memories.survey import EXPIRED, Survey, life, unmistakable
 from ...memories.trust import FOREIGN, load_trust
 from ..secrets_scan import scan_paths
 from .check import NOTE, OK, WARN, Check, counted
@@ -156,14 +156,15 @@ def git_log(session: Session, _found: Survey) -> Check:
 
 def expired(_session: Session, found: Survey) -> Check:
     """Memories whose time is over."""
-    paths = tuple(item.stored.memory.id for item in found.items if life(item.stored) == EXPIRED)
+    names = unmistakable(found.items)
+    paths = tuple(names[item.stored.key] for item in found.items if life(item.stored) == EXPIRED)
     if paths:
         text = "%s expired and not recalled any more" % (
             "1 memory is" if len(paths) == 1 else "%d memories are" % len(paths)
         )
         return Check("expired", NOTE, text, "memory edit ID --expires DATE, or memory archive ID", paths)
     unread = tuple(
-        "%s: %s" % (item.stored.memory.id, shown_line(said))
+        "%s: %s" % (names[item.stored.key], shown_line(said))
         for item in found.items
         if (said := unreadable_expiry(item.stored.memory))
     )
@@ -175,17 +176,21 @@ def expired(_session: Session, found: Survey) -> Check:
 
 def duplicates(_session: Session, found: Survey) -> Check:
     """Active memories with one title."""
-    active = [item.stored.memory for item in found.items if life(item.stored) == ACTIVE]
-    titles = Counter(" ".join(memory.title.casefold().split()) for memory in active)
+    titles: dict[str, list[Item]] = {}
+    for item in sorted(found.items, key=lambda item: item.stored.memory.updated_at):
+        if life(item.stored) == ACTIVE:
+            titles.setdefault(" ".join(item.stored.memory.title.casefold().split()), []).append(item)
+    groups = [items for items in titles.values() if len(items) > 1]
+    if not groups:
+        return Check("duplicates", OK, "every title stands once")
+    names = unmistakable(found.items)
+    named = [[names[item.stored.key] for item in items] for items in groups]
     details = tuple(
-        "%s (%d times)" % (shown_line(title), number) for title, number in titles.items() if number > 1
+        "%s: %s" % (shown_line(items[-1].stored.memory.title), ", ".join(ids))
+        for items, ids in zip(groups, named)
     )
-    if details:
-        return Check(
-            "duplicates",
-            NOTE,
-            "some titles stand more than once",
-            "memory forget ID, or --superseded-by",
-            details,
-        )
-    return Check("duplicates", OK, "every title stands once")
+    fix = "keep one of each, such as: memory edit %s --superseded-by %s" % (named[0][0], named[0][-1])
+    text = "%s more than once, the oldest first" % (
+        "a title stands" if len(groups) == 1 else "some titles stand"
+    )
+    return Check("duplicates", NOTE, text, fix, details)

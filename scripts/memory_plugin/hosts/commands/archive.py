@@ -37,6 +37,6 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     if arguments.json:
         session.console.json(as_json(item._replace(stored=written.stored)))
     else:
-        named = item.stored.memory.id, unmistakable(items, item)
+        named = item.stored.memory.id, unmistakable(items)[item.stored.key]
         session.console.line("archived: %s; `memory restore %s` brings it back" % named)
     return 0

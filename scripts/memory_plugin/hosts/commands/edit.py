@@ -162,4 +162,6 @@ def _report(arguments: argparse.Namespace, session: Session, written: Written) -
     for rule, field in dict.fromkeys(written.redacted):
         session.console.line("  taken out of %s: %s" % (field, rule))
     if item.waits:
-        session.console.line("  it waits for the user's word: memory accept %s" % unmistakable(items, item))
+        session.console.line(
+            "  it waits for the user's word: memory accept %s" % unmistakable(items)[item.stored.key]
+        )

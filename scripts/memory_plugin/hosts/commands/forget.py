@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         return FAILED
     items = survey(session.places, session.accepts_pulls).items
     item = choose(items, arguments.id)
-    name = unmistakable(items, item)
+    name = unmistakable(items)[item.stored.key]
     if item.stored.memory.status == RETIRED and not arguments.now:
         raise InvalidMemory(_ALREADY % (name, _since(item), name, name))
     days = session.settings.integer("memories.grace_period_days")

@@ -89,8 +89,11 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         words = words_for(failed.name, "sessions")
         # The words for a missing key are those of a judge; the detail says which one, and where it belongs.
         hint = "" if failed.name == "no_key" else words.do
-        parts = (failed.name, failed.detail or words.says, hint)
-        session.console.error(": ".join(filter(None, parts)))
+        detail = failed.detail or words.says
+        if arguments.json:
+            session.console.json({"ok": False, "failure": failed.name, "detail": detail, "do": hint})
+        else:
+            session.console.error(": ".join(filter(None, [failed.name, detail, hint])))
         return FAILED
 
 

@@ -27,6 +27,13 @@ EXAMPLES = """\
 """
 
 PENDING, ALL = "pending", "all"
+_DEEDS = {
+    ACTIVE: "is active",
+    RETIRED: "is forgotten",
+    ARCHIVED: "is archived",
+    PENDING: "waits for your word",
+    ALL: "is stored",
+}
 _MAX_REASON = 300
 
 
@@ -57,7 +64,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
             }
         )
         return 0
-    _print(items, found, session)
+    _print(items, found, arguments, session)
     return 0
 
 
@@ -69,11 +76,22 @@ def _is_wanted(item: Item, arguments: argparse.Namespace) -> bool:
     return arguments.status in (ALL, item.stored.memory.status)
 
 
-def _print(items: list[Item], found: Survey, session: Session) -> None:
+def _nothing(found: Survey, arguments: argparse.Namespace) -> str:
+    """What there is none of, in a sentence."""
+    if not found.items and not arguments.scope:
+        return "Nothing is stored for this project yet; `memory save --help` shows how to begin."
+    of = " of the category %s" % arguments.category if arguments.category else ""
+    where = {PROJECT: " in this project's store", USER: " in your own store", "": ""}[arguments.scope]
+    return "No memory%s%s %s." % (of, where, _DEEDS[arguments.status])
+
+
+def _print(items: list[Item], found: Survey, arguments: argparse.Namespace, session: Session) -> None:
     if items:
         session.console.table(HEADERS, [as_row(item) for item in items])
     else:
-        session.console.line("no such memories")
+        session.console.line(_nothing(found, arguments))
+    if session.places.why_no_state:
+        session.console.error(session.places.why_no_state + "; until then nothing is recalled")
     if len(found.problems) == 1:
         session.console.error("1 file is no memory; `memory doctor` names it")
     elif found.problems:

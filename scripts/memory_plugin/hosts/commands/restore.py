@@ -41,6 +41,6 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         session.console.line("restored: %s (%s)" % (after.stored.memory.id, standing(after)))
         if after.waits:
             session.console.line(
-                "  it waits for the user's word: memory accept %s" % unmistakable(items, after)
+                "  it waits for the user's word: memory accept %s" % unmistakable(items)[after.stored.key]
             )
     return 0

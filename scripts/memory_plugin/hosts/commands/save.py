@@ -114,7 +114,7 @@ def _standing(session: Session, written: Written) -> str:
 
 def _name(stored: StoredMemory, session: Session) -> str:
     items = survey(session.places, session.accepts_pulls).items
-    return unmistakable(items, choose(items, stored.key))
+    return unmistakable(items)[stored.key]
 
 
 def _report(arguments: argparse.Namespace, session: Session, written: Written, superseded: str) -> None:

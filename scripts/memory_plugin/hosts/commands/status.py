@@ -130,10 +130,10 @@ def _print_waiting(found: Survey, session: Session) -> None:
         return
     session.console.line()
     session.console.line("waiting for your word (memory accept ID, or --all):")
+    names = unmistakable(found.items)
     for item in items[:_SHOWN_WAITING]:
-        memory = item.stored.memory
-        name = unmistakable(found.items, item)
-        session.console.line("  %s  %s (%s)" % (name, shown_line(memory.title), item.reason))
+        name, title = names[item.stored.key], shown_line(item.stored.memory.title)
+        session.console.line("  %s  %s (%s)" % (name, title, item.reason))
     if len(items) > _SHOWN_WAITING:
         session.console.line("  and %d more: memory list --status pending" % (len(items) - _SHOWN_WAITING))
 
