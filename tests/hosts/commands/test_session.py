@@ -248,7 +248,7 @@ def doctor(project: Project, **env: str) -> dict[str, Any]:
     """What the doctor says of Langfuse."""
     (found,) = (
         one
-        for one in project.cli("doctor", "--json", stdin="", **env).json["checks"]
+        for one in project.cli("doctor", "--json", stdin="", inside=False, **env).json["checks"]
         if one["name"] == "langfuse"
     )
     return dict(found)
