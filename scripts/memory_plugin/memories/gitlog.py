@@ -7,6 +7,7 @@ import stat as modes
 from typing import BinaryIO, NamedTuple
 
 from ..kernel.clock import now
+from ..kernel.files import BINARY
 from ..kernel.native import digest
 from ..kernel.paths import git_folder
 
@@ -16,7 +17,11 @@ _TAIL = 512
 _MAX_NEW = 4 << 20
 _SETTLE_SECONDS = 2.0
 _READ = (
-    os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+    os.O_RDONLY
+    | BINARY
+    | getattr(os, "O_NONBLOCK", 0)
+    | getattr(os, "O_NOFOLLOW", 0)
+    | getattr(os, "O_CLOEXEC", 0)
 )
 _OWN = (b"commit:", b"commit (amend):", b"commit (initial):")
 

@@ -281,7 +281,7 @@ def _readable(value: object) -> str:
 
 
 def canonical_digest(memory: Memory) -> str:
-    """A digest over everything that recall can put before Claude, so that reformatting a file or noting a change leaves it as it is."""
+    """A digest over all that recall can put before Claude but the day of its last change: reformatting or noting a change keeps it."""
     data = memory.data
     shown = [
         memory.category,
