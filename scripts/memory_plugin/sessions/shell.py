@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["Head", "heads", "is_test", "stands_for"]
 
 _LONGEST = 20_000
+_PREPARES = ("", "cd", "export", "source", "set")
 _PIPES = ("|", "|&")
 _GIVES_UP = ("exit", "return", "false")
 # An operator, or a word with its quotes and escapes; what is neither (blanks, comments, continued lines) is passed over.  Each piece of a
@@ -112,6 +113,8 @@ def _without_documents(command: str) -> str:
 def _unwrapped(words: list[str]) -> list[str]:
     """A command without what only prepares it."""
     wrappers = _wrappers()
+    if words and words[0] not in wrappers and words[0].isalnum() and ")" not in words[-1]:
+        return words if words[0] not in _PREPARES else []
     at = 0
     while at < len(words):
         word = words[at].lstrip("(")
@@ -124,7 +127,7 @@ def _unwrapped(words: list[str]) -> list[str]:
     rest = [words[at].lstrip("("), *words[at + 1 :]] if at < len(words) else []
     if rest and "(" not in rest[-1]:
         rest[-1] = rest[-1].rstrip(")")
-    return rest if rest and rest[0] not in ("", "cd", "export", "source", "set") else []
+    return rest if rest and rest[0] not in _PREPARES else []
 
 
 @cache

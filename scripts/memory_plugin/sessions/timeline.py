@@ -41,9 +41,7 @@ class Timeline:
             self._times[turn.number] = time
         for said in turn.said:
             if said.kind in ("prompt", "command") and len(self._prompts) < _MOST_PROMPTS:
-                self._prompts.append(
-                    Moment(turn.number, time, said.kind, line(said.text[: 10 * _WIDTH], _WIDTH))
-                )
+                self._prompts.append(Moment(turn.number, time, said.kind, said.text[: 10 * _WIDTH]))
 
     def moments(self, sightings: Sightings, most: int) -> list[Moment]:
         """The moments in their order, at most so many; prompts and errors go before the rest when there are more."""
@@ -51,7 +49,7 @@ class Timeline:
         for entry in load_table("signals")["signals"]:
             if "timeline" in entry:
                 found += [
-                    Moment(s.turn, self._times.get(s.turn, ""), entry["timeline"], line(s.what, _WIDTH))
+                    Moment(s.turn, self._times.get(s.turn, ""), entry["timeline"], s.what)
                     for s in sightings.seen[entry["id"]]
                 ]
         if len(found) > most:
@@ -61,4 +59,5 @@ class Timeline:
                 if entry.get("timeline") and entry["tone"] != "bad"
             }
             found.sort(key=lambda moment: moment.kind in plain)
-        return sorted(found[:most], key=lambda moment: moment.turn)
+        shown = sorted(found[:most], key=lambda moment: moment.turn)
+        return [moment._replace(what=line(moment.what, _WIDTH)) for moment in shown]

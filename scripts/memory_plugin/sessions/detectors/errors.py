@@ -79,11 +79,12 @@ class Errors:
 
     def see(self, turn: Turn, note: Note) -> None:
         """Look at the next turn."""
-        for call in turn.calls:
+        for call in turn.calls if self._failed else ():
             if call.name == "Bash" and call.text("command") in self._failed:
                 note("retries", turn.number, call.text("command"))
         for call in (*turn.calls, *turn.late):
-            self._result(call, turn, note)
+            if call.failed or self._failed:
+                self._result(call, turn, note)
         for said in turn.said:
             if said.kind == "interrupt":
                 note("interrupts", turn.number)

@@ -38,6 +38,9 @@ class Files:
             self._seen(call, turn)
 
     def _call(self, call: Call, turn: Turn, note: Note) -> None:
+        if call.name == "Bash":
+            self._mention(call.text("command"), turn.number)
+            return
         path = call.text("file_path") or call.text("notebook_path")
         if call.name == "Read" and path:
             self._read_call(call, path, turn, note)
@@ -58,7 +61,7 @@ class Files:
 
     def _seen(self, call: Call, turn: Turn) -> None:
         """Remember a call's file, now that its result is there."""
-        path = "" if call.name == "Bash" else call.text("file_path") or call.text("notebook_path")
+        path = call.text("file_path") or call.text("notebook_path")
         if not path or call.result is None or cause_of(call, turn.version) or len(self._known) >= _MOST_FILES:
             return
         if call.name == "Read":
