@@ -1,6 +1,6 @@
 """The product's own index and ranking behind the two commands of a retrieval benchmark's runner.
 
-    recall_adapter.py index --corpus DIR --state DIR    reads DIR/corpus.jsonl {id, title, tags, body, category}
+    recall_adapter.py index --corpus DIR --state DIR    reads DIR/corpus.jsonl {id, title, tags, body, category, files}
     recall_adapter.py query --state DIR --k K           reads {id, text} lines, prints {id, results: [{id, score}], inject: [id]} lines
 
 `score` is the confidence with the rank behind it, `inject` what the product itself would put before Claude with its default settings.
@@ -25,8 +25,9 @@ from memory_plugin.recall.ranking import analyse, rank
 def document(record: dict[str, object]) -> Document:
     """The document that a benchmark's record makes: everything it holds may be injected."""
     key = str(record["id"])
-    tags = record.get("tags") or []
+    tags, files = record.get("tags") or [], record.get("files") or []
     assert isinstance(tags, list)
+    assert isinstance(files, list)
     return Document(
         key=key,
         scope="project",
@@ -35,7 +36,7 @@ def document(record: dict[str, object]) -> Document:
         title=str(record["title"]),
         tags=[str(tag) for tag in tags],
         body=str(record["body"]),
-        files=[],
+        files=[str(name) for name in files],
         asked_as=[],
         path=key,
         stamp="",

@@ -6,6 +6,9 @@
     recall_train.py --data DIR --write          fit, and write the weights
 
 Each store counts the same however many queries it has, and the small ones of a set together SMALL_SHARE of what the whole one does.
+Whether a prompt concerns a store is learnt within each set, which gets an intercept of its own beside the common weights (fixed effects;
+J. M. Wooldridge, "Econometric Analysis of Cross Section and Panel Data", 2010, section 15.8): what parts one set from the next, such as its
+language and length, is not what parts its own prompts from others, and a set that comes later has its own as well.
 """
 
 from __future__ import annotations
@@ -26,8 +29,10 @@ from memory_plugin.kernel.paths import data_path
 from memory_plugin.recall.confidence import logistic
 from memory_plugin.recall.ranking import Hit
 
-CONCERNS = ("known", "contrast", "phrase", "matched", "spread", "session", "title")
-ANSWERS = ("lead", "margin", "seen", "title", "held", "asked", "relative", "contrast")
+CONCERNS = ("known", "contrast", "matched", "session", "title")
+ANSWERS = ("lead", "margin", "seen", "title", "held", "asked", "relative")
+# Set by hand: the sets hold hardly a name of a file, and no memory that lists its files.
+NAMED = 1.5
 SIZES = {3: 16, 6: 12, 20: 8, 60: 6, 200: 4}  # size of a small store: how many of it per set
 KINDS = ("prompt", "everyday", "cross")
 TOP = 4
@@ -35,6 +40,10 @@ SMALL_SHARE = 0.3
 FLOOR = 0.5
 RIDGE = 0.3
 MOST_FALSE = 0.01
+
+
+# Memories of a made-up project and prompts as people type them into a coding session, most of them shorter than a benchmark's questions.
+MADE = "harbor"
 
 
 class Store(NamedTuple):
@@ -46,17 +55,18 @@ class Store(NamedTuple):
 
 
 class Row(NamedTuple):
-    """One example of a logistic model."""
+    """One example of a logistic model, from a store of the set of that name."""
 
+    name: str
     signals: list[float]
     label: float
     weight: float
 
 
 def stores(data: str) -> list[Store]:
-    """All stores of a benchmark to learn from."""
+    """All stores to learn from: those of a benchmark, and of the set that was made for it."""
     found = []
-    for source in sets(data):
+    for source in sets(data) + sets(os.path.dirname(os.path.abspath(__file__)), MADE):
         found.append(Store(source.name, 0, whole(source)))
         found += [
             Store(source.name, size, small(source, size, seed))
@@ -68,35 +78,64 @@ def stores(data: str) -> list[Store]:
 
 def fit(rows: list[Row], names: tuple[str, ...]) -> dict[str, float]:
     """The weights of a logistic regression with a ridge, by Newton's method (iteratively reweighted least squares)."""
-    size = len(names) + 1
-    means = [
-        sum(row.weight * row.signals[at] for row in rows) / sum(row.weight for row in rows)
-        for at in range(size - 1)
+    means, scales = _centred(rows)
+    beta = _newton(
+        [
+            (
+                [1.0] + [(value - mean_) / scale for value, mean_, scale in zip(row.signals, means, scales)],
+                row,
+            )
+            for row in rows
+        ]
+    )
+    weights = {name: value / scale for name, value, scale in zip(names, beta[1:], scales)}
+    weights["intercept"] = beta[0] - sum(
+        value * mean_ / scale for value, mean_, scale in zip(beta[1:], means, scales)
+    )
+    return weights
+
+
+def fit_within(rows: list[Row], names: tuple[str, ...]) -> dict[str, float]:
+    """The weights as by `fit`, learnt within the sets: each has an intercept of its own, which a common one then stands for."""
+    others = sorted({row.name for row in rows})[1:]
+    marked = [
+        row._replace(signals=row.signals + [float(row.name == name) for name in others]) for row in rows
     ]
+    weights = {name: value for name, value in fit(marked, (*names, *others)).items() if name in names}
+    low, high = -50.0, 50.0
+    while high - low > 1e-4:
+        weights["intercept"] = (low + high) / 2
+        guessed = sum(row.weight * logistic(dict(zip(names, row.signals)), weights) for row in rows)
+        if guessed < sum(row.weight * row.label for row in rows):
+            low = weights["intercept"]
+        else:
+            high = weights["intercept"]
+    return weights
+
+
+def _centred(rows: list[Row]) -> tuple[list[float], list[float]]:
+    """The weighted mean and standard deviation of each signal."""
+    whole_weight = sum(row.weight for row in rows)
+    columns = list(zip(*(row.signals for row in rows)))
+    means = [sum(row.weight * value for row, value in zip(rows, column)) / whole_weight for column in columns]
     scales = [
-        (
-            sum(row.weight * (row.signals[at] - means[at]) ** 2 for row in rows)
-            / sum(row.weight for row in rows)
-        )
-        ** 0.5
+        (sum(row.weight * (value - mean_) ** 2 for row, value in zip(rows, column)) / whole_weight) ** 0.5
         + 1e-9
-        for at in range(size - 1)
+        for column, mean_ in zip(columns, means)
     ]
-    points = [
-        (
-            [1.0] + [(value - mean_) / scale for value, mean_, scale in zip(row.signals, means, scales)],
-            row.label,
-            row.weight,
-        )
-        for row in rows
-    ]
+    return means, scales
+
+
+def _newton(points: list[tuple[list[float], Row]]) -> list[float]:
+    """The coefficients for points whose first coordinate is 1."""
+    size = len(points[0][0])
     beta = [0.0] * size
     for _ in range(8):
         slope = [-RIDGE * value if at else 0.0 for at, value in enumerate(beta)]
         curve = [[RIDGE * (at == to and at > 0) for to in range(size)] for at in range(size)]
-        for point, label, weight in points:
+        for point, row in points:
             guess = 1 / (1 + exp(-max(-30.0, min(30.0, sum(map(mul, beta, point))))))
-            pull, bend = weight * (label - guess), weight * guess * (1 - guess)
+            pull, bend = row.weight * (row.label - guess), row.weight * guess * (1 - guess)
             for at in range(size):
                 slope[at] += pull * point[at]
                 bent = bend * point[at]
@@ -107,11 +146,7 @@ def fit(rows: list[Row], names: tuple[str, ...]) -> dict[str, float]:
             for to in range(at):
                 curve[at][to] = curve[to][at]
         beta = [value + step for value, step in zip(beta, solved(curve, slope))]
-    weights = {name: value / scale for name, value, scale in zip(names, beta[1:], scales)}
-    weights["intercept"] = beta[0] - sum(
-        value * mean_ / scale for value, mean_, scale in zip(beta[1:], means, scales)
-    )
-    return weights
+    return beta
 
 
 def solved(matrix: list[list[float]], right: list[float]) -> list[float]:
@@ -151,7 +186,7 @@ def concern_rows(learnt: list[Store]) -> list[Row]:
         for answer in heads:
             label = float(answer.kind == "own")
             weight = share(store) / 2 / (own if label else len(heads) - own)
-            rows.append(Row([signals(answer.hits[0])[name] for name in CONCERNS], label, weight))
+            rows.append(Row(store.name, [signals(answer.hits[0])[name] for name in CONCERNS], label, weight))
     return rows
 
 
@@ -163,13 +198,19 @@ def answer_rows(learnt: list[Store]) -> list[Row]:
         for answer in store.answers:
             for hit, grade in zip(answer.hits[:TOP], answer.grades):
                 weight = each * {"own": 1.0, "removed": 0.5}.get(answer.kind, 2.0)
-                rows.append(Row([signals(hit)[name] for name in ANSWERS], float(grade > 0), weight))
+                rows.append(
+                    Row(store.name, [signals(hit)[name] for name in ANSWERS], float(grade > 0), weight)
+                )
     return rows
 
 
 def learn(learnt: list[Store], base: float) -> dict[str, dict[str, float]]:
     """Both models, the second one shifted so that the floor of 0.5 is the best one."""
-    model = {"concerns": fit(concern_rows(learnt), CONCERNS), "answers": fit(answer_rows(learnt), ANSWERS)}
+    model = {
+        "concerns": fit_within(concern_rows(learnt), CONCERNS),
+        "answers": fit(answer_rows(learnt), ANSWERS),
+    }
+    model["answers"]["named"] = NAMED
     start = model["answers"]["intercept"]
     best = (-1.0, start)
     for step in range(-8, 17):
@@ -203,9 +244,18 @@ def apply(asked: list[Store], model: dict[str, dict[str, float]], base: float) -
 
 
 def report(title: str, asked: list[Store]) -> None:
-    """Print what the confidences of some stores reach, whole sets and each small size apart."""
+    """Print what the confidences of some stores reach: whole sets and each small size apart, then the whole made set."""
     for size in sorted({store.size for store in asked}):
-        group = [store.answers for store in asked if store.size == size]
+        report_group(
+            title, str(size or "whole"), [one for one in asked if one.size == size and one.name != MADE]
+        )
+    report_group(title, MADE, [one for one in asked if not one.size and one.name == MADE])
+
+
+def report_group(title: str, label: str, stores: list[Store]) -> None:
+    """Print what the confidences of stores reach, averaged over them; nothing for none."""
+    group = [store.answers for store in stores]
+    if group:
         figures = [mean([auroc(answers, kind) for answers in group]) for kind in (*KINDS, "removed")]
         false = [
             mean([false_injections(answers, kind, FLOOR) for answers in group])
@@ -217,7 +267,7 @@ def report(title: str, asked: list[Store]) -> None:
             "%-10s %5s | AUROC %s | P %.3f R %.3f F.5 %.3f | false %s"
             % (
                 title,
-                size or "whole",
+                label,
                 " ".join("%.4f" % value for value in figures),
                 precision,
                 recall,
@@ -231,13 +281,14 @@ def report(title: str, asked: list[Store]) -> None:
 def leave_one_out(found: list[Store], base: float) -> None:
     """Print for each set, and over all, what a model learnt from the other sets reaches."""
     kept: dict[int, list[list[float]]] = {}
-    for name in sorted({store.name for store in found}):
+    for name in sorted({store.name for store in found} - {MADE}):
         mine = [store for store in found if store.name == name]
         model = learn([store for store in found if store.name != name], base)
         apply(mine, model, base)
         report(name, [store for store in mine if not store.size])
         for store in mine:
             kept[id(store)] = [[hit.confidence for hit in answer.hits] for answer in store.answers]
+    found = [store for store in found if store.name != MADE]
     for store in found:
         for answer, values in zip(store.answers, kept[id(store)]):
             for hit, value in zip(answer.hits, values):

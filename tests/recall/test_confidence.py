@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memory_plugin.kernel.native import loads
-from memory_plugin.recall.confidence import confidences, logistic, match_signals
+from memory_plugin.recall.confidence import confidences, logistic, match_signals, query_signals
 from memory_plugin.recall.index.config import model as model_text
 from memory_plugin.recall.model import Model
 from memory_plugin.recall.query import analyse
@@ -72,19 +72,51 @@ def test_a_title_says_more_than_a_body() -> None:
     assert first("bill databas", BILLING, ("x y z", "bill databas")) < in_title
 
 
+def named(stem: str, documents: int) -> Term:
+    """The term of a whole name, such as a file's."""
+    return term(stem, documents, idf=6.0)
+
+
+@pytest.mark.parametrize("noise", ["2", "b", "33"])
+def test_a_place_in_a_list_says_nothing_of_the_topic(noise: str) -> None:
+    plain = query_signals(analyse("bill databas"), BILLING, 100, MODEL)
+    noisy = query_signals(analyse("bill databas " + noise), [*BILLING, term(noise, 40)], 100, MODEL)
+    assert (noisy["known"], noisy["contrast"]) == (plain["known"], plain["contrast"])
+
+
+def test_a_prompt_of_nothing_but_places_knows_nothing() -> None:
+    picked = query_signals(analyse("2"), [term("2", 90)], 100, MODEL)
+    unknown = query_signals(analyse("haiku"), [term("haiku", 0)], 100, MODEL)
+    assert picked["known"] == pytest.approx(unknown["known"])
+
+
+def test_a_name_the_store_does_not_know_speaks_by_its_parts() -> None:
+    parts = [term("billing", 2), term("py", 9)]
+    with_name = query_signals(analyse("billing.py"), [*parts, named("billing.py", 0)], 100, MODEL)
+    without = query_signals(analyse("billing py"), parts, 100, MODEL)
+    assert (with_name["known"], with_name["contrast"]) == (without["known"], without["contrast"])
+
+
 @pytest.mark.parametrize(
-    ("body", "expected"),
+    ("stem", "documents", "expected"),
     [
-        ("bill databas", 0.25),
-        ("x bill databas", 0.25),
-        ("bill bill databas", 0.25),
-        ("databas bill", 0.0),
-        ("bill x databas", 0.0),
-        ("bill", 0.0),
+        ("throttle.ts", 1, 1.0),
+        ("src/api", 4, 0.25),
+        ("rate_limit", 2, 0.5),
+        ("throttle", 1, 0.0),
+        ("re-use", 1, 0.0),
+        ("2.13", 1, 0.0),
     ],
 )
-def test_the_phrase_signal(body: str, expected: float) -> None:
-    terms = [*BILLING, term("x9", 1), term("y9", 1)]
-    found = matches(terms, ("", body))
-    signals = match_signals(found[0], found, terms, [(BILLING[0], BILLING[1])])
-    assert signals["phrase"] == pytest.approx(expected)
+def test_a_whole_name_tells_more_the_fewer_hold_it(stem: str, documents: int, expected: float) -> None:
+    terms = [named(stem, documents)]
+    found = matches(terms, ("", stem))
+    assert match_signals(found[0], found, terms)["named"] == expected
+
+
+def test_a_name_only_this_memory_holds_makes_it_surer() -> None:
+    words = [term("fix", 20, 1.0), term("bug", 12, 2.0), term("throttl", 1), term("ts", 5, 3.0)]
+    held = ("limit", "throttl ts throttle.ts")
+    alone = first("fix bug throttle.ts", [*words, named("throttle.ts", 1)], held)
+    shared = first("fix bug throttle.ts", [*words, named("throttle.ts", 9)], held)
+    assert alone > shared + 0.05

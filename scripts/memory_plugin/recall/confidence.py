@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from math import exp, log
 
+from ..kernel.text.tokens import is_whole
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .model import Model
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
     from .weighting import Term
 
 _TINY = 1e-9
-_SPREAD_OVER = 15
 # The share of a word that the background does not know.
 _RAREST = 1e-5
 
@@ -26,11 +27,10 @@ def confidences(
     query: Query, terms: list[Term], matches: list[Match], documents: int, model: Model, limit: int
 ) -> list[tuple[float, dict[str, float]]]:
     """The confidence in [0, 1] of the first `limit` matches, with the signals and both answers behind it."""
-    shared = query_signals(query, terms, matches, documents, model)
-    pairs = _pairs(query, terms)
+    shared = query_signals(query, terms, documents, model)
     found = []
     for match in matches[:limit]:
-        signals = {**shared, **match_signals(match, matches, terms, pairs)}
+        signals = {**shared, **match_signals(match, matches, terms)}
         concerns = logistic(signals, model.confidence["concerns"])
         answers = logistic(signals, model.confidence["answers"])
         base = model.confidence["base"]
@@ -39,91 +39,72 @@ def confidences(
     return found
 
 
-def query_signals(
-    query: Query, terms: list[Term], matches: list[Match], documents: int, model: Model
-) -> dict[str, float]:
-    """What the prompt and the list of matches say together.
+def query_signals(query: Query, terms: list[Term], documents: int, model: Model) -> dict[str, float]:
+    """What the prompt and the store say together.
 
-    `known` is the mean log share of documents that hold the prompt's terms, `contrast` the mean log of that share over the one in everyday
-    technical English, `seen` the share of its terms that the store knows at all, `asked` the log of its idf mass, `session` that of the
-    number of words that point into the running session instead of naming a topic, `spread` the standard deviation of the first scores
-    over the root of the query's weight (normalised query commitment: A. Shtok et al., TOIS 30(2), 2012).
+    `known` is the mean log share of documents that hold the prompt's topical terms, `contrast` the mean log of that share over the one in
+    everyday technical English, `seen` the share of all its terms that the store knows at all, `asked` the log of their idf mass, `session`
+    that of the number of words that point into the running session instead of naming a topic.
     """
     prior = model.ranking["prior"]
     words = model.confidence["session_words"]
-    count = max(1, len(terms))
-    scores = [match.score for match in matches[:_SPREAD_OVER]] or [0.0]
-    mean = sum(scores) / len(scores)
-    deviation = (sum((score - mean) ** 2 for score in scores) / len(scores)) ** 0.5
+    topical = [term for term in terms if _is_topical(term)]
     known = contrast = 0.0
-    for term in terms:
+    for term in topical:
         found = term.strong + term.weak
-        known += log((found + prior * term.share + 0.1) / (documents + prior))
-        contrast += log((found + 0.1) / (documents + 1) / max(term.share, _RAREST))
+        known += log((found + prior * term.share + 0.1) / (documents + prior)) / len(topical)
+        contrast += log((found + 0.1) / (documents + 1) / max(term.share, _RAREST)) / len(topical)
     return {
-        "known": known / count,
-        "contrast": contrast / count,
-        "seen": sum(1 for term in terms if term.strong + term.weak) / count,
+        "known": known if topical else log(0.1 / (documents + prior)),
+        "contrast": contrast,
+        "seen": sum(1 for term in terms if term.strong + term.weak) / max(1, len(terms)),
         "asked": log(1 + sum(map(_part, terms))),
         "session": log(1 + sum(word in words for word in query.words)),
-        "spread": deviation / (sum(term.weight for term in terms) ** 0.5 + _TINY),
     }
 
 
-def match_signals(
-    match: Match, matches: list[Match], terms: list[Term], pairs: list[tuple[Term, Term]]
-) -> dict[str, float]:
+def _is_topical(term: Term) -> bool:
+    """Whether the store's knowing a term, or not, says what a prompt is about.
+
+    A single character or a short number is a choice or the place in a list ("do 2 and 3"); a whole name that the store does not know is
+    there in parts, too.
+    """
+    if term.strong + term.weak == 0 and any(map(is_whole, term.words)):
+        return False
+    return any(not (word.isascii() and len(word) < (3 if word.isdigit() else 2)) for word in term.words)
+
+
+def match_signals(match: Match, matches: list[Match], terms: list[Term]) -> dict[str, float]:
     """What one match says.
 
-    `matched` is the log of the number of terms it holds, `held` that of their idf mass, `phrase` the share of the query's idf mass in
-    neighbours that are neighbours there, too, `title` the share of its title that the query names, `lead` and `margin` how far it is
-    above the second and the sixth, `relative` its score over the first one's.
+    `matched` is the log of the number of terms it holds, `held` that of their idf mass, `title` the share of its title that the query
+    names, `lead` and `margin` how far it is above the second and the sixth, `relative` its score over the first one's, `named` one over the
+    number of documents that hold the rarest whole name (`throttle.ts`) of the prompt's that it holds, 0 for none.
     """
-    mass = sum(map(_part, terms)) + _TINY
     held = match.matched
-    together = sum(
-        _part(one) + _part(after)
-        for one, after in pairs
-        if one.stem in held and after.stem in held and _adjacent(match.text, one.stem, after.stem)
-    )
     second, sixth = (matches[at].score if len(matches) > at else 0.0 for at in (1, 5))
     score = match.score + _TINY
     return {
         "matched": log(1 + len(held)),
         "held": log(1 + sum(_part(term) for term in terms if term.stem in held)),
-        "phrase": together / (2 * mass),
         "title": match.title,
         "lead": 1 - second / score if match is matches[0] else 0.0,
         "margin": 1 - sixth / score,
         "relative": match.score / (matches[0].score + _TINY),
+        "named": max(
+            (1 / max(1, term.strong + term.weak) for term in terms if term.stem in held and _is_name(term)),
+            default=0.0,
+        ),
     }
+
+
+def _is_name(term: Term) -> bool:
+    """Whether a term is a file, a path, a dotted name or one with underscores, but neither a number nor a word with a hyphen."""
+    return any(not word.replace("-", "").isalnum() and any(map(str.isalpha, word)) for word in term.words)
 
 
 def _part(term: Term) -> float:
     return min(1.0, term.count) * term.idf
-
-
-def _pairs(query: Query, terms: list[Term]) -> list[tuple[Term, Term]]:
-    """The distinct pairs of terms that follow each other in the prompt, stop words apart."""
-    by_word = {word: term for term in terms for word in term.words}
-    found = [by_word[word] for word in query.words if word in by_word]
-    return list(
-        {
-            (one.stem, after.stem): (one, after) for one, after in zip(found, found[1:]) if one is not after
-        }.values()
-    )
-
-
-def _adjacent(text: str, one: str, after: str) -> bool:
-    """True when a form of `one` stands right before a form of `after`."""
-    first, second = " %s~" % one, "  %s~" % after
-    at = text.find(first)
-    while at >= 0:
-        end = text.find(" ", at + 1)
-        if text.startswith(second, end):
-            return True
-        at = text.find(first, end)
-    return False
 
 
 def logistic(signals: dict[str, float], weights: dict[str, float]) -> float:

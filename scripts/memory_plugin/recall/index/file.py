@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 # Another number makes every older index unusable, so that it is built anew.  It changes with the tables, the analysis of texts, the stop
-# words, the background and the form of what is injected; other weights alone are taken over by `refresh_model`.
-SCHEMA = 4
+# words, the background and the signals that weights name; other weights alone are taken over by `refresh_model`.
+SCHEMA = 5
 
 _TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;

@@ -1,0 +1,83 @@
+"""What a person sees with the weights as shipped: a made project's memories, and prompts as they are typed into a coding session."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from benchmarks.recall_adapter import floors
+from benchmarks.recall_stores import Answer, Set, false_injections, injected, sets, whole
+from memory_plugin.recall.index.document import Document
+from memory_plugin.recall.index.file import create_index, transaction
+from memory_plugin.recall.index.write import put
+from memory_plugin.recall.ranking import analyse, rank
+from tests.project import PLUGIN_ROOT
+from tests.recall.memories import memory
+
+FLOOR = floors()[0]
+IN_TITLE = memory("The token bucket is in throttle.ts", "Every key gets 100 requests a minute.")
+IN_BODY = memory("Rate limit", "Every key gets 100 requests a minute, by the token bucket in throttle.ts.")
+IN_FILES = memory("Rate limit", "Every key gets 100 requests a minute.", files="src/api/throttle.ts")
+OTHERS = [
+    memory("Invoices are stored in Postgres", "Fifteen is the version; the tables are in billing.sql."),
+    memory("Tests are written with vitest", "One file beside each module, no snapshots."),
+    memory("Prefer pnpm over npm", "The lock file is pnpm-lock.yaml."),
+]
+
+
+@pytest.fixture(scope="module")
+def harbor() -> Set:
+    """The set that was made for this."""
+    return sets(os.path.join(PLUGIN_ROOT, "benchmarks"), "harbor")[0]
+
+
+@pytest.fixture(scope="module")
+def answers(harbor: Set) -> list[Answer]:
+    """What the product answers over it."""
+    return whole(harbor)
+
+
+def test_every_query_has_a_memory_and_no_other_prompt_has(harbor: Set) -> None:
+    known = {record["id"] for record in harbor.corpus}
+    assert {query["id"] for query in harbor.queries} == set(harbor.relevant)
+    assert {key for grades in harbor.relevant.values() for key in grades} <= known
+
+
+def test_most_prompts_get_their_memory_and_hardly_another(answers: list[Answer]) -> None:
+    precision, recall, _ = injected(answers, FLOOR)
+    assert precision >= 0.95
+    assert recall >= 0.6
+
+
+def test_prompts_that_need_no_memory_get_none(answers: list[Answer]) -> None:
+    assert false_injections(answers, "prompt", FLOOR) == 0.0
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "Fix the bug in throttle.ts",
+        "refactor throttle.ts",
+        "please make throttle.ts faster",
+        "why is throttle.ts so slow?",
+    ],
+)
+@pytest.mark.parametrize(
+    "named", [pytest.param(IN_TITLE, id="title"), pytest.param(IN_BODY, id="body"), pytest.param(IN_FILES, id="files")]
+)  # fmt: skip
+@pytest.mark.parametrize("others", [0, 3])
+def test_a_prompt_that_names_a_file_gets_the_memory_that_names_it(
+    prompt: str, named: Document, others: int, tmp_path: Path
+) -> None:
+    connection = create_index(str(tmp_path / "index.sqlite"))
+    with transaction(connection):
+        put(connection, [named, *OTHERS[:others]])
+    best = rank(connection, analyse(prompt), 1, only_injectable=True, now_iso="")[0]
+    other = rank(
+        connection, analyse(prompt.replace("throttle", "parser")), 1, only_injectable=True, now_iso=""
+    )
+    connection.close()
+    assert best.confidence >= FLOOR
+    assert not other or other[0].confidence < FLOOR
