@@ -9,7 +9,7 @@ from importlib import import_module
 import pytest
 
 from memory_plugin.hosts.command_line import COMMANDS
-from tests.docs.pages import PAGES, page, prose
+from tests.docs.pages import PAGES, page, prose, section
 from tests.project import PLUGIN_ROOT
 
 TOP = (
@@ -46,6 +46,15 @@ def test_files_that_a_page_names_are_there(name: str) -> None:
 def test_commands_that_a_page_names_exist(name: str) -> None:
     named = set(re.findall(r"`memory ([a-z]+)[^`]*`", page(name)))
     assert named - set(COMMANDS) == set()
+
+
+def test_the_floors_name_every_part_of_the_package() -> None:
+    floors = section(page("docs/architecture.md"), "Floors")
+    package = os.path.join(PLUGIN_ROOT, "scripts", "memory_plugin")
+    parts = {
+        name for name in os.listdir(package) if os.path.isfile(os.path.join(package, name, "__init__.py"))
+    }
+    assert set(re.findall(r"^\| \w+ \| `scripts/memory_plugin/(\w+)/`", floors, re.MULTILINE)) == parts
 
 
 def test_every_command_is_documented() -> None:

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 
-from tests.docs.pages import first_column, page
+from memory_plugin.hosts.session_end_event import ENDED
+from memory_plugin.responses.rules import PACK
+from tests.docs.pages import first_column, page, section
 from tests.project import Project
+from tests.responses.made import PADDED
 
 TEXT = page("docs/privacy.md")
 
@@ -27,6 +30,9 @@ def lived(project: Project) -> Project:
     project.prompt("Which database does the billing service use for its invoices?", session_id="judged")
     project.cli("config", "set", "retrieval.max_inject", "2")
     project.cli("interview", "start", "the export")
+    project.hook("Stop", project.event("Stop", last_assistant_message=PADDED, prompt_id="p9"))
+    talk = project.write("talk.jsonl", {"turn": 1, "role": "user", "content": "Hello."})
+    project.cli("evaluate", "--gates-only", talk)
     project.cli("heal")  # takes its turn after the detached healing that SessionStart began
     return project
 
@@ -43,6 +49,21 @@ def test_all_state_is_in_the_table(project: Project) -> None:
     names = {name for name in os.listdir(lived(project).state) if ".tmp" not in name}
     told = TEXT.partition("| state |")[2].partition("\n\n")[0]
     assert names == set(first_column(told))
+
+
+def test_all_that_the_plugin_can_keep_is_spoken_of() -> None:
+    """Also what only a judge, an edit or a tuning leaves."""
+    ledgers = first_column(page("docs/ledgers.md").partition("\n## ")[0])
+    assert [
+        name for name in [*ledgers, PACK, *ENDED[:1], "drafts", "langfuse"] if "`%s`" % name not in TEXT
+    ] == []
+
+
+def test_the_readme_names_all_that_is_left_after_an_uninstall(project: Project) -> None:
+    told = section(page("README.md"), "Uninstall")
+    left = os.listdir(lived(project).config)
+    assert {"settings.json", "settings.json.memory-backup", "lcars"} <= set(left)
+    assert [name for name in left if name not in told] == []
 
 
 def test_what_lies_outside_the_project_is_for_the_user_alone(project: Project) -> None:
