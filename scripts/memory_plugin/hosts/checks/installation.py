@@ -58,8 +58,9 @@ def state_folder(session: Session) -> Check:
     """Whether the folder for ledgers, trust and the index can be used, and by nobody else."""
     places = session.places
     if places.state_dir is None:
-        fix = _fix_without_home(session) if places.config_dir is None else ""
-        return Check("state folder", FAIL, "%s: nothing is recalled or stored" % places.why_no_state, fix)
+        why, _, advice = places.why_no_state.partition("; ")
+        fix = _fix_without_home(session) if places.config_dir is None else advice
+        return Check("state folder", FAIL, "%s: nothing is recalled or stored" % why, fix)
     folder = _nearest(places.state_dir)
     if not os.path.isdir(folder) or not os.access(folder, os.W_OK | os.X_OK):
         fix = "make it a folder that you may write to"
