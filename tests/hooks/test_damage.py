@@ -243,6 +243,13 @@ def test_without_fts5_the_keyword_way_answers_and_says_so(recalling: Project) ->
     assert recalling.cli("search", "billing database", "--json").json["answered_by"] == "keyword"
 
 
+def test_with_the_keyword_strategy_the_keyword_way_answers_and_says_so(recalling: Project) -> None:
+    assert recalling.cli("config", "set", "retrieval.match_strategy", "keyword").returncode == 0
+    assert TOLD in ask(recalling, "keyword")
+    assert last(recalling)["answered_by"] == "keyword"
+    assert recalling.cli("search", "billing database", "--json").json["answered_by"] == "keyword"
+
+
 def limited(project: Project, size: int, *command: str, stdin: bytes = b"") -> Run:
     """A process that can write no file longer than `size` bytes, as on a full disk."""
     begin = "import os, resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (%d, %d)); os.execv(sys.argv[1], sys.argv[1:])"

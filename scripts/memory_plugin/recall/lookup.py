@@ -10,10 +10,10 @@ from ..kernel.locks import Busy, FileLock
 from ..kernel.native import digest
 from ..kernel.sqlite import SqliteError
 from .freshness import changed_paths
-from .index.file import IndexError_, IndexMissing, has_fts5, open_index
+from .index.file import IndexError_, IndexMissing, open_index
 from .index.place import index_path, opened_or_made
 from .index.trouble import DAMAGED, INDEX_FAULTS, LOCKED, trouble
-from .ranking import analyse, rank
+from .ranking import analyse, rank, way_to_candidates
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -190,8 +190,9 @@ class Lookup:
 
     def _ranked(self, text: str, extra: str, pool: int) -> list[Hit]:
         assert self._connection is not None
-        self.answered_by = "fts5" if has_fts5(self._connection) else "keyword"
-        return rank(self._connection, analyse(text, extra), pool, True, now_iso(), self._deadline)
+        strategy = self._settings.text("retrieval.match_strategy")
+        self.answered_by = way = way_to_candidates(self._connection, strategy)
+        return rank(self._connection, analyse(text, extra), pool, True, now_iso(), self._deadline, way)
 
 
 def _is_as_indexed(hit: Hit) -> bool:

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from .scoring import Match
     from .weighting import Term
 
-__all__ = ["Hit", "Query", "analyse", "rank"]
+__all__ = ["FTS5", "KEYWORD", "Hit", "Query", "analyse", "rank", "way_to_candidates"]
+
+FTS5, KEYWORD = "fts5", "keyword"
 
 _COLUMNS = "key, id, scope, category, title, tags, path, digest, trust, expires_at, inject"
 
@@ -63,8 +65,9 @@ def rank(
     only_injectable: bool,
     now_iso: str,
     deadline: Deadline | None = None,
+    way: str = FTS5,
 ) -> list[Hit]:
-    """The at most `limit` best memories, best first.
+    """The at most `limit` best memories, best first; `way` is what `way_to_candidates` says.
 
     With `only_injectable` all others are as if they were not there, and expired ones (`now_iso` in UTC) are left out.  Raises TimeoutError
     when the deadline passes, IndexUnusable when the index holds no model, and SqliteError when it is damaged or locked.
@@ -74,7 +77,7 @@ def rank(
     if not documents:
         return []
     terms = weighted(connection, query, model, only_injectable, documents)
-    rowids = _rowids(connection, terms, model, only_injectable, deadline)
+    rowids = _rowids(connection, terms, model, only_injectable, deadline, way)
     pool = _pool(connection, rowids, only_injectable, now_iso)
     matches = best_matches(pool, terms, averages, model)
     hits = []
@@ -89,10 +92,20 @@ def rank(
     return hits
 
 
+def way_to_candidates(connection: Connection, strategy: str) -> str:
+    """FTS5 or KEYWORD: how this index finds candidates under the setting `retrieval.match_strategy`."""
+    return FTS5 if strategy != KEYWORD and has_fts5(connection) else KEYWORD
+
+
 def _rowids(
-    connection: Connection, terms: list[Term], model: Model, only_injectable: bool, deadline: Deadline | None
+    connection: Connection,
+    terms: list[Term],
+    model: Model,
+    only_injectable: bool,
+    deadline: Deadline | None,
+    way: str,
 ) -> list[int]:
-    if has_fts5(connection):
+    if way_to_candidates(connection, way) == FTS5:
         return candidates(connection, terms, model, only_injectable, deadline)
     from .keyword import keyword_candidates
 

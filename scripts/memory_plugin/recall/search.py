@@ -12,10 +12,10 @@ from ..memories.survey import survey
 from .documents import memory_document, note_document
 from .healing import heal_now, is_alive, make_anew
 from .index import write
-from .index.file import IndexError_, create_index_in_memory, has_fts5, open_index, transaction
+from .index.file import IndexError_, create_index_in_memory, open_index, transaction
 from .index.place import index_path
 from .index.trouble import INDEX_FAULTS, is_locked
-from .ranking import analyse, rank
+from .ranking import analyse, rank, way_to_candidates
 
 if TYPE_CHECKING:
     from ..kernel.paths import Places
@@ -46,7 +46,7 @@ def search(places: Places, settings: Settings, query: str, limit: int) -> Found:
         heal_now(places, settings)
         return _from_file(places, settings, query, limit)
     except (IndexError_, SqliteError, OSError) as error:
-        found = _asked(_index_of_everything(places, settings), query, limit)
+        found = _asked(_index_of_everything(places, settings), settings, query, limit)
         return found._replace(trouble=in_words(error))
 
 
@@ -65,17 +65,18 @@ def _index_of_everything(places: Places, settings: Settings) -> Connection:
 
 def _from_file(places: Places, settings: Settings, query: str, limit: int) -> Found:
     try:
-        return _asked(open_index(index_path(places), timeout=1.0), query, limit)
+        return _asked(open_index(index_path(places), timeout=1.0), settings, query, limit)
     except INDEX_FAULTS as error:
         if is_locked(error):
             raise
     make_anew(places, settings)
-    return _asked(open_index(index_path(places), timeout=1.0), query, limit)
+    return _asked(open_index(index_path(places), timeout=1.0), settings, query, limit)
 
 
-def _asked(connection: Connection, query: str, limit: int) -> Found:
+def _asked(connection: Connection, settings: Settings, query: str, limit: int) -> Found:
     try:
-        hits = rank(connection, analyse(query), limit, False, now_iso(), Deadline(_SECONDS))
-        return Found(hits, "fts5" if has_fts5(connection) else "keyword", "")
+        way = way_to_candidates(connection, settings.text("retrieval.match_strategy"))
+        hits = rank(connection, analyse(query), limit, False, now_iso(), Deadline(_SECONDS), way)
+        return Found(hits, way, "")
     finally:
         connection.close()

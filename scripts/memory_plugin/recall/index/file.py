@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from types import TracebackType
 
 # Another number makes every older index unusable, so that it is built anew.  It changes with the tables, the analysis of texts, the stop
-# words, the background and the signals that weights name; other weights alone are taken over by `refresh_model`.
+# words, the background, the form of what is injected and the signals that weights name; other weights alone are what `refresh_model` takes
+# over.
 SCHEMA = 5
 
 _TABLES = """
