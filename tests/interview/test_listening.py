@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from memory_plugin.interview.deciding import ANSWER, apply, begun
+from memory_plugin.interview.harvest import proposals, summary
 from memory_plugin.interview.intake import intake
 from tests.interview.respondents import setup_for
 
@@ -108,6 +110,24 @@ def test_a_question_in_return_is_answered_and_the_question_asked_again_once() ->
 def test_after_a_rephrased_question_the_answer_counts() -> None:
     state, _ = talk(OPENING, say("What do you mean?"), say("Ah. Fewer calls", "fewer calls"))
     assert "goal" in state["covered"]
+
+
+def test_memories_say_what_the_user_is_against_and_both_sides_of_a_contradiction() -> None:
+    loved = say("I love weekly releases", "weekly releases", kind="decision", stance=1)
+    hated = say("Weekly releases are awful", "weekly releases", kind="decision", stance=-1)
+    slow = say("and slow reviews", "slow reviews", kind="decision", stance=-1)
+    state, _ = talk(loved, hated, slow)
+    interview: Any = SimpleNamespace(state=state, setup=SETUP, topic="releases", id="i")
+    found = {one["title"]: one["body"] for one in proposals(interview)}
+    assert found == {
+        "weekly releases": 'Decision of releases: weekly releases. The user said: "weekly releases".'
+        ' In answer 2 the user spoke against it: "weekly releases".',
+        "Against: weekly releases": "Decision of releases: weekly releases. The user is against it."
+        ' The user said: "weekly releases". In answer 1 the user spoke for it: "weekly releases".',
+        "Against: slow reviews": "Decision of releases: slow reviews. The user is against it."
+        ' The user said: "slow reviews".',
+    }
+    assert summary(interview)["learnt"] == {"Decision": list(found)}
 
 
 def test_what_they_spoke_for_and_against_is_asked_about_first() -> None:

@@ -146,7 +146,7 @@ def _opposite_node(now: Situation, strategy: str) -> Iterator[Focus]:
     for pair in now.graph.opposites(2 * now.scoring["focus"]["recent"]):
         focus = _on_nodes("opposite_node", tuple(sorted(pair)), now)
         focus.label = " and ".join(_with_stance(now.graph.nodes[at]) for at in focus.nodes)
-        focus.variant = "twins" if now.graph.revised(*pair) else ""
+        focus.variant = "twins" if pair in now.graph.contradictions() else ""
         if not _uses(now, strategy, focus.key) and (focus.variant or not before):
             yield focus
             return

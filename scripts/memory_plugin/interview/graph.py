@@ -159,17 +159,17 @@ class Graph:
         """Pairs of nodes with contrary stances, the latest first: those where one revises the other, then any two recent ones."""
         recent = self.recent(most)
         stances = [self.nodes[at]["stance"] for at in recent]
-        revised = [(one, other) for one, other, kind, _ in reversed(self.edges) if kind == REVISES]
-        return [pair for pair in revised if self._contrary(*pair)] + [
+        return self.contradictions() + [
             (one, other)
             for first, one in enumerate(recent)
             for second, other in enumerate(recent[first + 1 :], first + 1)
             if stances[first] and stances[first] == -stances[second]
         ]
 
-    def revised(self, one: int, other: int) -> bool:
-        """Whether one of two nodes revises the other."""
-        return any(kind == REVISES and {one, other} == {a, b} for a, b, kind, _ in self.edges)
+    def contradictions(self) -> list[tuple[int, int]]:
+        """Pairs of nodes of which one revises the other though both still stand, the latest first."""
+        revised = [(one, other) for one, other, kind, _ in reversed(self.edges) if kind == REVISES]
+        return [pair for pair in revised if self._contrary(*pair)]
 
     def _contrary(self, one: int, other: int) -> bool:
         """Whether two nodes still stand, the one for and the other against."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .graph import LEADS_TO
+from .graph import LEADS_TO, Graph
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,12 +30,18 @@ def proposals(interview: Interview) -> list[dict[str, Any]]:
         if not node["superseded_by"] and node["confidence"] >= _LEAST_CONFIDENCE and node["turns"]
     ]
     kept.sort(key=lambda pair: (-pair[1]["mentions"], pair[0]))
-    return [_proposal(node, ahead.get(at, -1), nodes, kinds, interview) for at, node in kept[:MAX_MEMORIES]]
+    graph = Graph(interview.state, interview.setup["pack"])
+    contrary = {one: other for pair in graph.contradictions() for one, other in (pair, pair[::-1])}
+    return [
+        _proposal(node, ahead.get(at, -1), contrary.get(at, -1), nodes, kinds, interview)
+        for at, node in kept[:MAX_MEMORIES]
+    ]
 
 
 def _proposal(
     node: dict[str, Any],
     target: int,
+    contrary: int,
     nodes: list[dict[str, Any]],
     kinds: dict[str, Any],
     interview: Interview,
@@ -44,16 +50,31 @@ def _proposal(
     kind = kinds[node["type"]]
     leads = ' Leads to: "%s".' % nodes[target]["label"] if target >= 0 else ""
     against = " The user is against it." if node["stance"] < 0 else ""
+    both = _other_side(nodes[contrary]) if contrary >= 0 else ""
     said = ' The user said: "%s".' % quote if quote else ""
     return {
         "concept": node["id"],
         "category": kind["memory"],
-        "title": node["label"],
-        "body": "%s of %s: %s.%s%s%s"
-        % (kind["name"], interview.topic, node["label"].rstrip("."), against, leads, said),
+        "title": _signed(node),
+        "body": "%s of %s: %s.%s%s%s%s"
+        % (kind["name"], interview.topic, node["label"].rstrip("."), against, leads, said, both),
         "turn": turn,
         "quote": quote,
     }
+
+
+def _signed(node: dict[str, Any]) -> str:
+    """A concept's name, with what they hold of it where they are against it: a title must not say the contrary."""
+    return str(("Against: %s" if node["stance"] < 0 else "%s") % node["label"])
+
+
+def _other_side(node: dict[str, Any]) -> str:
+    turn, quote = node["quotes"][-1] if node["quotes"] else (node["turns"][-1], node["label"])
+    return ' In answer %d the user spoke %s it: "%s".' % (
+        turn,
+        "for" if node["stance"] > 0 else "against",
+        quote,
+    )
 
 
 def summary(interview: Interview) -> dict[str, Any]:
@@ -63,7 +84,7 @@ def summary(interview: Interview) -> dict[str, Any]:
     learnt: dict[str, list[str]] = {}
     for node in state["nodes"]:
         if not node["superseded_by"]:
-            learnt.setdefault(names[node["type"]], []).append(node["label"])
+            learnt.setdefault(names[node["type"]], []).append(_signed(node))
     covered, known = state["covered"], [e["label"] for e in setup["elements"] if e["id"] in state["covered"]]
     return {
         "interview": interview.id,

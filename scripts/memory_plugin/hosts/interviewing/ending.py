@@ -58,6 +58,9 @@ def _propose(
     session.console.line("%s: %d questions" % (interview.topic, len(interview.state["turns"])))
     for one in proposed:
         session.console.line("  %s: %s (turn %d)" % (one["category"], one["title"], one["turn"]))
+    left = summary(interview)["open"]
+    if left:
+        session.console.line("left open: %s" % ", ".join(left))
     session.console.line("with --confirm these memories are written")
     return 0
 
