@@ -75,6 +75,17 @@ def test_a_cycle_is_found(tmp_path: Path) -> None:
             {"rules": {"r": {**RULE, "unless": ["x"]}}}, "no exception x", id="an unknown exception"
         ),
         pytest.param({"rules": {"r": {**RULE, "needs": "x"}}}, "no evidence x", id="unknown evidence"),
+        pytest.param(
+            {"rules": {"r": {**RULE, "patterns": []}}}, "patterns or frames", id="a rule of nothing"
+        ),
+        pytest.param(
+            {"rules": {"r": {**RULE, "frames": ["NO"]}}}, "no class NO", id="a class that is not there"
+        ),
+        pytest.param({"rules": {"r": {**RULE, "frames": ["@no"]}}}, "no macro @no", id="a missing macro"),
+        pytest.param({"words": {"A": ["{B}"]}}, "no class", id="a class made of one that is not there"),
+        pytest.param({"words": {"A": ["{A}"]}}, "holds itself", id="a class within itself"),
+        pytest.param({"words": {"A": 1}}, "words: A", id="a class that is a number"),
+        pytest.param({"spellings": {"a": 1}}, "expected a text", id="a spelling that is a number"),
         pytest.param({"disclosure": {"every": 0}}, "every", id="a cadence of nothing"),
         pytest.param({"extends": 3}, "extends", id="extends a number"),
     ],
@@ -119,3 +130,11 @@ def test_a_gate_without_a_function_is_a_fault(tmp_path: Path) -> None:
 )
 def test_nested_repetitions_are_seen(pattern: str, *, nested: bool) -> None:
     assert nested_repetition(pattern) is nested
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"answers": {"help": ["988"]}}, {"words": {"A": ["b"]}}, {"gates": {"crisis": {"hard": False}}}],
+)
+def test_whatever_changes_in_a_pack_changes_its_digest(tmp_path: Path, fields: dict[str, Any]) -> None:
+    assert load_pack(pack(tmp_path)).digest != load_pack(pack(tmp_path, **fields)).digest

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from .sentences import sentences
 
 if TYPE_CHECKING:
-    import re
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from .packs import Pack, Rule
+    from .lexicon import Tagged
+    from .packs import Pack, Rule, Unless
 
 __all__ = ["Match", "find", "rules_for"]
 
@@ -36,7 +36,8 @@ def find(pack: Pack, rules: Sequence[Rule], text: str) -> list[Match]:
         asked = [rule for rule in rules if rule.quotes is quotes]
         for sentence in sentences(text, quotes=quotes) if asked else ():
             read = _neutralised(pack, sentence)
-            found += [match for rule in asked for match in _in_sentence(pack, rule, read)]
+            tagged = pack.lexicon.tag(read) if any(rule.frames for rule in asked) else None
+            found += [match for rule in asked for match in _in_sentence(pack, rule, read, tagged)]
     return found
 
 
@@ -45,19 +46,28 @@ def _neutralised(pack: Pack, sentence: str) -> str:
     return pack.neutral.sub(" ", sentence) if pack.neutral else sentence
 
 
-def _in_sentence(pack: Pack, rule: Rule, sentence: str) -> list[Match]:
-    for match in rule.pattern.finditer(sentence):
-        if not any(_applies(unless.where, unless.pattern, pack, sentence, match) for unless in rule.unless):
-            return [Match(rule, sentence, match.start(), match.end())]
+def _in_sentence(pack: Pack, rule: Rule, sentence: str, tagged: Tagged | None) -> list[Match]:
+    for start, end in _places(rule, sentence, tagged):
+        if not any(_applies(unless, pack, sentence, start, end) for unless in rule.unless):
+            return [Match(rule, sentence, start, end)]
     return []
 
 
-def _applies(where: str, pattern: re.Pattern[str], pack: Pack, sentence: str, match: re.Match[str]) -> bool:
-    if where == "sentence":
-        return pattern.search(sentence) is not None
-    if where == "after":
-        return pattern.search(sentence, match.end()) is not None
-    return pattern.search(_clause_before(pack, sentence[: match.start()])) is not None
+def _places(rule: Rule, sentence: str, tagged: Tagged | None) -> Iterator[tuple[int, int]]:
+    """Where a rule's patterns and frames stand in a sentence."""
+    if rule.pattern is not None:
+        yield from (match.span() for match in rule.pattern.finditer(sentence))
+    if tagged is not None and not (rule.hints and rule.hints.isdisjoint(tagged.classes)):
+        for frame in rule.frames:
+            yield from frame.find(tagged)
+
+
+def _applies(unless: Unless, pack: Pack, sentence: str, start: int, end: int) -> bool:
+    if unless.where == "sentence":
+        return unless.pattern.search(sentence) is not None
+    if unless.where == "after":
+        return unless.pattern.search(sentence, end) is not None
+    return unless.pattern.search(_clause_before(pack, sentence[:start])) is not None
 
 
 def _clause_before(pack: Pack, text: str) -> str:

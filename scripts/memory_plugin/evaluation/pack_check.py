@@ -7,7 +7,7 @@ import signal
 import sys
 from contextlib import contextmanager
 from time import process_time
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from .gates import GATES
 from .matching import find
@@ -15,10 +15,12 @@ from .packs import load_pack
 from .sentences import MAX_SENTENCE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sequence
     from types import FrameType
 
     from .packs import Pack
+
+_Text = TypeVar("_Text")
 
 __all__ = ["Report", "check", "nested_repetition"]
 
@@ -55,11 +57,14 @@ def check(name: str) -> Report:
     patterns = _patterns(pack)
     nested = [where for where, pattern in patterns if nested_repetition(pattern.pattern)]
     faults += ["%s: a repetition within a repetition, which can take for ever" % where for where in nested]
+    timed = [
+        (where, _worst_ms(pattern.search, _hostile(pattern)))
+        for where, pattern in patterns
+        if where not in nested
+    ]
+    timed += _frame_times(pack)
     slowest, slowest_ms = "", 0.0
-    for where, pattern in patterns:
-        if where in nested:
-            continue
-        taken = _worst_ms(pattern)
+    for where, taken in timed:
         if taken > slowest_ms:
             slowest, slowest_ms = where, taken
         if taken > _MOST_MS:
@@ -89,29 +94,46 @@ def _patterns(pack: Pack) -> list[tuple[str, re.Pattern[str]]]:
     exceptions = {unless.id: unless.pattern for rule in pack.rules for unless in rule.unless}
     found += [("unless " + name, pattern) for name, pattern in exceptions.items()]
     found += [("answers " + name, pattern) for name, pattern in pack.answers.items()]
-    found += [("disclosure", pack.disclosure[1])]
+    found += [("disclosure", pack.disclosure[1]), ("neutral", pack.neutral), ("contrast", pack.contrast)]
     for name, evidence in pack.evidence.items():
         parts = (evidence.call, evidence.output, evidence.against, evidence.stale_after, evidence.passed_over)
-        found += [("evidence " + name, part) for part in parts if part is not None]
-    found += [
-        (name, pattern)
-        for name, pattern in (("neutral", pack.neutral), ("contrast", pack.contrast))
-        if pattern is not None
-    ]
+        found += [("evidence " + name, part) for part in parts]
+    return [(where, pattern) for where, pattern in found if pattern is not None]
+
+
+def _hostile(pattern: re.Pattern[str]) -> list[str]:
+    words = re.findall(r"[a-z']{2,}", pattern.pattern)
+    seeds = [*_SEEDS, *(" ".join(words[at : at + 3]) + " " for at in range(0, min(len(words), 60), 3))]
+    return [_repeated(seed) for seed in seeds]
+
+
+def _repeated(seed: str) -> str:
+    return (seed * (MAX_SENTENCE // len(seed) + 1))[: MAX_SENTENCE - 1] + "\x00"
+
+
+def _frame_times(pack: Pack) -> list[tuple[str, float]]:
+    """The milliseconds of each frame on the examples of its rule, each said over and over up to the greatest length."""
+    found = []
+    for rule in pack.rules:
+        tagged = (
+            [pack.lexicon.tag(_repeated(example.strip(".!?") + " ")) for example in rule.hits]
+            if rule.frames
+            else []
+        )
+        found += [
+            ("%s: %s" % (rule.id, frame.written), _worst_ms(frame.find, tagged)) for frame in rule.frames
+        ]
     return found
 
 
-def _worst_ms(pattern: re.Pattern[str]) -> float:
+def _worst_ms(search: Callable[[_Text], object], texts: Sequence[_Text]) -> float:
     """The milliseconds of the slowest of some hostile sentences; 2,000 for what does not end."""
     worst = 0.0
-    words = re.findall(r"[a-z']{2,}", pattern.pattern)
-    seeds = [*_SEEDS, *(" ".join(words[at : at + 3]) + " " for at in range(0, min(len(words), 60), 3))]
-    for seed in seeds:
-        text = (seed * (MAX_SENTENCE // len(seed) + 1))[: MAX_SENTENCE - 1] + "\x00"
+    for text in texts:
         started = process_time()
         try:
             with _bounded():
-                pattern.search(text)
+                search(text)
         except _TooSlow:
             return _GIVE_UP_SECONDS * 1000
         worst = max(worst, (process_time() - started) * 1000)

@@ -10,10 +10,16 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..kernel.native import digest, dumps
 from .data import EvaluationError, merged, names, read_object, shipped
+from .frames import frame, hints
+from .lexicon import BREAK, MANY, NUMBER, PUNCTUATION, lexicon
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from .frames import Frame
+    from .lexicon import Lexicon
 
 __all__ = ["Evidence", "Pack", "Rule", "Unless", "load_pack", "load_packs", "pack_names"]
 
@@ -23,9 +29,9 @@ _MOST_RULES = 500
 _NESTING = 6
 _FIELDS = {
     "id", "reason", "extends", "gates", "rules", "lists", "unless", "neutral", "contrast", "answers", "evidence",
-    "disclosure", "leaks",
+    "disclosure", "leaks", "words", "irregular", "spellings", "macros",
 }  # fmt: skip
-_RULE_FIELDS = {"gate", "speaker", "reason", "patterns", "unless", "needs", "quotes", "hit", "miss"}
+_RULE_FIELDS = {"gate", "speaker", "reason", "patterns", "frames", "unless", "needs", "quotes", "hit", "miss"}
 _SPEAKERS = ("assistant", "user", "both")
 
 
@@ -38,13 +44,15 @@ class Unless(NamedTuple):
 
 
 class Rule(NamedTuple):
-    """One rule. `needs` names the evidence without which a claim is not believed; empty for what is never right."""
+    """One rule: patterns, frames or both. `needs` names the evidence without which a claim is not believed, if any."""
 
     id: str
     gate: str
     speaker: str
     reason: str
-    pattern: re.Pattern[str]
+    pattern: re.Pattern[str] | None
+    frames: tuple[Frame, ...]
+    hints: frozenset[str]
     unless: tuple[Unless, ...]
     needs: str
     quotes: bool
@@ -65,8 +73,15 @@ class Evidence(NamedTuple):
     passed_over: re.Pattern[str] | None
 
 
+class _Words(NamedTuple):
+    """What frames are made of: macros by name, and the classes that the lexicon knows."""
+
+    macros: Mapping[str, Sequence[str]]
+    classes: set[str]
+
+
 class Pack(NamedTuple):
-    """One pack with everything that it extends."""
+    """One pack with everything that it extends; `digest` changes with any of it."""
 
     id: str
     gates: Mapping[str, Mapping[str, Any]]
@@ -77,6 +92,8 @@ class Pack(NamedTuple):
     evidence: Mapping[str, Evidence]
     disclosure: tuple[int, re.Pattern[str]]
     leaks: Mapping[str, tuple[str, ...]]
+    lexicon: Lexicon
+    digest: str
 
 
 def pack_names() -> list[str]:
@@ -126,8 +143,11 @@ def _pack(raw: dict[str, Any], name: str) -> Pack:
     entries = _object(raw, "rules", name)
     if len(entries) > _MOST_RULES:
         raise EvaluationError("%s: more than %d rules" % (name, _MOST_RULES))
+    classes = {*_lists_of_texts(raw, "words", name), NUMBER, MANY, PUNCTUATION, BREAK}
+    words = _Words(_lists_of_texts(raw, "macros", name), classes)
     rules = tuple(
-        _rule(key, entry, lists, unless, "%s: rules: %s" % (name, key)) for key, entry in entries.items()
+        _rule(key, entry, lists, words, unless, "%s: rules: %s" % (name, key))
+        for key, entry in entries.items()
     )
     evidence = {
         key: _evidence(entry, lists, "%s: evidence: %s" % (name, key))
@@ -155,11 +175,31 @@ def _pack(raw: dict[str, Any], name: str) -> Pack:
         evidence,
         _disclosure(raw, lists, name),
         leaks,
+        _lexicon(raw, name),
+        digest(dumps(raw).encode("utf-8"), 8),
     )
 
 
+def _lexicon(raw: Mapping[str, Any], name: str) -> Lexicon:
+    words = _lists_of_texts(raw, "words", name)
+    pairs = [_object(raw, field, name) for field in ("irregular", "spellings")]
+    if not all(isinstance(value, str) for pair in pairs for value in pair.values()):
+        raise EvaluationError("%s: irregular, spellings: expected a text for each word" % name)
+    try:
+        return lexicon(words, pairs[0], pairs[1])
+    except KeyError as error:
+        raise EvaluationError("%s: words: no class %s" % (name, error)) from None
+    except ValueError as error:
+        raise EvaluationError("%s: %s" % (name, error)) from None
+
+
 def _rule(
-    key: str, entry: object, lists: Mapping[str, Any], unless: Mapping[str, Unless], where: str
+    key: str,
+    entry: object,
+    lists: Mapping[str, Any],
+    words: _Words,
+    unless: Mapping[str, Unless],
+    where: str,
 ) -> Rule:
     if not isinstance(entry, dict):
         raise EvaluationError("%s: expected an object" % where)
@@ -178,18 +218,33 @@ def _rule(
     )
     if not hits or not misses or not isinstance(entry.get("reason"), str):
         raise EvaluationError("%s: expected a reason, at least one hit and at least one miss" % where)
+    frames = _frames(entry.get("frames", []), words, where)
+    if not frames and not entry.get("patterns"):
+        raise EvaluationError("%s: expected patterns or frames" % where)
     return Rule(
         key,
         str(entry.get("gate", "")),
         speaker,
         entry["reason"],
-        _compiled(_texts(entry.get("patterns"), where + ": patterns"), lists, where),
+        _optional(entry.get("patterns"), lists, where + ": patterns"),
+        frames,
+        hints(frames),
         tuple(unless[name] for name in exceptions),
         str(entry.get("needs", "")),
         entry.get("quotes") is True,
         hits,
         misses,
     )
+
+
+def _frames(value: object, words: _Words, where: str) -> tuple[Frame, ...]:
+    found = []
+    for written in _texts(value, where + ": frames"):
+        try:
+            found.append(frame(written, words.macros, words.classes))
+        except ValueError as error:
+            raise EvaluationError("%s: frames: %s: %s" % (where, written, error)) from None
+    return tuple(found)
 
 
 def _unless(key: str, entry: object, lists: Mapping[str, Any], name: str) -> Unless:
@@ -244,6 +299,13 @@ def _alternatives(name: str, lists: Mapping[str, Any], where: str) -> list[str]:
     if name not in lists:
         raise EvaluationError("%s: no list {%s}" % (where, name))
     return _texts(lists[name], "%s: {%s}" % (where, name))
+
+
+def _lists_of_texts(raw: Mapping[str, Any], field: str, name: str) -> dict[str, list[str]]:
+    return {
+        key: _texts(value, "%s: %s: %s" % (name, field, key))
+        for key, value in _object(raw, field, name).items()
+    }
 
 
 def _texts(value: object, where: str) -> list[str]:

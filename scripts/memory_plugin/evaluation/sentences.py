@@ -27,6 +27,7 @@ _QUOTE = re.compile(
     r"\"[^\"\n]{1,400}\"|\u201c[^\u201d\n]{1,400}\u201d|\u00ab[^\u00bb\n]{1,400}\u00bb"
     r"|(?<!\w)'(?:[^'\n]|(?<=\w)'(?=\w)){3,300}'(?!\w)"
 )
+_WORD = re.compile(r"\w")
 _END = re.compile(r"(?<=[.!?])[\"')\]]*\s+|\n+")
 
 
@@ -64,7 +65,7 @@ def sentences(text: str, *, quotes: bool) -> list[str]:
         text = _INLINE_CODE.sub("`_`", without_quotes(text))
     text = _SPACES.sub(" ", text)
     found = (piece.strip(" \n*_#-\u2022") for piece in _END.split(text))
-    return [part for piece in found if piece for part in _pieces(piece)]
+    return [part for piece in found if _WORD.search(piece) for part in _pieces(piece)]
 
 
 def _pieces(sentence: str) -> list[str]:

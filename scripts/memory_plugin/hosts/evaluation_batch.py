@@ -91,7 +91,7 @@ def _scenario(path: str) -> Scenario | None:
 
 def _key(plan: Plan, conversation: Conversation, run: int) -> str:
     judges = [[seat.name, seat.persona] for seat in plan.jury]
-    rules = [[pack.id, [[rule.id, rule.pattern.pattern] for rule in pack.rules]] for pack in plan.packs]
+    rules = [[pack.id, pack.digest] for pack in plan.packs]
     parts = [conversation.id, conversation.digest, rules, plan.rubric.digest, judges, plan.runs, run]
     return digest(dumps(parts).encode("ascii"), 8)
 
