@@ -26,6 +26,7 @@ __all__ = [
     "append",
     "latest",
     "ledger",
+    "named",
     "pulled_folder",
     "row_of",
     "scores_of",
@@ -41,8 +42,13 @@ _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
 
 def session_id(prepared: Prepared) -> str:
     """The id of a session: its file's name where that is one, else what its rows say, else the name."""
-    name = os.path.splitext(os.path.basename(prepared.path))[0]
-    return name if _UUID.match(name) else prepared.signals.totals.session or name
+    return named(prepared.path, prepared.signals.totals.session)
+
+
+def named(path: str, session: str) -> str:
+    """The id of the session in a file whose rows say `session`."""
+    name = os.path.splitext(os.path.basename(path))[0]
+    return name if _UUID.match(name) else session or name
 
 
 def ledger(places: Places, settings: Settings) -> Ledger:

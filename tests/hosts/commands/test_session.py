@@ -215,6 +215,24 @@ def test_claude_labels_nothing_by_itself(project: Project) -> None:
     assert project.ledger("sessions") == []
 
 
+def test_a_file_by_another_name_is_the_same_session_for_scores_and_labels(project: Project) -> None:
+    judged(project)
+    path = transcript(project, IDS[0])
+    copy = os.path.join(project.root, "kept.jsonl")
+    os.rename(path, copy)
+    assert project.cli("session", "score", copy).returncode == 0
+    assert project.cli("label", copy, "--set", "goal_achievement=3").returncode == 0
+    assert project.cli("calibrate", "--json").json["sessions"] == 1
+
+
+def test_langfuse_that_does_not_answer_is_said_in_its_own_words(project: Project) -> None:
+    env: dict[str, Any] = {"LANGFUSE_PUBLIC_KEY": KEYS[0], "LANGFUSE_SECRET_KEY": KEYS[1]}
+    run = project.cli("langfuse", "check", **env, LANGFUSE_HOST="http://127.0.0.1:9")
+    assert (run.returncode, len(run.stderr.splitlines())) == (1, 1)
+    assert "LANGFUSE_HOST" in run.stderr
+    assert "judge" not in run.stderr
+
+
 def test_calibrate_without_a_pair(project: Project) -> None:
     run = project.cli("calibrate")
     assert (run.returncode, len(run.stderr.splitlines())) == (1, 1)
@@ -238,6 +256,7 @@ def test_langfuse_from_check_to_status(project: Project, langfuse: Langfuse) -> 
     run = project.cli("langfuse", "push", **env)
     assert (run.returncode, run.stdout) == (0, "7 scores arrived, 0 wait, 0 refused\n")
     assert len(langfuse.scores) == 7
+    assert project.cli("langfuse", "push", **env).stdout == "nothing is to be sent\n"
     assert project.cli("langfuse", "status", "--json", **env).json["sent"] == 7
     assert project.cli("langfuse", "pull", "no-such", **env).returncode == 1
     inside = project.cli("langfuse", "push", inside=True, **env)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ...kernel.paths import locate
 from ...sessions.dimensions import dimensions
 from ...sessions.labels import label_row, parse_score
-from ...sessions.records import append
+from ...sessions.records import append, named
 from ...sessions.signals import collect
 from ...sessions.timeline import Timeline
 from ..session_named import transcript_named
@@ -65,13 +65,13 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         show_signals(session.console, os.path.basename(path), signals)
         show_timeline(session.console, timeline.moments(signals.sightings, 60))
         given = _asked(session)
-    return _keep(path, signals.totals.folder, given, arguments, session)
+    name = named(path, signals.totals.session)
+    return _keep(name, signals.totals.folder, given, arguments, session)
 
 
 def _keep(
-    path: str, folder: str, given: dict[str, float], arguments: argparse.Namespace, session: Session
+    name: str, folder: str, given: dict[str, float], arguments: argparse.Namespace, session: Session
 ) -> int:
-    name = os.path.splitext(os.path.basename(path))[0]
     project = locate(folder).project_key if os.path.isabs(folder) else session.places.project_key
     row = label_row(name, project, given, arguments.note[:2000])
     trouble = append(session.places, session.settings, row) if given else "no score was given"

@@ -86,15 +86,24 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         ]
         return action(arguments, session, access)
     except Failed as failed:
-        words = words_for(failed.name, "sessions")
-        # The words for a missing key are those of a judge; the detail says which one, and where it belongs.
-        hint = "" if failed.name == "no_key" else words.do
-        detail = failed.detail or words.says
+        hint = _hint(failed.name)
+        detail = failed.detail or words_for(failed.name, "sessions").says
         if arguments.json:
             session.console.json({"ok": False, "failure": failed.name, "detail": detail, "do": hint})
         else:
             session.console.error(": ".join(filter(None, [failed.name, detail, hint])))
         return FAILED
+
+
+def _hint(failure: str) -> str:
+    """What to do about a failure; the words of the judges name their own settings."""
+    if failure in ("no_key", "disabled", "bad_url"):
+        return ""
+    if failure in ("http_401", "http_403"):
+        return "check LANGFUSE_PUBLIC_KEY, LANGFUSE_SECRET_KEY and whether they belong to this host"
+    if failure == "rate_limited":
+        return "run it again later, nothing is lost"
+    return "check sessions.langfuse.host or LANGFUSE_HOST, and the connection; nothing is lost"
 
 
 def _client(arguments: argparse.Namespace, access: Access) -> Client:
@@ -155,7 +164,8 @@ def _push(arguments: argparse.Namespace, session: Session, access: Access) -> in
     seconds = max(1.0, min(arguments.seconds, 86400.0))
     pushed = send(session.places, session.settings, scorer_of(session).off, seconds, session.console.progress)
     session.console.progress("")
-    line = "%d scores arrived, %d wait, %d refused" % (pushed.confirmed, pushed.waiting, len(pushed.refused))
+    counts = (pushed.confirmed, pushed.waiting, len(pushed.refused))
+    line = "%d scores arrived, %d wait, %d refused" % counts if any(counts) else "nothing is to be sent"
     _say(
         arguments,
         session,
