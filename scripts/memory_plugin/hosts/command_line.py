@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 import textwrap
+from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -85,7 +86,7 @@ def main(argv: Sequence[str]) -> int:
         arguments = _arguments(list(argv))
     except SystemExit as stop:
         return settled(stop.code if isinstance(stop.code, int) else USAGE)
-    except OSError:  # help or an error that could not be printed
+    except OSError:  # help that could not be printed
         return settled(FAILED)
     return settled(_guarded(arguments, Console()))
 
@@ -164,7 +165,9 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Say what is wrong and where help is, and stop with exit code 2."""
         message = " ".join(message.split())
-        self.exit(USAGE, "memory: %s; `%s --help` shows how\n" % (message, self.prog))
+        with suppress(OSError):  # the exit code says it as well
+            sys.stderr.write("memory: %s; `%s --help` shows how\n" % (message, self.prog))
+        raise SystemExit(USAGE)
 
 
 def _module(command: str) -> Any:  # noqa: ANN401  (a module of functions: HELP, EXAMPLES, configure, run)
