@@ -10,6 +10,7 @@ from ..responses.tuning_notice import due_tuning
 from .background_healing import start_healing
 from .event_fields import identity
 from .events import note
+from .hygiene_setting import follow_hygiene
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -45,7 +46,9 @@ def handle(
                 "trouble",
                 "the session's memory was not reset: %s" % (error.strerror or type(error).__name__),
             )
-    message = due_notice(places, load(places.config_dir, places.project_root), deadline)
+    settings = load(places.config_dir, places.project_root)
+    follow_hygiene(settings)
+    message = due_notice(places, settings, deadline)
     start_healing(places)
     messages = [message, due_tuning(places)]
     return {"systemMessage": "\n".join(filter(None, messages))} if any(messages) else None

@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["allowed", "choose", "choose_packs", "chosen_packs"]
+__all__ = ["allowed", "choose", "choose_packs", "chosen_packs", "mark"]
 
 _allowed: set[str] = set()
 _packs: list[str] = []
@@ -35,3 +35,11 @@ def allowed(rule: str) -> bool:
 def chosen_packs() -> tuple[str, ...]:
     """The names of the packs that are used beside the rules that always are."""
     return tuple(_packs)
+
+
+def mark() -> int:
+    """A number below 2**23 that changes with the choice, 0 when nothing was chosen: what was redacted before may be so no more."""
+    from zlib import crc32
+
+    chosen = "\0".join([*sorted(_allowed), "", *sorted(_packs)])
+    return crc32(chosen.encode("utf-8")) & 0x7FFFFF if _allowed or _packs else 0

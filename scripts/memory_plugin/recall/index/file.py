@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 # words, the background, the form of what is injected and the signals that weights name; other weights alone are what `refresh_model` takes
 # over.
 SCHEMA = 5
+_version = [SCHEMA]
 
 _TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -57,6 +58,11 @@ class IndexLocked(IndexUnusable):
     """The index file is whole as far as one can tell, but somebody is writing it."""
 
 
+def redacted_by(mark: int) -> None:
+    """From now on only an index counts whose texts were redacted by this choice of hygiene; 0 is the default one."""
+    _version[0] = SCHEMA | mark << 8
+
+
 def open_index(path: str, timeout: float = 0.05) -> Connection:
     """A connection to a whole index of this version; it waits up to `timeout` seconds for a writer.
 
@@ -70,9 +76,9 @@ def open_index(path: str, timeout: float = 0.05) -> Connection:
     except SqliteError as error:
         connection.close()
         raise _unusable(path, error) from None
-    if version != SCHEMA:
+    if version != _version[0]:
         connection.close()
-        raise IndexUnusable("%s has version %s, expected %d" % (path, version, SCHEMA))
+        raise IndexUnusable("%s has version %s, expected %d" % (path, version, _version[0]))
     return connection
 
 
@@ -180,7 +186,7 @@ def _make_tables(connection: Connection, fts5: bool) -> None:
     meta_set(connection, "fts5", "1" if made else "0")
     meta_set(connection, "model", model())
     connection.executemany("INSERT INTO vocabulary VALUES (?, 0, 0, 0, 0, ?)", sorted(background().items()))
-    connection.execute("PRAGMA user_version = %d" % SCHEMA)
+    connection.execute("PRAGMA user_version = %d" % _version[0])
     connection.execute("COMMIT")
 
 

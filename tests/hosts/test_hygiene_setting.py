@@ -1,0 +1,82 @@
+"""The setting `hygiene.allow`, and an index whose texts were redacted by another choice."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from memory_plugin.kernel import hygiene_choice
+from tests.project import Project
+from tests.recall.store_files import no_floor
+
+CARD = "4111 1111 1111 1111"
+
+
+@pytest.fixture
+def planted(project: Project) -> Project:
+    """A project with a memory that holds a card's number, as an old store may."""
+    no_floor(project)
+    name = project.save("The test card of the billing gateway", "Pay with CARD at the billing gateway.")
+    path = project.cli("show", name, "--json").json["path"]
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text.replace("CARD", CARD))
+    assert project.cli("accept", "--all").returncode == 0
+    return project
+
+
+def allow(project: Project, *rules: str) -> None:
+    """Let the user's own settings let these rules through."""
+    path = os.path.join(project.config, "settings.json")
+    settings = {}
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            settings = json.load(file)
+    settings.setdefault("memory", {})["hygiene"] = {"allow": list(rules)}
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(settings, file)
+
+
+def told(project: Project) -> str:
+    """What a prompt is told once the index is up to date."""
+    assert project.cli("heal").returncode == 0
+    return project.prompt(
+        "Which test card does the billing gateway take?", str(len(project.ledger("recalls")))
+    ).context
+
+
+def test_what_the_setting_lets_through_reaches_the_index_and_leaves_it_again(planted: Project) -> None:
+    assert "[redacted:" in told(planted)
+    allow(planted, "credit-card")
+    assert CARD in told(planted)
+    allow(planted)
+    assert "[redacted:" in told(planted)
+
+
+def test_a_prompt_never_sees_what_is_allowed_no_more(planted: Project) -> None:
+    allow(planted, "credit-card")
+    assert CARD in told(planted)
+    allow(planted)
+    assert CARD not in planted.prompt("Which test card does the billing gateway take?", "p9").stdout
+
+
+def test_the_mark_tells_choices_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(hygiene_choice, "_allowed", set())
+    monkeypatch.setattr(hygiene_choice, "_packs", [])
+    marks = []
+    for allowed, packs in (
+        ([], []),
+        (["email"], []),
+        ([], ["email"]),
+        (["email", "iban"], []),
+        (["iban", "email"], []),
+    ):
+        hygiene_choice.choose(allowed, packs)
+        marks.append(hygiene_choice.mark())
+    assert marks[0] == 0
+    assert len(set(marks)) == 4
+    assert marks[3] == marks[4]
+    assert max(marks) < 1 << 23
