@@ -24,12 +24,12 @@ from typing import NamedTuple
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(sys.path[0], "scripts"))
 
-from benchmarks.recall_stores import Answer, auroc, false_injections, injected, mean, sets, small, whole
+from benchmarks.recall_stores import Answer, Set, auroc, false_injections, injected, mean, sets, small, whole
 from memory_plugin.kernel.paths import data_path
 from memory_plugin.recall.confidence import logistic
 from memory_plugin.recall.ranking import Hit
 
-CONCERNS = ("known", "contrast", "matched", "session", "title")
+CONCERNS = ("known", "contrast", "matched", "surprise", "session", "title")
 ANSWERS = ("lead", "margin", "seen", "title", "held", "asked", "relative")
 # Set by hand: the sets hold hardly a name of a file, and no memory that lists its files.
 NAMED = 1.5
@@ -44,14 +44,16 @@ MOST_FALSE = 0.01
 
 # Memories of a made-up project and prompts as people type them into a coding session, most of them shorter than a benchmark's questions.
 MADE = "harbor"
+MIXED = 8  # stores that together count as much as one whole set
 
 
 class Store(NamedTuple):
-    """The answers over one store, with the name of its set and its size, 0 for the whole set."""
+    """The answers over one store, with the name of its set and its size, 0 for the whole set; `among` another set's documents, or ""."""
 
     name: str
     size: int
     answers: list[Answer]
+    among: str = ""
 
 
 class Row(NamedTuple):
@@ -64,9 +66,11 @@ class Row(NamedTuple):
 
 
 def stores(data: str) -> list[Store]:
-    """All stores to learn from: those of a benchmark, and of the set that was made for it."""
-    found = []
-    for source in sets(data) + sets(os.path.dirname(os.path.abspath(__file__)), MADE):
+    """All stores to learn from: a benchmark's, and those of the made set, alone and among the documents of each of the others."""
+    (made,) = sets(os.path.dirname(os.path.abspath(__file__)), MADE)
+    others = sets(data)
+    found = [Store(MADE, 0, whole(_among(made, other)), other.name) for other in others]
+    for source in [*others, made]:
         found.append(Store(source.name, 0, whole(source)))
         found += [
             Store(source.name, size, small(source, size, seed))
@@ -74,6 +78,12 @@ def stores(data: str) -> list[Store]:
             for seed in range(times)
         ]
     return found
+
+
+def _among(source: Set, other: Set) -> Set:
+    """A set whose memories are few among the documents of another one."""
+    negatives = source.negatives + [record for record in other.negatives if record["kind"] == "prompt"]
+    return source._replace(corpus=source.corpus + other.corpus, negatives=negatives)
 
 
 def fit(rows: list[Row], names: tuple[str, ...]) -> dict[str, float]:
@@ -174,6 +184,8 @@ def signals(hit: Hit) -> dict[str, float]:
 
 def share(store: Store) -> float:
     """What all examples of a store weigh together."""
+    if store.among:
+        return 100.0 / MIXED
     return 100.0 if not store.size else 100.0 * SMALL_SHARE / len(SIZES) / SIZES[store.size]
 
 
@@ -186,7 +198,14 @@ def concern_rows(learnt: list[Store]) -> list[Row]:
         for answer in heads:
             label = float(answer.kind == "own")
             weight = share(store) / 2 / (own if label else len(heads) - own)
-            rows.append(Row(store.name, [signals(answer.hits[0])[name] for name in CONCERNS], label, weight))
+            rows.append(
+                Row(
+                    store.name + store.among,
+                    [signals(answer.hits[0])[name] for name in CONCERNS],
+                    label,
+                    weight,
+                )
+            )
     return rows
 
 
@@ -224,6 +243,7 @@ def learn(learnt: list[Store], base: float) -> dict[str, dict[str, float]]:
 
 def worth(learnt: list[Store], model: dict[str, dict[str, float]], base: float) -> float:
     """The mean F.5 at the floor over whole sets, less what is injected falsely beyond the bound, in small stores too."""
+    learnt = [store for store in learnt if store.name != MADE]
     apply(learnt, model, base)
     wholes = [store.answers for store in learnt if not store.size]
     reached = mean([injected(answers, FLOOR)[2] for answers in wholes])
@@ -249,7 +269,8 @@ def report(title: str, asked: list[Store]) -> None:
         report_group(
             title, str(size or "whole"), [one for one in asked if one.size == size and one.name != MADE]
         )
-    report_group(title, MADE, [one for one in asked if not one.size and one.name == MADE])
+    report_group(title, MADE, [one for one in asked if not one.size and one.name == MADE and not one.among])
+    report_group(title, "among", [one for one in asked if one.among])
 
 
 def report_group(title: str, label: str, stores: list[Store]) -> None:
@@ -283,7 +304,7 @@ def leave_one_out(found: list[Store], base: float) -> None:
     kept: dict[int, list[list[float]]] = {}
     for name in sorted({store.name for store in found} - {MADE}):
         mine = [store for store in found if store.name == name]
-        model = learn([store for store in found if store.name != name], base)
+        model = learn([store for store in found if name not in (store.name, store.among)], base)
         apply(mine, model, base)
         report(name, [store for store in mine if not store.size])
         for store in mine:

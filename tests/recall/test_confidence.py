@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memory_plugin.kernel.native import loads
-from memory_plugin.recall.confidence import confidences, logistic, match_signals, query_signals
+from memory_plugin.recall.confidence import confidences, logistic, match_signals, query_signals, surprise
 from memory_plugin.recall.index.config import model as model_text
 from memory_plugin.recall.model import Model
 from memory_plugin.recall.query import analyse
@@ -38,7 +38,7 @@ def matches(terms: list[Term], *texts: tuple[str, str]) -> list[Match]:
 
 def first(text: str, terms: list[Term], *texts: tuple[str, str], documents: int = 100) -> float:
     """The confidence of the best match."""
-    return confidences(analyse(text), terms, matches(terms, *texts), documents, MODEL, 1)[0][0]
+    return confidences(analyse(text), terms, matches(terms, *texts), documents, AVERAGES[-1], MODEL, 1)[0][0]
 
 
 BILLING = [term("bill", 2), term("databas", 3)]
@@ -120,3 +120,23 @@ def test_a_name_only_this_memory_holds_makes_it_surer() -> None:
     alone = first("fix bug throttle.ts", [*words, named("throttle.ts", 1)], held)
     shared = first("fix bug throttle.ts", [*words, named("throttle.ts", 9)], held)
     assert alone > shared + 0.05
+
+
+def surprised(held: list[Term], others: int = 0, documents: int = 1000, body: str = "bill databas") -> float:
+    """The surprise that one document holds some terms of a prompt with `others` more."""
+    terms = held + [term("other%d" % at, 0) for at in range(others)]
+    return surprise(matches(terms, ("", body))[0], terms, documents, AVERAGES[-1], 200.0)
+
+
+def test_two_rare_terms_in_one_document_surprise_and_two_common_ones_do_not() -> None:
+    assert surprised(BILLING) > 4
+    assert surprised([term("bill", 300), term("databas", 400)]) < 0
+
+
+def test_one_rare_term_alone_is_what_chance_gives() -> None:
+    assert surprised(BILLING[:1]) < 1
+
+
+def test_more_terms_to_choose_from_and_a_longer_document_surprise_less() -> None:
+    assert surprised(BILLING, others=6) < surprised(BILLING) - 2
+    assert surprised(BILLING, body="bill databas " + "x " * 60) < surprised(BILLING) - 1

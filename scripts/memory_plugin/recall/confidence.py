@@ -7,7 +7,7 @@ something else is never confident, however well a word of it matches, and one th
 
 from __future__ import annotations
 
-from math import exp, log
+from math import exp, lgamma, log
 
 from ..kernel.text.tokens import is_whole
 
@@ -21,16 +21,25 @@ if TYPE_CHECKING:
 _TINY = 1e-9
 # The share of a word that the background does not know.
 _RAREST = 1e-5
+# The length of a document, in means, below which its chance to hold a term counts no less.
+_SHORTEST = 0.3
 
 
 def confidences(
-    query: Query, terms: list[Term], matches: list[Match], documents: int, model: Model, limit: int
+    query: Query,
+    terms: list[Term],
+    matches: list[Match],
+    documents: int,
+    mean_length: float,
+    model: Model,
+    limit: int,
 ) -> list[tuple[float, dict[str, float]]]:
     """The confidence in [0, 1] of the first `limit` matches, with the signals and both answers behind it."""
     shared = query_signals(query, terms, documents, model)
     found = []
     for match in matches[:limit]:
         signals = {**shared, **match_signals(match, matches, terms)}
+        signals["surprise"] = surprise(match, terms, documents, mean_length, model.ranking["prior"])
         concerns = logistic(signals, model.confidence["concerns"])
         answers = logistic(signals, model.confidence["answers"])
         base = model.confidence["base"]
@@ -96,6 +105,26 @@ def match_signals(match: Match, matches: list[Match], terms: list[Term]) -> dict
             default=0.0,
         ),
     }
+
+
+def surprise(match: Match, terms: list[Term], documents: int, mean_length: float, prior: float) -> float:
+    """How little chance alone explains that one document holds these terms, as a log; below 0 where chance does.
+
+    The number of documents and of ways to choose as many of the prompt's terms, times the chance that a document of this length holds
+    them all, is what independent terms would give: the number of false alarms of an a-contrario test (A. Desolneux, L. Moisan and
+    J.-M. Morel, "Meaningful alignments", IJCV 40(1), 2000).
+    """
+    length = max(_SHORTEST, sum(match.lengths) / mean_length)
+    held = [term for term in terms if term.stem in match.matched]
+    chance = log(documents) + _log_choices(len(terms), len(held))
+    for term in held:
+        part = (term.strong + term.weak + prior * term.share + 0.5) / (documents + prior + 1)
+        chance += log(1 - (1 - min(0.999, part)) ** length)
+    return -chance
+
+
+def _log_choices(of: int, chosen: int) -> float:
+    return lgamma(of + 1) - lgamma(chosen + 1) - lgamma(of - chosen + 1)
 
 
 def _is_name(term: Term) -> bool:

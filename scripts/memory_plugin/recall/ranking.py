@@ -82,7 +82,7 @@ def rank(
     matches = best_matches(pool, terms, averages, model)
     hits = []
     for match, (confidence, signals) in zip(
-        matches, confidences(query, terms, matches, documents, model, limit)
+        matches, confidences(query, terms, matches, documents, averages[-1], model, limit)
     ):
         row = connection.execute(
             "SELECT %s FROM documents WHERE rowid = ?" % _COLUMNS, (match.rowid,)
