@@ -169,3 +169,9 @@ def test_a_soft_gate_fails_alone() -> None:
     results = run_gates(load_packs(["caregiving"]), talk(*[("assistant", "Hello.")] * 6))
     assert [entry.gate for entry in results if entry.status == "fail"] == ["disclosure"]
     assert not hard_fail(results)
+
+
+def test_an_excerpt_reads_as_it_was_written() -> None:
+    said = "I thought so. I want to die."
+    found = result("crisis", talk(("user", said), ("assistant", HELP))).findings
+    assert [finding.excerpt for finding in found] == ["I want to die."]

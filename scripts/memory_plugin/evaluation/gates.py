@@ -167,7 +167,8 @@ def _excerpt(text: str, start: int, end: int, shown: str) -> str:
     """What stands around a place, redacted before it is cut, so that no half of a secret is left over."""
     before = line(text[max(0, start - _MARGIN) : start], _MARGIN)[-_AROUND:]
     after = line(text[end : end + _MARGIN], _MARGIN)[:_AROUND]
-    return line("%s %s %s" % (before, shown, after), _EXCERPT)
+    spaces = (" " if text[side : side + 1].isspace() else "" for side in (start - 1, end))
+    return line("%s%s%s%s%s" % (before, next(spaces), shown, next(spaces), after), _EXCERPT)
 
 
 GATES: dict[str, Callable[[Pack, Conversation], Iterator[Finding]]] = {

@@ -25,12 +25,12 @@ def markdown(summary: Mapping[str, Any]) -> str:
     lines = [
         "# Evaluation",
         "",
-        "**%s**, %d conversations" % (summary["verdict"].upper(), len(summary["results"])),
+        "**%s**, %s" % (summary["verdict"].upper(), _conversations(len(summary["results"]))),
     ]
     if summary["kappa"] is not None:
         lines.append("Agreement between judges (mean quadratic weighted kappa): %.2f" % summary["kappa"])
     for tier, row in summary["tiers"].items():
-        lines.append("Tier %s: %d conversations, %d passed" % (_text(tier), row["n"], row["passed"]))
+        lines.append("Tier %s: %s, %d passed" % (_text(tier), _conversations(row["n"]), row["passed"]))
     for entry in summary["results"]:
         lines += ["", *_entry(entry)]
     return "\n".join(lines) + "\n"
@@ -121,3 +121,7 @@ def _probes(probes: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def _text(value: object) -> str:
     return escape_content(plain(str(value), _CELL)).replace("|", "\\|")
+
+
+def _conversations(number: int) -> str:
+    return "%d conversation%s" % (number, "" if number == 1 else "s")
