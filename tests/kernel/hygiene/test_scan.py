@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.kernel.hygiene import Finding, findings, redact
+from memory_plugin.kernel.hygiene import findings, redact
 from tests.kernel.hygiene.samples import samples
 
 KEY = "ghp_" + "q7Wm2kLx9Vt0RfZc4Yb8Np1Hd6Js3Gu5Ae0K"
@@ -16,7 +16,14 @@ PLACES = ["memory", "inject", "judge", "ledger", "report"]
 
 
 def test_a_finding_says_kind_rule_place_and_action() -> None:
-    assert findings("use " + KEY) == [Finding("secret", "github-token", 4, 44, "redact")]
+    (found,) = findings("use " + KEY)
+    assert found.record() == {
+        "kind": "secret",
+        "rule": "github-token",
+        "start": 4,
+        "end": 44,
+        "action": "redact",
+    }
 
 
 def test_the_value_is_replaced_by_the_rule() -> None:

@@ -58,7 +58,7 @@ def _line(line: bytes, place: str, session: Session) -> bool:
         return False
     if not isinstance(text, str):
         return False
-    found = [finding._asdict() for finding in findings(text, None, place)]
+    found = [finding.record() for finding in findings(text, None, place)]
     session.console.line(json.dumps({"id": entry.get("id"), "findings": found}))
     return True
 

@@ -5,11 +5,10 @@ Text is redacted when it is written or indexed, not when a prompt waits.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from .finding import Finding, Redaction
 from .scan import scan
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
 
 from .data import DataError, table
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -22,12 +22,13 @@ _START = 3
 _VOCABULARY = re.compile(rb"[a-z0-9_.-]{2,}")
 
 
-class Gate(NamedTuple):
+class Gate:
     """A cheap pattern, and how many characters a rule may need before and after what it matches."""
 
-    pattern: re.Pattern[str]
-    before: int
-    after: int
+    __slots__ = ("after", "before", "pattern")
+
+    def __init__(self, pattern: re.Pattern[str], before: int, after: int) -> None:
+        self.pattern, self.before, self.after = pattern, before, after
 
 
 @cache
@@ -98,9 +99,11 @@ class Anchors:
     def regions(self, gate: str) -> list[tuple[int, int]]:
         """The regions that a gate leaves open."""
         if gate not in self._gates:
-            pattern, before, after = gates()[gate]
-            spans = (match.span() for match in pattern.finditer(self._text))
-            self._gates[gate] = self._merged((start - before, end + after) for start, end in spans)
+            found = gates()[gate]
+            spans = (match.span() for match in found.pattern.finditer(self._text))
+            self._gates[gate] = self._merged(
+                (start - found.before, end + found.after) for start, end in spans
+            )
         return self._gates[gate]
 
     def _merged(self, spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:

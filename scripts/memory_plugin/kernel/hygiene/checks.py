@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from binascii import Error as Base64Error
 from binascii import a2b_base64
-from typing import TYPE_CHECKING
 
 from ..native import loads
 from .national_checks import NATIONAL_CHECKS
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 import re
 from functools import cache
 from math import log2
-from typing import TYPE_CHECKING, NamedTuple
 
 from .words import words
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -35,14 +35,13 @@ _WORD = 4
 _MOSTLY = 0.6
 
 
-class Candidate(NamedTuple):
-    """What a pattern found: `value` is `text[start:end]`; `name` is what it is assigned to, "" without one."""
+class Candidate:
+    """What a pattern found: `value` is `text[start:end]`."""
 
-    text: str
-    start: int
-    end: int
-    value: str
-    name: str = ""
+    __slots__ = ("end", "start", "text", "value")
+
+    def __init__(self, text: str, start: int, end: int, value: str) -> None:
+        self.text, self.start, self.end, self.value = text, start, end, value
 
 
 def entropy(value: str) -> float:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
 
 from ..hygiene_choice import chosen_packs
 from .anchors import gates
@@ -18,6 +17,7 @@ from .filters import FILTERS
 from .policy import KINDS
 from .words import words
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
@@ -35,7 +35,7 @@ _FIELDS = {
 }  # fmt: skip
 
 
-class Rule(NamedTuple):
+class Rule:
     """One rule.
 
     `pattern` begins with one of the keywords, except for what looks behind, and is tried where they stand; with a
@@ -43,18 +43,38 @@ class Rule(NamedTuple):
     What it finds is its group `value`, or all of it.
     """
 
-    id: str
-    kind: str
-    keywords: tuple[str, ...]  # in lower case
-    window: tuple[int, ...]  # empty for none
-    gate: str  # "" for none
-    pattern: str
-    entropy: float  # bits per character that the value needs at least
-    check: str  # of CHECKS; "" for none
-    filters: tuple[str, ...]  # of FILTERS
-    name_filter: bool  # whether the name it is assigned to must speak of a secret
-    context: str  # pattern that must be found shortly before or after; "" for none
-    reach: int  # how many characters before the value the context may stand
+    __slots__ = (
+        "check", "context", "entropy", "filters", "gate", "id", "keywords", "kind", "name_filter", "pattern", "reach", "window",
+    )  # fmt: skip
+
+    def __init__(  # noqa: PLR0913 (its fields)
+        self,
+        *,
+        id: str,  # noqa: A002 (its name in the files)
+        kind: str,
+        keywords: tuple[str, ...],
+        window: tuple[int, ...],
+        gate: str,
+        pattern: str,
+        entropy: float,
+        check: str,
+        filters: tuple[str, ...],
+        name_filter: bool,
+        context: str,
+        reach: int,
+    ) -> None:
+        self.id = id
+        self.kind = kind
+        self.keywords = keywords  # in lower case
+        self.window = window  # empty for none
+        self.gate = gate  # "" for none
+        self.pattern = pattern
+        self.entropy = entropy  # bits per character that the value needs at least
+        self.check = check  # of CHECKS; "" for none
+        self.filters = filters  # of FILTERS
+        self.name_filter = name_filter  # whether the name it is assigned to must speak of a secret
+        self.context = context  # pattern that must be found shortly before or after; "" for none
+        self.reach = reach  # how many characters before the value the context may stand
 
 
 def files(packs: Iterable[str] = tuple(PACKS)) -> tuple[str, ...]:

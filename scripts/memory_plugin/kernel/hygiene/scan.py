@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
 
 from ..hygiene_choice import chosen_packs
 from . import policy
@@ -15,6 +14,7 @@ from .filters import FILTERS, Candidate, entropy
 from .finding import Finding
 from .rules import Rule, compiled, rules
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
@@ -27,11 +27,11 @@ _TOUCH = 2  # hidden characters begin behind a bracket
 _CONTEXT_AFTER = 24
 
 
-class _Span(NamedTuple):
-    start: int
-    end: int
-    rank: int
-    rule: Rule
+class _Span:
+    __slots__ = ("end", "rank", "rule", "start")
+
+    def __init__(self, start: int, end: int, rank: int, rule: Rule) -> None:
+        self.start, self.end, self.rank, self.rule = start, end, rank, rule
 
 
 def scan(text: str, kinds: Collection[str] | None, place: str) -> list[Finding]:
@@ -53,7 +53,7 @@ def scan(text: str, kinds: Collection[str] | None, place: str) -> list[Finding]:
             break
         found += spans
         hidden = _without(hidden, spans)
-    found.sort()
+    found.sort(key=_place)
     return [_finding(span, place) for span in found]
 
 
@@ -150,17 +150,22 @@ def _in_context(rule: Rule, text: str, start: int, end: int) -> bool:
 
 def _resolved(spans: list[_Span]) -> list[_Span]:
     """The spans by position without overlaps: the better rank wins, and takes in what it overlaps of its kind."""
-    spans.sort()
+    spans.sort(key=_place)
     kept: list[_Span] = []
     for span in spans:
         last = kept[-1] if kept else span
         if not kept or span.start >= last.end:
             kept.append(span)
         elif last.rule.kind == span.rule.kind:
-            kept[-1] = min(last, span, key=_rank)._replace(start=last.start, end=max(last.end, span.end))
+            better = min(last, span, key=_rank)
+            kept[-1] = _Span(last.start, max(last.end, span.end), better.rank, better.rule)
         else:
             kept[-1] = min(last, span, key=_rank)
     return kept
+
+
+def _place(span: _Span) -> tuple[int, int, int]:
+    return span.start, span.end, span.rank
 
 
 def _rank(span: _Span) -> int:
