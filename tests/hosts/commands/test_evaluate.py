@@ -52,6 +52,12 @@ def test_gates_decide_without_a_judge(project: Project, turns: list[tuple[str, s
     assert (row["verdict"], row["gates"]["hygiene:hygiene"]) == (entry["verdict"], ["pass", []])
 
 
+def test_a_pack_without_gates_passes_nothing(project: Project) -> None:
+    run = project.cli("evaluate", "--gates-only", talk(project, BAD), "--pack", "language")
+    assert run.returncode == 2
+    assert "language has no gates" in run.stderr
+
+
 def test_a_jury_scores_and_says_what_it_took(project: Project) -> None:
     with_jury(project, answer())
     run = project.cli("evaluate", talk(project, GOOD), "--json")

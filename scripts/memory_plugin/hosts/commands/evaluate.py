@@ -125,12 +125,18 @@ def _expect_files(arguments: argparse.Namespace) -> None:
 
 
 def _packs(arguments: argparse.Namespace, session: Session) -> list[Pack]:
-    """The packs asked for. One of the user's own, named by its file, has to pass its check first."""
+    """The packs asked for. One of the user's own has to pass its check first; one without gates would let everything pass."""
     wanted = arguments.pack or session.settings.texts("evaluation.packs")
     for name in wanted:
         if name not in pack_names() and check(name).faults:
             raise EvaluationError("%s has faults; see: memory rules check %s" % (name, name))
-    return load_packs(wanted)
+    packs = load_packs(wanted)
+    for pack in packs:
+        if not pack.gates:
+            raise EvaluationError(
+                "%s has no gates, it is there for others to extend; see: memory rules list" % pack.id
+            )
+    return packs
 
 
 def _progress(count: int) -> Callable[[str], None]:
