@@ -17,22 +17,23 @@ if TYPE_CHECKING:
 
 __all__ = ["FILTERS", "Candidate", "entropy"]
 
-_MASKED = re.compile(r"[xX]{4}|\*{3}|\.{3}|\u2026|\u2022{2}|#{4}|_{4}|-{4,}$|\?{3}|[xX.*_-]{8}")
-_REPEATED = re.compile(r"(.)\1{7}")
-_TEMPLATE = re.compile(r"^\$|\$[{(]|\{\{|\}\}|<[A-Za-z_%/]|%[sdr(]|%\w+%|^[<{\[(`]|^[@&][\w.-]+$|#\{|^%")
-_HEX = re.compile(r"(?:0x)?(?:[0-9a-f]+|[0-9A-F]+)")
-_PATH = re.compile(
-    r"[~.]{0,2}/[\w@.-]*(?:/[\w@.-]*)+|[A-Za-z]:\\.*|[\w@.-]+(?:/[\w@.-]+)*\.[A-Za-z]{1,5}|[a-z]+://.*"
-)
-_DOTTED = re.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|->|::|\?\.)[A-Za-z_$][\w$]*)+")
-_SLUG = re.compile(r"(?:[A-Za-z]{1,20}\d{0,4}|v?\d{1,10})(?:[-_./:+ @](?:[A-Za-z]{1,20}\d{0,4}|v?\d{1,10}))*")
-_FRAGMENT = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-_DATE = re.compile(r"(?:19|20)\d\d[-/. ](?:19|20)?\d\d?|\d\d?[-/.]\d\d?[-/.](?:19|20)\d\d")
-_VERSION = re.compile(r"(?i)(?:version|release|build|ver\.?|[a-z]/|\bv|[=<>~^]=?|@)[\"': ]{0,3}$")
+_MASKED = r"[xX]{4}|\*{3}|\.{3}|\u2026|\u2022{2}|#{4}|_{4}|-{4,}$|\?{3}|[xX.*_-]{8}"
+_REPEATED = r"(.)\1{7}"
+_TEMPLATE = r"^\$|\$[{(]|\{\{|\}\}|<[A-Za-z_%/]|%[sdr(]|%\w+%|^[<{\[(`]|^[@&][\w.-]+$|#\{|^%"
+_HEX = r"(?:0x)?(?:[0-9a-f]+|[0-9A-F]+)"
+_PATH = r"[~.]{0,2}/[\w@.-]*(?:/[\w@.-]*)+|[A-Za-z]:\\.*|[\w@.-]+(?:/[\w@.-]+)*\.[A-Za-z]{1,5}|[a-z]+://.*"
+_DOTTED = r"[A-Za-z_$][\w$]*(?:(?:\.|->|::|\?\.)[A-Za-z_$][\w$]*)+"
+_SLUG = r"(?:[A-Za-z]{1,20}\d{0,4}|v?\d{1,10})(?:[-_./:+ @](?:[A-Za-z]{1,20}\d{0,4}|v?\d{1,10}))*"
+_FRAGMENT = r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])"
+_DATE = r"(?:19|20)\d\d[-/. ](?:19|20)?\d\d?|\d\d?[-/.]\d\d?[-/.](?:19|20)\d\d"
+_VERSION = r"(?i)(?:version|release|build|ver\.?|[a-z]/|\bv|[=<>~^]=?|@)[\"': ]{0,3}$"
 _SEQUENCE = "abcdefghijklmnopqrstuvwxyz0123456789abcdefghijklmnopqrstuvwxyz9876543210"
 _LONG_SEQUENCE = 10
 _WORD = 4
 _MOSTLY = 0.6
+
+
+_compiled = cache(re.compile)  # most scans need few of them
 
 
 class Candidate:
@@ -56,11 +57,11 @@ def _example(candidate: Candidate) -> bool:
 
 
 def _masked(candidate: Candidate) -> bool:
-    return _MASKED.search(candidate.value) is not None
+    return _compiled(_MASKED).search(candidate.value) is not None
 
 
 def _repeated(candidate: Candidate) -> bool:
-    return _REPEATED.search(candidate.value) is not None
+    return _compiled(_REPEATED).search(candidate.value) is not None
 
 
 def _sequence(candidate: Candidate) -> bool:
@@ -74,7 +75,7 @@ def _sequence(candidate: Candidate) -> bool:
 
 def _template(candidate: Candidate) -> bool:
     """A variable that something fills in later: `${X}`, `{{ x }}`, `<x>`, `%s`, `$1`."""
-    return _TEMPLATE.search(candidate.value) is not None
+    return _compiled(_TEMPLATE).search(candidate.value) is not None
 
 
 @cache
@@ -100,24 +101,29 @@ def _stand_in(candidate: Candidate) -> bool:
 
 def _hash(candidate: Candidate) -> bool:
     """A digest in hexadecimal: MD5, SHA-1, SHA-2 and git's names have these lengths."""
-    return len(candidate.value) in (32, 40, 56, 64, 96, 128) and _HEX.fullmatch(candidate.value) is not None
+    return (
+        len(candidate.value) in (32, 40, 56, 64, 96, 128)
+        and _compiled(_HEX).fullmatch(candidate.value) is not None
+    )
 
 
 def _path(candidate: Candidate) -> bool:
-    return _PATH.fullmatch(candidate.value) is not None and entropy(candidate.value) < 4.5
+    return _compiled(_PATH).fullmatch(candidate.value) is not None and entropy(candidate.value) < 4.5
 
 
 def _code(candidate: Candidate) -> bool:
     """An expression: `config.api.key`, `self->token`, a call, or an index."""
     follows = candidate.text[candidate.end : candidate.end + 1]
     value = candidate.value
-    return follows in ("(", "[") or (_DOTTED.fullmatch(value) is not None and _wordy(candidate))
+    return follows in ("(", "[") or (_compiled(_DOTTED).fullmatch(value) is not None and _wordy(candidate))
 
 
 def _slug(candidate: Candidate) -> bool:
     """Words and short numbers with separators: `us-east-1`, `orders-api.rc0.15`, `longer-name`."""
-    runs = [run for run in _FRAGMENT.findall(candidate.value) if len(run) >= _WORD]
-    return _SLUG.fullmatch(candidate.value) is not None and all(_is_word(run.lower()) for run in runs)
+    runs = [run for run in _compiled(_FRAGMENT).findall(candidate.value) if len(run) >= _WORD]
+    return _compiled(_SLUG).fullmatch(candidate.value) is not None and all(
+        _is_word(run.lower()) for run in runs
+    )
 
 
 def _letters(candidate: Candidate) -> bool:
@@ -128,7 +134,11 @@ def _letters(candidate: Candidate) -> bool:
 def _wordy(candidate: Candidate) -> bool:
     """Most letters stand in runs that look like words: identifiers, file names, prose."""
     letters = sum(c.isalpha() for c in candidate.value)
-    runs = [run for run in _FRAGMENT.findall(candidate.value) if len(run) >= _WORD and _is_word(run.lower())]
+    runs = [
+        run
+        for run in _compiled(_FRAGMENT).findall(candidate.value)
+        if len(run) >= _WORD and _is_word(run.lower())
+    ]
     return sum(map(len, runs)) >= _MOSTLY * letters
 
 
@@ -182,7 +192,7 @@ def _not_mail(candidate: Candidate) -> bool:
 
 def _date(candidate: Candidate) -> bool:
     """A date or a span of years."""
-    return _DATE.search(candidate.value) is not None
+    return _compiled(_DATE).search(candidate.value) is not None
 
 
 def _scope(candidate: Candidate) -> bool:
@@ -199,7 +209,9 @@ def _range(candidate: Candidate) -> bool:
 
 def _version(candidate: Candidate) -> bool:
     """Four numbers after a program's name or a word for versions."""
-    return _VERSION.search(candidate.text[max(0, candidate.start - 24) : candidate.start]) is not None
+    return (
+        _compiled(_VERSION).search(candidate.text[max(0, candidate.start - 24) : candidate.start]) is not None
+    )
 
 
 def _shared_home(candidate: Candidate) -> bool:
