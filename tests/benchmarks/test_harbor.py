@@ -81,3 +81,22 @@ def test_a_prompt_that_names_a_file_gets_the_memory_that_names_it(
     connection.close()
     assert best.confidence >= FLOOR
     assert not other or other[0].confidence < FLOOR
+
+
+def test_one_memory_of_its_subject_is_found_among_thousands_of_others(tmp_path: Path) -> None:
+    words = ["word%s" % chr(97 + at % 26) * (1 + at % 3) + chr(97 + at // 26 % 26) for at in range(600)]
+    others = [
+        memory("%s %s %s" % tuple(words[(at * step) % 600] for step in (1, 7, 11)), " ".join(words[at % 500 : at % 500 + 40]), "o%d" % at)
+        for at in range(3000)
+    ]  # fmt: skip
+    connection = create_index(str(tmp_path / "index.sqlite"))
+    with transaction(connection):
+        put(
+            connection,
+            [*others, memory("Use Postgres for the billing database", "Postgres 15, never MySQL.")],
+        )
+    asked = analyse("which database do we use for billing?")
+    best = rank(connection, asked, 1, only_injectable=True, now_iso="")[0]
+    connection.close()
+    assert best.title.startswith("Use Postgres")
+    assert best.confidence >= FLOOR

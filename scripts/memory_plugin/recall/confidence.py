@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 _TINY = 1e-9
 # The share of a word that the background does not know.
 _RAREST = 1e-5
+# A log share of documents, about one in 250: a term that fewer hold is rare in a large store, not foreign to it.
+_KNOWN_BY_FEW = -5.5
 # The length of a document, in means, below which its chance to hold a term counts no less.
 _SHORTEST = 0.3
 
@@ -64,7 +66,7 @@ def query_signals(query: Query, terms: list[Term], documents: int, model: Model)
         known += log((found + prior * term.share + 0.1) / (documents + prior)) / len(topical)
         contrast += log((found + 0.1) / (documents + 1) / max(term.share, _RAREST)) / len(topical)
     return {
-        "known": known if topical else log(0.1 / (documents + prior)),
+        "known": max(_KNOWN_BY_FEW, known) if topical else _KNOWN_BY_FEW,
         "contrast": contrast,
         "seen": sum(1 for term in terms if term.strong + term.weak) / max(1, len(terms)),
         "asked": log(1 + sum(map(_part, terms))),
