@@ -26,7 +26,7 @@ SAID = {
     "pool": "over the first %d," % RANKING["pool"],
     "soft_pool": "4-grams for the first %d " % RANKING["soft_pool"],
     "base": "near `base` (%s)" % CONFIDENCE["base"],
-    "weights": {15: "fifteen weights"}[WEIGHTS],
+    "weights": {14: "fourteen weights"}[WEIGHTS],
 }
 
 
