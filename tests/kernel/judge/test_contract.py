@@ -17,7 +17,8 @@ from tests.kernel.judge.server import Act, Seen, answer, serving
 
 MakeBench = Callable[..., Bench]
 SECONDS = 0.6  # the deadline of what never ends
-SLACK = 0.2
+AMPLE = 10.0  # for what ends by itself
+SLACK = 4.0  # of a machine with other work on it; `benchmarks/judge_wait.py` measures
 
 FENCED = "Here you are:\n```json\n%s\n```" % GOOD
 PROSE = "Notes 0 and 2 fit: %s. Note 1 {does not}." % GOOD
@@ -105,7 +106,7 @@ def test_how_a_server_fails(make_bench: MakeBench, backend: str, name: str) -> N
     with serving(act) as api:
         bench = make_bench(backend, api.url)
         started = monotonic()
-        verdict = bench.ask(SECONDS)
+        verdict = bench.ask(SECONDS if failure == "timeout" else AMPLE)
         took = monotonic() - started
     assert (verdict.values, verdict.failure) == (None, failure)
     assert took < SECONDS + SLACK

@@ -172,8 +172,8 @@ def test_only_detached_work_tries_again_and_once(make_bench: MakeBench, status: 
 def test_nobody_waits_longer_than_there_is_time(make_bench: MakeBench) -> None:
     with serving(answer({}, 429, retry_after="60")) as api:
         deadline = Deadline(10)
-        assert make_bench("anthropic", api.url).ask(2.0, again=True).failure == "rate_limited"
-        assert deadline.elapsed_ms() < 1000
+        assert make_bench("anthropic", api.url).ask(9.0, again=True).failure == "rate_limited"
+        assert deadline.elapsed_ms() < 6000
 
 
 @pytest.mark.parametrize(
