@@ -60,7 +60,9 @@ def test_a_broken_file_says_its_line(box: Box) -> None:
     box.write(USER, '{\n  "a": 1,\n  "b" 2\n}')
     problem = box.load().problems[0]
     assert (line(problem), problem.key) == (3, "")
-    assert sentence(problem) == box.path(USER) + ":3: expected JSON, got a text that is not JSON; " + hint(problem)
+    assert sentence(problem) == box.path(USER) + ":3: expected JSON, got a text that is not JSON; " + hint(
+        problem
+    )
 
 
 def test_the_line_of_a_key_in_a_file_that_is_gone(box: Box) -> None:
