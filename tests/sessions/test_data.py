@@ -27,7 +27,7 @@ def test_a_pattern_takes_linear_time(entry: dict[str, Any], piece: str) -> None:
     found = pattern(entry["id"])
     started = time.perf_counter()
     found.search(piece * (50_000 // len(piece)))
-    assert time.perf_counter() - started < 2
+    assert time.perf_counter() - started < 10
 
 
 @pytest.mark.parametrize("entry", COMMANDS["stands_for"], ids=lambda entry: str(entry["id"]))

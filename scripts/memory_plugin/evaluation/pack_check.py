@@ -26,6 +26,7 @@ __all__ = ["Report", "check", "nested_repetition"]
 
 # A sentence is at most 600 characters, so this is what one pattern may take on the worst one.
 _MOST_MS = 50.0
+_MORE_TRIES = 2
 _GIVE_UP_SECONDS = 2.0
 _SEEDS = (
     "a", "0", " ", "a ", "you have ", "not ", "your mother ", "!", "(", '"', "-", "'", "ab1 ", "i have been ", "the the ",
@@ -130,14 +131,23 @@ def _worst_ms(search: Callable[[_Text], object], texts: Sequence[_Text]) -> floa
     """The milliseconds of the slowest of some hostile sentences; 2,000 for what does not end."""
     worst = 0.0
     for text in texts:
-        started = process_time()
-        try:
-            with _bounded():
-                search(text)
-        except _TooSlow:
-            return _GIVE_UP_SECONDS * 1000
-        worst = max(worst, (process_time() - started) * 1000)
+        # The first try compiles, and one in a while meets the collection of garbage: what seems slow is tried again.
+        best = _ms(search, text)
+        for _ in range(_MORE_TRIES):
+            if _MOST_MS < best < _GIVE_UP_SECONDS * 1000:
+                best = min(best, _ms(search, text))
+        worst = max(worst, best)
     return worst
+
+
+def _ms(search: Callable[[_Text], object], text: _Text) -> float:
+    started = process_time()
+    try:
+        with _bounded():
+            search(text)
+    except _TooSlow:
+        return _GIVE_UP_SECONDS * 1000
+    return (process_time() - started) * 1000
 
 
 @contextmanager

@@ -121,17 +121,16 @@ def _second_words(slots: list[Slot]) -> frozenset[str] | None:
 
 def ends_of_matches(slots: list[Slot], prose: Prose, at: int) -> set[int]:
     """The words behind the matches of some slots from word `at` on. Bounded by the number of slots and their gaps."""
-    words = prose.words
+    words, size = prose.words, len(prose.words)
     ends = {at}
     for taken, optional, gap in slots:
         reached = set(ends) if optional else set()
         for end in ends:
-            for here in range(end, min(end + (gap or 1), len(words))):
-                if (
-                    (here > at and prose.level(here) != INSIDE)
-                    or words[here] == BREAK
-                    or (not gap and words[here] not in taken)
-                ):
+            for here in range(end, min(end + (gap or 1), size)):
+                # The look at the word first: it is the cheaper one, and mostly fails.
+                if not gap and words[here] not in taken:
+                    break
+                if words[here] == BREAK or (here > at and prose.level(here) != INSIDE):
                     break
                 reached.add(here + 1)
         if not reached:
