@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import time
@@ -61,6 +62,17 @@ def test_a_category_that_is_a_repository_of_its_own_is_not_read(project: Project
     assert TOLD in told(project)
     project.git("init", "-q", store(project, "decisions"))
     assert told(project) == ""
+
+
+def test_a_doubt_that_cannot_be_kept_is_noted(project: Project) -> None:
+    project.save(TITLE, BODY)
+    project.write(".claude/settings.json", {"env": {"GIT_REFLOG_ACTION": "commit"}})
+    locks = os.path.join(project.state, "locks")
+    (name,) = [name for name in os.listdir(locks) if name.startswith("project-")]
+    with open(os.path.join(locks, name), "ab") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        assert TOLD in told(project)
+    assert "git's log could not be doubted: Busy" in {row["what"] for row in project.ledger("events")}
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..kernel.files import cause
 from ..memories.stores import project_store
 from ..memories.trust import load_trust
 from ..memories.writing import store_lock
@@ -31,4 +32,4 @@ def doubt_git(places: Places, session: str) -> None:
             trust.doubt()
             trust.save()
     except OSError as error:
-        note(places, session, "trust", "trouble", "git's log could not be doubted: %s" % error.strerror)
+        note(places, session, "trust", "trouble", "git's log could not be doubted: %s" % cause(error))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..interview.reminder import Reminder
+from ..kernel.files import cause
 from ..kernel.ledger import Ledger
 from ..kernel.settings.load import load
 from ..memories.grants import asks_to_remember, grant
@@ -124,7 +125,7 @@ def _reminder(prompt: Prompt, places: Places, settings: Settings) -> tuple[str, 
     try:
         line = reminder.prompted()
     except OSError as error:
-        return "", "the open interview was not noted: %s" % (error.strerror or type(error).__name__)
+        return "", "the open interview was not noted: %s" % cause(error)
     return line if settings.flag("interview.reminder") else "", ""
 
 
@@ -135,7 +136,7 @@ def _leave_grant(prompt: Prompt, places: Places) -> str:
     try:
         grant(places, prompt.session)
     except OSError as error:
-        return "no grant could be left: %s" % (error.strerror or type(error).__name__)
+        return "no grant could be left: %s" % cause(error)
     return ""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from ..kernel.clock import now_iso
-from ..kernel.files import make_folder, replace_file
+from ..kernel.files import cause, make_folder, replace_file
 from ..kernel.native import digest, dumps
 from ..kernel.settings.load import load
 from .event_fields import identity, path
@@ -45,7 +45,7 @@ def handle(
             session,
             EVENT,
             "trouble",
-            "the session is not graded: %s" % (error.strerror or type(error).__name__),
+            "the session is not graded: %s" % cause(error),
         )
         return
     from .detached import start

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from ..kernel.clock import now_iso
-from ..kernel.files import Unreadable, read_regular
+from ..kernel.files import Unreadable, cause, read_regular
 from ..kernel.judge.outcome import Failed
 from ..kernel.locks import Busy, FileLock
 from ..kernel.native import loads
@@ -86,9 +86,7 @@ def _grade(told: dict[str, Any], scorer: Scorer) -> bool:
             return False
         graded = grade_session(told["transcript"], scorer, automatic=True)
     except OSError as error:
-        _note(
-            scorer.places, session, "the session is not graded: %s" % (error.strerror or type(error).__name__)
-        )
+        _note(scorer.places, session, "the session is not graded: %s" % cause(error))
         return False
     if graded.row is None or graded.trouble:
         _note(

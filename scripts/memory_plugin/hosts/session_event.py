@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..interview.reminder import Reminder
+from ..kernel.files import cause
 from ..kernel.settings.load import load
 from ..recall.session import forget_session
 from ..recall.waiting import due_notice
@@ -44,7 +45,7 @@ def handle(
                 session,
                 EVENT,
                 "trouble",
-                "the session's memory was not reset: %s" % (error.strerror or type(error).__name__),
+                "the session's memory was not reset: %s" % cause(error),
             )
     settings = load(places.config_dir, places.project_root)
     follow_hygiene(settings)

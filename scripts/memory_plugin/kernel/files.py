@@ -12,6 +12,7 @@ import stat as modes
 __all__ = [
     "BINARY",
     "Unreadable",
+    "cause",
     "in_words",
     "is_draft",
     "make_folder",
@@ -41,6 +42,11 @@ def in_words(error: Exception) -> str:
         return str(error)
     cause = "not there" if isinstance(error, FileNotFoundError) else error.strerror or str(error)
     return cause if error.filename is None else "%s: %s" % (os.fsdecode(error.filename), cause)
+
+
+def cause(error: Exception) -> str:
+    """What kept the disk from it, in its own words, for a ledger that names no path; else the kind of the error."""
+    return getattr(error, "strerror", None) or type(error).__name__
 
 
 def stamp(status: os.stat_result) -> str:

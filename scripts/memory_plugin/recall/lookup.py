@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from ..kernel.clock import now_iso
-from ..kernel.files import Unreadable, make_folder, read_regular
+from ..kernel.files import Unreadable, cause, make_folder, read_regular
 from ..kernel.locks import Busy, FileLock
 from ..kernel.native import digest
 from ..kernel.sqlite import SqliteError
@@ -138,7 +138,7 @@ class Lookup:
         except Busy:
             self.trouble = "healed_elsewhere"
         except (IndexError_, OSError) as error:
-            self.trouble = "no_index: %s" % (getattr(error, "strerror", None) or type(error).__name__)
+            self.trouble = "no_index: %s" % cause(error)
         return False
 
     def _discard(self) -> bool:
@@ -163,7 +163,7 @@ class Lookup:
         except Busy:
             self.trouble = "healed_elsewhere"
         except OSError as error:
-            self.trouble = "not_healed: %s" % (error.strerror or type(error).__name__)
+            self.trouble = "not_healed: %s" % cause(error)
             self.wants_healing = True
         return False
 

@@ -5,6 +5,7 @@ What the rules are sure of is a whole answer; the judges, where the user asked f
 
 from __future__ import annotations
 
+from ..kernel.files import cause
 from .gate import SHORT, effective_length, load_gate, typed_text
 
 TYPE_CHECKING = False
@@ -205,6 +206,4 @@ def _keep(told: Told, answer: Answer) -> None:
     try:
         told.save()
     except OSError as error:
-        answer.record["trouble"] = answer.record["trouble"] or "session: %s" % (
-            error.strerror or type(error).__name__
-        )
+        answer.record["trouble"] = answer.record["trouble"] or "session: " + cause(error)

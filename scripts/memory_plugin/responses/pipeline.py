@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..kernel.files import cause
 from ..kernel.ledger import Ledger
 from ..kernel.native import digest
 from .data import load_lexicon, load_table
@@ -95,7 +96,7 @@ def score_reply(reply: Reply, places: Places, settings: Settings) -> tuple[Score
         record["turn"] = state.count_reply()
         state.drop_correction()
     except OSError as error:
-        troubles.append("the session's state was not kept: %s" % (error.strerror or type(error).__name__))
+        troubles.append("the session's state was not kept: %s" % cause(error))
     if settings.flag("scoring.keep_text"):
         from ..kernel.hygiene import redact
 
@@ -169,7 +170,7 @@ def note_drift(
         try:
             SessionState(places, session).leave_correction(score.id, text, table["pending_hours"])
         except OSError as error:
-            trouble = trouble or "the correction was not left: %s" % (error.strerror or type(error).__name__)
+            trouble = trouble or "the correction was not left: %s" % cause(error)
     return trouble
 
 
