@@ -1,0 +1,25 @@
+"""The plugin's own data: JSON objects under `config/`."""
+
+from __future__ import annotations
+
+from .native import loads
+from .paths import data_path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+__all__ = ["load_data"]
+
+
+def load_data(*parts: str) -> dict[str, Any]:
+    """Return the object in `config/PARTS.json`, read anew at each call; `("recall", "gate")` names `config/recall/gate.json`.
+
+    Raises OSError when the file is missing, and ValueError when it holds no JSON object.
+    """
+    path = data_path(*parts) + ".json"
+    with open(path, encoding="utf-8") as file:
+        value = loads(file.read())
+    if not isinstance(value, dict):
+        raise ValueError("%s: expected a JSON object" % path)  # noqa: TRY004 (damaged data, not a wrong argument)
+    return value

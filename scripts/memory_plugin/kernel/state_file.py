@@ -1,0 +1,34 @@
+"""Small JSON objects in the state folder whose loss costs time, never trust: session state, caches, marks.
+
+Approvals and money do not belong here: for them an unreadable file is an error and must never count as an empty one.
+"""
+
+from __future__ import annotations
+
+import os
+
+from .files import Unreadable, make_folder, read_regular, replace_file
+from .native import dumps, loads
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+__all__ = ["read_state", "write_state"]
+
+_MAX_BYTES = 1 << 20
+
+
+def read_state(path: str, limit: int = _MAX_BYTES) -> dict[str, Any]:
+    """Return the object in a state file; empty when the file is missing, damaged, or larger than `limit` bytes."""
+    try:
+        value = loads(read_regular(path, limit)[0].decode("utf-8"))
+    except (FileNotFoundError, Unreadable, ValueError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def write_state(path: str, value: dict[str, Any], *, durable: bool = False) -> None:
+    """Replace a state file atomically, making its folder first. Raises OSError."""
+    make_folder(os.path.dirname(path))
+    replace_file(path, dumps(value).encode("ascii"), durable=durable)

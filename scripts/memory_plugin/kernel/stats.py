@@ -1,0 +1,166 @@
+"""Statistics for small samples: shares and their intervals, agreement of raters, rank correlation.
+
+Sources: Wilson, JASA 22 (1927); Newcombe, Statistics in Medicine 17 (1998), method 10; Cohen, Educational and Psychological Measurement 20
+(1960) and Psychological Bulletin 70 (1968); Efron and Tibshirani, An Introduction to the Bootstrap (1993), section 13.3.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    Pairs = Sequence[tuple[float, float]]
+
+__all__ = [
+    "Estimate",
+    "Share",
+    "bootstrap",
+    "cohen_kappa",
+    "share",
+    "share_difference",
+    "spearman",
+    "weighted_kappa",
+]
+
+_Z = 1.959963984540054  # the 97.5 % quantile of the normal distribution: all intervals here are of 95 %
+_RESAMPLES = 1000
+_FEWEST_PAIRS = 5  # with fewer, a bootstrap interval says nothing
+
+
+class Estimate(NamedTuple):
+    """A figure and its 95 % interval; None where the data do not determine it."""
+
+    value: float | None
+    low: float | None
+    high: float | None
+
+
+class Share(NamedTuple):
+    """`k` of `n`, and the 95 % interval of the share; None for all three when `n` is 0."""
+
+    k: int
+    n: int
+    value: float | None
+    low: float | None
+    high: float | None
+
+    @property
+    def estimate(self) -> Estimate:
+        """The share and its interval without the counts."""
+        return Estimate(self.value, self.low, self.high)
+
+    def __str__(self) -> str:
+        """Return text such as `12 of 40, 30 % (18-45)`."""
+        if self.value is None or self.low is None or self.high is None:
+            return "none of 0"
+        return "%d of %d, %.0f %% (%.0f-%.0f)" % (
+            self.k,
+            self.n,
+            100 * self.value,
+            100 * self.low,
+            100 * self.high,
+        )
+
+
+def share(k: int, n: int) -> Share:
+    """Return `k / n` with Wilson's score interval."""
+    if n == 0:
+        return Share(0, 0, None, None, None)
+    p, z = k / n, _Z
+    middle = (p + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    return Share(k, n, p, max(0.0, middle - half), min(1.0, middle + half))
+
+
+def share_difference(one: Share, other: Share) -> tuple[float, float, float] | None:
+    """Return `one - other` with Newcombe's interval, as (difference, low, high); None when one of them is of 0."""
+    if one.value is None or other.value is None:
+        return None
+    assert one.low is not None
+    assert one.high is not None
+    assert other.low is not None
+    assert other.high is not None
+    gap = one.value - other.value
+    low = gap - math.sqrt((one.value - one.low) ** 2 + (other.high - other.value) ** 2)
+    high = gap + math.sqrt((one.high - one.value) ** 2 + (other.value - other.low) ** 2)
+    return gap, low, high
+
+
+def cohen_kappa(pairs: Sequence[tuple[object, object]]) -> float | None:
+    """Return Cohen's kappa of two raters' labels; None without pairs, or when chance alone explains all agreement."""
+    if not pairs:
+        return None
+    n = len(pairs)
+    first, second = Counter(a for a, _ in pairs), Counter(b for _, b in pairs)
+    observed = sum(a == b for a, b in pairs) / n
+    expected = sum(first[label] * second[label] for label in first) / n**2
+    return None if expected >= 1 else (observed - expected) / (1 - expected)
+
+
+def weighted_kappa(pairs: Pairs) -> float | None:
+    """Return Cohen's kappa with quadratic weights, for scores on a scale; None as for `cohen_kappa`.
+
+    The number of levels cancels out: quadratic weights may be scaled by any constant.
+    """
+    if not pairs:
+        return None
+    n = len(pairs)
+    first, second = Counter(a for a, _ in pairs), Counter(b for _, b in pairs)
+    observed = sum((a - b) ** 2 for a, b in pairs) / n
+    expected = sum((a - b) ** 2 * first[a] * second[b] for a in first for b in second) / n**2
+    return None if expected == 0 else 1 - observed / expected
+
+
+def spearman(pairs: Pairs) -> float | None:
+    """Return Spearman's rank correlation, ties sharing their mean rank.
+
+    None for fewer than two pairs, or when one side never varies.
+    """
+    if len(pairs) < 2:
+        return None
+    ours, theirs = _ranks([a for a, _ in pairs]), _ranks([b for _, b in pairs])
+    middle = (len(pairs) + 1) / 2
+    spread = math.sqrt(sum((a - middle) ** 2 for a in ours) * sum((b - middle) ** 2 for b in theirs))
+    return sum((a - middle) * (b - middle) for a, b in zip(ours, theirs)) / spread if spread else None
+
+
+def _ranks(values: Sequence[float]) -> list[float]:
+    """Return the rank of each value from 1; equal values share their mean rank."""
+    order = sorted(range(len(values)), key=lambda at: values[at])
+    ranks = [0.0] * len(values)
+    start = 0
+    while start < len(order):
+        end = start
+        while end + 1 < len(order) and values[order[end + 1]] == values[order[start]]:
+            end += 1
+        for at in order[start : end + 1]:
+            ranks[at] = (start + end) / 2 + 1
+        start = end + 1
+    return ranks
+
+
+def bootstrap(figure: Callable[[Pairs], float | None], pairs: Pairs) -> Estimate:
+    """Return a figure with its percentile bootstrap interval; no interval for fewer than five pairs.
+
+    The resampling is seeded, so that the same data give the same interval.
+    """
+    import random
+
+    value = figure(pairs)
+    if value is None or len(pairs) < _FEWEST_PAIRS:
+        return Estimate(value, None, None)
+    chance = random.Random(20260301)  # noqa: S311 (resampling, not a secret)
+    found = sorted(
+        again
+        for _ in range(_RESAMPLES)
+        for again in [figure(chance.choices(pairs, k=len(pairs)))]
+        if again is not None
+    )
+    if len(found) < _RESAMPLES / 2:
+        return Estimate(value, None, None)
+    low, high = (found[min(len(found) - 1, int(quantile * len(found)))] for quantile in (0.025, 0.975))
+    return Estimate(value, low, high)
