@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...kernel.judge.outcome import Failed
-from ...sessions.langfuse.access import find_access, wanted
+from ...sessions.langfuse.access import HOSTS, find_access, server_route, wanted
 from ...sessions.langfuse.overview import overview
+from ..addresses import address_words
 from ..commands.session import scorer_of
 from .check import NOTE, OK, WARN, Check, counted
 
@@ -38,6 +39,7 @@ def langfuse(session: Session) -> Check:
         why = tuple(sorted(set(found.refused.values())))[:_SHOWN]
         text += ", %d to send, %d refused by the server" % (waiting, len(found.refused))
         return Check(_NAME, WARN, text, "memory langfuse setup, then memory langfuse push", why)
+    address = tuple(address_words(session, server_route(places, settings), HOSTS))
     if waiting:
-        return Check(_NAME, NOTE, "%s, %d to send" % (text, waiting), "memory langfuse push")
-    return Check(_NAME, OK, text + ", nothing waits")
+        return Check(_NAME, NOTE, "%s, %d to send" % (text, waiting), "memory langfuse push", address)
+    return Check(_NAME, OK, text + ", nothing waits", "", address)

@@ -12,7 +12,7 @@ from ...kernel.clock import Deadline, iso
 from ...kernel.judge.outcome import Failed
 from ...kernel.judge.words import words_for
 from ...kernel.settings.advice import terminal_safe
-from ...sessions.langfuse.access import find_access
+from ...sessions.langfuse.access import HOSTS, find_access, server_route
 from ...sessions.langfuse.client import Client
 from ...sessions.langfuse.configs import ensure, existing, wanted
 from ...sessions.langfuse.observations import read_session
@@ -21,6 +21,7 @@ from ...sessions.langfuse.overview import overview
 from ...sessions.langfuse.pull import keep
 from ...sessions.langfuse.sending import send
 from ...sessions.langfuse.server import probe
+from ..addresses import address_words, ignored_words, keep_address
 from .session import scorer_of
 
 if TYPE_CHECKING:
@@ -71,6 +72,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
                 metavar="N",
                 help="how long it may take, waits included (default: 120)",
             )
+        if name == "setup":
+            action.add_argument(
+                "--keep-address",
+                action="store_true",
+                help="write a host that only your environment names into your own settings, without asking",
+            )
         if name == "pull":
             action.add_argument("session", metavar="SESSION", help="the session's id in Langfuse")
 
@@ -92,6 +99,8 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
             session.console.json({"ok": False, "failure": failed.name, "detail": detail, "do": hint})
         else:
             session.console.error(": ".join(filter(None, [failed.name, detail, hint])))
+            for text in [] if failed.name == "disabled" else ignored_words(session, HOSTS):
+                session.console.error(text)
         return FAILED
 
 
@@ -126,6 +135,7 @@ def _check(arguments: argparse.Namespace, session: Session, access: Access) -> i
         "reads_sessions": server["sessions"],
         "reads_scores": server["scores"],
         "missing_configs": missing,
+        "address": _address(session),
     }
     lacks = (
         "; missing score configs: %s (memory langfuse setup)" % ", ".join(missing)
@@ -139,7 +149,14 @@ def _check(arguments: argparse.Namespace, session: Session, access: Access) -> i
         lacks,
     )
     _say(arguments, session, record, line)
+    if not arguments.json:
+        for text in _address(session):
+            session.console.paragraph(text)
     return DONE
+
+
+def _address(session: Session) -> list[str]:
+    return address_words(session, server_route(session.places, session.settings), HOSTS)
 
 
 def _setup(arguments: argparse.Namespace, session: Session, access: Access) -> int:
@@ -151,11 +168,13 @@ def _setup(arguments: argparse.Namespace, session: Session, access: Access) -> i
         outbox.configs = ensure(client)
         outbox.save()
     created = sorted(set(outbox.configs) - set(before))
+    route = server_route(session.places, session.settings)
+    said = keep_address(session, route, "sessions.langfuse.host", keep=arguments.keep_address)
     _say(
         arguments,
         session,
-        {"configs": outbox.configs, "created": created},
-        "%d score configs, %d of them new" % (len(outbox.configs), len(created)),
+        {"configs": outbox.configs, "created": created, "said": said},
+        "\n".join(["%d score configs, %d of them new" % (len(outbox.configs), len(created)), *said]),
     )
     return DONE
 

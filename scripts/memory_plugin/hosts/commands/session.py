@@ -121,13 +121,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
 
 def scorer_of(session: Session) -> Scorer:
     """What grading needs in this run."""
-    names = terminal_safe(", ".join(sorted(session.taint.names)) or "something unreadable")
-    off = (
-        "the project's own settings set %s, which decides where keys and texts go" % names
-        if session.taint.judges_off
-        else ""
-    )
-    return Scorer(session.places, session.settings, off)
+    return Scorer(session.places, session.settings, terminal_safe(session.taint.why_off))
 
 
 def _signals(path: str, arguments: argparse.Namespace, session: Session) -> int:

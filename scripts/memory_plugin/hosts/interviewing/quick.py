@@ -13,7 +13,8 @@ from ...kernel.files import in_words
 from ...kernel.native import dumps
 from ...kernel.paths import locate
 from ...kernel.settings.load import load
-from ..environment import clean, launch_folder
+from ..caller import identify
+from ..environment import launch_folder
 from ..streams import open_closed, settled
 
 TYPE_CHECKING = False
@@ -36,9 +37,9 @@ class Quick:
 
     __slots__ = ("console", "id", "places", "settings", "taint")
 
-    def __init__(self, places: Places, settings: Settings, taint: Taint) -> None:
+    def __init__(self, places: Places, settings: Settings, taint: Taint, session: str) -> None:
         self.places, self.settings, self.taint = places, settings, taint
-        self.id = os.environ.get("CLAUDE_CODE_SESSION_ID", "")
+        self.id = session
         self.console = Plain()
 
 
@@ -69,6 +70,8 @@ def answer(argv: Sequence[str]) -> int | None:
     if given is None or (given.root and not os.path.isdir(given.root)):
         return None
     gc.disable()  # the process ends before there is anything worth collecting
+    caller = identify()
+    caller.settle_folders()
     try:
         root = os.path.abspath(given.root) if given.root else launch_folder()
     except FileNotFoundError:  # the folder that we are in
@@ -76,9 +79,9 @@ def answer(argv: Sequence[str]) -> int | None:
     if os.path.basename(root) == "memory":  # may be the store rather than the project
         return None
     open_closed()
-    taint = clean(root)
+    taint = caller.settle(root)
     places = locate(root)
-    session: Any = Quick(places, load(places.config_dir, places.project_root), taint)
+    session: Any = Quick(places, load(places.config_dir, places.project_root), taint, caller.session)
     arguments: Any = given
     from .talk import DEEDS
 

@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING
 from ...kernel.judge.access import Access, Variables, proxy_for
 from ...kernel.judge.address import parse_address
 from ...kernel.judge.outcome import Failed
+from ...kernel.judge.route import route_of
 
 if TYPE_CHECKING:
+    from ...kernel.judge.route import Route
     from ...kernel.paths import Places
     from ...kernel.settings.load import Settings
 
-__all__ = ["find_access", "wanted"]
+__all__ = ["HOSTS", "find_access", "server_route", "wanted"]
 
 _PUBLIC, _SECRET = "LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY"
-_HOSTS = ("LANGFUSE_HOST", "LANGFUSE_BASE_URL")
+HOSTS = ("LANGFUSE_HOST", "LANGFUSE_BASE_URL")
 _CLOUD = "https://cloud.langfuse.com"
 _LONGEST_KEY = 500
 
@@ -25,7 +27,12 @@ def wanted(places: Places, settings: Settings) -> bool:
     """Whether anything of the user's speaks of a server: a host, a key, or the wish to send by itself."""
     if settings.text("sessions.langfuse.host") or settings.flag("sessions.langfuse.automatic"):
         return True
-    return bool(Variables(places.config_dir).first((*_HOSTS, _PUBLIC, _SECRET)))
+    return bool(Variables(places.config_dir).first((*HOSTS, _PUBLIC, _SECRET)))
+
+
+def server_route(places: Places, settings: Settings) -> Route:
+    """Return the server's address and who names it."""
+    return route_of("sessions.langfuse.host", HOSTS, _CLOUD, settings, Variables(places.config_dir))
 
 
 def find_access(places: Places, settings: Settings, off: str = "") -> Access:
@@ -33,8 +40,7 @@ def find_access(places: Places, settings: Settings, off: str = "") -> Access:
     if off:
         raise Failed("disabled", off)
     variables = Variables(places.config_dir)
-    host = settings.text("sessions.langfuse.host") or variables.get(variables.first(_HOSTS)) or _CLOUD
-    address = parse_address(host)
+    address = parse_address(server_route(places, settings).url)
     if address is None:
         raise Failed(
             "bad_url", "sessions.langfuse.host or LANGFUSE_HOST: not https://, nor http:// to this machine"
