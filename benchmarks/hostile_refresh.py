@@ -135,9 +135,20 @@ class Bench:
     def _run(self, command: list[str], data: bytes) -> Run:
         start = time.perf_counter()
         weigh = [sys.executable, "-S", "-c", _WEIGH, *command]
-        done = subprocess.run(weigh, env=self.environment, input=data, capture_output=True, check=False, timeout=MOST_SECONDS)
+        done = subprocess.run(
+            weigh, env=self.environment, input=data, capture_output=True, check=False, timeout=MOST_SECONDS
+        )
         seconds = time.perf_counter() - start
         return Run(seconds, int(done.stderr.split()[-1]) / 1024, done.stdout.decode("utf-8", "replace"))
+
+    def missed(self) -> str:
+        """How the prompts ended that got nothing."""
+        path = os.path.join(self.config, "lcars", "memory", "recalls.jsonl")
+        with open(path, encoding="utf-8") as file:
+            rows = list(map(json.loads, file))
+        return ", ".join(
+            "%d: %s" % (at, row["reason"]) for at, row in enumerate(rows) if row["outcome"] != "injected"
+        )
 
     def forget_index(self) -> None:
         """Delete the index, once no detached process works on it."""
@@ -161,8 +172,17 @@ class Bench:
 def measure(shape: str, scopes: list[str], share: float, folder: str) -> dict[str, object]:
     """All figures of one shape."""
     bench = Bench(folder)
-    good = [("good%d" % n, _memory("How we do task number %d" % n, "With tool %d." % n)) for n in range(GOOD - 1)]
-    good.append(("database", _memory("Use Postgres for the billing database", "The billing service stores invoices in %s." % TOLD)))
+    good = [
+        ("good%d" % n, _memory("How we do task number %d" % n, "With tool %d." % n)) for n in range(GOOD - 1)
+    ]
+    good.append(
+        (
+            "database",
+            _memory(
+                "Use Postgres for the billing database", "The billing service stores invoices in %s." % TOLD
+            ),
+        )
+    )
     bench.put("project", iter(good))
     bench.command("accept", "--all")
     without = [bench.prompt() for _ in range(3)]
@@ -183,9 +203,13 @@ def measure(shape: str, scopes: list[str], share: float, folder: str) -> dict[st
     return {
         "shape": shape,
         "without": round(max(run.seconds for run in without), 2),
-        **{name: round(run.seconds, 2) for name, run in zip(("first", "second", "third", "cold", "end"), prompts)},
+        **{
+            name: round(run.seconds, 2)
+            for name, run in zip(("first", "second", "third", "cold", "end"), prompts)
+        },
         "rss_mb": round(max(run.rss_mb for run in prompts)),
         "recalled": sum(TOLD in run.output for run in prompts),
+        "missed": bench.missed(),
         "heal": round(healed, 1),
         "accept": round(accept.seconds, 1),
         "accept_rss_mb": round(accept.rss_mb),
@@ -209,8 +233,13 @@ def main() -> int:
         with tempfile.TemporaryDirectory(prefix="memory-bench-", ignore_cleanup_errors=True) as folder:
             row = measure(shape, scopes, 0.1 if arguments.short else 1.0, folder)
         slowest = max(float(str(row[name])) for name in ("first", "second", "third", "cold", "end"))
-        failed |= slowest > float(str(row["without"])) + 1 or int(str(row["rss_mb"])) > 100 or row["recalled"] != 5
-        print(json.dumps(row) if arguments.json else "  ".join("%s %s" % pair for pair in row.items()), flush=True)
+        failed |= (
+            slowest > float(str(row["without"])) + 1 or int(str(row["rss_mb"])) > 100 or row["recalled"] != 5
+        )
+        print(
+            json.dumps(row) if arguments.json else "  ".join("%s %s" % pair for pair in row.items()),
+            flush=True,
+        )
     return int(failed)
 
 

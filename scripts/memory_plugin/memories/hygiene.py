@@ -119,7 +119,7 @@ def _without_secrets(text: str, place: str) -> Redaction:
     """The visible text without secrets, looked for twice: a hidden character may split one, or keep one apart from the word before."""
     first = redact(text, place)
     visible = _visible(first.text)
-    if visible == text:
+    if visible == first.text:  # redacting it again changes nothing
         return first
     second = redact(visible, place)
     return Redaction(second.text, first.findings + second.findings)

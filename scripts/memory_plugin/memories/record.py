@@ -42,7 +42,7 @@ MAX_CHANGES = 50
 MAX_ASKED_AS = 8
 MAX_LISTED = 64  # tags, and also files
 _LONGEST_ITEM = 1000
-_LONGEST_LIST = 8000
+_LONGEST_LIST = 4000
 MAX_DEPTH = 32
 _ID = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,78}[a-z0-9])?\Z")
 _STEP_MARK = re.compile(r"\A\s*(?:[-*+]|\d{1,3}[.)])\s+")
@@ -195,7 +195,7 @@ def _text(value: object) -> str:
 
 
 def _texts(value: object, most: int = MAX_LISTED) -> tuple[str, ...]:
-    """Return the first texts of a list: at most `most`, of 1 to 1,000 characters each and 8,000 in all.
+    """Return the first texts of a list: at most `most`, of 1 to 1,000 characters each and 4,000 in all.
 
     Each of them is redacted for itself wherever it is shown, so there must be few. A longer one is no tag, path or question; it is passed
     over, since a cut could leave half a secret.

@@ -11,9 +11,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Share", "batches", "cost", "prompt_share", "round_share"]
 
-# Characters of one memory that are redacted at most: 30,000 of the body, 10,120 of the title, 8,000 of each list.
-LARGEST = 65_536
-# About 1 ms a file on a small machine. Text made to keep the rules busy takes 5 microseconds a character, so 0.6 s at worst.
+# Characters of one memory that are redacted at most: 30,000 of the body, 10,120 of the title, 4,000 of each list.
+LARGEST = 53_248
+# About 1 ms a file on a small machine. Text made to keep the rules busy takes 5 to 10 microseconds a character, so half a second.
 PROMPT_FILES = 60
 PROMPT_ENTRIES = 20_000
 # A round ends to let others at the index, not to save time.
