@@ -40,6 +40,9 @@ ACTIVE, RETIRED, ARCHIVED = "active", "retired", "archived"
 MAX_TITLE = 120
 MAX_CHANGES = 50
 MAX_ASKED_AS = 8
+MAX_LISTED = 64  # tags, and also files
+_LONGEST_ITEM = 1000
+_LONGEST_LIST = 4000
 MAX_DEPTH = 32
 _ID = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,78}[a-z0-9])?\Z")
 _STEP_MARK = re.compile(r"\A\s*(?:[-*+]|\d{1,3}[.)])\s+")
@@ -126,7 +129,7 @@ def parse_memory(data: object, identity: str, category: Category) -> Memory:
         title=title,
         tags=_texts(data.get("tags")),
         files=_texts(data.get("related_files")),
-        asked_as=_texts(data.get("asked_as"))[:MAX_ASKED_AS],
+        asked_as=_texts(data.get("asked_as"), MAX_ASKED_AS),
         status=_status(data.get("record_status")),
         created_at=_text(data.get("created_at")),
         updated_at=_text(data.get("updated_at")),
@@ -191,8 +194,21 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _texts(value: object) -> tuple[str, ...]:
-    return tuple(item for item in value if isinstance(item, str) and item) if isinstance(value, list) else ()
+def _texts(value: object, most: int = MAX_LISTED) -> tuple[str, ...]:
+    """Return the first texts of a list: at most `most`, of 1 to 1,000 characters each and 4,000 in all.
+
+    Each of them is redacted for itself wherever it is shown, so there must be few. A longer one is no tag, path or question; it is passed
+    over, since a cut could leave half a secret.
+    """
+    found: list[str] = []
+    left = _LONGEST_LIST
+    for item in value if isinstance(value, list) else ():
+        if isinstance(item, str) and 0 < len(item) <= min(left, _LONGEST_ITEM):
+            found.append(item)
+            left -= len(item)
+            if len(found) == most:
+                break
+    return tuple(found)
 
 
 def slug(title: str) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..kernel.clock import now_iso
 from ..kernel.paths import home_folder
 from ..kernel.text.clean import block, escape, escape_content, plain
-from ..memories.hygiene import shown
+from ..memories.hygiene import shown_block, shown_line
 from ..memories.record import MAX_TITLE, body_text, categories
 from ..memories.trust import TRUSTED
 from .index.document import Document
@@ -33,19 +33,19 @@ def memory_document(stored: StoredMemory, standing: str, root: str) -> Document:
     """
     memory = stored.memory
     label = categories()[memory.category].label
-    title = _safe_line(memory.title, MAX_TITLE)
-    body = block(shown(body_text(memory)), MAX_INDEXED)
-    files = [_safe_line(name, 200) for name in memory.files]
+    title = shown_line(memory.title, MAX_TITLE)
+    body = shown_block(body_text(memory), MAX_INDEXED)
+    files = [shown_line(name, 200) for name in memory.files]
     return Document(
         key=stored.key,
         scope=stored.store.scope,
         id=memory.id,
         category=label,
         title=title,
-        tags=[_safe_line(tag, 40) for tag in memory.tags],
+        tags=[shown_line(tag, 40) for tag in memory.tags],
         body=body,
         files=files,
-        asked_as=[_safe_line(phrase, 200) for phrase in memory.asked_as],
+        asked_as=[shown_line(phrase, 200) for phrase in memory.asked_as],
         path=stored.path,
         stamp=stored.stamp,
         digest=stored.digest,
@@ -65,8 +65,8 @@ def may_inject(stored: StoredMemory, standing: str) -> bool:
 
 def note_document(note: NativeNote) -> Document:
     """The document of a passage from Claude Code's own memory, which the user trusts by using it."""
-    title = _safe_line(note.title, MAX_TITLE)
-    body = block(shown(note.body), MAX_INDEXED)
+    title = shown_line(note.title, MAX_TITLE)
+    body = shown_block(note.body, MAX_INDEXED)
     return Document(
         key=note.key,
         scope="native",
@@ -86,10 +86,6 @@ def note_document(note: NativeNote) -> Document:
         updated_at="",
         inject=_block("note", os.path.basename(note.path), "", title, body, []),
     )
-
-
-def _safe_line(text: str, limit: int) -> str:
-    return plain(shown(text), limit)
 
 
 def _source(path: str, root: str) -> str:

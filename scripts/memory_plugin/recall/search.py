@@ -43,7 +43,7 @@ def search(places: Places, settings: Settings, query: str, limit: int) -> Found:
     Raises IndexError_ where there is no SQLite, RuntimeError without a state folder.
     """
     try:
-        heal_now(places, settings)
+        heal_now(places, settings, rounds=1)
         return _from_file(places, settings, query, limit)
     except (IndexError_, SqliteError, OSError) as error:
         found = _asked(_index_of_everything(places, settings), settings, query, limit)

@@ -57,7 +57,13 @@ def files(_session: Session, found: Survey) -> Check:
         "%s: %s" % (problem.path, plain(problem.reason, _MAX_REASON)) for problem in found.problems
     )
     text = "%s cannot be read as memories, and are not recalled" % counted(len(details), "file")
-    return Check("files", WARN, text, "mend or delete them", details)
+    return Check(
+        "files",
+        WARN,
+        text,
+        "fix or delete them; where one is too large, keep the long text in a file of its own and name that in the memory",
+        details,
+    )
 
 
 def names(_session: Session, found: Survey) -> Check:

@@ -20,6 +20,22 @@ def stamps(connection: Connection, scope: str) -> dict[str, tuple[str, str, str]
     return {path: (key, stamp, digest) for path, key, stamp, digest in rows}
 
 
+def notes_by_file(connection: Connection) -> dict[str, tuple[str, list[str]]]:
+    """Source file -> (stamp, keys) of the notes of Claude Code's own memory."""
+    found: dict[str, tuple[str, list[str]]] = {}
+    for path, key, stamp in connection.execute(
+        "SELECT path, key, stamp FROM documents WHERE scope = 'native' ORDER BY key"
+    ):
+        found.setdefault(path, (stamp, []))[1].append(key)
+    return found
+
+
+def documents_held(connection: Connection) -> int:
+    """The number of documents, without counting them one by one."""
+    found: int = connection.execute("SELECT coalesce(sum(documents), 0) FROM totals").fetchone()[0]
+    return found
+
+
 def rows(connection: Connection, scope: str = "") -> Iterator[Document]:
     """All documents of a scope, or of all scopes, by key; their bodies empty."""
     for found in connection.execute(

@@ -101,6 +101,11 @@ def set_flags(
         counts.write(connection)
 
 
+def forget_stamps(connection: Connection, keys: Iterable[str]) -> None:
+    """Make the files of these documents look changed, so that a later refresh reads them, inside the caller's transaction."""
+    connection.executemany("UPDATE documents SET stamp = '' WHERE key = ?", ((key,) for key in keys))
+
+
 def scrub(connection: Connection) -> None:
     """Leave no word of what was taken out in the file: SQLite and FTS5 keep deleted text until its place is used again.
 
