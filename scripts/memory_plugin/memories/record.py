@@ -40,6 +40,7 @@ ACTIVE, RETIRED, ARCHIVED = "active", "retired", "archived"
 MAX_TITLE = 120
 MAX_CHANGES = 50
 MAX_ASKED_AS = 8
+MAX_SUPERSEDES = 20
 MAX_DEPTH = 32
 _ID = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,78}[a-z0-9])?\Z")
 _STEP_MARK = re.compile(r"\A\s*(?:[-*+]|\d{1,3}[.)])\s+")
@@ -80,6 +81,7 @@ class Memory(NamedTuple):
     updated_at: str
     expires_at: str
     superseded_by: str
+    supersedes: tuple[str, ...]
     data: dict[str, Any]
 
 
@@ -132,6 +134,7 @@ def parse_memory(data: object, identity: str, category: Category) -> Memory:
         updated_at=_text(data.get("updated_at")),
         expires_at=_expiry(data),
         superseded_by=_text(data.get("superseded_by")),
+        supersedes=_texts(data.get("supersedes"))[:MAX_SUPERSEDES],
         data=data,
     )
 
@@ -293,6 +296,9 @@ def canonical_digest(memory: Memory) -> str:
         memory.status,
         data["content"],
     ]
+    if memory.superseded_by or memory.supersedes:
+        # Only then, so that what was trusted before these fields counted stays trusted.
+        shown += [memory.superseded_by, memory.supersedes]
     return digest(dumps(_sorted(shown)).encode("ascii"))
 
 

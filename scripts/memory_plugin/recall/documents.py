@@ -15,6 +15,8 @@ from ..memories.trust import TRUSTED
 from .index.document import Document
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..memories.files import StoredMemory
     from ..memories.native import NativeNote
 
@@ -26,10 +28,12 @@ _MAX_SHOWN_FILES = 5
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T|\Z)")
 
 
-def memory_document(stored: StoredMemory, standing: str, root: str) -> Document:
-    """The document of a memory whose standing is trusted, pending or foreign; only the trusted one may be injected.
+def memory_document(
+    stored: StoredMemory, standing: str, root: str, inherited: Sequence[str] = ()
+) -> Document:
+    """Return the document of a memory whose standing is trusted, pending or foreign; only the trusted one may be injected.
 
-    `root` is the real path of the project that Claude works in.
+    `root` is the real path of the project that Claude works in; `inherited` are the phrases of memories that this one replaces.
     """
     memory = stored.memory
     label = categories()[memory.category].label
@@ -54,13 +58,17 @@ def memory_document(stored: StoredMemory, standing: str, root: str) -> Document:
         expires_at=memory.expires_at,
         updated_at=memory.updated_at,
         inject=_block(memory.category, _source(stored.path, root), memory.updated_at, title, body, files),
+        superseded_by=_safe_line(memory.superseded_by, 200),
+        supersedes=[_safe_line(name, 200) for name in memory.supersedes],
+        inherited=inherited,
     )
 
 
 def may_inject(stored: StoredMemory, standing: str) -> bool:
-    """Whether a memory may be put before Claude: it is trusted, and its time is not over."""
+    """Return whether a memory may be put before Claude as far as it says itself: it is trusted, holds still, and names no successor."""
     expires_at = stored.memory.expires_at
-    return standing == TRUSTED and not (expires_at and expires_at <= now_iso())
+    holds = not (expires_at and expires_at <= now_iso())
+    return standing == TRUSTED and holds and not stored.memory.superseded_by
 
 
 def note_document(note: NativeNote) -> Document:

@@ -27,6 +27,7 @@ from .index import read, write
 from .index.file import IndexError_, create_index, meta_get, meta_set, open_index, refresh_model, transaction
 from .index.place import index_path
 from .index.trouble import INDEX_FAULTS, is_locked
+from .superseding import settle
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
     from ..memories.gitlog import Mark
     from ..memories.record import Category
     from ..memories.stores import Store
+    from .index.document import Document
 
 __all__ = [
     "INLINE_FILES",
@@ -183,9 +185,23 @@ def heal(
     if full or view.edited or view.has_changed(*_native_paths(folders)):
         report = _add(report, _heal_notes(connection, folders))
     with transaction(connection):
+        settle(connection, lambda document, phrases: _read_again(places, document, phrases))
         remember(connection, marks)
         meta_set(connection, _LIFELESS, dumps(view.lifeless))
     return report
+
+
+def _read_again(places: Places, document: Document, inherited: tuple[str, ...]) -> Document | None:
+    """Return a document made again from its file, with the phrases that it inherits; None when the file changed since."""
+    store = next((store for store in stores(places) if store.scope == document.scope), None)
+    category = next(one for one in categories().values() if one.label == document.category)
+    try:
+        stored = None if store is None else read_memory(store, category, document.path)
+    except (InvalidMemory, Unreadable, FileNotFoundError):
+        return None
+    if stored is None or stored.digest != document.digest:
+        return None
+    return memory_document(stored, document.trust, places.project_root, inherited)
 
 
 def _lifeless(connection: Connection) -> dict[str, str]:
@@ -303,8 +319,8 @@ def _read(work: _Work, lifeless: dict[str, str]) -> tuple[list[StoredMemory], li
 
 
 def is_alive(stored: StoredMemory) -> bool:
-    """Whether a memory belongs into the index."""
-    return stored.memory.status == ACTIVE and not stored.memory.superseded_by
+    """Return whether a memory belongs in the index; superseded ones do, for search."""
+    return stored.memory.status == ACTIVE
 
 
 def _write(
@@ -317,6 +333,7 @@ def _write(
 ) -> int:
     """Put what was found into the index, in batches, so that no reader waits long; how many needed no analysis."""
     regraded = 0
+    superseded = read.superseded(connection)
     with transaction(connection):
         write.drop(connection, gone)
     for start in range(0, len(found), _BATCH):
@@ -327,12 +344,13 @@ def _write(
                 if not is_alive(stored):
                     write.drop(connection, [stored.key])
                 elif stored.path in known and known[stored.path][2] == stored.digest:
-                    write.set_flags(
-                        connection, stored.key, may_inject(stored, standing), standing, stored.stamp
-                    )
+                    injectable = may_inject(stored, standing) and stored.key not in superseded
+                    write.set_flags(connection, stored.key, injectable, standing, stored.stamp)
                     regraded += 1
                 else:
-                    documents.append(memory_document(stored, standing, root))
+                    document = memory_document(stored, standing, root)
+                    document.injectable = document.injectable and stored.key not in superseded
+                    documents.append(document)
             write.put(connection, documents)
     return regraded
 

@@ -157,7 +157,7 @@ def git_log(session: Session, _found: Survey) -> Check:
 def expired(_session: Session, found: Survey) -> Check:
     """Memories whose time is over."""
     names = unmistakable(found.items)
-    paths = tuple(names[item.stored.key] for item in found.items if life(item.stored) == EXPIRED)
+    paths = tuple(names[item.stored.key] for item in found.items if life(item) == EXPIRED)
     if paths:
         text = "%s expired and not recalled any more" % (
             "1 memory is" if len(paths) == 1 else "%d memories are" % len(paths)
@@ -178,7 +178,7 @@ def duplicates(_session: Session, found: Survey) -> Check:
     """Active memories with one title."""
     titles: dict[str, list[Item]] = {}
     for item in sorted(found.items, key=lambda item: item.stored.memory.updated_at):
-        if life(item.stored) == ACTIVE:
+        if life(item) == ACTIVE:
             titles.setdefault(" ".join(item.stored.memory.title.casefold().split()), []).append(item)
     groups = [items for items in titles.values() if len(items) > 1]
     if not groups:
