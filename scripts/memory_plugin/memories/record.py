@@ -16,7 +16,9 @@ from ..kernel.paths import data_path
 __all__ = [
     "ACTIVE",
     "ARCHIVED",
+    "CONTEXT",
     "MAX_CHANGES",
+    "MAX_SUPERSEDES",
     "MAX_TITLE",
     "RETIRED",
     "Category",
@@ -38,6 +40,7 @@ __all__ = [
 SCHEMA_VERSION = "1.0"
 ACTIVE, RETIRED, ARCHIVED = "active", "retired", "archived"
 MAX_TITLE = 120
+CONTEXT = "context"
 MAX_CHANGES = 50
 MAX_ASKED_AS = 8
 MAX_SUPERSEDES = 20
@@ -248,10 +251,15 @@ def body_content(category: Category, body: str) -> dict[str, Any]:
     return {category.primary: [line for line in lines if line]}
 
 
-def body_text(memory: Memory) -> str:
-    """The content as a person would read it: one `name: value` line per field, the category's main field first and without a name."""
+def body_text(memory: Memory, longest_context: int | None = None) -> str:
+    """Return the content as a person would read it: one `name: value` line per field, the category's main field first and unnamed.
+
+    A context of more than `longest_context` characters is left out; None keeps any.
+    """
     category = categories()[memory.category]
     content = memory.data["content"]
+    if longest_context is not None and len(_readable(content.get(CONTEXT))) > longest_context:
+        content = {name: value for name, value in content.items() if name != CONTEXT}
     names = [category.primary] + [n for n in category.fields if n != category.primary]
     names += [n for n in content if n not in names]
     lines = []

@@ -14,7 +14,7 @@ from .stores import PROJECT, USER
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["Link", "Resolution", "named_keys", "resolve"]
+__all__ = ["Link", "Resolution", "name_for", "named_keys", "resolve"]
 
 # A repository may hold chains of any length and with any number of branches; no person's history needs more steps than this.
 _MAX_STEPS = 64
@@ -33,9 +33,9 @@ class Link(NamedTuple):
 class Resolution(NamedTuple):
     """The outcome for a set of memories.
 
-    `superseded`: key of each superseded memory -> key of the memory that replaces it, or the name that it gives where there is no such
-    memory. `inherited`: key of each memory that speaks for older ones -> their phrases, the nearest first. `circular`: keys of memories that
-    supersede one another; what `supersedes` says in them counts for nothing.
+    `superseded`: key of each superseded memory -> key of the memory that replaces it, or the name that it gives where there is none.
+    `inherited`: key of each memory that speaks for older ones -> their phrases, the nearest first.
+    `circular`: keys of memories that supersede one another; what `supersedes` says in them counts for nothing.
     """
 
     superseded: dict[str, str]
@@ -58,6 +58,15 @@ def named_keys(name: str, key: str) -> Iterator[str]:
     else:
         folders = [category] + [other for other in categories() if other != category]
         yield from ("%s:%s/%s" % (one, folder, name) for one in scopes for folder in folders)
+
+
+def name_for(key: str, beside: str) -> str:
+    """Return the shortest of the three names by which the memory with the key `beside` may name the one with this key."""
+    scope, _, rest = key.partition(":")
+    if not beside.startswith(scope + ":"):
+        return key
+    category, _, identity = rest.partition("/")
+    return identity if beside.startswith("%s:%s/" % (scope, category)) else rest
 
 
 def resolve(links: Mapping[str, Link], find: Callable[[str], Link | None]) -> Resolution:

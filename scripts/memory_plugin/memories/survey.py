@@ -9,14 +9,24 @@ from ..kernel.clock import now_iso
 from .files import FileProblem, StoredMemory, all_memories, why_left_alone
 from .record import ACTIVE, InvalidMemory
 from .stores import stores
-from .supersession import Link, Resolution, resolve
+from .supersession import Link, Resolution, named_keys, resolve
 from .trust import FOREIGN, TRUSTED, load_trust
 
 if TYPE_CHECKING:
     from ..kernel.paths import Places
     from .stores import Store
 
-__all__ = ["Item", "Survey", "choose", "life", "supersession", "survey", "unmistakable"]
+__all__ = [
+    "Item",
+    "Survey",
+    "choose",
+    "life",
+    "naming",
+    "successors",
+    "supersession",
+    "survey",
+    "unmistakable",
+]
 
 EXPIRED, SUPERSEDED = "expired", "superseded"
 CAME_WITH_STORE = "came with the repository"
@@ -73,6 +83,34 @@ def supersession(items: list[Item]) -> Resolution:
     active = {item.stored.key: item for item in items if item.stored.memory.status == ACTIVE}
     links = {key: _link(item) for key, item in active.items() if _names_others(item)}
     return resolve(links, lambda key: _link(active[key]) if key in active else None)
+
+
+def naming(items: list[Item], old: Item) -> list[Item]:
+    """Return the active memories that name this one in `supersedes`."""
+    active = {item.stored.key for item in items if item.stored.memory.status == ACTIVE}
+    return [
+        item
+        for item in items
+        if item.stored.key in active
+        and any(
+            old.stored.key
+            == next(
+                (key for key in named_keys(name, item.stored.key) if key in active - {item.stored.key}), ""
+            )
+            for name in item.stored.memory.supersedes
+        )
+    ]
+
+
+def successors(items: list[Item], item: Item) -> list[str]:
+    """Return the keys of the memories that replace this one, the nearest first."""
+    by_key = {one.stored.key: one.superseded_by for one in items}
+    found: list[str] = []
+    key = by_key.get(item.stored.key, "")
+    while key and key not in found:
+        found.append(key)
+        key = by_key.get(key, "")
+    return found
 
 
 def _names_others(item: Item) -> bool:

@@ -20,9 +20,11 @@ if TYPE_CHECKING:
     from ..memories.files import StoredMemory
     from ..memories.native import NativeNote
 
-__all__ = ["MAX_LESSON", "may_inject", "memory_document", "note_document"]
+__all__ = ["MAX_CONTEXT", "MAX_LESSON", "may_inject", "memory_document", "note_document"]
 
 MAX_LESSON = 1500
+# A context is indexed in full, since prompts sound like the problem; Claude needs the answer, with the problem only where it is one line.
+MAX_CONTEXT = 160
 MAX_INDEXED = 20_000
 _MAX_SHOWN_FILES = 5
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T|\Z)")
@@ -38,7 +40,9 @@ def memory_document(
     memory = stored.memory
     label = categories()[memory.category].label
     title = _safe_line(memory.title, MAX_TITLE)
-    body = block(shown(body_text(memory)), MAX_INDEXED)
+    text, short = body_text(memory), body_text(memory, MAX_CONTEXT)
+    body = block(shown(text), MAX_INDEXED)
+    lesson = body if short == text else block(shown(short), MAX_INDEXED)
     files = [_safe_line(name, 200) for name in memory.files]
     return Document(
         key=stored.key,
@@ -57,7 +61,7 @@ def memory_document(
         trust=standing,
         expires_at=memory.expires_at,
         updated_at=memory.updated_at,
-        inject=_block(memory.category, _source(stored.path, root), memory.updated_at, title, body, files),
+        inject=_block(memory.category, _source(stored.path, root), memory.updated_at, title, lesson, files),
         superseded_by=_safe_line(memory.superseded_by, 200),
         supersedes=[_safe_line(name, 200) for name in memory.supersedes],
         inherited=inherited,

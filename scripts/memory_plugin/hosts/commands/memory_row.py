@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 from ...memories.hygiene import shown_line
 from ...memories.record import ACTIVE
-from ...memories.survey import life
+from ...memories.survey import life, unmistakable
 from ...memories.trust import TRUSTED
 
 if TYPE_CHECKING:
     from ...memories.survey import Item
 
-__all__ = ["as_json", "as_row", "shown_name", "standing"]
+__all__ = ["as_json", "as_row", "replaced_lines", "shown_name", "standing"]
 
 HEADERS = ("ID", "CATEGORY", "SCOPE", "UPDATED", "STANDING", "TITLE")
 
@@ -43,7 +43,7 @@ def as_json(item: Item) -> dict[str, object]:
 def shown_name(key: str, beside: str) -> str:
     """Return a memory's id out of its key, or the whole key where it is of another scope or category than the memory `beside`."""
     place = beside.rpartition("/")[0] + "/"
-    return shown_line(key[len(place) :] if key.startswith(place) else key)
+    return shown_line(key.removeprefix(place))
 
 
 def as_row(item: Item) -> list[str]:
@@ -59,3 +59,19 @@ def standing(item: Item) -> str:
     if item.trust != TRUSTED:
         words.append(item.trust)
     return ", ".join(words) or ACTIVE
+
+
+def replaced_lines(before: list[Item], after: list[Item], gone: str) -> list[str]:
+    """Return what to say of the memories that one replaced which is recalled no more; `gone` is its key."""
+    lives, names = {item.stored.key: life(item) for item in after}, unmistakable(after)
+    lines = []
+    for item in before:
+        key = item.stored.key
+        if item.superseded_by == gone and lives.get(key) == ACTIVE:
+            lines.append("  %s, which it replaced, is recalled again" % names[key])
+        elif item.superseded_by == gone and key in names:
+            words = names[key], names[key]
+            lines.append(
+                "  %s, which it replaced, stays superseded; memory restore %s brings it back" % words
+            )
+    return lines
