@@ -43,9 +43,7 @@ def forget(store: Store, path: str) -> None:
 
 def rebuild(store: Store) -> int:
     """Write the index anew from the files; how many memories it lists."""
-    lines = {
-        _shown_path(store, s.path): _line(store, s) for s in all_memories(store) if _is_listed(s)
-    }
+    lines = {_shown_path(store, s.path): _line(store, s) for s in all_memories(store) if _is_listed(s)}
     _save(store, lines)
     return len(lines)
 

@@ -131,7 +131,7 @@ def _name(stored: StoredMemory, session: Session) -> str:
 def _report(arguments: argparse.Namespace, session: Session, written: Written, superseded: str) -> None:
     stored = written.stored
     trust = _standing(session, written)
-    similar = similar_to(session, [stored])[0]
+    similar = similar_to(session, [(stored.key, stored.memory)])[0]
     name = _name(stored, session)
     missing = [] if stored.memory.asked_as else [_asked_as_missing(name)]
     if arguments.json:

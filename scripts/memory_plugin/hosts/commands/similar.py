@@ -11,7 +11,7 @@ from ...memories.survey import life, survey, unmistakable
 from ...recall.neighbors import neighbors
 
 if TYPE_CHECKING:
-    from ...memories.files import StoredMemory
+    from ...memories.record import Memory
     from ...memories.survey import Item
     from ..session_context import Session
 
@@ -20,6 +20,7 @@ __all__ = ["Similar", "similar_lines", "similar_to"]
 _CANDIDATES = 20
 _WEIGHED_BY = 300
 _MOST_NAMED = 3
+_MOST_NEW = 200
 
 
 class Similar(NamedTuple):
@@ -32,16 +33,18 @@ class Similar(NamedTuple):
 
 
 def similar_to(
-    session: Session, new: list[StoredMemory], *, repeated_only: bool = False
+    session: Session, new: list[tuple[str, Memory]], *, repeated_only: bool = False
 ) -> list[list[Similar]]:
-    """Return for each memory that was just stored, and is in the index, the active ones that it resembles, at most three each.
+    """Return for each memory the active ones that it resembles, at most three; of two new ones that are alike, the later names the other.
 
-    With `repeated_only` only those that say the same, not those that answer the same question in another way.
+    Args:
+        session: whose stores, and whose index, which holds what was just stored.
+        new: the memories with their keys; of more than 200 the first are looked at. A draft has a key of no stored memory and gets no
+            command.
+        repeated_only: only those that say the same, not those that answer the same question in another way.
     """
-    texts = [
-        "%s\n%s\n%s" % (one.memory.title, "\n".join(one.memory.asked_as), body_text(one.memory))
-        for one in new
-    ]
+    looked_at = new[:_MOST_NEW]
+    texts = ["%s\n%s\n%s" % (one.title, "\n".join(one.asked_as), body_text(one)) for _, one in looked_at]
     near = neighbors(session.places, session.settings, texts, _CANDIDATES) if texts else None
     if near is None:
         return [[] for _ in new]
@@ -51,22 +54,28 @@ def similar_to(
     around.update((key, active[key]) for keys in near.keys for key in keys if key in active)
     compared = Similarity((item.stored.memory for item in around.values()), near.stop)
     names = unmistakable(items)
-    found = []
-    for one, keys in zip(new, near.keys):
-        others = [active[key] for key in keys if key in active and key != one.key]
-        found.append(_named(one, others, compared, names, repeated_only))
+    later = {key: at for at, (key, _) in enumerate(new)}
+    found: list[list[Similar]] = [[] for _ in new]
+    for at, ((key, memory), keys) in enumerate(zip(looked_at, near.keys)):
+        others = [active[one] for one in keys if one in active and later.get(one, -1) < at]
+        found[at] = _named(memory, names.get(key, ""), others, compared, names, repeated_only)
     return found
 
 
 def _named(
-    new: StoredMemory, others: list[Item], compared: Similarity, names: dict[str, str], repeated_only: bool
+    memory: Memory,
+    name: str,
+    others: list[Item],
+    compared: Similarity,
+    names: dict[str, str],
+    repeated_only: bool,
 ) -> list[Similar]:
     found = []
     for item in others:
-        why = compared.why(new.memory, item.stored.memory)
+        why = compared.why(memory, item.stored.memory)
         if why and (not repeated_only or why in (SAME_TITLE, NEAR_DUPLICATE)):
             old = names[item.stored.key]
-            command = "memory edit %s --superseded-by %s" % (old, names.get(new.key, new.key))
+            command = "memory edit %s --superseded-by %s" % (old, name) if name else ""
             found.append(Similar(old, shown_line(item.stored.memory.title), why, command))
     return found[:_MOST_NAMED]
 
@@ -76,5 +85,6 @@ def similar_lines(found: list[Similar]) -> list[str]:
     lines = []
     for one in found:
         lines.append("  %s: %s  %s" % (one.why, one.id, one.title))
-        lines.append("    if the new one replaces it: " + one.command)
+        if one.command:
+            lines.append("    if the new one replaces it: " + one.command)
     return lines
