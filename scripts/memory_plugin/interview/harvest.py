@@ -14,11 +14,14 @@ __all__ = ["MAX_MEMORIES", "proposals", "summary"]
 
 MAX_MEMORIES = 20
 _LEAST_CONFIDENCE = 0.5
+_MAX_PHRASE = 200
+_MAX_ANSWER = 1000
 
 
 def proposals(interview: Interview) -> list[dict[str, Any]]:
-    """The memories to write, the concepts named most often first: concept, category, title, body, turn and quote.
+    """The memories to write, the concepts named most often first: concept, category, title, body, context, asked_as, turn and quote.
 
+    The context is what was asked and what the user answered, in their own words; the phrase by which it may be asked for is that question.
     Concepts that were taken back, that nobody is sure of, or that came up without a word of the user's are left out.
     """
     nodes = interview.state["nodes"]
@@ -52,15 +55,33 @@ def _proposal(
     against = " The user is against it." if node["stance"] < 0 else ""
     both = _other_side(nodes[contrary]) if contrary >= 0 else ""
     said = ' The user said: "%s".' % quote if quote else ""
+    question, answer = _asked(interview, turn)
     return {
         "concept": node["id"],
         "category": kind["memory"],
         "title": _signed(node),
         "body": "%s of %s: %s.%s%s%s%s"
         % (kind["name"], interview.topic, node["label"].rstrip("."), against, leads, said, both),
+        "context": _context(question, answer, quote),
+        "asked_as": [question] if question else [],
         "turn": turn,
         "quote": quote,
     }
+
+
+def _asked(interview: Interview, number: int) -> tuple[str, str]:
+    """Return the question and the answer of a turn, on one line each; empty texts for a turn that was not kept."""
+    for turn in interview.state["turns"]:
+        if turn["number"] == number:
+            return " ".join(turn["question"].split())[:_MAX_PHRASE], " ".join(turn["answer"].split())
+    return "", ""
+
+
+def _context(question: str, answer: str, quote: str) -> str:
+    """Return what led to a concept; the answer is left out where the quote in the body is all of it."""
+    more = answer[:_MAX_ANSWER] if answer and answer.strip(".! ") != quote.strip(".! ") else ""
+    asked = 'Asked in an interview: "%s"' % question if question else ""
+    return " ".join(filter(None, [asked, 'The user answered: "%s"' % more if more else ""]))
 
 
 def _signed(node: dict[str, Any]) -> str:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["is_lines", "read_answer", "read_memories"]
 
 _ANSWER = ("question", "answer", "concept", "relation", "signal", "covered", "wish")
-_MEMORY = ("memory", "category", "title", "body", "tags", "asked_as")
+_MEMORY = ("memory", "category", "title", "body", "context", "tags", "asked_as")
 _STANCES = {"-1": -1, "-": -1, "0": 0, "": 0, "1": 1, "+1": 1, "+": 1}
 _FLAGS = {"true": True, "false": False}
 

@@ -36,6 +36,7 @@ from .index.trouble import INDEX_FAULTS, is_locked
 from .note_refresh import refresh_notes
 from .refresh_report import HealReport, added
 from .share import batches, cost, round_share
+from .superseding import settle
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from ..kernel.settings.load import Settings
     from ..kernel.sqlite import Connection
     from ..memories.stores import Store
+    from .index.document import Document
     from .share import Share
 
 __all__ = [
@@ -156,6 +158,7 @@ def heal(
     if full or view.edited or view.has_changed(*_native_paths(folders)):
         report = added(report, refresh_notes(connection, folders, view, marks, share))
     with transaction(connection):
+        settle(connection, lambda document, phrases: _read_again(places, document, phrases))
         remember(connection, marks)
         meta_set(connection, _LIFELESS, dumps(view.lifeless))
     return report
@@ -167,6 +170,19 @@ def _is_large(connection: Connection, share: Share) -> bool:
         return False
     held = read.documents_held(connection)
     return held > share.entries or len(meta_get(connection, _LIFELESS) or "") > _MOST_LIFELESS
+
+
+def _read_again(places: Places, document: Document, inherited: tuple[str, ...]) -> Document | None:
+    """Return a document made again from its file, with the phrases that it inherits; None when the file changed since."""
+    store = next((store for store in stores(places) if store.scope == document.scope), None)
+    category = next(one for one in categories().values() if one.label == document.category)
+    try:
+        stored = None if store is None else read_memory(store, category, document.path)
+    except (InvalidMemory, Unreadable, FileNotFoundError):
+        return None
+    if stored is None or stored.digest != document.digest:
+        return None
+    return memory_document(stored, document.trust, places.project_root, inherited)
 
 
 def _lifeless(connection: Connection) -> dict[str, str]:
@@ -295,8 +311,8 @@ def _read(
 
 
 def is_alive(stored: StoredMemory) -> bool:
-    """Whether a memory belongs into the index."""
-    return stored.memory.status == ACTIVE and not stored.memory.superseded_by
+    """Return whether a memory belongs in the index; superseded ones do, for search."""
+    return stored.memory.status == ACTIVE
 
 
 def _write(
@@ -309,6 +325,7 @@ def _write(
 ) -> int:
     """Put what was found into the index, in batches, so that no reader waits long; how many needed no analysis."""
     regraded = 0
+    superseded = read.superseded(connection)
     with transaction(connection):
         write.drop(connection, gone)
     for start in range(0, len(found), _BATCH):
@@ -319,12 +336,13 @@ def _write(
                 if not is_alive(stored):
                     write.drop(connection, [stored.key])
                 elif stored.path in known and known[stored.path][2] == stored.digest:
-                    write.set_flags(
-                        connection, stored.key, may_inject(stored, standing), standing, stored.stamp
-                    )
+                    injectable = may_inject(stored, standing) and stored.key not in superseded
+                    write.set_flags(connection, stored.key, injectable, standing, stored.stamp)
                     regraded += 1
                 else:
-                    documents.append(memory_document(stored, standing, root))
+                    document = memory_document(stored, standing, root)
+                    document.injectable = document.injectable and stored.key not in superseded
+                    documents.append(document)
             write.put(connection, documents)
     return regraded
 

@@ -11,9 +11,10 @@ from ...interview.reminder import Reminder
 from ...interview.store import FINISHED
 from ...kernel.native import loads
 from ...memories.lifecycle import save
-from ...memories.record import body_content, categories, category_named, new_memory
+from ...memories.record import CONTEXT, body_content, categories, category_named, new_memory
 from ...memories.stores import PROJECT, named_store
 from ..commands.refresh import refresh
+from ..commands.similar import Similar, similar_lines, similar_to
 from ..wrong_use import WrongUse
 from .finding import opened, read_input, the_interview
 
@@ -22,11 +23,12 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ...interview.store import Interview, Store
+    from ...memories.writing import Written
     from ..session_context import Session
 
 __all__ = ["DEEDS"]
 
-_FIELDS = ("concept", "category", "title", "body", "tags", "asked_as")
+_FIELDS = ("concept", "category", "title", "body", "context", "tags", "asked_as")
 
 
 def _finish(arguments: argparse.Namespace, session: Session) -> int:
@@ -46,7 +48,10 @@ def _finish(arguments: argparse.Namespace, session: Session) -> int:
     if interview.session:
         Reminder(session.places, interview.session).drop()
     refresh(session)
-    return _report(arguments, session, interview, written)
+    new = [(one.stored.key, one.stored.memory) for one, _ in written]
+    for (_, row), similar in zip(written, similar_to(session, new)):
+        row["similar"] = [one._asdict() for one in similar]
+    return _report(arguments, session, interview, [row for _, row in written])
 
 
 def _propose(
@@ -90,13 +95,13 @@ def _changed(entry: object, known: dict[str, dict[str, Any]]) -> dict[str, Any]:
     if entry.get("concept") not in known:
         raise BadInput("memories: concept: expected one of %s" % ", ".join(known))
     found = dict(known[entry["concept"]])
-    for name in ("category", "title", "body"):
+    for name in ("category", "title", "body", "context"):
         if name in entry:
             if not isinstance(entry[name], str) or not entry[name].strip():
                 raise BadInput("memories: %s: expected a text" % name)
             found[name] = entry[name]
     for name in ("tags", "asked_as"):
-        value = entry.get(name, [])
+        value = entry.get(name, found.get(name, []))
         if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
             raise BadInput("memories: %s: expected a list of texts" % name)
         found[name] = value[:8]
@@ -111,7 +116,9 @@ def _word(session: Session, interview: Interview) -> bool:
     return bool(session.id) and Reminder(session.places, session.id).has_word(interview.id)
 
 
-def _save(session: Session, interview: Interview, one: dict[str, Any], word: bool) -> dict[str, Any]:
+def _save(
+    session: Session, interview: Interview, one: dict[str, Any], word: bool
+) -> tuple[Written, dict[str, Any]]:
     category = categories()[category_named(one["category"]).name]
     extra: dict[str, Any] = {
         "tags": one.get("tags") or ["interview"],
@@ -119,9 +126,12 @@ def _save(session: Session, interview: Interview, one: dict[str, Any], word: boo
     }
     if one.get("asked_as"):
         extra["asked_as"] = one["asked_as"]
-    data = new_memory(category, "", one["title"], body_content(category, one["body"]), extra)
+    content = body_content(category, one["body"])
+    if one.get("context"):
+        content[CONTEXT] = one["context"]
+    data = new_memory(category, "", one["title"], content, extra)
     written = save(session.places, named_store(session.places, PROJECT), data, word)
-    return {
+    return written, {
         "id": written.stored.memory.id,
         "category": category.name,
         "created": written.created,
@@ -138,6 +148,8 @@ def _report(
         return 0
     for one in written:
         session.console.line("%s %s" % ("saved" if one["created"] else "already stored as", one["id"]))
+        for line in similar_lines([Similar(**found) for found in one["similar"]]):
+            session.console.line(line)
     if written and not written[0]["trusted"]:
         session.console.line(
             "they wait for the user's word: /memory:status, or `memory accept` in a terminal"
