@@ -8,7 +8,7 @@ import os
 import pytest
 
 from tests.project import Project
-from tests.recall.store_files import ASK, BODY, TITLE, TOLD, everything_written, last, memory, no_floor, put
+from tests.recall.store_files import ASK, BODY, TITLE, TOLD, everything_written, last, memory, no_threshold, put
 
 KEY = "AKIA" + "QWERTYUIOPASDFGH"
 PROMPTS = {
@@ -26,7 +26,7 @@ PROMPTS = {
 @pytest.fixture
 def recalling(project: Project) -> Project:
     """A project whose one memory answers ASK."""
-    no_floor(project)
+    no_threshold(project)
     project.save(TITLE, BODY)
     return project
 

@@ -35,7 +35,7 @@ EXAMPLES = """\
   memory config unset retrieval.max_inject        back to the default
   memory config check                             what in your files is wrong, or refused
 """
-_PROJECT = {"any": "set it", "lower": "only lower it or switch it off", "never": "not set it"}
+_PROJECT = {"any": "set it", "lower": "only lower it or switch it off", "raise": "only raise it", "never": "not set it"}
 _DONE = {"set": "written to", "unset": "taken out of"}
 _MAX_VALUE = 200
 _JUDGE_ON = "the judge of %s is on: %s At most $%.2f a session and $%.2f a day for all judges together."
