@@ -14,7 +14,18 @@ from contextlib import closing
 import pytest
 
 from tests.project import PLUGIN_ROOT, Project
-from tests.recall.store_files import ASK, BODY, TITLE, TOLD, index_file, last, memory, no_threshold, put, store
+from tests.recall.store_files import (
+    ASK,
+    BODY,
+    TITLE,
+    TOLD,
+    index_file,
+    last,
+    memory,
+    no_threshold,
+    put,
+    store,
+)
 
 HOOK = os.path.join(PLUGIN_ROOT, "hooks", "user_prompt_submit.py")
 CLI = os.path.join(PLUGIN_ROOT, "scripts", "memory.py")

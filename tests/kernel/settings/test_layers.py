@@ -178,3 +178,46 @@ def test_a_wrong_key_is_a_problem_and_the_rest_of_the_file_counts(
     assert settings.integer("retrieval.max_tokens") == (
         777 if "memory" in content and key != "memory" else 1200
     )
+
+
+SOURCE = {"enabled": True, "candidate_pool_size": 15}
+WHEN = {
+    "no judge": ({}, "unsure", False),
+    "the source's own block": ({"retrieval": {"judge": SOURCE}}, "always", True),
+    "an empty one": ({"retrieval": {"judge": {}}}, "always", True),
+    "it says when": ({"retrieval": {"judge": {"when": "unsure"}}}, "unsure", True),
+    "it says something else": ({"retrieval": {"judge": {"when": "now and then"}}}, "unsure", True),
+    "our block": ({"memory": {"retrieval": {"judge": SOURCE}}}, "unsure", True),
+    "both: ours wins": (
+        {"retrieval": {"judge": SOURCE}, "memory": {"retrieval": {"judge": {}}}},
+        "unsure",
+        True,
+    ),
+    "top level without a judge": ({"retrieval": {"max_inject": 2}}, "unsure", False),
+}
+
+
+@pytest.mark.parametrize("name", WHEN)
+def test_the_sources_own_block_asks_always(box: Box, name: str) -> None:
+    content, when, on = WHEN[name]
+    box.write(USER, content)
+    settings = box.load()
+    assert (settings.text("retrieval.judge.when"), settings.flag(JUDGE)) == (when, on)
+
+
+@pytest.mark.parametrize("layer", [PROJECT, LOCAL])
+def test_a_projects_block_at_the_top_level_asks_nobody(box: Box, layer: str) -> None:
+    box.write(USER, {"memory": {"retrieval": {"judge": {}}}})
+    box.write(layer, {"retrieval": {"judge": {"candidate_pool_size": 5}}})
+    settings = box.load()
+    assert (settings.text("retrieval.judge.when"), settings.problems) == ("unsure", [])
+
+
+def test_the_users_own_number_is_known_whatever_the_project_says(box: Box) -> None:
+    box.write(USER, block("retrieval.inject_threshold", 0.4))
+    box.write(PROJECT, block("retrieval.inject_threshold", 0.6))
+    box.write(LOCAL, block("retrieval.inject_threshold", 0.8))
+    settings = box.load()
+    assert settings.number("retrieval.inject_threshold") == 0.8
+    assert settings.users_number("retrieval.inject_threshold") == 0.4
+    assert settings.users_number("retrieval.pointer_threshold") == 0.25
