@@ -49,11 +49,11 @@ def document(record: dict[str, object]) -> Document:
     )
 
 
-def floors() -> tuple[float, int]:
-    """The default high floor and the most memories of one prompt, from the product's own defaults."""
+def limits() -> tuple[float, int]:
+    """The default inject threshold and the most memories of one prompt, from the product's own defaults."""
     with open(data_path("defaults.json"), encoding="utf-8") as file:
         retrieval = json.load(file)["retrieval"]
-    return float(retrieval["high_floor"]), int(retrieval["max_inject"])
+    return float(retrieval["inject_threshold"]), int(retrieval["max_inject"])
 
 
 def index(corpus: str, state: str) -> None:
@@ -67,12 +67,12 @@ def index(corpus: str, state: str) -> None:
 def query(state: str, limit: int) -> None:
     """Answer every query on standard input."""
     connection = open_index(os.path.join(state, "index.sqlite"))
-    floor, most = floors()
+    threshold, most = limits()
     for line in sys.stdin:
         asked = json.loads(line)
         hits = rank(connection, analyse(asked["text"]), limit, only_injectable=True, now_iso="")
         results = [{"id": hit.key, "score": hit.confidence} for hit in hits]
-        inject = [hit.key for hit in hits[:most] if hit.confidence >= floor]
+        inject = [hit.key for hit in hits[:most] if hit.confidence >= threshold]
         print(json.dumps({"id": asked["id"], "results": results, "inject": inject}))
 
 

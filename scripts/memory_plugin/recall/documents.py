@@ -7,7 +7,6 @@ import re
 from typing import TYPE_CHECKING
 
 from ..kernel.clock import now_iso
-from ..kernel.paths import home_folder
 from ..kernel.text.clean import block, escape, escape_content, plain
 from ..memories.hygiene import shown_block, shown_line
 from ..memories.record import MAX_TITLE, body_text, categories
@@ -30,12 +29,10 @@ _MAX_SHOWN_FILES = 5
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T|\Z)")
 
 
-def memory_document(
-    stored: StoredMemory, standing: str, root: str, inherited: Sequence[str] = ()
-) -> Document:
+def memory_document(stored: StoredMemory, standing: str, inherited: Sequence[str] = ()) -> Document:
     """Return the document of a memory whose standing is trusted, pending or foreign; only the trusted one may be injected.
 
-    `root` is the real path of the project that Claude works in; `inherited` are the phrases of memories that this one replaces.
+    `inherited` are the phrases of memories that this one replaces.
     """
     memory = stored.memory
     label = categories()[memory.category].label
@@ -61,7 +58,7 @@ def memory_document(
         trust=standing,
         expires_at=memory.expires_at,
         updated_at=memory.updated_at,
-        inject=_block(memory.category, _source(stored.path, root), memory.updated_at, title, lesson, files),
+        inject=_block(memory.id, memory.category, memory.updated_at, title, lesson, files),
         superseded_by=shown_line(memory.superseded_by, 200),
         supersedes=[shown_line(name, 200) for name in memory.supersedes],
         inherited=inherited,
@@ -96,23 +93,17 @@ def note_document(note: NativeNote) -> Document:
         trust=TRUSTED,
         expires_at="",
         updated_at="",
-        inject=_block("note", os.path.basename(note.path), "", title, body, []),
+        inject=_block(os.path.basename(note.path), "note", "", title, body, []),
     )
 
 
-def _source(path: str, root: str) -> str:
-    """The path under which Claude can open a memory's file: from the project, else from the home folder, else in full."""
-    home = home_folder()
-    for folder, start in ((root, ""), (home, "~/")):
-        if folder is not None and path.startswith(folder.rstrip(os.sep) + os.sep):
-            return start + os.path.relpath(path, folder).replace(os.sep, "/")
-    return path.replace(os.sep, "/")
+def _block(name: str, category: str, updated: str, title: str, body: str, files: list[str]) -> str:
+    """Return one memory as it stands inside `<memory-context>`; nothing in it can close the block or forge an attribute.
 
-
-def _block(category: str, source: str, updated: str, title: str, body: str, files: list[str]) -> str:
-    """One memory as it stands inside `<memory-context>`; nothing in it can close the block or forge an attribute."""
+    `name` is what `memory show` takes, or the file of a note. No path: an id is a third of its tokens and leads to the same text.
+    """
     dated = ' updated="%s"' % updated[:10] if _DAY.match(updated) else ""
-    head = '<memory category="%s" source="%s"%s>' % (escape(category), escape(plain(source, 300)), dated)
+    head = '<memory id="%s" category="%s"%s>' % (escape(plain(name, 300)), escape(category), dated)
     lines = [head, escape_content(title), escape_content(block(body, MAX_LESSON))]
     if files:
         lines.append("Files: " + escape_content(", ".join(files[:_MAX_SHOWN_FILES])))

@@ -182,7 +182,7 @@ def _read_again(places: Places, document: Document, inherited: tuple[str, ...]) 
         return None
     if stored is None or stored.digest != document.digest:
         return None
-    return memory_document(stored, document.trust, places.project_root, inherited)
+    return memory_document(stored, document.trust, inherited)
 
 
 def _lifeless(connection: Connection) -> dict[str, str]:
@@ -282,7 +282,7 @@ def _heal_batch(  # noqa: PLR0913, PLR0917  (as `_heal_store`)
         found = [stored if trust.is_known(stored) else stored._replace(stamp="") for stored in found]
     known = read.stamps(connection, work.store.scope)
     no_longer = work.gone + [known[path][0] for path in unreadable if path in known]
-    regraded = _write(connection, places.project_root, found, standings, known, no_longer)
+    regraded = _write(connection, found, standings, known, no_longer)
     return HealReport(len(found) - regraded, len(no_longer), regraded, len(unreadable))
 
 
@@ -317,7 +317,6 @@ def is_alive(stored: StoredMemory) -> bool:
 
 def _write(
     connection: Connection,
-    root: str,
     found: list[StoredMemory],
     standings: dict[str, str],
     known: dict[str, tuple[str, str, str]],
@@ -340,7 +339,7 @@ def _write(
                     write.set_flags(connection, stored.key, injectable, standing, stored.stamp)
                     regraded += 1
                 else:
-                    document = memory_document(stored, standing, root)
+                    document = memory_document(stored, standing)
                     document.injectable = document.injectable and stored.key not in superseded
                     documents.append(document)
             write.put(connection, documents)

@@ -28,15 +28,24 @@ _COLUMNS = "key, id, scope, category, title, tags, path, digest, trust, expires_
 
 
 class Hit:
-    """A ranked memory.  `score` orders within one query, `confidence` in [0, 1] compares across queries, `parts` explains both."""
+    """A ranked memory.  `score` orders within one query, `parts` explains it.
+
+    `confidence` in [0, 1] says whether its full text is worth injecting, `pointer_confidence` whether its title is worth a line; both
+    compare across queries.
+    """
 
     __slots__ = (
-        "category", "confidence", "digest", "expires_at", "id", "inject", "key", "parts", "path", "scope", "score", "tags", "title",
-        "trust",
+        "category", "confidence", "digest", "expires_at", "id", "inject", "key", "parts", "path", "pointer_confidence", "scope", "score",
+        "tags", "title", "trust",
     )  # fmt: skip
 
     def __init__(
-        self, row: tuple[str, ...], score: float, confidence: float, parts: dict[str, object]
+        self,
+        row: tuple[str, ...],
+        score: float,
+        confidence: float,
+        parts: dict[str, object],
+        pointer_confidence: float | None = None,
     ) -> None:
         (
             self.key,
@@ -55,6 +64,7 @@ class Hit:
         self.tags: list[str] = found if isinstance(found, list) else []
         self.score = score
         self.confidence = confidence
+        self.pointer_confidence = confidence if pointer_confidence is None else pointer_confidence
         self.parts = parts
 
 

@@ -58,10 +58,9 @@ def _index_of_everything(places: Places, settings: Settings) -> Connection:
     """An index made for one question and kept nowhere."""
     connection = create_index_in_memory()
     items = survey(places, settings.text("trust.pulls") == "accept").items
-    root = places.project_root
     resolution = supersession(items)
     documents = [
-        memory_document(item.stored, item.trust, root, resolution.inherited.get(item.stored.key, ()))
+        memory_document(item.stored, item.trust, resolution.inherited.get(item.stored.key, ()))
         for item in items
         if is_alive(item.stored)
     ]
