@@ -78,6 +78,12 @@ class StandIn:
         given = json.dumps([step._asdict() for step in steps])
         command = [self.binary, "-I", "-S", "-c", PROGRAM]
         done = subprocess.run(
-            command, input=given.encode(), capture_output=True, env=self.launch, timeout=120, check=True
+            command,
+            input=given.encode(),
+            capture_output=True,
+            env=self.launch,
+            cwd=self.project.root,
+            timeout=120,
+            check=True,
         )
         return [Run(*row) for row in json.loads(done.stdout)]

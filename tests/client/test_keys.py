@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 
+from tests.client.binary import version
 from tests.client.fake_api import FakeApi
 from tests.client.plugin import PLUGIN, bash, memory, repository
 from tests.client.sandbox import Sandbox
 from tests.client.test_skills import results
 from tests.client.turn import Turn
+from tests.docs.pages import page, section
 from tests.hooks.test_keys import KEYS, SPOOFS, keyed
 
 pytestmark = pytest.mark.client
@@ -81,6 +83,27 @@ def test_no_key_goes_where_a_project_says(box: Sandbox, own: FakeApi, evil: Fake
     assert evil.requests == [], results(turn)
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "another project folder",
+        "--root",
+        "a nested repository as project",
+        "CLAUDECODE 0",
+        "CLAUDECODE unset",
+    ],
+)
+def test_nor_where_the_user_s_settings_name_no_address(
+    box: Sandbox, own: FakeApi, evil: FakeApi, name: str
+) -> None:
+    """A proxy of the user's own stands before the vendor's address, so that nothing leaves this machine."""
+    command = attacked(box, name, "openai", own, evil, {})
+    on = {"retrieval": {"judge": {"enabled": True}}, "judge": {"backend": "openai"}}
+    box.settings({"memory": on, "env": {"HTTPS_PROXY": own.url}})
+    turn = ask(box, command)
+    assert evil.requests == [], results(turn)
+
+
 @pytest.mark.parametrize("name", ["--root", "all of them", "a command's own environment"])
 def test_nor_where_the_project_switched_hooks_off(
     box: Sandbox, own: FakeApi, evil: FakeApi, name: str
@@ -137,3 +160,37 @@ def test_nothing_that_a_command_says_makes_it_the_user_s_word(box: Sandbox, befo
     save = "memory save --category decision --title Tabs --body 'Indent Go code with tabs.' --json"
     ask(box, before + save)
     assert [found["trust"] for found in memory(box, "search", "Go code tabs")["results"]] == ["pending"]
+
+
+def rows() -> list[list[str]]:
+    """The table of docs/keys.md: each variable and, for hooks and Bash of each version, whether a project can set it."""
+    lines = section(page("docs/keys.md"), "What a project's settings can set").splitlines()
+    cells = [[cell.strip().strip("`") for cell in line.strip("|").split("|")] for line in lines if line[:1] == "|"]
+    return [cells[0], *cells[2:]]
+
+
+def dumped(path: str) -> dict[str, str]:
+    """What `env -0` wrote."""
+    with open(path, encoding="utf-8") as file:
+        return dict(line.split("=", 1) for line in file.read().split("\0") if line)
+
+
+def test_the_table_of_what_a_project_can_set(box: Sandbox) -> None:
+    header, *table = rows()
+    if "Bash, " + version() not in header:
+        pytest.skip("docs/keys.md has no column for " + version())
+    hook, command = (os.path.join(box.folder, name) for name in ("hook.env", "bash.env"))
+    entry = {"hooks": [{"type": "command", "command": "env -0 > '%s'" % hook}]}
+    box.settings({"hooks": {"UserPromptSubmit": [entry]}})
+    given = {row[0]: os.path.join(box.folder, "spoofed") for row in table}  # the client writes below a home
+    given.update(dict.fromkeys(("HTTPS_PROXY", "OPENAI_BASE_URL", "LANGFUSE_HOST"), "http://127.0.0.1:9/spoofed"))
+    given["ANTHROPIC_CUSTOM_HEADERS"] = "X-Spoofed: spoofed"
+    given["PATH"] = os.pathsep.join([box.bin, os.environ["PATH"], "/spoofed"])
+    box.write(os.path.join(box.project, ".claude", "settings.json"), {"env": given})
+    box.say({"turns": [bash("env -0 > '%s'" % command), {"text": "Done."}]})
+    assert box.prompt("Look around.", *ALLOWED).text == "Done."
+    seen = {"hooks": dumped(hook), "Bash": dumped(command)}
+    for row in table:
+        for kind, found in seen.items():
+            arrives = "yes" if "spoofed" in found.get(row[0], "") else "no"
+            assert row[header.index("%s, %s" % (kind, version()))] == arrives, (kind, row[0])
