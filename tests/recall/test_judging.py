@@ -108,7 +108,7 @@ class Trial:
         limits = Limits(self.bench.settings(), 9500)
         limits.max_inject = min(limits.max_inject, judged.most)
         history = RecallHistory(self.bench.places, "")
-        choice = choose(hits, judged.approvals, limits, history, lambda hit: bool(hit))
+        choice = choose(hits, judged.approvals, limits, history, bool)
         return [hit.key for hit in choice.full], [hit.key for hit in choice.pointers]
 
 
