@@ -10,7 +10,6 @@ import sys
 from statistics import median, quantiles
 from typing import TYPE_CHECKING
 
-
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts"))
 
 from memory_plugin.kernel.paths import locate
