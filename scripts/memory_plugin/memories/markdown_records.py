@@ -76,8 +76,9 @@ def _record(title: str, parts: list[Section]) -> WrittenRecord | None:
             else "%s: %s" % (part.heading, part.text)
         )
         fields.setdefault(role or _NOTES, []).append(named)
+    below = all(not _role(one.heading) or one.above in ("", title) or _role(one.above) for one in parts)
     around = set(owners) - {_ANSWER, "steps"}
-    if not around or len(around) == len(set(owners)) or len(owners) != len(set(owners)):
+    if not below or not around or len(around) == len(set(owners)) or len(owners) != len(set(owners)):
         return None
     texts = {role: "\n\n".join(lines) for role, lines in fields.items()}
     if "steps" in texts:

@@ -55,10 +55,12 @@ class Similarity:
             return SAME_TITLE
         one, other = self._terms(new), self._terms(old)
         text = self._cosine(one.text, other.text)
-        if text >= _setting("near_duplicate"):
-            return NEAR_DUPLICATE
-        same = new.category == old.category in _QUESTIONS and self._same_question(one, other, text)
-        return _SAME_QUESTION % old.category.replace("_", " ") if same else ""
+        repeats = text >= _setting("near_duplicate")
+        if new.category == old.category in _QUESTIONS and (
+            _numbers_differ(one.title, other.title) if repeats else self._same_question(one, other, text)
+        ):
+            return _SAME_QUESTION % old.category.replace("_", " ")
+        return NEAR_DUPLICATE if repeats else ""
 
     def _same_question(self, one: _Terms, other: _Terms, text: float) -> bool:
         around = _setting("tags") * _shared(one.tags, other.tags)
@@ -90,6 +92,12 @@ class Similarity:
 
 def _shared(one: frozenset[str], other: frozenset[str]) -> float:
     return len(one & other) / min(len(one), len(other)) if one and other else 0.0
+
+
+def _numbers_differ(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Return whether both titles hold numbers, and not the same: a limit or a version was changed rather than said again."""
+    numbers, others = (frozenset(filter(str.isdigit, title)) for title in (one, other))
+    return bool(numbers and others) and numbers != others
 
 
 def _plain(title: str) -> str:

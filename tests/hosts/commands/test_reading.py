@@ -45,6 +45,7 @@ def test_the_answer_for_programs(project: Project) -> None:
                 "updated_at": "2026-01-01T00:00:00Z",
                 "expires_at": "",
                 "superseded_by": "",
+                "supersedes": [],
             }
         ],
         "problems": [],

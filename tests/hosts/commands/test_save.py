@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 
 import pytest
 
+from memory_plugin.memories.record import categories
 from tests.project import Project
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -21,7 +23,7 @@ def stored(path: str) -> dict[str, object]:
 
 
 def test_the_answer_for_programs(project: Project) -> None:
-    run = project.cli("save", *WORDS, "--body", "Postgres 16", "--json")
+    run = project.cli("save", *WORDS, "--body", "Postgres 16", "--asked-as", "which database", "--json")
     assert run.returncode == 0
     assert run.json == {
         "id": "use-postgres",
@@ -34,6 +36,8 @@ def test_the_answer_for_programs(project: Project) -> None:
         "redacted": [],
         "created": True,
         "superseded": "",
+        "similar": [],
+        "missing": [],
     }
 
 
@@ -41,14 +45,14 @@ def test_every_field_reaches_the_file(project: Project) -> None:
     project.write("src/db.py", "")
     inside = os.path.join(project.root, "src/db.py")
     more = "--tags|db, billing|--tags|db|--file|src/db.py|--file|%s|--file|gone.py" % inside
-    more += "|--asked-as|which database|--asked-as|mysql?|--expires|2031-12-31"
+    more += "|--asked-as|which database|--asked-as|mysql?|--expires|2031-12-31|--context|locks were lost"
     run = project.cli("save", *WORDS, "--body", "Postgres 16", *more.split("|"), "--json")
     data = stored(run.json["path"])
     assert data["tags"] == ["db", "billing"]
     assert data["related_files"] == ["src/db.py", "gone.py"]
     assert data["asked_as"] == ["which database", "mysql?"]
     assert data["expires_at"] == "2031-12-31"
-    assert data["content"] == {"decision": "Postgres 16"}
+    assert data["content"] == {"decision": "Postgres 16", "context": "locks were lost"}
     assert data["schema_version"] == "1.0"
 
 
@@ -175,3 +179,95 @@ def test_the_next_prompt_sees_it(project: Project) -> None:
     assert (
         "Billing runs on Postgres 16." in project.prompt("Should billing use the Postgres database?").context
     )
+
+
+@pytest.mark.parametrize("category", list(categories()))
+def test_every_category_keeps_the_problem(project: Project, category: str) -> None:
+    words = ("--category", category, "--title", "Use Postgres", "--context", "-", "--body", "b", "--json")
+    run = project.cli("save", *words, stdin="Two invoices got\none number.\n")
+    content = stored(run.json["path"])["content"]
+    assert isinstance(content, dict)
+    assert content["context"] == "Two invoices got\none number."
+    assert "context: Two invoices got" in project.cli("show", "use-postgres").stdout
+    assert [row["id"] for row in project.cli("search", "invoices", "--json").json["results"]] == [
+        "use-postgres"
+    ]
+    project.cli("edit", "use-postgres", "--context", "another problem")
+    assert "context: another problem" in project.cli("show", "use-postgres").stdout
+    project.cli("edit", "use-postgres", "--context", "none")
+    assert "context: another" not in project.cli("show", "use-postgres").stdout
+
+
+def test_only_one_text_comes_over_standard_input(project: Project) -> None:
+    run = project.cli("save", *WORDS, "--body", "-", "--context", "-", stdin="x")
+    assert (run.returncode, project.cli("list", "--json").json["memories"]) == (2, [])
+    assert "only one of --body, --context and --content-json" in run.stderr
+
+
+def test_a_memory_without_phrases_is_named_with_what_adds_them(project: Project) -> None:
+    (missing,) = project.cli("save", *WORDS, "--body", "Postgres 16", "--json").json["missing"]
+    assert missing["field"] == "asked_as"
+    assert project.cli(*shlex.split(missing["command"])[1:]).returncode == 0
+    assert project.cli("show", "use-postgres", "--json").json["asked_as"] == ["first phrase", "second phrase"]
+    said = project.cli("save", "--category", "decision", "--title", "Tea", "--body", "b").stdout
+    assert "memory edit tea --asked-as" in said
+    said = project.cli(
+        "save", "--category", "decision", "--title", "Mate", "--body", "b", "--asked-as", "x"
+    ).stdout
+    assert "--asked-as" not in said
+
+
+MYSQL = ("Billing runs on MySQL", "Billing keeps its invoices in MySQL 5, the only database that we know.")
+
+
+@pytest.mark.parametrize(
+    ("title", "body", "why"),
+    [
+        pytest.param("Billing runs on  mysql", "Something else entirely.", "same title", id="one title"),
+        pytest.param(
+            "Billing keeps running on MySQL",
+            "Billing keeps invoices in MySQL 5, the only database we know.",
+            "near duplicate",
+            id="said again",
+        ),
+        pytest.param(
+            "Billing moved to Postgres",
+            "Row locks for invoices.",
+            "older decision on the same question",
+            id="another answer",
+        ),
+        pytest.param("Billing sends invoices as PDF/A", "Ten years of archive.", "", id="the same topic"),
+    ],
+)
+def test_what_is_there_already_is_named_with_what_replaces_it(
+    project: Project, title: str, body: str, why: str
+) -> None:
+    old = project.save(*MYSQL, "--tags", "billing,database", "--file", "src/billing/db.py")
+    project.save("Deploys need two approvals", "In GitHub.", "--tags", "deploy")
+    about = (
+        ("--file", "src/billing/db.py", "--tags", "billing,database") if why else ("--tags", "billing,pdf")
+    )
+    words = ("save", "--category", "decision", "--title", title, "--body", body, *about, "--json")
+    similar = project.cli(*words).json["similar"]
+    assert [(one["id"], one["title"], one["why"]) for one in similar] == (
+        [(old, MYSQL[0], why)] if why else []
+    )
+    if why:
+        assert "(superseded)" in project.cli(*shlex.split(similar[0]["command"])[1:]).stdout
+        again = project.cli(
+            "save", "--category", "decision", "--title", title, "--body", "other " + body, "--json"
+        )
+        assert old not in [one["id"] for one in again.json["similar"]]
+
+
+def test_people_are_told_what_is_there_already(project: Project) -> None:
+    old = project.save(*MYSQL)
+    run = project.cli("save", "--category", "decision", "--title", MYSQL[0], "--body", "Again.")
+    assert "  same title: %s  %s\n" % (old, MYSQL[0]) in run.stdout
+    assert "memory edit %s --superseded-by %s-2\n" % (old, old) in run.stdout
+
+
+def test_what_replaces_a_memory_is_not_named_as_like_it(project: Project) -> None:
+    old = project.save(*MYSQL)
+    words = ("--category", "decision", "--title", MYSQL[0], "--body", "Again.", "--supersedes", old)
+    assert project.cli("save", *words, "--json").json["similar"] == []

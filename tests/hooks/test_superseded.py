@@ -1,0 +1,144 @@
+"""What is superseded is never put before Claude, through the commands and the hook as they run."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from tests.project import Project
+
+MYSQL = ("Invoices are stored in MySQL", "The billing service keeps invoices in MySQL 5 on db-1.")
+POSTGRES = ("Invoices are stored in Postgres", "The billing service keeps invoices in Postgres 16 on db-2.")
+ASK = "which database are the invoices of the billing service stored in?"
+
+
+@pytest.fixture
+def old(project: Project) -> str:
+    return project.save(*MYSQL, "--asked-as", "the vault of bills", "--tags", "billing")
+
+
+def told(project: Project, prompt: str = ASK) -> str:
+    return project.prompt(prompt, session_id=os.urandom(4).hex()).context
+
+
+def stored(project: Project, name: str) -> dict[str, object]:
+    path = os.path.join(project.root, ".claude", "memory", "decisions", name + ".json")
+    with open(path, encoding="utf-8") as file:
+        found: dict[str, object] = json.load(file)
+    return found
+
+
+def test_the_newer_one_is_told_and_answers_to_the_older_one_s_phrases(project: Project, old: str) -> None:
+    assert "MySQL 5" in told(project)
+    project.save(*POSTGRES, "--supersedes", old)
+    for prompt in (ASK, "tell me about the vault of bills please"):
+        assert "Postgres 16" in told(project, prompt)
+        assert "MySQL" not in told(project, prompt)
+
+
+def test_both_ends_say_so(project: Project, old: str) -> None:
+    new = project.save(*POSTGRES, "--supersedes", old)
+    files = {name: stored(project, name) for name in (old, new)}
+    assert files[old]["superseded_by"] == new
+    assert files[new]["supersedes"] == [old]
+
+
+def test_search_finds_it_marked(project: Project, old: str) -> None:
+    new = project.save(*POSTGRES, "--supersedes", old)
+    rows = {row["id"]: row["superseded_by"] for row in project.cli("search", ASK, "--json").json["results"]}
+    assert rows == {old: new, new: ""}
+    assert "superseded by " + new in project.cli("search", ASK).stdout
+
+
+@pytest.mark.parametrize("way", ["edit", "restore"])
+def test_it_is_undone(project: Project, old: str, way: str) -> None:
+    project.save(*POSTGRES, "--supersedes", old)
+    words = ("edit", old, "--superseded-by", "none") if way == "edit" else ("restore", old)
+    assert "(active)" in project.cli(*words).stdout
+    both = project.cli("show", old, "--json").json, project.cli("list", "--json").json["memories"]
+    assert both[0]["superseded_by"] == ""
+    assert all(memory["supersedes"] == [] for memory in both[1])
+    assert "MySQL 5" in told(project)
+
+
+def test_what_claude_saves_unasked_supersedes_nothing_until_it_is_accepted(
+    project: Project, old: str
+) -> None:
+    new = project.save(*POSTGRES, "--supersedes", old, inside=True)
+    assert "MySQL 5" in told(project)
+    project.cli("accept", new)
+    assert "Postgres 16" in told(project)
+    assert "MySQL" not in told(project)
+
+
+def test_forgetting_the_newer_one_says_what_becomes_of_the_older_one(project: Project, old: str) -> None:
+    new = project.save(*POSTGRES, "--supersedes", old)
+    said = project.cli("forget", new).stdout
+    assert "%s, which it replaced, stays superseded; memory restore %s brings it back" % (old, old) in said
+    assert told(project) == ""
+    project.cli("restore", old)
+    assert "MySQL 5" in told(project)
+
+
+def test_archiving_a_newer_one_that_alone_says_so_brings_the_older_one_back(
+    project: Project, old: str
+) -> None:
+    new = project.save(*POSTGRES, "--supersedes", old, inside=True)
+    project.cli("accept", new)
+    assert "%s, which it replaced, is recalled again" % old in project.cli("archive", new).stdout
+    assert "MySQL 5" in told(project)
+
+
+def test_a_memory_cannot_be_superseded_by_one_that_it_supersedes(project: Project, old: str) -> None:
+    new = project.save(*POSTGRES, "--supersedes", old)
+    run = project.cli("edit", new, "--superseded-by", old)
+    assert run.returncode == 1
+    assert "first: memory edit %s --superseded-by none" % old in run.stderr
+    assert "Postgres 16" in told(project)
+
+
+def test_nor_by_one_that_awaits_approval(project: Project, old: str) -> None:
+    new = project.save(*POSTGRES, inside=True)
+    run = project.cli("edit", old, "--superseded-by", new)
+    assert run.returncode == 1
+    assert "first: memory accept " + new in run.stderr
+    assert "MySQL 5" in told(project)
+
+
+def test_a_foreign_memory_gains_no_trust_by_being_replaced(project: Project) -> None:
+    project.write(
+        ".claude/memory/decisions/theirs.json",
+        {"title": MYSQL[0], "content": {"decision": MYSQL[1]}, "asked_as": ["the vault of bills"]},
+    )
+    project.save(*POSTGRES, "--supersedes", "theirs")
+    shown = project.cli("show", "theirs", "--json").json
+    assert (shown["life"], shown["trust"]) == ("superseded", "foreign")
+    assert told(project, "tell me about the vault of bills please") == ""
+
+
+def test_a_project_s_memory_replaces_one_of_the_user_s_in_this_project_only(project: Project) -> None:
+    own = project.save(*MYSQL, "--scope", "user")
+    project.save(*POSTGRES, "--supersedes", own)
+    assert "MySQL" not in told(project)
+    with open(os.path.join(project.config, "memory", "decisions", own + ".json"), encoding="utf-8") as file:
+        assert "superseded_by" not in json.load(file)
+
+
+def test_a_damaged_index_is_rebuilt_without_a_word_of_the_older_one(project: Project, old: str) -> None:
+    project.save(*POSTGRES, "--supersedes", old)
+    folder = os.path.join(project.state, "index")
+    for name in os.listdir(folder):
+        if name.endswith(".sqlite3"):
+            os.unlink(os.path.join(folder, name))
+    assert "MySQL" not in told(project)
+    assert "Postgres 16" in told(project)
+
+
+def test_the_doctor_names_who_lost_a_successor(project: Project, old: str) -> None:
+    project.save(*POSTGRES)
+    assert "every superseded memory has its successor" in project.cli("doctor").stdout
+    new = project.save("Invoices are stored in S3", "A bucket.", "--supersedes", old)
+    project.cli("forget", new, "--now")
+    assert "%s: superseded by %s, which is not there" % (old, new) in project.cli("doctor").stdout

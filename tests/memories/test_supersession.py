@@ -1,0 +1,175 @@
+"""Who is superseded, and who inherits phrases: chains, cycles, missing ends, and ends that nobody accepted."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory_plugin.memories.supersession import Link, Resolution, name_for, named_keys, resolve
+
+PLACE = "project:decision/"
+
+
+def link(name: str, by: str = "", over: tuple[str, ...] = (), *, trusted: bool = True) -> Link:
+    """A decision of the project, asked for as "about NAME"."""
+    return Link(PLACE + name, trusted, by, over, ("about " + name,))
+
+
+def resolved(*links: Link) -> Resolution:
+    known = {one.key: one for one in links}
+    return resolve({key: one for key, one in known.items() if one.superseded_by or one.supersedes}, known.get)
+
+
+CASES = [
+    pytest.param([link("a", by="b"), link("b")], {"a": "b"}, {"b": ["a"]}, [], id="the older one says so"),
+    pytest.param(
+        [link("a"), link("b", over=("a",))], {"a": "b"}, {"b": ["a"]}, [], id="the newer one says so"
+    ),
+    pytest.param(
+        [link("a", by="b"), link("b", over=("a",))], {"a": "b"}, {"b": ["a"]}, [], id="both ends say so"
+    ),
+    pytest.param(
+        [link("a", by="b"), link("b", by="c"), link("c")],
+        {"a": "b", "b": "c"},
+        {"c": ["b", "a"]},
+        [],
+        id="a chain: the last one inherits all, the nearest first",
+    ),
+    pytest.param(
+        [link("a"), link("b", over=("a",)), link("c", over=("b",))],
+        {"a": "b", "b": "c"},
+        {"c": ["b", "a"]},
+        [],
+        id="a chain told by the newer ones",
+    ),
+    pytest.param([link("a", by="gone")], {"a": "gone"}, {}, [], id="the newer one is missing"),
+    pytest.param([link("b", over=("gone",))], {}, {}, [], id="the older one is missing"),
+    pytest.param(
+        [link("a"), link("b", over=("a",), trusted=False)], {}, {}, [], id="a pending memory silences nothing"
+    ),
+    pytest.param(
+        [link("a", by="b"), link("b", trusted=False)],
+        {"a": "b"},
+        {},
+        [],
+        id="a pending memory inherits nothing",
+    ),
+    pytest.param(
+        [link("a", by="b", trusted=False), link("b")],
+        {"a": "b"},
+        {},
+        [],
+        id="a pending memory lends nothing",
+    ),
+    pytest.param(
+        [link("a", trusted=False), link("b", over=("a",))],
+        {"a": "b"},
+        {},
+        [],
+        id="nor does one that a trusted memory names",
+    ),
+    pytest.param(
+        [link("a", by="b"), link("b", by="c", trusted=False), link("c")],
+        {"a": "b", "b": "c"},
+        {},
+        [],
+        id="a pending memory hands nothing on",
+    ),
+    pytest.param(
+        [link("a", by="b"), link("b", by="a")],
+        {"a": "b", "b": "a"},
+        {},
+        ["a", "b"],
+        id="two that name each other as successor are both silent",
+    ),
+    pytest.param(
+        [link("a", over=("b",)), link("b", over=("a",))],
+        {},
+        {},
+        ["a", "b"],
+        id="two that claim to supersede each other both speak",
+    ),
+    pytest.param([link("a", by="a", over=("a",))], {"a": "a"}, {}, [], id="a memory that names itself"),
+    pytest.param(
+        [link("a", by="b"), link("b"), link("c", over=("a",))],
+        {"a": "b"},
+        {"b": ["a"], "c": ["a"]},
+        [],
+        id="two successors inherit both",
+    ),
+]
+
+
+@pytest.mark.parametrize(("links", "superseded", "inherited", "circular"), CASES)
+def test_who_is_superseded_and_who_inherits(
+    links: list[Link], superseded: dict[str, str], inherited: dict[str, list[str]], circular: list[str]
+) -> None:
+    found = resolved(*links)
+    assert {key[len(PLACE) :]: by.replace(PLACE, "") for key, by in found.superseded.items()} == superseded
+    assert {
+        key[len(PLACE) :]: [phrase[len("about ") :] for phrase in phrases]
+        for key, phrases in found.inherited.items()
+    } == inherited
+    assert [key[len(PLACE) :] for key in found.circular] == circular
+
+
+@pytest.mark.parametrize(
+    ("key", "beside"),
+    [
+        (PLACE + "a", PLACE + "b"),
+        ("project:runbook/a", PLACE + "b"),
+        ("user:decision/a", PLACE + "b"),
+        (PLACE + "a", "user:decision/a"),
+    ],
+)
+def test_a_name_leads_back_to_its_memory(key: str, beside: str) -> None:
+    name = name_for(key, beside)
+    assert key in list(named_keys(name, beside))
+    assert ("/" in name) == (key.rpartition("/")[0] != beside.rpartition("/")[0])
+
+
+def test_an_id_means_the_memory_beside_first() -> None:
+    assert next(named_keys("a", "user:runbook/b")) == "user:runbook/a"
+
+
+def test_at_most_eight_phrases_are_inherited() -> None:
+    old = Link(PLACE + "a", True, "b", (), tuple("p%d" % number for number in range(20)))
+    assert resolved(old, link("b")).inherited == {PLACE + "b": tuple("p%d" % number for number in range(8))}
+
+
+def test_a_hostile_tangle_is_resolved_soon() -> None:
+    chain = [link("m%d" % number, by="m%d" % (number + 1)) for number in range(5000)]
+    fan = [link("f%d" % number, over=tuple("m%d" % at for at in range(20))) for number in range(2000)]
+    begun = time.monotonic()
+    found = resolved(*chain, *fan)
+    assert len(found.superseded) == 5000
+    assert time.monotonic() - begun < 20
+
+
+NAMES = st.sampled_from(["a", "b", "c", "d", "e", "gone"])
+LINKS = st.lists(
+    st.builds(
+        lambda name, by, over, trusted: link(name, by, tuple(over), trusted=trusted),
+        st.sampled_from("abcde"),
+        NAMES | st.just(""),
+        st.lists(NAMES, max_size=3),
+        st.booleans(),
+    ),
+    unique_by=lambda one: one.key,
+)
+
+
+@given(LINKS)
+def test_whatever_files_say(links: list[Link]) -> None:
+    found = resolved(*links)
+    trusted = {one.key for one in links if one.is_trusted}
+    own = {one.key for one in links if one.superseded_by}
+    assert own <= set(found.superseded)
+    for key in set(found.superseded) - own:
+        assert found.superseded[key] in trusted
+    for key, phrases in found.inherited.items():
+        assert key in trusted - set(found.superseded)
+        assert all(PLACE + phrase[len("about ") :] in trusted for phrase in phrases)

@@ -1,0 +1,176 @@
+"""The index keeps up with supersession: what one file says changes what is told of others, whose files stay as they are."""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing
+
+import pytest
+
+from memory_plugin.kernel.paths import Places
+from memory_plugin.kernel.settings.load import load
+from memory_plugin.memories.files import all_memories
+from memory_plugin.memories.lifecycle import accept
+from memory_plugin.memories.stores import project_store
+from memory_plugin.recall.healing import heal, heal_now
+from memory_plugin.recall.index import read
+from memory_plugin.recall.index.file import open_index
+from memory_plugin.recall.index.place import index_path
+from memory_plugin.recall.search import search
+from tests.project import Project
+from tests.recall.store_files import at_home, memory, put, store
+
+OLD = memory("Invoices are stored in MySQL", "MySQL 5.", asked_as=["where do bills live"])
+NEW = memory("Invoices are stored in Postgres", "Postgres 16.", supersedes=["old"])
+
+
+def settle(places: Places, *, trusted: bool = True) -> None:
+    """Bring the index up to date as a prompt does, after the user accepted what is there."""
+    if trusted:
+        accept(places, project_store(places), list(all_memories(project_store(places))), whole_store=True)
+    settings = load(places.config_dir, places.project_root)
+    if not os.path.exists(index_path(places)):
+        heal_now(places, settings)
+        return
+    with closing(open_index(index_path(places))) as connection:
+        heal(connection, places, settings, most=60)
+
+
+def told(places: Places) -> set[str]:
+    """The ids that may be injected."""
+    with closing(open_index(index_path(places))) as connection:
+        return {document.id for document in read.rows(connection) if document.injectable}
+
+
+def asked(places: Places, words: str) -> list[str]:
+    """The ids that search finds for some words, superseded ones with a star."""
+    found = search(places, load(places.config_dir, places.project_root), words, 10)
+    return [hit.id + "*" * (hit.key in found.superseded) for hit in found.hits]
+
+
+def inherited(places: Places) -> dict[str, list[str]]:
+    with closing(open_index(index_path(places))) as connection:
+        return {key.rpartition("/")[2]: phrases for key, phrases in read.inherited(connection).items()}
+
+
+def test_a_newer_memory_arrives_and_goes(project: Project) -> None:
+    with at_home(project) as places:
+        put(project, "old", OLD)
+        settle(places)
+        assert told(places) == {"old"}
+        put(project, "new", NEW)
+        settle(places)
+        assert told(places) == {"new"}
+        assert asked(places, "where do bills live") == ["old*", "new"] or asked(
+            places, "where do bills live"
+        ) == ["new", "old*"]
+        assert inherited(places) == {"new": ["where do bills live"]}
+        os.unlink(store(project, "decisions", "new.json"))
+        settle(places)
+        assert told(places) == {"old"}
+        assert asked(places, "where do bills live") == ["old"]
+        assert inherited(places) == {}
+
+
+def test_a_memory_that_names_its_successor_stays_silent_when_that_goes(project: Project) -> None:
+    with at_home(project) as places:
+        put(project, "old", {**OLD, "superseded_by": "new"})
+        put(project, "new", {**NEW, "supersedes": []})
+        settle(places)
+        assert told(places) == {"new"}
+        os.unlink(store(project, "decisions", "new.json"))
+        settle(places)
+        assert told(places) == set()
+        assert asked(places, "invoices MySQL") == ["old*"]
+
+
+@pytest.mark.parametrize("status", ["retired", "archived"])
+def test_a_newer_memory_that_is_not_active_supersedes_nothing(project: Project, status: str) -> None:
+    with at_home(project) as places:
+        put(project, "old", OLD)
+        put(project, "new", {**NEW, "record_status": status})
+        settle(places)
+        assert told(places) == {"old"}
+
+
+def test_a_newer_memory_that_expired_still_supersedes(project: Project) -> None:
+    with at_home(project) as places:
+        put(project, "old", OLD)
+        put(project, "new", {**NEW, "expires_at": "2020-01-01"})
+        settle(places)
+        assert told(places) == set()
+
+
+def test_a_pending_memory_supersedes_nothing_until_it_is_accepted(project: Project) -> None:
+    with at_home(project) as places:
+        put(project, "old", OLD)
+        settle(places)
+        project.git("add", "-A")
+        project.git("commit", "-qm", "x")
+        project.git("checkout", "-qb", "theirs")
+        put(project, "new", NEW)
+        project.git("add", "-A")
+        project.git("commit", "-qm", "y")
+        project.git("checkout", "-q", "main")
+        settle(places, trusted=False)
+        project.git("merge", "-q", "theirs")
+        settle(places, trusted=False)
+        assert told(places) == {"old"}
+        assert inherited(places) == {}
+        settle(places)
+        assert told(places) == {"new"}
+        assert inherited(places) == {"new": ["where do bills live"]}
+
+
+def test_a_chain_as_it_grows_and_shrinks(project: Project) -> None:
+    with at_home(project) as places:
+        put(project, "old", OLD)
+        put(project, "new", {**NEW, "asked_as": ["which port has postgres"]})
+        settle(places)
+        put(project, "newest", memory("Invoices are stored in S3", "A bucket.", supersedes=["new"]))
+        settle(places)
+        assert told(places) == {"newest"}
+        assert inherited(places) == {"newest": ["which port has postgres", "where do bills live"]}
+        put(project, "old", {**OLD, "asked_as": ["bills, where"]})
+        settle(places)
+        assert inherited(places) == {"newest": ["which port has postgres", "bills, where"]}
+        put(project, "newest", memory("Pictures are stored in S3", "A bucket."))
+        settle(places)
+        assert told(places) == {"new", "newest"}
+        assert inherited(places) == {"new": ["bills, where"]}
+
+
+def test_two_that_claim_each_other_both_speak(project: Project) -> None:
+    with at_home(project) as places:
+        put(project, "old", {**OLD, "supersedes": ["new"]})
+        put(project, "new", NEW)
+        settle(places)
+        assert told(places) == {"old", "new"}
+
+
+def test_a_full_rebuild_says_the_same(project: Project) -> None:
+    with at_home(project) as places:
+        put(project, "old", OLD)
+        put(project, "new", NEW)
+        put(project, "gone", {**OLD, "superseded_by": "nobody"})
+        settle(places)
+        before = told(places), inherited(places)
+        os.unlink(index_path(places))
+        settle(places)
+        assert (told(places), inherited(places)) == before == ({"new"}, {"new": ["where do bills live"]})
+
+
+def test_a_newer_memory_changed_since_it_was_indexed_is_left_to_the_next_refresh(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with at_home(project) as places:
+        put(project, "old", OLD)
+        put(project, "new", NEW)
+        with monkeypatch.context() as patch:
+            patch.setattr("memory_plugin.recall.healing._read_again", lambda *_: None)
+            settle(places)
+            assert told(places) == {"new"}
+            assert inherited(places) == {}
+        put(project, "other", memory("Something else", "Quite."))
+        settle(places)
+        assert inherited(places) == {"new": ["where do bills live"]}
