@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..evaluation.jury import Bench, judge_at
 from ..kernel.judge.judge import Judge
+from ..kernel.judge.models import family_of
 from ..kernel.judge.prices import price_of
 from ..kernel.native import loads
 from ..kernel.paths import data_path
@@ -18,7 +19,10 @@ if TYPE_CHECKING:
 __all__ = ["FEATURES", "JudgedFeature", "costs", "judged_feature", "judges_of"]
 
 FEATURES = ("retrieval", "scoring", "sessions", "interview", "evaluation")
-_UNKNOWN = "unknown for %s; the caps count it as if it cost $%g and $%g a million tokens in and out"
+_UNKNOWN = (
+    "unknown for %s; the caps count it as if it cost $%g and $%g a million tokens in and out, until judge.prices says what it"
+    " costs: memory config set judge.prices '{\"%s\": [IN, OUT]}'"
+)
 _OF_THIS_MACHINE = (
     "%s runs on this machine; the caps count it as if it cost $%g and $%g a million tokens in and out,"
     " until judge.prices says [0, 0] for it"
@@ -77,7 +81,9 @@ def _price(judge: Judge, calls: int, shape: JudgedFeature, settings: Settings) -
     price = price_of(judge.model, judge.backend, settings.block("judge.prices"))
     if price.known:
         who = judge.model if calls == 1 else "%d calls to %s" % (calls, judge.model)
-        dollars = price.dollars(shape.tokens[0], shape.tokens[1]) * calls
+        more = family_of(judge.model, judge.backend).more_tokens if judge.backend != "scripted" else 1.0
+        dollars = price.dollars(*(round(count * more) for count in shape.tokens)) * calls
         return "%s (%s, prices of %s)" % ("about $%.4f" % dollars if dollars else "nothing", who, price.as_of)
-    unknown = _OF_THIS_MACHINE if judge.needs_no_key() else _UNKNOWN
-    return unknown % (judge.model, *price.tiers[-1][1:])
+    if judge.needs_no_key():
+        return _OF_THIS_MACHINE % (judge.model, *price.tiers[-1][1:])
+    return _UNKNOWN % (judge.model, *price.tiers[-1][1:], judge.model)

@@ -44,7 +44,7 @@ def failure(bench: Bench, *, helper: bool = False) -> tuple[str, str]:
         ),
         ("openai", {}, {"OPENAI_API_KEY": "o"}, ("authorization", "Bearer o")),
         ("gemini", {}, {"GOOGLE_API_KEY": "g"}, ("x-goog-api-key", "g")),
-        ("gemini", {}, {"GOOGLE_API_KEY": "g", "GEMINI_API_KEY": "h"}, ("x-goog-api-key", "h")),
+        ("gemini", {}, {"GOOGLE_API_KEY": "g", "GEMINI_API_KEY": "h"}, ("x-goog-api-key", "g")),
     ],
 )
 def test_the_users_file_goes_before_the_environment(

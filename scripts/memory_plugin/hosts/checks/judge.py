@@ -35,7 +35,20 @@ def judge(session: Session) -> Check:
         trouble = _trouble(session, feature)
         if trouble is not None:
             return trouble
-    return _accounts(session, features)
+    return _variables(session, features) or _accounts(session, features)
+
+
+def _variables(session: Session, features: list[str]) -> Check | None:
+    """Return what of the user's variables is ignored; None when nothing is."""
+    said = dict.fromkeys(
+        said
+        for feature in features
+        for judge in judges_of(session, feature)
+        if judge.unready() is None
+        for said in judge.warnings()
+    )
+    fix = "correct the file or the variable, then: %s" % _TRY
+    return Check(_NAME, WARN, "on, but a variable is ignored", fix, tuple(said)) if said else None
 
 
 def _trouble(session: Session, feature: str) -> Check | None:

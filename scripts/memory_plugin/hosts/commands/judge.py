@@ -172,7 +172,7 @@ def _check(arguments: argparse.Namespace, session: Session) -> int:
         session.console.json(records[0] if len(records) == 1 else {"judges": records})
     else:
         for judge, verdict in pairs:
-            for text in _check_words(judge, verdict, arguments.feature):
+            for text in [*_check_words(judge, verdict, arguments.feature), *judge.warnings()]:
                 _tell(text, session)
     return FAILED if any(verdict.failure for verdict in verdicts) else DONE
 
@@ -186,6 +186,7 @@ def _check_record(judge: Judge, verdict: Verdict, feature: str) -> dict[str, Any
         "model": judge.model,
         "ms": verdict.ms,
         "cost_usd": verdict.cost,
+        "warnings": judge.warnings(),
     }
     if verdict.failure:
         words = words_for(verdict.failure, feature)
