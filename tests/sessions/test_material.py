@@ -64,13 +64,13 @@ def long_session(turns: int, size: int = 400) -> list[dict[str, Any]]:
 def test_a_long_session_is_cut_into_parts_of_about_one_size(tmp_path: Path) -> None:
     found = prepared(tmp_path, *long_session(1250))
     assert [turn["turn"] for part in found.parts for turn in part.turns] == list(range(1, 1251))
-    assert len(found.parts) == 4
-    assert max(part.tokens for part in found.parts) <= 71_000
+    assert len(found.parts) == 5
+    assert max(part.tokens for part in found.parts) <= 61_000
     assert max(part.tokens for part in found.parts) - min(part.tokens for part in found.parts) < 1000
     asked = questions(found)
     assert [
-        '"part":{"number":%d,"of":4}' % (n + 1) in question.message for n, question in enumerate(asked)
-    ] == [True] * 4
+        '"part":{"number":%d,"of":5}' % (n + 1) in question.message for n, question in enumerate(asked)
+    ] == [True] * 5
     assert all('"task":"Go"' in question.message for question in asked)
 
 

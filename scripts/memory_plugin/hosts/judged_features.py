@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..kernel.settings.load import Settings
     from .session_context import Session
 
-__all__ = ["FEATURES", "JudgedFeature", "costs", "judged_feature", "judges_of"]
+__all__ = ["FEATURES", "JudgedFeature", "costs", "dollars", "judged_feature", "judges_of"]
 
 FEATURES = ("retrieval", "scoring", "sessions", "interview", "evaluation")
 _UNKNOWN = (
@@ -77,13 +77,18 @@ def costs(judges: list[Judge], feature: str, settings: Settings) -> str:
     )
 
 
+def dollars(amount: float) -> str:
+    """Return an amount for people: four digits, six where those would show nothing."""
+    return "$%.4f" % amount if amount >= 0.0001 or not amount else "$%.6f" % amount
+
+
 def _price(judge: Judge, calls: int, shape: JudgedFeature, settings: Settings) -> str:
     price = price_of(judge.model, judge.backend, settings.block("judge.prices"))
     if price.known:
         who = judge.model if calls == 1 else "%d calls to %s" % (calls, judge.model)
         more = family_of(judge.model, judge.backend).more_tokens if judge.backend != "scripted" else 1.0
-        dollars = price.dollars(*(round(count * more) for count in shape.tokens)) * calls
-        return "%s (%s, prices of %s)" % ("about $%.4f" % dollars if dollars else "nothing", who, price.as_of)
+        cost = price.dollars(*(round(count * more) for count in shape.tokens)) * calls
+        return "%s (%s, prices of %s)" % ("about " + dollars(cost) if cost else "nothing", who, price.as_of)
     if judge.needs_no_key():
         return _OF_THIS_MACHINE % (judge.model, *price.tiers[-1][1:])
     return _UNKNOWN % (judge.model, *price.tiers[-1][1:], judge.model)

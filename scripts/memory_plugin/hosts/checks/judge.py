@@ -10,7 +10,7 @@ from ...kernel.judge.judge import FOLDER
 from ...kernel.judge.outcome import Failed
 from ...kernel.judge.words import ways_to_a_judge, words_for
 from ..judge_figures import KEPT_NOTHING, opinions
-from ..judged_features import FEATURES, judged_feature, judges_of
+from ..judged_features import FEATURES, dollars, judged_feature, judges_of
 from .check import NOTE, OK, WARN, Check
 
 if TYPE_CHECKING:
@@ -82,4 +82,4 @@ def _accounts(session: Session, features: list[str]) -> Check:
     silent = opinions(session.places, _DAYS).none_kept
     if silent >= KEPT_NOTHING:
         return Check(_NAME, WARN, "on, but it kept nothing in the last %d decisions" % silent, _TRY)
-    return Check(_NAME, OK, "on for %s; $%.4f spent today" % (", ".join(features), figures.day))
+    return Check(_NAME, OK, "on for %s; %s spent today" % (", ".join(features), dollars(figures.day)))
