@@ -169,7 +169,10 @@ def test_a_failed_session_says_why_and_is_not_submitted_again_by_itself(
     submit(all_paths, scorer, quiet)
     names = sent_sessions(provider)
     provider.fails, provider.done = {name: "errored" for name in names}, True
-    provider.error = {"type": "invalid_request_error", "message": '"thinking.type.disabled" sk-leaked is not supported'}
+    provider.error = {
+        "type": "invalid_request_error",
+        "message": '"thinking.type.disabled" sk-leaked is not supported',
+    }
     failed = collect(scorer).failed
     assert set(failed.values()) == {"errored: invalid_request_error; it refuses: thinking"}
     for _ in range(2):

@@ -62,7 +62,9 @@ class SubmittedBatches:
         """
         ticket = hexlify(os.urandom(8)).decode("ascii")
         with self._open() as book:
-            taken = {item.get("path") for row in _rows(book) for item in row["items"] if isinstance(item, dict)}
+            taken = {
+                item.get("path") for row in _rows(book) for item in row["items"] if isinstance(item, dict)
+            }
             mine = [item for item in items if item["path"] not in taken]
             if mine:
                 row = {"id": "", "ticket": ticket, "submitted": now_iso(), "model": model, "items": mine}

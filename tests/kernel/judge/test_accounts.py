@@ -170,7 +170,13 @@ def test_a_file_of_before_is_read_and_what_it_knew_by_model_alone_is_learned_ane
 ) -> None:
     path = tmp_path / "judge" / "accounts.json"
     path.parent.mkdir()
-    old = {"day": "2027-01-15", "spent": 0.05, "sessions": {}, "servers": {}, "plain": {"ab": 1_799_999_999.0}}
+    old = {
+        "day": "2027-01-15",
+        "spent": 0.05,
+        "sessions": {},
+        "servers": {},
+        "plain": {"ab": 1_799_999_999.0},
+    }
     path.write_text(json.dumps(old), encoding="ascii")
     assert accounts.refused(SERVER) == frozenset()
     assert accounts.figures(S).day == pytest.approx(0.05)

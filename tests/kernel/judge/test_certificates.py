@@ -36,14 +36,19 @@ def company(tmp_path: Path) -> Path:
         encoding="ascii",
     )
     (folder / "leaf.cnf").write_text(
-        "subjectAltName=IP:127.0.0.1\nauthorityKeyIdentifier=keyid\nsubjectKeyIdentifier=hash\n", encoding="ascii"
+        "subjectAltName=IP:127.0.0.1\nauthorityKeyIdentifier=keyid\nsubjectKeyIdentifier=hash\n",
+        encoding="ascii",
     )
     new = ("-newkey", "rsa:2048", "-nodes")
-    openssl(folder, "req", "-x509", *new, "-days", "2", "-config", "ca.cnf", "-keyout", "ca.key", "-out", "ca.pem")
+    openssl(
+        folder, "req", "-x509", *new, "-days", "2", "-config", "ca.cnf", "-keyout", "ca.key", "-out", "ca.pem"
+    )
     openssl(folder, "req", *new, "-subj", "/CN=server", "-keyout", "key.pem", "-out", "leaf.csr")
     sign = ("-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2", "-extfile", "leaf.cnf")
     openssl(folder, "x509", "-req", "-in", "leaf.csr", *sign, "-out", "cert.pem")
-    openssl(folder, "rsa", "-aes256", "-in", "key.pem", "-out", "locked.pem", "-passout", "pass:" + PASSPHRASE)
+    openssl(
+        folder, "rsa", "-aes256", "-in", "key.pem", "-out", "locked.pem", "-passout", "pass:" + PASSPHRASE
+    )
     return folder
 
 

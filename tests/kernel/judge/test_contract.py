@@ -145,10 +145,16 @@ def room(body: dict[str, Any]) -> object:
 REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     "anthropic thinking": (
         "anthropic",
-        {"message": '"thinking.type.disabled" is not supported for this model. Use "output_config.effort" instead.'},
+        {
+            "message": '"thinking.type.disabled" is not supported for this model. Use "output_config.effort" instead.'
+        },
         "thinking",
     ),
-    "anthropic schema": ("anthropic", {"message": "output_config.format: Extra inputs are not permitted"}, "format"),
+    "anthropic schema": (
+        "anthropic",
+        {"message": "output_config.format: Extra inputs are not permitted"},
+        "format",
+    ),
     "openai effort": (
         "openai",
         {"message": "Unsupported value.", "param": "reasoning_effort", "code": "unsupported_value"},
@@ -161,17 +167,27 @@ REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
     ),
     "openai tokens": (
         "openai",
-        {"message": "Unsupported parameter: 'max_completion_tokens'. Use 'max_tokens' instead.", "param": None},
+        {
+            "message": "Unsupported parameter: 'max_completion_tokens'. Use 'max_tokens' instead.",
+            "param": None,
+        },
         "max_completion_tokens",
     ),
     "gemini thinking": (
         "gemini",
-        {"code": 400, "status": "INVALID_ARGUMENT", "message": "Thinking level is not supported for this model."},
+        {
+            "code": 400,
+            "status": "INVALID_ARGUMENT",
+            "message": "Thinking level is not supported for this model.",
+        },
         "thinkingConfig",
     ),
     "gemini schema": (
         "gemini",
-        {"code": 400, "message": "Invalid JSON payload received. Unknown name \"responseJsonSchema\" at 'generation_config'"},
+        {
+            "code": 400,
+            "message": "Invalid JSON payload received. Unknown name \"responseJsonSchema\" at 'generation_config'",
+        },
         "responseJsonSchema",
     ),
 }

@@ -71,7 +71,9 @@ def test_ids_and_prefixes_are_unique() -> None:
 
 
 @pytest.mark.parametrize("backend", [name for name in BACKENDS if name != "scripted"])
-@pytest.mark.parametrize("name", ["", "/", "x", "CLAUDE-HAIKU-5-5", "\u00e4", "a" * 200, "gpt-", "anthropic."])
+@pytest.mark.parametrize(
+    "name", ["", "/", "x", "CLAUDE-HAIKU-5-5", "\u00e4", "a" * 200, "gpt-", "anthropic."]
+)
 def test_any_name_has_a_family(backend: str, name: str) -> None:
     assert family_of(name, backend).tokens
 
@@ -80,7 +82,9 @@ def test_a_model_that_another_one_answers_is_asked_in_its_form() -> None:
     before = family_of("gemini-2.5-flash", "gemini", "2026-11-30")
     after = family_of("gemini-2.5-flash", "gemini", "2026-12-01")
     assert (before.thinking, after.thinking) == ({"thinkingBudget": 0}, {"thinkingLevel": "MINIMAL"})
-    assert all(entry["then"] is None or family_of(entry["then"], entry["backend"]).ends == "" for entry in ENTRIES)
+    assert all(
+        entry["then"] is None or family_of(entry["then"], entry["backend"]).ends == "" for entry in ENTRIES
+    )
 
 
 @pytest.mark.parametrize(

@@ -39,14 +39,21 @@ def models(session: Session) -> Check:
         # What nobody asks at present is worth knowing, no more.
         status = WARN if any(one.on for one, _ in ending) else NOTE
         fix = "memory config set %s MODEL" % ending[0][0].keys[0]
-        return Check(_NAME, status, "%d of %d configured models end" % (len(ending), len(configured)), fix, details)
+        return Check(
+            _NAME, status, "%d of %d configured models end" % (len(ending), len(configured)), fix, details
+        )
     unpriced = [one for one in configured if one.on and not _price_known(one.judge, session)]
     if unpriced:
         names = ", ".join(one.judge.model for one in unpriced)
         fix = "memory config set judge.prices '{\"%s\": [IN, OUT]}'" % unpriced[0].judge.model
-        text = "the price of %s is unknown, so that the caps count a high guess; US dollars per million tokens:" % names
+        text = (
+            "the price of %s is unknown, so that the caps count a high guess; US dollars per million tokens:"
+            % names
+        )
         return Check(_NAME, NOTE, text, fix)
-    return Check(_NAME, OK, "%d configured, none of which ends within %d days" % (len(configured), _warn_days()))
+    return Check(
+        _NAME, OK, "%d configured, none of which ends within %d days" % (len(configured), _warn_days())
+    )
 
 
 def _configured(session: Session) -> list[_Configured]:

@@ -227,7 +227,8 @@ def _stats(arguments: argparse.Namespace, session: Session) -> int:
     for line in _opinion_words(said.agreement, said.none_kept):
         console.line(line)
     console.line(
-        "counted against the caps: %s today, %s in this session" % (dollars(figures.day), dollars(figures.session))
+        "counted against the caps: %s today, %s in this session"
+        % (dollars(figures.day), dollars(figures.session))
     )
     for why, text in [("session", figures.off), *((why, "left alone") for why in figures.resting)]:
         if text:

@@ -145,10 +145,18 @@ def _own_headers(door: Door, variables: Variables) -> tuple[tuple[tuple[str, str
         name, colon, value = (part.strip() for part in line.partition(":"))
         if not line.strip():
             continue
-        if colon and _is_name(name) and name.lower() not in _FRAMING and value.isascii() and value.isprintable():
+        if (
+            colon
+            and _is_name(name)
+            and name.lower() not in _FRAMING
+            and value.isascii()
+            and value.isprintable()
+        ):
             found.append((name, value))
         else:
-            notes.append("%s: line %d cannot be sent as a header; it is ignored." % (door.headers_variable, number))
+            notes.append(
+                "%s: line %d cannot be sent as a header; it is ignored." % (door.headers_variable, number)
+            )
     return tuple(found), tuple(notes)
 
 

@@ -125,7 +125,9 @@ class Accounts:
             known = {name: row for name, row in book["refused"].items() if row["at"] > oldest}
             before = known.get(_name(server), {"parts": []})["parts"]
             known[_name(server)] = {"at": now(), "parts": sorted(parts.union(before))}
-            newest = sorted(known.items(), key=lambda item: -item[1]["at"])[: int(limit("refused", "entries"))]
+            newest = sorted(known.items(), key=lambda item: -item[1]["at"])[
+                : int(limit("refused", "entries"))
+            ]
             book["refused"] = dict(newest)
 
     def figures(self, session: str) -> Figures:

@@ -43,7 +43,9 @@ def _context(access: Access, problems: list[str]) -> SSLContext:
             context.load_verify_locations(cafile=access.authorities)
             own = True
         except (OSError, ValueError):
-            problems.append("NODE_EXTRA_CA_CERTS: no certificates could be read from that file; it is ignored.")
+            problems.append(
+                "NODE_EXTRA_CA_CERTS: no certificates could be read from that file; it is ignored."
+            )
     if own:
         # From Python 3.13 on, authorities are refused whose basicConstraints are not marked critical: many companies' are not.
         context.verify_flags &= ~ssl.VERIFY_X509_STRICT
