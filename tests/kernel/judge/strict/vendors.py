@@ -94,7 +94,7 @@ def anthropic(body: Body, headers: dict[str, str]) -> Body:
 
     if not (headers.get("x-api-key") or headers.get("authorization")):
         raise refuse("x-api-key header is required", 401, "authentication_error")
-    if headers.get("anthropic-version") != "2023-06-01":
+    if headers.get("anthropic-version") not in ("2023-06-01", "2026-10-21"):
         raise refuse("anthropic-version: header is required")
     for name in sorted(set(body) - _CLAUDE_FIELDS):
         raise refuse("%s: Extra inputs are not permitted" % name)
