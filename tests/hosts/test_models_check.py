@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -26,8 +27,6 @@ def checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ch
         bench = Bench(str(tmp_path), **judge)  # type: ignore[arg-type]
         bench.settings()
         path = Path(bench.config) / "settings.json"
-        import json
-
         content = json.loads(path.read_text(encoding="utf-8"))
         content["memory"] = {**({"judge": content["memory"]["judge"]} if judge else {}), **(memory or {})}
         path.write_text(json.dumps(content), encoding="utf-8")

@@ -12,9 +12,9 @@ from jsonschema import Draft202012Validator
 
 from memory_plugin.interview.errors import BadInput, ConfigError
 from memory_plugin.interview.intake import intake, parsed
+from memory_plugin.interview.judged import _read
 from memory_plugin.interview.lines import read_memories
 from memory_plugin.interview.pack import SHIPPED, check_pack
-from memory_plugin.interview.judged import _read
 from memory_plugin.interview.signals import checked, is_terminal, sentiment, signals_by_rule, wants_to_stop
 from memory_plugin.interview.tables import load_table
 from memory_plugin.interview.wording import holds, spoken

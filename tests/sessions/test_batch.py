@@ -168,7 +168,7 @@ def test_a_failed_session_says_why_and_is_not_submitted_again_by_itself(
     scorer, all_paths = busy.scorer, paths(busy)
     submit(all_paths, scorer, quiet)
     names = sent_sessions(provider)
-    provider.fails, provider.done = {name: "errored" for name in names}, True
+    provider.fails, provider.done = dict.fromkeys(names, "errored"), True
     provider.error = {
         "type": "invalid_request_error",
         "message": '"thinking.type.disabled" sk-leaked is not supported',
@@ -198,9 +198,10 @@ def test_after_a_crash_between_sending_and_naming_nothing_is_sent_twice(
         raise Crash
 
     scorer, all_paths = busy.scorer, paths(busy)
-    with monkeypatch.context() as patch, pytest.raises(Crash):
+    with monkeypatch.context() as patch:
         patch.setattr(SubmittedBatches, "name", crash)
-        submit(all_paths, scorer, quiet)
+        with pytest.raises(Crash):
+            submit(all_paths, scorer, quiet)
     assert [batch["id"] for batch in waiting(scorer)] == [""]
     assert submit(all_paths, scorer, quiet).sessions == 0
     assert len(collect(scorer).pending) == 1

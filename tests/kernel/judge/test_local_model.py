@@ -46,9 +46,22 @@ def llama() -> Iterator[str]:
     path = model_file()
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]
-    words = ["--model", path, "--host", "127.0.0.1", "--port", str(port), "--n_ctx", "4096", "--chat_format", "chatml"]
+    words = [
+        "--model",
+        path,
+        "--host",
+        "127.0.0.1",
+        "--port",
+        str(port),
+        "--n_ctx",
+        "4096",
+        "--chat_format",
+        "chatml",
+    ]
     process = subprocess.Popen(
-        [sys.executable, "-m", "llama_cpp.server", *words], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        [sys.executable, "-m", "llama_cpp.server", *words],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
     )
     try:
         end = monotonic() + _START_SECONDS

@@ -108,8 +108,16 @@ def test_a_batch_is_of_the_vendors_type(make_bench: MakeBench, recorder: Recorde
 @pytest.mark.parametrize("backend", DEFAULTS)
 def test_a_field_that_no_vendor_knows_is_found(backend: str) -> None:
     bodies: dict[str, dict[str, Any]] = {
-        "anthropic": {"model": "m", "max_tokens": 1, "messages": [{"role": "user", "content": "x", "novel": 1}]},
-        "openai": {"model": "m", "messages": [{"role": "user", "content": "x"}], "response_format": {"type": "xml"}},
+        "anthropic": {
+            "model": "m",
+            "max_tokens": 1,
+            "messages": [{"role": "user", "content": "x", "novel": 1}],
+        },
+        "openai": {
+            "model": "m",
+            "messages": [{"role": "user", "content": "x"}],
+            "response_format": {"type": "xml"},
+        },
         "gemini": {"systemInstruction": {}, "contents": [], "generationConfig": {"maxTokens": 5}},
     }
     library({"anthropic": "anthropic", "openai": "openai", "gemini": "google.genai"}[backend])

@@ -24,7 +24,9 @@ def known(model: Any, body: dict[str, Any]) -> None:  # noqa: ANN401
     """Fails unless a model takes a body and knows each of its fields: Langfuse's models let unknown ones pass."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        core = pytest.importorskip("langfuse.api.core.pydantic_utilities", reason="the extra `sdk` is not installed")
+        core = pytest.importorskip(
+            "langfuse.api.core.pydantic_utilities", reason="the extra `sdk` is not installed"
+        )
         read = core.parse_obj_as(model, body)
     assert not getattr(read, "model_extra", None), read.model_extra
 

@@ -73,7 +73,7 @@ class Access(NamedTuple):
     headers: tuple[tuple[str, str], ...]
     proxy: Address | None
     authorities: str
-    certificate: Certificate = Certificate()  # noqa: RUF009 (it cannot change)
+    certificate: Certificate = Certificate()
     notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:

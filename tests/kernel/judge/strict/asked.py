@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from memory_plugin.evaluation.data import read_object, shipped
 from memory_plugin.evaluation.rubric import load_rubric as evaluation_rubric
 from memory_plugin.evaluation.rubric import question as evaluation_question
 from memory_plugin.evaluation.rubric import rubric_names
-from memory_plugin.evaluation.subject import _SCHEMA, _read, read_object, shipped
+from memory_plugin.evaluation.subject import _SCHEMA, _read
 from memory_plugin.hosts.commands.judge import check_question
 from memory_plugin.interview.judged import _read as read_signals
 from memory_plugin.kernel.judge.question import Question

@@ -70,7 +70,7 @@ def problem(schema: object, vendor: str) -> str:
 def _problem(part: Schema, vendor: str) -> str:
     unknown = set(part) - KEYWORDS[vendor]
     if unknown:
-        return "'%s' is not permitted" % sorted(unknown)[0]
+        return "'%s' is not permitted" % min(unknown)
     kinds = part.get("type", [])
     kinds = kinds if isinstance(kinds, list) else [kinds]
     if not set(kinds) <= _TYPES or not (kinds or "anyOf" in part or "enum" in part):
@@ -91,7 +91,7 @@ def _problem(part: Schema, vendor: str) -> str:
     if vendor == "openai" and names - required:
         return (
             "'required' is required to be supplied and to be an array including every key in properties. Missing '%s'"
-            % (sorted(names - required)[0])
+            % (min(names - required))
         )
     return ""
 

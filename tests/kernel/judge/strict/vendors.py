@@ -84,7 +84,7 @@ GEMINI: dict[str, tuple[str, tuple[Any, ...], str]] = {
 }
 
 
-def anthropic(body: Body, headers: dict[str, str]) -> Body:
+def anthropic(body: Body, headers: dict[str, str]) -> Body:  # noqa: C901 (one check after the other)
     """A message for a request to the Messages API. Raises Refusal."""
 
     def refuse(message: str, status: int = 400, kind: str = "invalid_request_error") -> Refusal:
@@ -192,7 +192,7 @@ def openai(body: Body, headers: dict[str, str]) -> Body:
             raise refuse(message, "reasoning_effort", "unsupported_value")
         thinking = _THOUGHT[effort]
     schema = _openai_schema(body, refuse)
-    most = body.get("max_completion_tokens", body.get("max_tokens", 128_000))
+    most: int = body.get("max_completion_tokens") or body.get("max_tokens") or 128_000
     return _completion(body, schema, most, thinking)
 
 
