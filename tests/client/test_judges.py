@@ -37,7 +37,7 @@ TITLES = [
     "Billing database tests run at night",
 ]
 BODY = "The body of it: xylophone."
-MODEL = "claude-haiku-4-5-20251001"
+MODEL = "claude-haiku-5-5"
 SECRET = "ghp_" + "a8Kd02mNq7Zx4Wv9Lp3Rt6Yb1Cf5Hj0GsE2U"
 KEYS = {"relevance": "relevant", "usefulness": "useful"}
 # The form that others rely on, to the letter.

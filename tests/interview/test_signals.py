@@ -12,6 +12,7 @@ from jsonschema import Draft202012Validator
 
 from memory_plugin.interview.errors import BadInput, ConfigError
 from memory_plugin.interview.intake import intake, parsed
+from memory_plugin.interview.judged import _read
 from memory_plugin.interview.lines import read_memories
 from memory_plugin.interview.pack import SHIPPED, check_pack
 from memory_plugin.interview.signals import checked, is_terminal, sentiment, signals_by_rule, wants_to_stop
@@ -94,14 +95,14 @@ def test_a_wish_to_stop_is_the_whole_answer(answer: str, stops: bool) -> None:
 
 def test_the_judges_rubric_asks_for_the_same_signals() -> None:
     schema = load_rubric("interview/signals").schema["properties"]
-    assert {name: set(part["properties"]) for name, part in schema.items()} == {
+    assert {name: set(part["anyOf"][0]["properties"]) for name, part in schema.items()} == {
         name: set(rule["fields"]) for name, rule in TABLE["signals"].items()
     }
     with open(data_path("judges", "rubrics", "interview", "signals.json"), encoding="utf-8") as file:
         examples = json.load(file)["examples"]
     for example in examples:
-        values = read_reply(example["reply"], lambda value: checked(value, TABLE)[0] or None)
-        assert (None if values is None else list(values)) == example["signals"]
+        values = read_reply(example["reply"], lambda value: _read(value, TABLE))
+        assert (None if values is None else list(values["signals"])) == example["signals"]
 
 
 @given(VALUES, VALUES, VALUES, VALUES)

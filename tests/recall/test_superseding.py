@@ -17,6 +17,7 @@ from memory_plugin.recall.index import read
 from memory_plugin.recall.index.file import open_index
 from memory_plugin.recall.index.place import index_path
 from memory_plugin.recall.search import search
+from memory_plugin.recall.share import prompt_share
 from tests.project import Project
 from tests.recall.store_files import at_home, memory, put, store
 
@@ -33,7 +34,7 @@ def settle(places: Places, *, trusted: bool = True) -> None:
         heal_now(places, settings)
         return
     with closing(open_index(index_path(places))) as connection:
-        heal(connection, places, settings, most=60)
+        heal(connection, places, settings, share=prompt_share())
 
 
 def told(places: Places) -> set[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from datetime import datetime, timezone
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -11,17 +12,23 @@ from tests.sessions.grades import reply
 
 
 class Provider:
-    """`url` is its address; `batches` holds what was submitted; `done` says whether batches are worked through."""
+    """`url` is its address; `batches` holds what was submitted; `done` says whether batches are worked through.
+
+    `fails` maps a question's id to how it failed, with `error` as the provider tells it.
+    """
 
     def __init__(self) -> None:
         self.batches: dict[str, list[dict[str, Any]]] = {}
         self.done = False
         self.fails: dict[str, str] = {}
+        self.error: dict[str, Any] = {"type": "api_error", "message": "Internal server error"}
         self.refuse = 0
+        self.loses_answer = False  # a batch is asked for, and the answer is an error
+        self.takes = True  # whether the batch is made all the same
         self.seen: list[tuple[str, str]] = []
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self.url = "http://127.0.0.1:%d" % self._server.server_port
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
 
     def close(self) -> None:
         """Stops."""
@@ -41,21 +48,42 @@ class Provider:
     def result(self, name: str) -> dict[str, Any]:
         """A line of a batch's results."""
         kind = self.fails.get(name, "succeeded")
+        more: dict[str, Any] = {}
+        if kind == "succeeded":
+            more["message"] = self.message()
+        if kind == "errored":
+            more["error"] = {"type": "error", "error": self.error}
+        return {"custom_id": name, "result": {"type": kind, **more}}
+
+    def listed(self, name: str) -> dict[str, Any]:
+        """A batch as the list of batches has it."""
+        counts = {"processing": 0, "succeeded": 0, "errored": 0, "canceled": 0, "expired": 0}
+        counts["succeeded" if self.done else "processing"] = len(self.batches[name])
         return {
-            "custom_id": name,
-            "result": {"type": kind, **({"message": self.message()} if kind == "succeeded" else {})},
+            "id": name,
+            "type": "message_batch",
+            "processing_status": "ended" if self.done else "in_progress",
+            "created_at": datetime.now(timezone.utc).isoformat().replace("+00:00", "Z"),
+            "request_counts": counts,
         }
 
-    def answer(self, method: str, path: str, body: Any) -> tuple[int, bytes]:  # noqa: ANN401 (JSON)
+    def answer(self, method: str, path: str, body: Any) -> tuple[int, bytes]:  # noqa: ANN401, PLR0911 (JSON; one return a case)
         """Status and body."""
         self.seen.append((method, path))
         if self.refuse:
             return self.refuse, b"{}"
         if method == "POST" and path == "/v1/messages/batches":
             name = "msgbatch_%d" % (len(self.batches) + 1)
-            self.batches[name] = body["requests"]
+            if self.takes:
+                self.batches[name] = body["requests"]
+            if self.loses_answer:
+                return 500, b"{}"
             return 200, json.dumps({"id": name, "processing_status": "in_progress"}).encode()
+        if path.startswith("/v1/messages/batches?"):
+            return 200, json.dumps({"data": [self.listed(name) for name in self.batches]}).encode()
         name = path.split("/")[4]
+        if name not in self.batches:
+            return 404, b"{}"
         if path.endswith("/results"):
             rows = [self.result(request["custom_id"]) for request in reversed(self.batches[name])]
             return 200, "\n".join(map(json.dumps, rows)).encode() + b"\nno json\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -11,6 +12,7 @@ from memory_plugin.kernel.judge.accounts import Accounts
 from memory_plugin.kernel.judge.outcome import Failed
 from memory_plugin.sessions import batch as batch_module
 from memory_plugin.sessions.batch import collect, submit, waiting
+from memory_plugin.sessions.submitted import SubmittedBatches
 from memory_plugin.sessions.todo import undone
 from tests.sessions.bench import IDS, Bench
 from tests.sessions.provider import Provider
@@ -115,7 +117,7 @@ def test_large_loads_go_out_in_several_batches(
 
 
 @pytest.mark.parametrize(
-    ("status", "failure"), [(401, "http_401"), (429, "rate_limited"), (529, "overloaded"), (500, "http_500")]
+    ("status", "failure"), [(400, "http_400"), (401, "http_401"), (429, "rate_limited"), (529, "overloaded")]
 )
 def test_a_provider_that_refuses_is_named(busy: Bench, provider: Provider, status: int, failure: str) -> None:
     provider.refuse = status
@@ -141,3 +143,139 @@ def test_a_damaged_state_is_no_batch(busy: Bench, content: str) -> None:
     state.mkdir(parents=True)
     (state / "batches.json").write_text(content, encoding="utf-8")
     assert waiting(busy.scorer) == []
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"batches": 5}', "\x00"])
+def test_where_it_is_unknown_what_was_submitted_nothing_is(
+    busy: Bench, provider: Provider, content: str
+) -> None:
+    state = busy.config / "lcars" / "memory" / "grading"
+    state.mkdir(parents=True)
+    (state / "batches.json").write_text(content, encoding="utf-8")
+    with pytest.raises(Failed) as failed:
+        submit(paths(busy), busy.scorer, quiet)
+    assert (failed.value.name, provider.batches) == ("no_state", {})
+
+
+def sent_sessions(provider: Provider) -> list[str]:
+    """The ids of all questions that the provider ever got."""
+    return [request["custom_id"] for batch in provider.batches.values() for request in batch]
+
+
+def test_a_failed_session_says_why_and_is_not_submitted_again_by_itself(
+    busy: Bench, provider: Provider
+) -> None:
+    scorer, all_paths = busy.scorer, paths(busy)
+    submit(all_paths, scorer, quiet)
+    names = sent_sessions(provider)
+    provider.fails, provider.done = dict.fromkeys(names, "errored"), True
+    provider.error = {
+        "type": "invalid_request_error",
+        "message": '"thinking.type.disabled" sk-leaked is not supported',
+    }
+    failed = collect(scorer).failed
+    assert set(failed.values()) == {"errored: invalid_request_error; it refuses: thinking"}
+    for _ in range(2):
+        sent = submit(all_paths, scorer, quiet)
+        assert (sent.sessions, sent.failed_before, sent.batches) == (0, 5, [])
+    assert len(sent_sessions(provider)) == 5
+    with open(all_paths[0], "a", encoding="utf-8") as file:
+        file.write('{"type":"user","uuid":"new","message":{"content":"More"}}\n')
+    assert submit(all_paths, scorer, quiet).sessions == 1
+    again = submit(all_paths, scorer, quiet, again=True)
+    assert (again.sessions, again.failed_before) == (4, 0)
+    params = [request["params"] for request in provider.batches["msgbatch_3"]]
+    assert all("thinking" not in asked for asked in params)  # what was refused by name is left out now
+
+
+def test_after_a_crash_between_sending_and_naming_nothing_is_sent_twice(
+    busy: Bench, provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Crash(BaseException):
+        """The process ends here."""
+
+    def crash(*_: object) -> None:
+        raise Crash
+
+    scorer, all_paths = busy.scorer, paths(busy)
+    with monkeypatch.context() as patch:
+        patch.setattr(SubmittedBatches, "name", crash)
+        with pytest.raises(Crash):
+            submit(all_paths, scorer, quiet)
+    assert [batch["id"] for batch in waiting(scorer)] == [""]
+    assert submit(all_paths, scorer, quiet).sessions == 0
+    assert len(collect(scorer).pending) == 1
+    assert submit(all_paths, scorer, quiet).sessions == 0
+    provider.done = True
+    assert len(collect(scorer).rows) == 5
+    assert (waiting(scorer), len(provider.batches)) == ([], 1)
+
+
+@pytest.mark.parametrize("arrives", [True, False])
+def test_an_answer_that_was_lost_is_looked_for(
+    busy: Bench, provider: Provider, monkeypatch: pytest.MonkeyPatch, *, arrives: bool
+) -> None:
+    scorer, all_paths = busy.scorer, paths(busy)
+    provider.loses_answer, provider.takes = True, arrives
+    with pytest.raises(Failed) as failed:
+        submit(all_paths, scorer, quiet)
+    assert (failed.value.name, "may have the batch" in failed.value.detail) == ("http_500", True)
+    assert Accounts(scorer.places.state("judge")).figures("").day > 0.02
+    provider.loses_answer, provider.done = False, True
+    first = collect(scorer)
+    assert len(first.rows) == (5 if arrives else 0)
+    if arrives:
+        return
+    assert submit(all_paths, scorer, quiet).sessions == 0
+    monkeypatch.setattr(batch_module, "_LOST_SECONDS", -1)
+    assert collect(scorer).pending == []
+    assert Accounts(scorer.places.state("judge")).figures("").day == pytest.approx(0)
+    assert submit(all_paths, scorer, quiet).sessions == 5
+
+
+def test_a_provider_that_was_not_reached_has_nothing(busy: Bench) -> None:
+    busy.settings["judge"]["base_url"] = "http://127.0.0.1:9"
+    with pytest.raises(Failed) as failed:
+        submit(paths(busy), busy.scorer, quiet)
+    assert (failed.value.name, waiting(busy.scorer)) == ("network", [])
+
+
+def test_two_processes_submit_each_session_once(busy: Bench, provider: Provider) -> None:
+    scorer, all_paths = busy.scorer, paths(busy)
+    barrier = threading.Barrier(3)
+
+    def run() -> None:
+        barrier.wait()
+        submit(all_paths, scorer, quiet)
+
+    threads = [threading.Thread(target=run) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert sorted(sent_sessions(provider)) == sorted(set(sent_sessions(provider)))
+    assert len(sent_sessions(provider)) == 5
+    provider.done = True
+    assert len(collect(scorer).rows) == 5
+    assert Accounts(scorer.places.state("judge")).figures("").day == pytest.approx(5 * 0.0015)
+
+
+def test_one_process_collects_at_a_time(busy: Bench, provider: Provider) -> None:
+    scorer = busy.scorer
+    submit(paths(busy), scorer, quiet)
+    provider.done = True
+    with SubmittedBatches(scorer.places).collecting():
+        assert collect(scorer) == ([], {}, ["msgbatch_1"])
+    assert len(collect(scorer).rows) == 5
+
+
+def test_a_batch_that_the_provider_kept_no_longer_is_given_up(
+    busy: Bench, provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scorer = busy.scorer
+    submit(paths(busy), scorer, quiet)
+    provider.batches.clear()
+    assert collect(scorer).pending == ["msgbatch_1"]
+    monkeypatch.setattr(batch_module, "_KEPT_SECONDS", -1)
+    assert set(collect(scorer).failed.values()) == {"expired: the batch holds no answer to this"}
+    assert waiting(scorer) == []

@@ -64,13 +64,13 @@ def long_session(turns: int, size: int = 400) -> list[dict[str, Any]]:
 def test_a_long_session_is_cut_into_parts_of_about_one_size(tmp_path: Path) -> None:
     found = prepared(tmp_path, *long_session(1250))
     assert [turn["turn"] for part in found.parts for turn in part.turns] == list(range(1, 1251))
-    assert len(found.parts) == 4
-    assert max(part.tokens for part in found.parts) <= 71_000
+    assert len(found.parts) == 5
+    assert max(part.tokens for part in found.parts) <= 61_000
     assert max(part.tokens for part in found.parts) - min(part.tokens for part in found.parts) < 1000
     asked = questions(found)
     assert [
-        '"part":{"number":%d,"of":4}' % (n + 1) in question.message for n, question in enumerate(asked)
-    ] == [True] * 4
+        '"part":{"number":%d,"of":5}' % (n + 1) in question.message for n, question in enumerate(asked)
+    ] == [True] * 5
     assert all('"task":"Go"' in question.message for question in asked)
 
 
@@ -110,10 +110,14 @@ def test_pages_hold_all_turns_and_stay_below_what_a_tool_may_print(tmp_path: Pat
 def test_a_reserve_is_made_for_what_a_question_can_cost(tmp_path: Path) -> None:
     """A session just below the bound of one part fits the default cap of $0.25, by the price of the default model."""
     from memory_plugin.kernel.judge.billing import Billing
+    from memory_plugin.kernel.judge.models import family_of
+    from memory_plugin.kernel.judge.terms import Terms
 
     (question,) = questions(prepared(tmp_path, *long_session(380)))
     settings = load(None, None)
-    highest = Billing(settings.text("sessions.judge.model"), "anthropic", {}).highest(question, plain=False)
+    model = settings.text("sessions.judge.model")
+    most = Terms(family_of(model, "anthropic")).most_tokens(question)
+    highest = Billing(model, "anthropic", {}).highest(question, most)
     assert 0.1 < highest <= settings.number("judge.caps.session_usd")
 
 

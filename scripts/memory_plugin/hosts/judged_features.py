@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..evaluation.jury import Bench, judge_at
 from ..kernel.judge.backends import load_backend
 from ..kernel.judge.judge import Judge
+from ..kernel.judge.models import family_of
 from ..kernel.judge.prices import price_of
 from ..kernel.native import loads
 from ..kernel.paths import data_path
@@ -17,11 +18,14 @@ if TYPE_CHECKING:
     from ..kernel.settings.load import Settings
     from .session_context import Session
 
-__all__ = ["FEATURES", "JudgedFeature", "costs", "judged_feature", "judges_of", "where"]
+__all__ = ["FEATURES", "JudgedFeature", "costs", "dollars", "judged_feature", "judges_of", "where"]
 
 FEATURES = ("retrieval", "scoring", "sessions", "interview", "evaluation")
 _HEADERS = {"anthropic": ("ANTHROPIC_CUSTOM_HEADERS",)}  # sent along with each request
-_UNKNOWN = "unknown for %s; the caps count it as if it cost $%g and $%g a million tokens in and out"
+_UNKNOWN = (
+    "unknown for %s; the caps count it as if it cost $%g and $%g a million tokens in and out, until judge.prices says what it"
+    " costs: memory config set judge.prices '{\"%s\": [IN, OUT]}'"
+)
 _OF_THIS_MACHINE = (
     "%s runs on this machine; the caps count it as if it cost $%g and $%g a million tokens in and out,"
     " until judge.prices says [0, 0] for it"
@@ -84,11 +88,18 @@ def costs(judges: list[Judge], feature: str, settings: Settings) -> str:
     )
 
 
+def dollars(amount: float) -> str:
+    """Return an amount for people: four digits, six where those would show nothing."""
+    return "$%.4f" % amount if amount >= 0.0001 or not amount else "$%.6f" % amount
+
+
 def _price(judge: Judge, calls: int, shape: JudgedFeature, settings: Settings) -> str:
     price = price_of(judge.model, judge.backend, settings.block("judge.prices"))
     if price.known:
         who = judge.model if calls == 1 else "%d calls to %s" % (calls, judge.model)
-        dollars = price.dollars(shape.tokens[0], shape.tokens[1]) * calls
-        return "%s (%s, prices of %s)" % ("about $%.4f" % dollars if dollars else "nothing", who, price.as_of)
-    unknown = _OF_THIS_MACHINE if judge.needs_no_key() else _UNKNOWN
-    return unknown % (judge.model, *price.tiers[-1][1:])
+        more = family_of(judge.model, judge.backend).more_tokens if judge.backend != "scripted" else 1.0
+        cost = price.dollars(*(round(count * more) for count in shape.tokens)) * calls
+        return "%s (%s, prices of %s)" % ("about " + dollars(cost) if cost else "nothing", who, price.as_of)
+    if judge.needs_no_key():
+        return _OF_THIS_MACHINE % (judge.model, *price.tiers[-1][1:])
+    return _UNKNOWN % (judge.model, *price.tiers[-1][1:], judge.model)

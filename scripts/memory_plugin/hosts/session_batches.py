@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 
 __all__ = ["score_by_batch"]
 
+_FAILED = (
+    "%d failed in a batch now, %d before. They are not submitted again by themselves: grade one with"
+    " `memory session score ID`, or submit all of them with --again."
+)
+
 
 def score_by_batch(
     paths: Sequence[str], scorer: Scorer, console: Console, *, again: bool, as_json: bool
@@ -36,7 +41,12 @@ def score_by_batch(
             for path in (paths if again else undone(paths, scorer))
             if not any(name in path for name in graded)
         ]
-        sent = submit(todo, scorer, lambda at: console.progress("%d of %d sessions read" % (at, len(todo))))
+        sent = submit(
+            todo,
+            scorer,
+            lambda at: console.progress("%d of %d sessions read" % (at, len(todo))),
+            again=again,
+        )
     except Failed as failed:
         words = words_for(failed.name, "sessions")
         console.error("%s: %s %s %s" % (failed.name, failed.detail, words.says, words.do))
@@ -50,6 +60,7 @@ def score_by_batch(
                 "submitted": sent.sessions,
                 "pending": [*collected.pending, *sent.batches],
                 "failed": failed_ones,
+                "failed_before": sent.failed_before,
             }
         )
     else:
@@ -58,6 +69,8 @@ def score_by_batch(
         )
         for name, why in list(failed_ones.items())[:20]:
             console.error("%s: %s" % (name, why))
+        if collected.failed or sent.failed_before:
+            console.line(_FAILED % (len(collected.failed), sent.failed_before))
         if collected.pending or sent.batches:
             console.line(
                 "The provider works on %s; run the same command again to collect."

@@ -25,7 +25,7 @@ _TURNS, _CHARACTERS = 4, 800
 def judged_signals(
     interview: Interview, answer: str, places: Places, settings: Settings, session: str, deadline: Deadline
 ) -> tuple[dict[str, Any], str]:
-    """The signals that a judge reads from an answer, and the failure's name, one of them empty.
+    """Return the signals that a judge reads from an answer, and the failure's name, empty where it answered.
 
     The caller has made sure that the user wants a judge and that the project may have one.
     """
@@ -47,6 +47,7 @@ def _question(interview: Interview, answer: str) -> Question:
 
 
 def _read(value: dict[str, Any], table: dict[str, Any]) -> dict[str, Any] | None:
-    """The valid signals of a reply; None when it holds none at all."""
-    found, _ = checked(value, table)
-    return {"signals": found} if found else None
+    """Return the valid signals of a reply, none where it says null to what it names; None when it holds none in any form."""
+    found, dropped = checked(value, table)
+    says_none = not dropped and any(name in table["signals"] for name in value)
+    return {"signals": found} if found or says_none else None

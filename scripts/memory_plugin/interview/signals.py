@@ -22,6 +22,8 @@ def checked(given: object, table: dict[str, Any]) -> tuple[Signals, list[str]]:
     found: Signals = {}
     dropped: list[str] = []
     for name, value in given.items():
+        if value is None:  # what an answer does not show is left out, or null where a schema wants every key
+            continue
         rule = table["signals"].get(name)
         fields = _fields(value, rule) if rule is not None and isinstance(value, dict) else None
         if fields is None:

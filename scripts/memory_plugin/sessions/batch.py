@@ -1,7 +1,7 @@
 """Grading many sessions through one batch: submitted, remembered, collected by a later run.
 
-What was submitted lies in `grading/batches.json` in the state folder, without any text.  Each session's price is reserved within the caps
-before it is submitted.  A process that is killed between submitting and remembering leaves that one batch unclaimed.
+Each session's price is reserved within the caps before it is submitted.  No session is submitted twice unless it changed or the user asks
+for it, not even after an error: what was submitted may have been charged.
 """
 
 from __future__ import annotations
@@ -9,42 +9,52 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..kernel.clock import Deadline, now_iso
-from ..kernel.files import Unreadable, in_words, make_folder, read_regular, replace_file
+from ..kernel.clock import Deadline, iso, now
+from ..kernel.files import in_words
 from ..kernel.judge.accounts import Accounts, Caps, Settlement
-from ..kernel.judge.batches import HALF, MOST_BYTES, Batches, request_size
-from ..kernel.judge.billing import Billing
+from ..kernel.judge.batches import MOST_BYTES, Batches, request_size
 from ..kernel.judge.judge import FOLDER
 from ..kernel.judge.outcome import Failed
 from ..kernel.judge.question import Verdict
 from ..kernel.judge.reply import read_reply
-from ..kernel.native import digest, dumps, loads
+from ..kernel.locks import Busy
+from ..kernel.native import digest
 from .asking import grade, prepare, questions
 from .pipeline import keep_grade
 from .records import session_id
 from .reply import read_scores
+from .submitted import SubmittedBatches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ..kernel.judge.batches import Answer
+    from ..kernel.judge.judge import Judge
     from ..kernel.judge.question import Question
     from .asking import Prepared
     from .pipeline import Scorer
+    from .submitted import Row
+
+    Load = list[tuple[dict[str, Any], Question]]
 
 __all__ = ["Collected", "Submitted", "collect", "submit", "waiting"]
 
 _UPLOAD_SECONDS, _POLL_SECONDS = 300.0, 60.0
-_MOST_STATE = 16 << 20
 _SERVER = "batches"
+_KEPT_SECONDS = 29 * 86400  # how long the provider keeps results (its batch documentation)
+# A batch without a name: its clock may differ from ours by so much, and after so long it would be in the provider's list.
+_CLOCK_SECONDS, _LOST_SECONDS = 3600, 900
+_MAYBE = "The provider may have the batch all the same; the next run looks for it before anything is submitted again."
+_UNCERTAIN = ("timeout", "network", "tls", "parse_error", "too_large", "http_408")
 
 
 class Submitted(NamedTuple):
-    """How many sessions went out, in which batches, and why others did not."""
+    """How many sessions went out, in which batches, why others did not, and how many failed before and were left out."""
 
     sessions: int
     batches: list[str]
     refused: dict[str, str]
+    failed_before: int = 0
 
 
 class Collected(NamedTuple):
@@ -55,136 +65,225 @@ class Collected(NamedTuple):
     pending: list[str]
 
 
-def waiting(scorer: Scorer) -> list[dict[str, Any]]:
-    """The batches that were submitted and not collected yet."""
-    try:
-        found = loads(read_regular(_state(scorer), _MOST_STATE)[0].decode("ascii"))
-    except (FileNotFoundError, Unreadable, ValueError):
-        return []
-    rows = found.get("batches") if isinstance(found, dict) else None
-    return (
-        [row for row in rows if isinstance(row, dict) and isinstance(row.get("items"), list)]
-        if isinstance(rows, list)
-        else []
-    )
+class _Sender:
+    """One run of submitting: sessions are gathered into a load, and each full load is sent as a batch."""
+
+    def __init__(self, scorer: Scorer, judge: Judge) -> None:
+        self.scorer = scorer
+        self.model = judge.model
+        self.state = SubmittedBatches(scorer.places)
+        accounts = Accounts(scorer.places.state(FOLDER))
+        self.client = Batches(judge.access(), judge.model, scorer.settings, accounts.refused(judge.server))
+        self.batches: list[str] = []
+        self.sessions = 0
+        self._load: Load = []
+        self._size = 0
+
+    def add(self, asked: Load) -> None:
+        """Add a session's questions; a load that is large enough goes out. Raises Failed."""
+        self._load += asked
+        self._size += sum(request_size(question) for _, question in asked)
+        if self._size >= MOST_BYTES:
+            self.send()
+
+    def send(self) -> None:
+        """Send the load. Raises Failed; where the provider may have the batch all the same, its row stays."""
+        load, self._load, self._size = self._load, [], 0
+        items = [item for item, _ in load]
+        try:
+            ticket, mine = self.state.begin(self.model, items)
+        except Failed:
+            _release(items, self.scorer)
+            raise
+        sent = {item["id"] for item in mine}
+        _release([item for item in items if item["id"] not in sent], self.scorer)
+        if not mine:
+            return
+        try:
+            identity = self.client.submit(
+                {item["id"]: question for item, question in load if item["id"] in sent},
+                Deadline(_UPLOAD_SECONDS),
+            )
+        except Failed as failed:
+            if self.client.sent and (failed.name in _UNCERTAIN or failed.name.startswith("http_5")):
+                raise Failed(failed.name, " ".join(filter(None, [failed.detail, _MAYBE]))) from None
+            self.state.remove({"ticket": ticket})
+            _release(mine, self.scorer)
+            raise
+        self.state.name(ticket, identity)
+        self.batches.append(identity)
+        self.sessions += len({item["path"] for item in mine})
 
 
-def submit(paths: Sequence[str], scorer: Scorer, progress: Callable[[int], None]) -> Submitted:
-    """Submit the sessions that no batch waits for, in as many batches as their size asks for. Raises Failed before anything is sent."""
-    judge = scorer.judge("")
-    client = Batches(judge.access(), judge.model, scorer.settings)
-    known = {item["path"] for batch in waiting(scorer) for item in batch["items"] if isinstance(item, dict)}
+def waiting(scorer: Scorer) -> list[Row]:
+    """Return the batches that were submitted and not collected yet."""
+    return SubmittedBatches(scorer.places).waiting()
+
+
+def submit(
+    paths: Sequence[str], scorer: Scorer, progress: Callable[[int], None], *, again: bool = False
+) -> Submitted:
+    """Submit the sessions that no batch waits for, in as many batches as their size asks for.
+
+    Those that failed in a batch before, and have not changed since, go out only with `again`.  Raises Failed.
+    """
+    sender = _Sender(scorer, scorer.judge(""))
+    sender.state.check()
+    known = {
+        item["path"] for batch in sender.state.waiting() for item in batch["items"] if isinstance(item, dict)
+    }
     refused: dict[str, str] = {}
-    batches: list[str] = []
-    sessions = size = 0
-    load: dict[str, Question] = {}
-    items: list[dict[str, Any]] = []
+    failed_before = 0
     for at, path in enumerate(path for path in paths if path not in known):
         progress(at)
         try:
-            asked = _reserved(path, scorer, judge.model)
+            asked = _asked(path, scorer, sender.client, sender.model)
+            if not again and sender.state.has_failed(path, [item["key"] for item, _ in asked]):
+                failed_before += 1
+                continue
+            _reserve([item for item, _ in asked], scorer)
         except (Failed, OSError) as error:
             refused[os.path.basename(path)] = error.name if isinstance(error, Failed) else in_words(error)
             continue
-        for item, question in asked:
-            items.append(item)
-            load[item["id"]] = question
-            size += request_size(question)
-        sessions += 1
-        if size >= MOST_BYTES:
-            batches.append(_send(client, load, items, scorer))
-            load, items, size = {}, [], 0
-    if load:
-        batches.append(_send(client, load, items, scorer))
-    return Submitted(sessions, batches, refused)
+        sender.add(asked)
+    sender.send()
+    return Submitted(sender.sessions, sender.batches, refused, failed_before)
 
 
-def _reserved(path: str, scorer: Scorer, model: str) -> list[tuple[dict[str, Any], Question]]:
-    """The questions of a session, their price reserved. Raises Failed and OSError."""
+def _asked(path: str, scorer: Scorer, client: Batches, model: str) -> Load:
+    """Return a session's questions, each with what is remembered of it. Raises Failed and OSError."""
     prepared = prepare(path, scorer.settings)
     if not prepared.signals.totals.turns:
         raise Failed("empty")
     asked = questions(prepared)
+    found: Load = []
+    for at, question in enumerate(asked):
+        key = question.key("anthropic", model)
+        item = {
+            "id": digest(("%s %d" % (key, at)).encode(), 12),
+            "session": session_id(prepared),
+            "path": path,
+            "part": at,
+            "of": len(asked),
+            "key": key,
+            "reserved": client.highest(question),
+        }
+        found.append((item, question))
+    return found
+
+
+def _reserve(items: Sequence[Row], scorer: Scorer) -> None:
+    """Reserve the price of one session's questions within the caps. Raises Failed."""
     settings = scorer.settings
-    billing = Billing(model, "anthropic", settings.block("judge.prices"))
-    needs = [billing.highest(question, plain=False) * HALF for question in asked]
     caps = Caps(*(settings.number("judge.caps.%s_usd" % span) for span in ("session", "day")))
-    Accounts(scorer.places.state(FOLDER)).admit(session_id(prepared), _SERVER, needs, caps)
-    keys = [question.key("anthropic", model) for question in asked]
-    return [
-        (
-            {
-                "id": digest(("%s %d" % (key, at)).encode(), 12),
-                "session": session_id(prepared),
-                "path": path,
-                "part": at,
-                "of": len(asked),
-                "key": key,
-                "reserved": need,
-            },
-            question,
-        )
-        for at, (key, need, question) in enumerate(zip(keys, needs, asked))
-    ]
+    accounts = Accounts(scorer.places.state(FOLDER))
+    accounts.admit(items[0]["session"], _SERVER, [item["reserved"] for item in items], caps)
 
 
-def _send(client: Batches, load: dict[str, Question], items: list[dict[str, Any]], scorer: Scorer) -> str:
-    try:
-        identity = client.submit(load, Deadline(_UPLOAD_SECONDS))
-    except Failed:
-        for item in items:
-            _settle(item["session"], [item], [None], scorer)
-        raise
-    _remember(
-        [
-            *waiting(scorer),
-            {
-                "id": identity,
-                "submitted": now_iso(),
-                "model": scorer.settings.text("sessions.judge.model"),
-                "items": items,
-            },
-        ],
-        scorer,
-    )
-    return identity
+def _release(items: Sequence[Row], scorer: Scorer) -> None:
+    """Give back what was reserved for questions that were not sent."""
+    for item in items:
+        _settle(str(item.get("session")), [item], [None], scorer)
 
 
 def collect(scorer: Scorer) -> Collected:
-    """Fetch what is done, and grade it. Raises Failed; what was graded before that stays graded."""
-    rows: list[dict[str, Any]] = []
-    failed: dict[str, str] = {}
-    pending: list[str] = []
+    """Fetch what is done, and grade it; one process at a time. Raises Failed; what was graded before that stays graded."""
+    state = SubmittedBatches(scorer.places)
+    found = Collected([], {}, [])
+    try:
+        with state.collecting():
+            for batch in state.waiting():
+                _collect_one(batch, state, scorer, found)
+    except Busy:
+        return Collected([], {}, [str(batch.get("id")) for batch in state.waiting()])
+    return found
+
+
+def _collect_one(batch: Row, state: SubmittedBatches, scorer: Scorer, found: Collected) -> None:
     judge = scorer.judge("")
-    for batch in waiting(scorer):
-        client = Batches(judge.access(), str(batch.get("model")), scorer.settings)
-        identity = str(batch.get("id"))
-        if not client.ended(identity, Deadline(_POLL_SECONDS)):
-            pending.append(identity)
-            continue
-        answers = client.results(identity, Deadline(_UPLOAD_SECONDS))
-        for path in dict.fromkeys(item["path"] for item in batch["items"]):
-            items = [item for item in batch["items"] if item["path"] == path]
-            row = _graded(path, items, answers, scorer, str(batch.get("model")))
-            if isinstance(row, str):
-                failed[os.path.basename(path)] = row
-            else:
-                rows.append(row)
-        _remember([other for other in waiting(scorer) if other.get("id") != identity], scorer)
-    return Collected(rows, failed, pending)
+    client = Batches(judge.access(), str(batch.get("model")), scorer.settings)
+    identity = str(batch.get("id") or "") or _claimed(batch, client, state, scorer)
+    if identity is None:
+        return
+    if not identity or not _is_ended(batch, identity, client):
+        found.pending.append(identity or "a batch that the provider has not shown yet")
+        return
+    answers = {} if _age(batch) > _KEPT_SECONDS else client.results(identity, Deadline(_UPLOAD_SECONDS))
+    parts = frozenset().union(*(answer.parts for answer in answers.values()))
+    if parts:
+        Accounts(scorer.places.state(FOLDER)).note_refused(judge.server, parts)
+    failed: dict[str, Row] = {}
+    for path in dict.fromkeys(item["path"] for item in batch["items"]):
+        items = [item for item in batch["items"] if item["path"] == path]
+        row = _graded(path, items, answers, scorer, str(batch.get("model")))
+        if isinstance(row, str):
+            failed[path] = {"why": row, "keys": [item["key"] for item in items]}
+            found.failed[os.path.basename(path)] = row
+        else:
+            found.rows.append(row)
+    state.close(batch, failed)
+
+
+def _is_ended(batch: Row, identity: str, client: Batches) -> bool:
+    """Return whether a batch can be collected; one that is older than what the provider keeps can be given up."""
+    try:
+        return client.ended(identity, Deadline(_POLL_SECONDS))
+    except Failed as failed:
+        if failed.name != "http_404":
+            raise
+        return _age(batch) > _KEPT_SECONDS
+
+
+def _claimed(batch: Row, client: Batches, state: SubmittedBatches, scorer: Scorer) -> str | None:
+    """Return the id of a batch whose name was never written down; empty while that is open; None where it never arrived.
+
+    Found by when it was made, by how many questions it has, and by their ids in its results.
+    """
+    since = iso(now() - _age(batch) - _CLOCK_SECONDS)[:19]
+    ids = {item["id"] for item in batch["items"]}
+    named = {str(row.get("id")) for row in state.waiting()}
+    try:
+        listed = client.listed(Deadline(_POLL_SECONDS))
+    except Failed:
+        return ""
+    maybe = [
+        other
+        for other in listed
+        if other.created[:19] >= since and other.requests == len(ids) and other.id not in named
+    ]
+    for other in maybe:
+        if other.ended and ids == set(client.results(other.id, Deadline(_UPLOAD_SECONDS))):
+            state.name(str(batch.get("ticket")), other.id)
+            return other.id
+    if _age(batch) < _LOST_SECONDS or not all(other.ended for other in maybe):
+        return ""
+    state.remove(batch)
+    _release(batch["items"], scorer)
+    return None
+
+
+def _age(batch: Row) -> float:
+    """Return the seconds since a batch was submitted; 0 where its time cannot be read."""
+    from calendar import timegm
+    from time import strptime
+
+    try:
+        return max(0.0, now() - timegm(strptime(str(batch.get("submitted")), "%Y-%m-%dT%H:%M:%SZ")))
+    except ValueError:
+        return 0.0
 
 
 def _graded(
     path: str, items: list[dict[str, Any]], answers: dict[str, Answer], scorer: Scorer, model: str
 ) -> dict[str, Any] | str:
-    """The row of a session, or why there is none."""
+    """Return the row of a session, or why there is none."""
+    given = [answers.get(item["id"]) for item in items]
+    _settle(str(items[0]["session"]), items, given, scorer)
     try:
         prepared = prepare(path, scorer.settings)
     except OSError as error:
         return in_words(error)
     asked = questions(prepared)
-    given = [answers.get(item["id"]) for item in items]
-    _settle(session_id(prepared), items, given, scorer)
     if [question.key("anthropic", model) for question in asked] != [item["key"] for item in items]:
         return "the transcript changed since it was submitted"
     verdicts = [_verdict(answer) for answer in given]
@@ -194,7 +293,7 @@ def _graded(
     found = grade(prepared, [verdict.values for verdict in verdicts])
     failures = [verdict.failure for verdict in verdicts if verdict.failure]
     if found is None:
-        return failures[0]
+        return ": ".join(filter(None, [verdicts[0].failure, verdicts[0].detail]))
     return _kept(prepared, found, verdicts, failures, scorer, model)
 
 
@@ -217,7 +316,8 @@ def _verdict(answer: Answer | None) -> Verdict:
     if answer is None:
         return Verdict(None, "expired", "the batch holds no answer to this")
     values = None if answer.text is None else read_reply(answer.text, read_scores)
-    verdict = Verdict(values, answer.failure or ("" if values is not None else "parse_error"))
+    failure = answer.failure or ("" if values is not None else "parse_error")
+    verdict = Verdict(values, failure, answer.detail)
     verdict.tokens_in, verdict.tokens_out, verdict.cost = answer.tokens_in, answer.tokens_out, answer.cost
     return verdict
 
@@ -235,13 +335,3 @@ def _settle(
         Accounts(scorer.places.state(FOLDER)).settle(session, _SERVER, ends)
     except Failed:
         return  # what was reserved stays spent
-
-
-def _state(scorer: Scorer) -> str:
-    return scorer.places.state("grading", "batches.json")
-
-
-def _remember(batches: list[dict[str, Any]], scorer: Scorer) -> None:
-    path = _state(scorer)
-    make_folder(os.path.dirname(path))
-    replace_file(path, dumps({"batches": batches}).encode("ascii"))

@@ -103,7 +103,7 @@ def test_on_says_what_is_sent_and_what_it_costs_and_writes_the_switch(desk: Make
         "first and last 250",
         "title, category and tags",
         "never sent",
-        "$0.0017",
+        "$0.0002",
         "$0.25",
         "$1.00",
         "found",
@@ -213,8 +213,8 @@ def test_check_makes_one_tiny_call(desk: MakeDesk) -> None:
     made = desk()
     done = made.run("check", "--json")
     assert (done.code, done.json["ok"], done.json["failure"]) == (0, True, "")
-    assert done.json["cost_usd"] == pytest.approx(0.00024)
-    assert made.run("check").out.startswith("The judge works: claude-haiku-4-5-20251001 through anthropic")
+    assert done.json["cost_usd"] == pytest.approx(0.000024)
+    assert made.run("check").out.startswith("The judge works: claude-haiku-5-5 through anthropic")
     assert [row["cached"] for row in made.bench.calls()] == [False, False]
 
 
@@ -282,10 +282,10 @@ def test_stats(desk: MakeDesk) -> None:
     assert (found["calls"]["tokens_in"], found["calls"]["cost_unknown"]) == (200, 0)
     assert found["opinions"]["paths"] == {"judged": 1, "rules": 1}
     assert found["opinions"]["agreement"] == pytest.approx(2 / 3)
-    assert found["account"]["day_usd"] == pytest.approx(0.00024)
+    assert found["account"]["day_usd"] == pytest.approx(0.000024)
     lines = made.run("stats").out
     assert "agree on 67 % of candidates" in lines
-    assert "$0.0002 today" in lines
+    assert "$0.000024 today" in lines
     assert made.run("stats", "--days", "0").code == 0
 
 

@@ -147,21 +147,49 @@ def test_a_refused_key_switches_this_session_off_and_is_told_once(accounts: Acco
 def test_a_reset_forgets_failures_and_keeps_what_was_spent(accounts: Accounts) -> None:
     refusal(accounts, [0.08])
     accounts.settle(S, SERVER, [end("http_401"), end("overloaded", 500.0)])
-    accounts.note_plain("model")
+    accounts.note_refused(SERVER, frozenset(["thinking"]))
     accounts.reset()
     assert accounts.figures(S).session == pytest.approx(0.08)
     assert accounts.figures(S)[2:] == ("", {})
-    assert not accounts.is_plain("model")
+    assert accounts.refused(SERVER) == frozenset()
 
 
-def test_a_model_without_the_structured_form_is_remembered_for_a_week(
+def test_what_a_model_at_a_server_refuses_is_remembered_for_a_week(
     accounts: Accounts, clock: list[float]
 ) -> None:
-    accounts.note_plain("model")
-    assert accounts.is_plain("model")
-    assert not accounts.is_plain("other")
+    accounts.note_refused(SERVER, frozenset(["thinking"]))
+    accounts.note_refused(SERVER, frozenset(["schema"]))
+    assert accounts.refused(SERVER) == {"thinking", "schema"}
+    assert accounts.refused("another server") == frozenset()
     clock[0] += 8 * 86400
-    assert not accounts.is_plain("model")
+    assert accounts.refused(SERVER) == frozenset()
+
+
+def test_a_file_of_before_is_read_and_what_it_knew_by_model_alone_is_learned_anew(
+    accounts: Accounts, tmp_path: Path, clock: list[float]
+) -> None:
+    path = tmp_path / "judge" / "accounts.json"
+    path.parent.mkdir()
+    old = {
+        "day": "2027-01-15",
+        "spent": 0.05,
+        "sessions": {},
+        "servers": {},
+        "plain": {"ab": 1_799_999_999.0},
+    }
+    path.write_text(json.dumps(old), encoding="ascii")
+    assert accounts.refused(SERVER) == frozenset()
+    assert accounts.figures(S).day == pytest.approx(0.05)
+    accounts.note_refused(SERVER, frozenset(["effort"]))
+    assert accounts.refused(SERVER) == {"effort"}
+    assert "plain" not in json.loads(path.read_text(encoding="ascii"))
+
+
+def test_a_part_that_nobody_knows_is_not_believed(
+    accounts: Accounts, tmp_path: Path, clock: list[float]
+) -> None:
+    accounts.note_refused(SERVER, frozenset(["effort", "everything"]))
+    assert accounts.refused(SERVER) == {"effort"}
 
 
 @pytest.mark.parametrize(
@@ -171,11 +199,12 @@ def test_a_model_without_the_structured_form_is_remembered_for_a_week(
         b"{}",
         b"[]",
         b"\xff",
-        b'{"day":"2027-01-15","spent":-1,"sessions":{},"servers":{},"plain":{}}',
-        b'{"day":"2027-01-15","spent":true,"sessions":{},"servers":{},"plain":{}}',
-        b'{"day":"2027-01-15","spent":0,"sessions":{"a":{"spent":"x"}},"servers":{},"plain":{}}',
-        b'{"day":"2027-01-15","spent":0,"sessions":{},"servers":[],"plain":{}}',
-        b'{"day":"2027-01-15","spent":0,"sessions":{},"servers":{},"plain":{"a":"b"}}',
+        b'{"day":"2027-01-15","spent":-1,"sessions":{},"servers":{},"refused":{}}',
+        b'{"day":"2027-01-15","spent":true,"sessions":{},"servers":{},"refused":{}}',
+        b'{"day":"2027-01-15","spent":0,"sessions":{"a":{"spent":"x"}},"servers":{},"refused":{}}',
+        b'{"day":"2027-01-15","spent":0,"sessions":{},"servers":[],"refused":{}}',
+        b'{"day":"2027-01-15","spent":0,"sessions":{},"servers":{},"refused":{"a":"b"}}',
+        b'{"day":"2027-01-15","spent":0,"sessions":{},"servers":{},"refused":{"a":{"at":1,"parts":[1]}}}',
     ],
 )
 def test_of_a_damaged_file_nobody_knows_what_was_spent(

@@ -141,31 +141,155 @@ def room(body: dict[str, Any]) -> object:
     return next(flat[name] for name in names if name in flat)
 
 
-@pytest.mark.parametrize("backend", NETWORK)
-def test_an_unsupported_parameter_is_left_out_once(make_bench: MakeBench, backend: str) -> None:
-    """The second request has no structured form; the third ask knows that without trying."""
+# What a server says against each part of a request, in its vendor's shape, and the field that is gone or renamed afterwards.
+REFUSED: dict[str, tuple[str, dict[str, Any], str]] = {
+    "anthropic thinking": (
+        "anthropic",
+        {
+            "message": '"thinking.type.disabled" is not supported for this model. Use "output_config.effort" instead.'
+        },
+        "thinking",
+    ),
+    "anthropic schema": (
+        "anthropic",
+        {"message": "output_config.format: Extra inputs are not permitted"},
+        "format",
+    ),
+    "openai effort": (
+        "openai",
+        {"message": "Unsupported value.", "param": "reasoning_effort", "code": "unsupported_value"},
+        "reasoning_effort",
+    ),
+    "openai schema": (
+        "openai",
+        {"message": "Invalid schema for response_format 'relevance'", "param": "response_format"},
+        "response_format",
+    ),
+    "openai tokens": (
+        "openai",
+        {
+            "message": "Unsupported parameter: 'max_completion_tokens'. Use 'max_tokens' instead.",
+            "param": None,
+        },
+        "max_completion_tokens",
+    ),
+    "gemini thinking": (
+        "gemini",
+        {
+            "code": 400,
+            "status": "INVALID_ARGUMENT",
+            "message": "Thinking level is not supported for this model.",
+        },
+        "thinkingConfig",
+    ),
+    "gemini schema": (
+        "gemini",
+        {
+            "code": 400,
+            "message": "Invalid JSON payload received. Unknown name \"responseJsonSchema\" at 'generation_config'",
+        },
+        "responseJsonSchema",
+    ),
+}
+MODELS = {"anthropic": "claude-haiku-5-5", "openai": "gpt-6-luna", "gemini": "gemini-3.5-flash-lite"}
+
+
+def fields(body: object) -> set[str]:
+    """The names of all fields in a request."""
+    if isinstance(body, list):
+        return set().union(*map(fields, body))
+    if not isinstance(body, dict):
+        return set()
+    return set(body).union(*map(fields, body.values()))
+
+
+@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("status", [400, 422])
+def test_only_what_a_refusal_names_is_left_out_once_and_remembered(
+    make_bench: MakeBench, name: str, status: int
+) -> None:
+    backend, error, field = REFUSED[name]
 
     def choose(seen: Seen) -> Act:
-        structured = ("output_config", "response_format", "responseJsonSchema")
-        return (
-            answer({}, 400)
-            if any(n in json.dumps(seen.body) for n in structured)
-            else answer(payload(backend))
-        )
+        return answer({"error": error}, status) if field in fields(seen.body) else answer(payload(backend))
 
     with serving(server.by_request(choose)) as api:
         bench = make_bench(backend, api.url)
+        bench.retrieval["model"] = MODELS[backend]
         assert bench.ask().values == CHOSEN
-        assert len(api.seen) == 2
         assert bench.ask(data="another").values == CHOSEN
-        assert len(api.seen) == 3
-        rooms = [room(seen.body) for seen in api.seen]
-    assert rooms == [256, 256, 1024]  # a model known to need the plain form may think first
+        first, second, third = (fields(seen.body) for seen in api.seen)
+    assert first - second >= {field}
+    assert first - second <= {field, "thinkingBudget", "thinkingLevel", "type", "responseMimeType"} | (
+        first if "schema" in name else set()
+    )
+    assert second - first <= {"max_tokens"}
+    assert third == second
+
+
+def test_where_thinking_may_come_back_there_is_room_for_it(make_bench: MakeBench) -> None:
+    _, error, field = REFUSED["anthropic thinking"]
+
+    def choose(seen: Seen) -> Act:
+        return answer({"error": error}, 400) if field in seen.body else answer(payload("anthropic"))
+
+    with serving(server.by_request(choose)) as api:
+        make_bench("anthropic", api.url).ask()
+        assert [room(seen.body) for seen in api.seen] == [256, 4256]
+
+
+def test_what_is_refused_is_remembered_by_server_and_model(make_bench: MakeBench) -> None:
+    _, error, field = REFUSED["anthropic thinking"]
+
+    def choose(seen: Seen) -> Act:
+        return answer({"error": error}, 400) if field in seen.body else answer(payload("anthropic"))
+
+    with serving(server.by_request(choose)) as api, serving(answer(payload("anthropic"))) as other:
+        bench = make_bench("anthropic", api.url)
+        bench.ask()
+        bench.retrieval["model"] = "claude-sonnet-5"
+        bench.ask(data="another model")
+        bench.judge["base_url"] = other.url
+        bench.retrieval["model"] = "claude-haiku-5-5"
+        bench.ask(data="another server")
+        assert [field in seen.body for seen in api.seen] == [True, False, True, False]
+        assert [field in seen.body for seen in other.seen] == [True]
 
 
 @pytest.mark.parametrize("backend", NETWORK)
-def test_the_second_form_shares_the_deadline(make_bench: MakeBench, backend: str) -> None:
-    with serving(server.after(SECONDS * 0.7, answer({}, 400))) as api:
+@pytest.mark.parametrize(
+    "error", [{}, {"error": {"message": "Your credit balance is too low"}}, {"error": "bad"}, {"detail": []}]
+)
+def test_a_refusal_that_names_nothing_is_not_tried_again(
+    make_bench: MakeBench, backend: str, error: dict[str, Any]
+) -> None:
+    with serving(answer(error, 400)) as api:
+        verdict = make_bench(backend, api.url).ask()
+        assert (verdict.failure, len(api.seen)) == ("http_400", 1)
+
+
+def test_what_is_refused_twice_is_not_remembered(make_bench: MakeBench) -> None:
+    """A server that refuses whatever is sent, and calls it by the same name, taught nothing."""
+    with serving(answer({"error": {"message": "thinking"}}, 400)) as api:
+        bench = make_bench("anthropic", api.url)
+        verdict = bench.ask()
+        assert (verdict.failure, len(api.seen)) == ("http_400", 2)
+        bench.ask(data="another")
+        assert ["thinking" in seen.body for seen in api.seen] == [True, False, True, False]
+
+
+def test_the_second_request_keeps_to_the_caps(make_bench: MakeBench) -> None:
+    """The first reserves little; with thinking the second may cost more than the session's cap leaves."""
+    with serving(answer({"error": {"message": "thinking"}}, 400)) as api:
+        bench = make_bench("anthropic", api.url, caps={"session_usd": 0.001})
+        assert bench.ask().failure == "over_budget"
+        assert len(api.seen) == 1
+    assert '"spent":0.0,' in bench.written()
+
+
+@pytest.mark.parametrize("backend", NETWORK)
+def test_the_second_request_shares_the_deadline(make_bench: MakeBench, backend: str) -> None:
+    with serving(server.after(SECONDS * 0.7, answer({"error": {"message": "schema"}}, 400))) as api:
         started = monotonic()
         verdict = make_bench(backend, api.url).ask(SECONDS)
         assert verdict.failure == "timeout"
@@ -220,7 +344,7 @@ def test_a_request_of_the_messages_api(make_bench: MakeBench) -> None:
     assert seen.headers["anthropic-version"] == "2023-06-01"
     assert "gzip" not in seen.headers["accept-encoding"]
     body: dict[str, Any] = seen.body
-    assert body["model"] == "claude-haiku-4-5-20251001"
+    assert body["model"] == "claude-haiku-5-5"
     assert body["max_tokens"] >= 200
     assert body["thinking"] == {"type": "disabled"}
     schema = body["output_config"]["format"]["schema"]

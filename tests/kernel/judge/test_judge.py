@@ -40,9 +40,9 @@ def test_a_call_leaves_one_line(make_bench: MakeBench) -> None:
     (row,) = bench.calls()
     assert row["session"] == SESSION
     assert (row["feature"], row["question"], row["backend"]) == ("retrieval", "relevance", "anthropic")
-    assert (row["model"], row["outcome"], row["cached"]) == ("claude-haiku-4-5-20251001", "ok", False)
+    assert (row["model"], row["outcome"], row["cached"]) == ("claude-haiku-5-5", "ok", False)
     assert (row["tokens_in"], row["tokens_out"]) == (600, 12)
-    assert row["cost_usd"] == pytest.approx(0.00066)
+    assert row["cost_usd"] == pytest.approx(0.000066)
     assert 0 < row["latency_ms"] < 2000
     assert len(row["rubric"]) == 12
 
@@ -109,7 +109,7 @@ def test_a_call_that_did_not_leave_costs_nothing(make_bench: MakeBench) -> None:
 
 
 def test_the_cap_of_a_session_ends_the_asking(make_bench: MakeBench) -> None:
-    with serving(answer(payload("anthropic", tokens=(100_000, 10)))) as api:
+    with serving(answer(payload("anthropic", tokens=(200_000, 10)))) as api:
         bench = make_bench("anthropic", api.url)
         failures = [bench.ask(data=at).failure for at in range(4)]
         assert failures == [

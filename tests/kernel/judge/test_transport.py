@@ -84,16 +84,6 @@ def test_a_certificate_for_another_name(make_bench: MakeBench, tmp_path: Path) -
         assert api.seen == []
 
 
-def test_a_file_of_authorities_that_holds_none(make_bench: MakeBench, tmp_path: Path) -> None:
-    bench = make_bench("anthropic", "https://127.0.0.1:9")
-    for name in ("missing", "empty"):
-        (tmp_path / "empty").write_text("", encoding="ascii")
-        bench.env["NODE_EXTRA_CA_CERTS"] = str(tmp_path / name)
-        verdict = bench.ask()
-        assert verdict.failure == "tls"
-        assert "NODE_EXTRA_CA_CERTS" in verdict.detail
-
-
 def access(port: int, host: str = "judge.example.org") -> Access:
     """A way without key."""
     return Access(Address("http", host, port, ""), (), None, "")

@@ -11,7 +11,7 @@ from ...kernel.judge.outcome import Failed
 from ...kernel.judge.words import ways_to_a_judge, words_for
 from ...recall.judge_switches import missing_switches
 from ..judge_figures import KEPT_NOTHING, opinions
-from ..judged_features import FEATURES, judged_feature, judges_of, where
+from ..judged_features import FEATURES, dollars, judged_feature, judges_of, where
 from .check import NOTE, OK, WARN, Check
 
 if TYPE_CHECKING:
@@ -37,7 +37,20 @@ def judge(session: Session) -> Check:
         trouble = _trouble(session, feature)
         if trouble is not None:
             return trouble
-    return _accounts(session, features)
+    return _variables(session, features) or _accounts(session, features)
+
+
+def _variables(session: Session, features: list[str]) -> Check | None:
+    """Return what of the user's variables is ignored; None when nothing is."""
+    said = dict.fromkeys(
+        said
+        for feature in features
+        for judge in judges_of(session, feature)
+        if judge.unready() is None
+        for said in judge.warnings()
+    )
+    fix = "correct the file or the variable, then: %s" % _TRY
+    return Check(_NAME, WARN, "on, but a variable is ignored", fix, tuple(said)) if said else None
 
 
 def switches(session: Session) -> Check:
@@ -83,5 +96,5 @@ def _accounts(session: Session, features: list[str]) -> Check:
     if silent >= KEPT_NOTHING:
         return Check(_NAME, WARN, "on, but it kept nothing in the last %d decisions" % silent, _TRY)
     addresses = [line for feature in features for line in where(session, judges_of(session, feature))]
-    text = "on for %s; $%.4f spent today" % (", ".join(features), figures.day)
+    text = "on for %s; %s spent today" % (", ".join(features), dollars(figures.day))
     return Check(_NAME, OK, text, "", tuple(dict.fromkeys(addresses)))

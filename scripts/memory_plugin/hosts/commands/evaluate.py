@@ -44,7 +44,7 @@ EXAMPLES = """\
   memory evaluate --gates-only talk.jsonl                     {"turn": 1, "role": "user", "content": "..."} a line
   memory evaluate 0d1ec0de-0000-4000-8000-000000000001        a session, by its id
   memory evaluate talks/*.jsonl --pack caregiving --rubric caregiving --report report
-  memory evaluate scenario.json --subject anthropic:claude-haiku-4-5-20251001 --runs 3 --resume runs.jsonl
+  memory evaluate scenario.json --subject anthropic:claude-haiku-5-5 --runs 3 --resume runs.jsonl
   memory evaluate --agreement labels.jsonl --pack caregiving  how far the gates agree with human labels
 """
 DONE, FAILED, USAGE, UNJUDGED = 0, 1, 2, 3

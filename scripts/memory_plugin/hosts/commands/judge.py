@@ -23,7 +23,7 @@ from ...kernel.settings.edit import EditError, set_value
 from ...kernel.settings.load import load
 from ..addresses import keep_address
 from ..judge_figures import KEPT_NOTHING, calls, opinions
-from ..judged_features import FEATURES, costs, judged_feature, judges_of, where
+from ..judged_features import FEATURES, costs, dollars, judged_feature, judges_of, where
 
 if TYPE_CHECKING:
     from typing import Any
@@ -192,7 +192,7 @@ def _check(arguments: argparse.Namespace, session: Session) -> int:
         session.console.json(records[0] if len(records) == 1 else {"judges": records})
     else:
         for judge, verdict in pairs:
-            for text in _check_words(judge, verdict, arguments.feature):
+            for text in [*_check_words(judge, verdict, arguments.feature), *judge.warnings()]:
                 _tell(text, session)
         for text in where(session, judges):
             _tell(text, session)
@@ -209,6 +209,7 @@ def _check_record(judge: Judge, verdict: Verdict, feature: str, session: Session
         "ms": verdict.ms,
         "cost_usd": verdict.cost,
         "address": where(session, [judge]),
+        "warnings": judge.warnings(),
     }
     if verdict.failure:
         words = words_for(verdict.failure, feature)
@@ -248,7 +249,10 @@ def _stats(arguments: argparse.Namespace, session: Session) -> int:
     _tell_calls(made, arguments.days, session)
     for line in _opinion_words(said.agreement, said.none_kept):
         console.line(line)
-    console.line("counted against the caps: $%.4f today, $%.4f in this session" % figures[:2])
+    console.line(
+        "counted against the caps: %s today, %s in this session"
+        % (dollars(figures.day), dollars(figures.session))
+    )
     for why, text in [("session", figures.off), *((why, "left alone") for why in figures.resting)]:
         if text:
             console.line("%s: %s" % (why, text))
@@ -265,8 +269,8 @@ def _tell_calls(made: Calls, days: int, session: Session) -> None:
         console.table(["outcome", "calls"], [[name, str(count)] for name, count in rows])
     middle = "none" if made.median_ms is None else "%.0f ms" % made.median_ms
     console.line("from the cache: %d; median wait: %s" % (made.cached, middle))
-    tokens = (made.tokens_in, made.tokens_out, made.cost_usd, made.cost_unknown)
-    console.line("tokens: %d in, %d out; cost: $%.4f, and %d calls of unknown cost" % tokens)
+    tokens = (made.tokens_in, made.tokens_out, dollars(made.cost_usd), made.cost_unknown)
+    console.line("tokens: %d in, %d out; cost: %s, and %d calls of unknown cost" % tokens)
 
 
 def _opinion_words(agreement: float | None, none_kept: int) -> list[str]:
@@ -289,6 +293,6 @@ def _reset(arguments: argparse.Namespace, session: Session) -> int:
         "All servers and sessions may be asked again; %d kept verdicts are forgotten." % forgotten
     )
     session.console.line(
-        "What was spent today still counts: $%.4f. To go on, raise judge.caps.day_usd." % day
+        "What was spent today still counts: %s. To go on, raise judge.caps.day_usd." % dollars(day)
     )
     return DONE

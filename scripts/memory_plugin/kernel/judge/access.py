@@ -18,19 +18,28 @@ if TYPE_CHECKING:
 
     from ..settings.load import Settings
 
-__all__ = ["Access", "Door", "Variables", "find_access", "proxy_for"]
+__all__ = ["Access", "Certificate", "Door", "Variables", "certificate_of", "find_access", "proxy_for"]
 
 _LONGEST_KEY = 4096
 _CA_VARIABLE = (
     "NODE_EXTRA_CA_CERTS"  # the variable by which the client itself takes a company's own authority
 )
+# The client's variables for a certificate of the user's own: paths of certificate and key, and the key's passphrase.
+_CERTIFICATE = ("CLAUDE_CODE_CLIENT_CERT", "CLAUDE_CODE_CLIENT_KEY", "CLAUDE_CODE_CLIENT_KEY_PASSPHRASE")
+_KEY_HEADERS = ("authorization", "x-api-key")
+# Headers that frame a request; a line of the user's own that sets one would break it.
+_FRAMING = frozenset(
+    ["accept-encoding", "connection", "content-length", "content-type", "expect", "host", "te", "trailer",
+     "transfer-encoding", "upgrade"]
+)  # fmt: skip
+_NAME_SIGNS = "!#$%&'*+-.^_`|~"  # besides letters and digits, in a header's name (RFC 9110, 5.6.2)
 
 
 class Door(NamedTuple):
     """What a backend needs: its public address, the variable that moves it, and the variables that may hold a key.
 
     `keys` maps a variable to the header that carries its value, `%s` standing for it; the first one set is taken.
-    `custom` is the header for a variable of the user's choice.
+    `custom` is the header for a variable of the user's choice; `headers_variable` names the one that holds more headers, a line each.
     """
 
     base: str
@@ -39,15 +48,33 @@ class Door(NamedTuple):
     custom: str
     local_without_key: bool = False
     helper: Sequence[str] = ()
+    headers_variable: str = ""
+
+
+class Certificate(NamedTuple):
+    """A certificate of the user's own: the paths of it and of its key, and the key's passphrase; all empty for none."""
+
+    file: str = ""
+    key: str = ""
+    passphrase: str = ""
+
+    def __repr__(self) -> str:
+        """Without the passphrase."""
+        return "Certificate(%s)" % self.file
 
 
 class Access(NamedTuple):
-    """A way to a server: its address, the headers that hold the key, a proxy to go through, more authorities."""
+    """A way to a server: its address, the headers that hold the key, a proxy to go through, more authorities.
+
+    `certificate` is shown to a server that asks for one; `notes` are sentences about what of the user's variables is ignored.
+    """
 
     address: Address
     headers: tuple[tuple[str, str], ...]
     proxy: Address | None
     authorities: str
+    certificate: Certificate = Certificate()
+    notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         """Without the key."""
@@ -99,8 +126,46 @@ def find_access(door: Door, settings: Settings, variables: Variables, helper: bo
     address = parse_address(url)
     if address is None:
         raise Failed("bad_url", "%s: not https://, nor http:// to this machine" % _who_says(settings, door))
-    headers = _headers(door, settings, variables, address, helper)
-    return Access(address, headers, proxy_for(address, variables), variables.get(_CA_VARIABLE))
+    own, notes = _own_headers(door, variables)
+    has_key = any(name.lower() in _KEY_HEADERS for name, _ in own)
+    headers = _headers(door, settings, variables, address, helper, without_key=has_key)
+    named = {name.lower() for name, _ in own}
+    kept = tuple(header for header in headers if header[0].lower() not in named)
+    proxy, certificate = proxy_for(address, variables), certificate_of(variables)
+    return Access(address, (*kept, *own), proxy, variables.get(_CA_VARIABLE), certificate, notes)
+
+
+def certificate_of(variables: Variables) -> Certificate:
+    """Return the user's own certificate, as the client takes it."""
+    return Certificate(*(variables.get(name) for name in _CERTIFICATE))
+
+
+def _own_headers(door: Door, variables: Variables) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
+    """Return the user's own headers, `Name: value` a line as the client reads them, and a sentence about each line that is none."""
+    found: list[tuple[str, str]] = []
+    notes: list[str] = []
+    text = variables.get(door.headers_variable) if door.headers_variable else ""
+    for number, line in enumerate(text.splitlines(), 1):
+        name, colon, value = (part.strip() for part in line.partition(":"))
+        if not line.strip():
+            continue
+        if (
+            colon
+            and _is_name(name)
+            and name.lower() not in _FRAMING
+            and value.isascii()
+            and value.isprintable()
+        ):
+            found.append((name, value))
+        else:
+            notes.append(
+                "%s: line %d cannot be sent as a header; it is ignored." % (door.headers_variable, number)
+            )
+    return tuple(found), tuple(notes)
+
+
+def _is_name(text: str) -> bool:
+    return bool(text) and text.isascii() and all(c.isalnum() or c in _NAME_SIGNS for c in text)
 
 
 def _who_says(settings: Settings, door: Door) -> str:
@@ -108,13 +173,21 @@ def _who_says(settings: Settings, door: Door) -> str:
 
 
 def _headers(
-    door: Door, settings: Settings, variables: Variables, address: Address, helper: bool
+    door: Door,
+    settings: Settings,
+    variables: Variables,
+    address: Address,
+    helper: bool,
+    *,
+    without_key: bool,
 ) -> tuple[tuple[str, str], ...]:
     chosen = settings.text("judge.key_variable")
     forms = {chosen: dict(door.keys).get(chosen, door.custom)} if chosen else dict(door.keys)
     name = variables.first(list(forms))
     if name:
         return (_header(forms[name], _sound(variables.get(name), name)),)
+    if without_key:  # a header of the user's own holds it
+        return ()
     if helper and variables.helper and door.helper:
         from .key_helper import helper_key
 

@@ -16,6 +16,7 @@ from ..locks import FileLock
 from ..native import digest, dumps, loads
 from .limits import limit
 from .outcome import Failed
+from .terms import PARTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -111,17 +112,23 @@ class Accounts:
                 _note(place, end)
             return "" if was_off else str(mine["off"])
 
-    def is_plain(self, model: str) -> bool:
-        """Whether a model is known to refuse the structured form. Raises Failed `no_state`."""
-        since = self._read()["plain"].get(digest(model.encode(), 8), 0)
-        return bool(0 <= now() - since < limit("plain", "seconds"))
+    def refused(self, server: str) -> frozenset[str]:
+        """Return the parts of a request that a model at a server is known to refuse. Raises Failed `no_state`."""
+        row = self._read()["refused"].get(_name(server))
+        fresh = row is not None and 0 <= now() - row["at"] < limit("refused", "seconds")
+        return frozenset(row["parts"]).intersection(PARTS) if fresh else frozenset()
 
-    def note_plain(self, model: str) -> None:
-        """Remember that a model refused the structured form. Raises Failed `no_state`."""
+    def note_refused(self, server: str, parts: frozenset[str]) -> None:
+        """Remember what a model at a server refuses, besides what is known. Raises Failed `no_state`."""
         with self._open() as book:
-            oldest = now() - limit("plain", "seconds")
-            book["plain"] = {name: since for name, since in book["plain"].items() if since > oldest}
-            book["plain"][digest(model.encode(), 8)] = now()
+            oldest = now() - limit("refused", "seconds")
+            known = {name: row for name, row in book["refused"].items() if row["at"] > oldest}
+            before = known.get(_name(server), {"parts": []})["parts"]
+            known[_name(server)] = {"at": now(), "parts": sorted(parts.union(before))}
+            newest = sorted(known.items(), key=lambda item: -item[1]["at"])[
+                : int(limit("refused", "entries"))
+            ]
+            book["refused"] = dict(newest)
 
     def figures(self, session: str) -> Figures:
         """What has been spent, and what is switched off or left alone. Raises Failed `no_state`."""
@@ -139,7 +146,7 @@ class Accounts:
         """
         try:
             with self._open() as book:
-                book["servers"], book["plain"] = {}, {}
+                book["servers"], book["refused"] = {}, {}
                 for mine in book["sessions"].values():
                     mine["off"] = ""
         except _Damaged:
@@ -172,7 +179,7 @@ class Accounts:
         try:
             book = _checked(loads(read_regular(self._path(), _MAX_BYTES)[0].decode("ascii")))
         except FileNotFoundError:
-            book = {"day": today, "spent": 0.0, "sessions": {}, "servers": {}, "plain": {}}
+            book = {"day": today, "spent": 0.0, "sessions": {}, "servers": {}, "refused": {}}
         except (Unreadable, ValueError):
             raise _Damaged(
                 "no_state", "the file of what was spent is damaged; run: memory judge reset"
@@ -195,8 +202,12 @@ def _session(book: Book, session: str) -> Book:
 
 
 def _server(book: Book, server: str) -> Book:
-    place: Book = book["servers"].setdefault(digest(server.encode("utf-8", "replace"), 8), _rested())
+    place: Book = book["servers"].setdefault(_name(server), _rested())
     return place
+
+
+def _name(server: str) -> str:
+    return digest(server.encode("utf-8", "replace"), 8)
 
 
 def _rested() -> Book:
@@ -231,24 +242,27 @@ def _prune(book: Book) -> None:
 
 
 def _checked(value: object) -> Book:
-    """The value, if it is a book. Raises ValueError."""
+    """Return the value, if it is a book. Raises ValueError.
+
+    Before `refused` there was `plain`, by model alone: what it held is learned anew.
+    """
     if (
         not isinstance(value, dict)
         or not isinstance(value.get("day"), str)
         or not _is_amount(value.get("spent"))
     ):
         raise ValueError("no book")
+    value.pop("plain", None)
+    value.setdefault("refused", {})
     shapes = {"sessions": {"spent": _is_amount, "off": _is_text, "at": _is_amount}}
     shapes["servers"] = {"until": _is_amount, "why": _is_text, "silent": _is_amount}
+    shapes["refused"] = {"at": _is_amount, "parts": _is_texts}
     for name, shape in shapes.items():
         rows = value.get(name)
         if not isinstance(rows, dict) or not all(isinstance(row, dict) for row in rows.values()):
             raise ValueError("no book: " + name)
         if not all(test(row.get(field)) for row in rows.values() for field, test in shape.items()):
             raise ValueError("no book: " + name)
-    plain = value.get("plain")
-    if not isinstance(plain, dict) or not all(map(_is_amount, plain.values())):
-        raise ValueError("no book: plain")
     return value
 
 
@@ -258,3 +272,7 @@ def _is_amount(value: object) -> bool:
 
 def _is_text(value: object) -> bool:
     return isinstance(value, str)
+
+
+def _is_texts(value: object) -> bool:
+    return isinstance(value, list) and all(map(_is_text, value))

@@ -12,16 +12,10 @@ if TYPE_CHECKING:
     from .outcome import Outcome
     from .question import Question
 
-__all__ = ["Billing", "most_tokens"]
+__all__ = ["Billing"]
 
-_PLAIN_ROOM = 4  # a plain request may be thought over first, which counts as output
 _OVERHEAD = 300  # tokens that a provider may add for the structured form
 _BYTES_PER_TOKEN = 3  # at least, of the rubrics: English prose, counted with room to spare
-
-
-def most_tokens(question: Question, *, plain: bool) -> int:
-    """How long an answer may be, to a model that is known to need the plain form or not."""
-    return question.rubric.max_tokens * (_PLAIN_ROOM if plain else 1)
 
 
 class Billing:
@@ -32,8 +26,8 @@ class Billing:
     def __init__(self, model: str, backend: str, own: Mapping[str, Sequence[float]]) -> None:
         self._price = price_of(model, backend, own)
 
-    def highest(self, question: Question, *, plain: bool) -> float:
-        """The most that a call can cost: of foreign text a token is at least a byte, and no answer is longer than allowed.
+    def highest(self, question: Question, most_out: int) -> float:
+        """Return the most that a call can cost whose answer may have `most_out` tokens; of foreign text a token is at least a byte.
 
         A question that knows better how many tokens it has is taken at its word.
         """
@@ -41,12 +35,10 @@ class Billing:
             len(text.encode("utf-8", "replace")) for text in (question.rubric.system, question.message)
         )
         foreign = foreign if question.most_in is None else min(foreign, question.most_in)
-        return self._price.dollars(
-            own // _BYTES_PER_TOKEN + foreign + _OVERHEAD, most_tokens(question, plain=plain)
-        )
+        return self._price.dollars(own // _BYTES_PER_TOKEN + foreign + _OVERHEAD, most_out)
 
     def spent(self, reserved: float, outcome: Outcome) -> float:
-        """What counts against the caps: the real use; nothing for what was refused; else what was reserved."""
+        """Return what counts against the caps: the real use; nothing for what was refused; else what was reserved."""
         if outcome.tokens_in is not None and outcome.tokens_out is not None:
             return self._price.dollars(outcome.tokens_in, outcome.tokens_out)
         if not outcome.sent or outcome.refused:
@@ -54,7 +46,7 @@ class Billing:
         return reserved
 
     def cost(self, outcome: Outcome) -> float | None:
-        """What a call cost as far as it is known; None where the price or the use is not."""
+        """Return what a call cost as far as it is known; None where the price or the use is not."""
         if not outcome.sent or outcome.refused:
             return 0.0
         if outcome.tokens_in is None or outcome.tokens_out is None or not self._price.known:

@@ -10,16 +10,19 @@ The network is imported only here, and only when a question really goes out.
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from ..clock import iso, now
 from ..ledger import Ledger
 from .access import Variables, find_access
 from .accounts import Accounts, Caps, Settlement
 from .backends import load_backend
 from .billing import Billing
+from .models import family_of
 from .outcome import Failed
 from .question import Verdict
 from .reply import read_reply
+from .terms import Terms
 from .verdicts import Verdicts
 
 if TYPE_CHECKING:
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["FOLDER", "Judge"]
 
 FOLDER = "judge"  # in the state folder
+_FORM_OF = {"scripted": "anthropic"}  # a script's replies have no form; its questions are counted like these
 _OFF_NOTICE = "the judge is off for this session: its provider refused the key (%s); see: memory judge check"
 
 
@@ -95,6 +99,14 @@ class Judge:
         variables = Variables(self._places.config_dir)
         return route_of("judge.base_url", [door.base_variable], door.base, self._settings, variables)
 
+    def warnings(self) -> list[str]:
+        """Return what is wrong with the user's variables but keeps nobody from asking, a sentence each, without values."""
+        if self._access is None:
+            return []
+        from .certificates import certificate_problems
+
+        return [*self._access.notes, *certificate_problems(self._access)]
+
     def access(self) -> Access:
         """The way to the server, for what is no single question. Raises Failed, as `unready` tells."""
         self._prepare(anyway=False)
@@ -152,69 +164,88 @@ class Judge:
             self._access = find_access(door, self._settings, variables, self._helper)
 
     @property
-    def _server(self) -> str:
-        """What is left alone as a whole after a failure: a model at an address."""
+    def server(self) -> str:
+        """What is left alone as a whole after a failure, and remembered for what it refuses: a model at an address."""
         if self._access is None:
             return "script"
         address = self._access.address
         return "%s %s %d %s %s" % (address.scheme, address.host, address.port, address.path, self.model)
 
     def _ask_missing(self, questions: Sequence[Question], deadline: Deadline, again: bool) -> list[Verdict]:
+        """Return one verdict a question.
+
+        What the server refuses by name in the request is left out of a second one, within the same deadline and the caps, once; and
+        where that went better, it is remembered.
+        """
         accounts = Accounts(self._folder, deadline)
-        caps = Caps(*(self._settings.number("judge.caps.%s_usd" % span) for span in ("session", "day")))
         try:
-            tls = self._tls()
-            plain = accounts.is_plain(self.model)
-            needs = [self._billing.highest(question, plain=plain) for question in questions]
-            accounts.admit(self._session, self._server, needs, caps)
+            tls, known = self._tls(), accounts.refused(self.server)
         except Failed as failed:
             return [Verdict(None, failed.name, failed.detail) for _ in questions]
-        outcomes = self._call(questions, deadline, tls, plain=plain, again=again)
+        family = family_of(self.model, _FORM_OF.get(self.backend, self.backend), iso(now())[:10])
+        batch = _Round(accounts, tls, Terms(family, known), again)
+        verdicts, refused = self._round(questions, deadline, batch)
+        places = [at for at, parts in enumerate(refused) if parts]
+        learned = frozenset().union(*refused)
+        if not learned:
+            return verdicts
+        batch = batch._replace(terms=Terms(family, known | learned))
+        second, still = self._round([questions[at] for at in places], deadline, batch)
+        for at, verdict in zip(places, second):
+            verdict.ms += verdicts[at].ms
+            verdicts[at] = verdict
+        if any(verdict.tokens_out is not None for verdict in second) or any(still):
+            self._note_refused(accounts, learned)
+        return verdicts
+
+    def _round(
+        self, questions: Sequence[Question], deadline: Deadline, batch: _Round
+    ) -> tuple[list[Verdict], list[frozenset[str]]]:
+        """Reserve, call side by side, settle; return the verdicts, and what of each request was refused by name."""
+        caps = Caps(*(self._settings.number("judge.caps.%s_usd" % span) for span in ("session", "day")))
+        needs = [self._billing.highest(asked, batch.terms.most_tokens(asked)) for asked in questions]
+        try:
+            batch.accounts.admit(self._session, self.server, needs, caps)
+        except Failed as failed:
+            nothing = [Verdict(None, failed.name, failed.detail) for _ in questions]
+            return nothing, [frozenset() for _ in questions]
+        outcomes = self._call(questions, deadline, batch)
         verdicts = [self._verdict(question, outcome) for question, outcome in zip(questions, outcomes)]
         spent = [self._billing.spent(need, outcome) for need, outcome in zip(needs, outcomes)]
         failures = [verdict.failure for verdict in verdicts]
         waits = [outcome.wait for outcome in outcomes]
-        self._settle(accounts, [Settlement(*end) for end in zip(needs, spent, failures, waits)])
-        if not plain and any(outcome.plain and outcome.tokens_out is not None for outcome in outcomes):
-            self._note_plain(accounts)
-        return verdicts
+        self._settle(batch.accounts, [Settlement(*end) for end in zip(needs, spent, failures, waits)])
+        return verdicts, [outcome.parts for outcome in outcomes]
 
-    def _call(
-        self,
-        questions: Sequence[Question],
-        deadline: Deadline,
-        tls: SSLContext | None,
-        *,
-        plain: bool,
-        again: bool,
-    ) -> list[Outcome]:
+    def _call(self, questions: Sequence[Question], deadline: Deadline, batch: _Round) -> list[Outcome]:
         from .parallel import make_calls
         from .wire import Call
 
         script = os.path.join(self._folder, "script.json")
         calls = [
-            Call(question, self.model, self._access, script, tls, plain, again) for question in questions
+            Call(question, self.model, self._access, script, batch.tls, batch.terms, batch.again)
+            for question in questions
         ]
         return make_calls(load_backend(self.backend), calls, deadline)
 
     def _tls(self) -> SSLContext | None:
         if self._access is None or self._access.address.scheme != "https":
             return None
-        from .transport import tls_context
+        from .certificates import tls_context
 
-        return tls_context(self._access.authorities)
+        return tls_context(self._access)
 
     def _settle(self, accounts: Accounts, ends: Sequence[Settlement]) -> None:
         try:
-            refusal = accounts.settle(self._session, self._server, ends)
+            refusal = accounts.settle(self._session, self.server, ends)
         except Failed:
             return  # what was reserved stays spent
         if refusal:
             self.notice = _OFF_NOTICE % refusal
 
-    def _note_plain(self, accounts: Accounts) -> None:
+    def _note_refused(self, accounts: Accounts, parts: frozenset[str]) -> None:
         try:
-            accounts.note_plain(self.model)
+            accounts.note_refused(self.server, parts)
         except Failed:
             return  # asked the long way once more
 
@@ -222,6 +253,8 @@ class Judge:
         values = None if outcome.text is None else read_reply(outcome.text, question.read)
         failure = outcome.failure if outcome.text is None else "" if values is not None else "parse_error"
         verdict = Verdict(values, failure, outcome.detail)
+        if failure == "tls":
+            verdict.detail = " ".join(filter(None, [outcome.detail + ".", *self.warnings()]))
         verdict.ms = outcome.ms
         verdict.tokens_in, verdict.tokens_out = outcome.tokens_in, outcome.tokens_out
         verdict.cost = self._billing.cost(outcome)
@@ -247,6 +280,15 @@ class Judge:
         Ledger(self._places.state(), "judge-calls", *bounds).append(
             self._session, self._places.project_key, row
         )
+
+
+class _Round(NamedTuple):
+    """What the calls of one round have in common."""
+
+    accounts: Accounts
+    tls: SSLContext | None
+    terms: Terms
+    again: bool
 
 
 def _known(cache: Verdicts, keys: Sequence[str]) -> dict[str, Verdict]:

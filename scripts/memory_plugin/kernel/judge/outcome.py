@@ -20,11 +20,11 @@ class Outcome:
 
     `text` is the model's, or None with `failure` named.  `sent` is set before the first byte of the request leaves:
     from then on the provider may charge for it, unless `refused` (an error status) says that it did not.
-    `plain` says that the structured form was left out, `wait` how many seconds the server asks for.
+    `parts` are those of the request that the server refused by name, `wait` how many seconds it asks for.
     """
 
     __slots__ = (
-        "detail", "done", "failure", "ms", "plain", "refused", "sent", "text", "tokens_in", "tokens_out", "wait",
+        "detail", "done", "failure", "ms", "parts", "refused", "sent", "text", "tokens_in", "tokens_out", "wait",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -33,7 +33,7 @@ class Outcome:
         self.detail = ""
         self.sent = False
         self.refused = False
-        self.plain = False
+        self.parts: frozenset[str] = frozenset()
         self.done = False
         self.wait: float | None = None
         self.tokens_in: int | None = None

@@ -1,14 +1,13 @@
-"""What a call costs: by the user's own prices, else by the dated table `config/judges/prices.json`.
+"""What a call costs: by the user's own prices, else by those in `config/judges/models.json`.
 
 An unknown model's cost is unknown, not 0.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from ..native import loads
-from ..paths import data_path
+from .models import model_table, priced_family
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,7 +22,7 @@ _OWN = "your own settings"
 class Price(NamedTuple):
     """US dollars per million tokens: (most prompt tokens or None, in, out) by size.
 
-    `known` is False for a guess; `as_of` is the date of the table, or says that the price is the user's own.
+    `known` is False for a guess; `as_of` is the date of the price, or says that it is the user's own.
     """
 
     tiers: Sequence[tuple[int | None, float, float]]
@@ -31,7 +30,7 @@ class Price(NamedTuple):
     as_of: str
 
     def dollars(self, tokens_in: int, tokens_out: int) -> float:
-        """The estimated price of a call."""
+        """Return the estimated price of a call."""
         for most, price_in, price_out in self.tiers:
             if most is None or tokens_in <= most:
                 return (tokens_in * price_in + tokens_out * price_out) / _MILLION
@@ -39,27 +38,25 @@ class Price(NamedTuple):
 
 
 def price_of(model: str, backend: str = "", own: Mapping[str, Sequence[float]] | None = None) -> Price:
-    """The price of a model; where it is not listed, the assumption that keeps the caps safe.
+    """Return the price of a model: the user's own, else that of its family, else the guess that keeps the caps safe.
 
     `own` is the setting `judge.prices`: a model's name, with or without a date behind it, to [in, out].
     """
-    with open(data_path("judges", "prices.json"), encoding="utf-8") as file:
-        table: Any = loads(file.read())
+    table = model_table()
     if backend == "scripted":
         return Price(((None, 0.0, 0.0),), True, table["as_of"])
     for name, (price_in, price_out) in (own or {}).items():
         if _is_named(model, name):
             return Price(((None, price_in, price_out),), True, _OWN)
-    for entry in table["models"]:
-        if _is_named(model, entry["id"]):
-            tiers = tuple((tier.get("up_to"), tier["in"], tier["out"]) for tier in entry["tiers"])
-            return Price(tiers, True, entry["as_of"])
+    family = priced_family(model, backend)
+    if family is not None and family.price is not None:
+        return Price(family.price, True, family.as_of)
     unknown = table["unknown"]
     return Price(((None, unknown["in"], unknown["out"]),), False, table["as_of"])
 
 
 def _is_named(model: str, name: str) -> bool:
-    """Whether a model has this name, with or without a date behind it."""
+    """Return whether a model has this name, with or without a date behind it."""
     if not model.startswith(name):
         return False
     rest = model[len(name) :]

@@ -22,12 +22,13 @@ if TYPE_CHECKING:
 
     Headers = tuple[tuple[str, str], ...]
 
-__all__ = ["MAX_BODY", "Request", "Response", "fetch", "post", "tls_context"]
+__all__ = ["MAX_BODY", "Request", "Response", "fetch", "post"]
 
 MAX_BODY = 1 << 20
 _MAX_HEAD = 1 << 16
 _MOST_ADDRESSES = 4
 _OK = 200
+_READ = (_OK, 400, 422)  # statuses whose body says something: the answer, or what was wrong with the request
 _WITHOUT_BODY = (204, 304)
 _HEADERS = (
     ("content-type", "application/json"),
@@ -41,7 +42,7 @@ _HEADERS = (
 class Request(NamedTuple):
     """What is asked: the method, the path with its query, more headers, a body (None for none), the most bytes of an answer.
 
-    With `brief` the body of an answer is read only when the status is 200.
+    With `brief` the body of an answer is read only when the status is 200, or one that says what was wrong with the request.
     """
 
     method: str
@@ -53,28 +54,11 @@ class Request(NamedTuple):
 
 
 class Response(NamedTuple):
-    """An answer's status, its headers by lower-case name, and its body; `post` leaves it empty unless the status is 200."""
+    """An answer's status, its headers by lower-case name, and its body; `post` leaves it empty for most errors."""
 
     status: int
     headers: dict[str, str]
     body: bytes
-
-
-def tls_context(authorities: str = "") -> SSLContext:
-    """What certificates are checked with: the system's authorities, and those in the file `authorities`.
-
-    Raises Failed `tls` when that file holds none.
-    """
-    import ssl
-
-    context = ssl.create_default_context()
-    context.set_alpn_protocols(["http/1.1"])
-    if authorities:
-        try:
-            context.load_verify_locations(cafile=authorities)
-        except (OSError, ValueError):
-            raise Failed("tls", "NODE_EXTRA_CA_CERTS: no certificates in that file") from None
-    return context
 
 
 def post(
@@ -109,7 +93,7 @@ def fetch(
     except socket.timeout:
         raise Failed("timeout") from None
     except (OSError, UnicodeError) as error:
-        raise Failed("network", _words(error)) from None
+        raise Failed("tls" if _is_alert(error) else "network", _words(error)) from None
 
 
 def _head(access: Access, request: Request) -> bytes:
@@ -117,10 +101,17 @@ def _head(access: Access, request: Request) -> bytes:
         "%s %s%s HTTP/1.1" % (request.method, access.address.path, request.path),
         "host: " + access.address.authority,
     ]
-    lines += ["%s: %s" % header for header in (*_HEADERS, *request.headers, *access.headers)]
+    # By name, so that a header of the user's own takes the place of ours.
+    headers = {name.lower(): value for name, value in (*_HEADERS, *request.headers, *access.headers)}
+    lines += ["%s: %s" % header for header in headers.items()]
     if request.body is not None:
         lines.append("content-length: %d" % len(request.body))
     return ("\r\n".join(lines) + "\r\n\r\n").encode("ascii")
+
+
+def _is_alert(error: Exception) -> bool:
+    """Return whether the server broke off with an alert of TLS: in TLS 1.3 a refused certificate is told after the handshake."""
+    return "ALERT" in str(getattr(error, "reason", ""))
 
 
 def _words(error: Exception) -> str:
@@ -258,7 +249,7 @@ class _Reader:
 
 def _response(reader: _Reader, *, brief: bool) -> Response:
     status, headers = _status_and_headers(reader)
-    wanted = status == _OK or not (brief or status in _WITHOUT_BODY)
+    wanted = status in _READ or not (brief or status in _WITHOUT_BODY)
     return Response(status, headers, _body(reader, headers) if wanted else b"")
 
 

@@ -6,8 +6,8 @@ from time import sleep
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..native import dumps, loads
-from .billing import most_tokens
 from .outcome import Failed
+from .terms import named_parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -17,13 +17,15 @@ if TYPE_CHECKING:
     from .access import Access
     from .outcome import Outcome
     from .question import Question
+    from .terms import Names, Terms
     from .transport import Response
 
     Body = dict[str, Any]
 
 __all__ = ["Call", "Form", "Text", "count", "exchange", "field"]
 
-_OK, _BAD_REQUEST, _TOO_MANY, _UNAVAILABLE, _OVERLOADED = 200, 400, 429, 503, 529
+_OK, _FIRST_ERROR, _TOO_MANY, _UNAVAILABLE, _OVERLOADED = 200, 400, 429, 503, 529
+_MALFORMED = (400, 422)  # what servers answer to a request that they do not accept
 _BY_STATUS = {_TOO_MANY: "rate_limited", _UNAVAILABLE: "overloaded", _OVERLOADED: "overloaded"}
 _AGAIN_AFTER = 1.0  # seconds, where the server does not say
 
@@ -40,18 +42,19 @@ class Text(NamedTuple):
 class Form(NamedTuple):
     """A backend's form.
 
-    `path` is that of a model; `headers` go with every request; `body` is the request's, for at most so many tokens,
-    and `plain` without all that a model may refuse; `read` raises Failed `parse_error` for an answer of another shape.
+    `path` is that of a model; `headers` go with every request; `body` is the request's; `read` raises Failed `parse_error` for an
+    answer of another shape.  `names` are the words by which the server's errors call the parts of a request.
     """
 
     path: Callable[[str], str]
     headers: tuple[tuple[str, str], ...]
-    body: Callable[[Question, str, int, bool], Body]
+    body: Callable[[Question, str, Terms], Body]
     read: Callable[[Body], Text]
+    names: Names
 
 
 class Call(NamedTuple):
-    """One question on its way: to which model, by which access; `plain` where the model is known to need it.
+    """One question on its way: to which model, by which access, on which terms.
 
     `access` is None for the scripted backend, which reads `script`; `again` allows one more try after 429, 5xx and
     529, never on the prompt's path.
@@ -62,23 +65,21 @@ class Call(NamedTuple):
     access: Access | None
     script: str
     tls: SSLContext | None
-    plain: bool
+    terms: Terms
     again: bool
 
 
 def exchange(form: Form, call: Call, deadline: Deadline, outcome: Outcome) -> None:
     """Fill the outcome. Raises Failed.
 
-    A model that answers 400 is asked once more, within the same deadline, without what it may not know.
+    Where the server names what it refuses in the request, `outcome.parts` says so: whoever asked may ask once more without.
     """
-    outcome.plain = call.plain
     response = _patient(form, call, deadline, outcome)
-    if response.status == _BAD_REQUEST and not outcome.plain:
-        outcome.plain = True
-        response = _patient(form, call, deadline, outcome)
     if response.status != _OK:
         outcome.refused = True
-        raise _refusal(response)
+        if response.status in _MALFORMED:
+            outcome.parts = named_parts(response.body, form.names) & call.terms.sent()
+        raise _refusal(response, outcome.parts)
     answer = form.read(_payload(response))
     outcome.tokens_in, outcome.tokens_out = answer.tokens_in, answer.tokens_out
     if answer.failure:
@@ -101,17 +102,17 @@ def _once(form: Form, call: Call, deadline: Deadline, outcome: Outcome) -> Respo
     from .transport import post  # the network, only now
 
     assert call.access is not None
-    most = most_tokens(call.question, plain=call.plain)
-    body = dumps(form.body(call.question, call.model, most, outcome.plain)).encode("ascii")
+    body = dumps(form.body(call.question, call.model, call.terms)).encode("ascii")
     return post(call.access, form.path(call.model), form.headers, body, deadline, outcome, call.tls)
 
 
-def _refusal(response: Response) -> Failed:
-    """What an error status means. The server's own words are left out: they may quote the request, or the key."""
+def _refusal(response: Response, parts: frozenset[str]) -> Failed:
+    """Return what an error status means. The server's own words are left out: they may quote the request, or the key."""
     status = response.status
-    if 300 <= status < _BAD_REQUEST:
+    if 300 <= status < _FIRST_ERROR:
         return Failed("redirect", "redirects are not followed, they would carry the key")
-    return Failed(_BY_STATUS.get(status, "http_%d" % status), "", _retry_after(response))
+    detail = "it refuses: %s" % ", ".join(sorted(parts)) if parts else ""
+    return Failed(_BY_STATUS.get(status, "http_%d" % status), detail, _retry_after(response))
 
 
 def _retry_after(response: Response) -> float | None:

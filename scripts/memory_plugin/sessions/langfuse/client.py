@@ -6,8 +6,9 @@ from time import sleep
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlencode
 
+from ...kernel.judge.certificates import tls_context
 from ...kernel.judge.outcome import Failed, Outcome
-from ...kernel.judge.transport import Request, fetch, tls_context
+from ...kernel.judge.transport import Request, fetch
 from ...kernel.native import dumps, loads
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class Client:
         self.access = access
         self.requests = 0
         self._deadline = deadline
-        self._tls = tls_context(access.authorities) if access.address.scheme == "https" else None
+        self._tls = tls_context(access) if access.address.scheme == "https" else None
 
     def get(self, path: str, query: Mapping[str, object] | None = None) -> Reply:
         """The answer to a GET below API. Raises Failed, as `send`."""

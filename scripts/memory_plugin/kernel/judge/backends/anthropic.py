@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from ..access import Door
 from ..outcome import Failed
+from ..terms import EFFORT, SCHEMA, THINKING
 from ..wire import Form, Text, count, exchange, field
 
 if TYPE_CHECKING:
     from ...clock import Deadline
     from ..outcome import Outcome
     from ..question import Question
+    from ..terms import Terms
     from ..wire import Call
 
 __all__ = ["DOOR", "FORM", "answer"]
@@ -25,22 +27,42 @@ DOOR = Door(
     keys=(("ANTHROPIC_AUTH_TOKEN", _BEARER), ("ANTHROPIC_API_KEY", _KEY)),
     custom=_KEY,
     helper=(_KEY, _BEARER),
+    headers_variable="ANTHROPIC_CUSTOM_HEADERS",
 )
 _FAILURES = {"refusal": "refused", "max_tokens": "truncated", "model_context_window_exceeded": "truncated"}
 
 
-def _body(question: Question, model: str, most: int, plain: bool) -> dict[str, Any]:
-    """No temperature, no prefill, no thinking budget: newer models refuse them."""
+# Words of its errors, and the parts of a request that they stand for.
+_NAMES = (
+    ("thinking", (THINKING,)),
+    ("output_config", (EFFORT, SCHEMA)),
+    ("output_config.effort", (EFFORT,)),
+    ("effort", (EFFORT,)),
+    ("output_config.format", (SCHEMA,)),
+    ("output_format", (SCHEMA,)),
+    ("schema", (SCHEMA,)),
+    ("structured output", (SCHEMA,)),
+)
+
+
+def _body(question: Question, model: str, terms: Terms) -> dict[str, Any]:
+    """Return a request without temperature, prefill and thinking budget: newer models refuse them."""
     rubric = question.rubric
     body: dict[str, Any] = {
         "model": model,
-        "max_tokens": most,
+        "max_tokens": terms.most_tokens(question),
         "system": rubric.system,
         "messages": [{"role": "user", "content": question.message}],
     }
-    if not plain:
-        body["thinking"] = {"type": "disabled"}
-        body["output_config"] = {"format": {"type": "json_schema", "schema": dict(rubric.schema)}}
+    if terms.thinking is not None:
+        body["thinking"] = dict(terms.thinking)
+    output: dict[str, Any] = {}
+    if terms.effort is not None:
+        output["effort"] = terms.effort
+    if terms.structured:
+        output["format"] = {"type": "json_schema", "schema": dict(rubric.schema)}
+    if output:
+        body["output_config"] = output
     return body
 
 
@@ -56,7 +78,7 @@ def _read(payload: dict[str, Any]) -> Text:
     return Text("\n".join(texts), failure, tokens_in, count(field(payload, "usage", "output_tokens")))
 
 
-FORM = Form(lambda _model: "/v1/messages", (("anthropic-version", "2023-06-01"),), _body, _read)
+FORM = Form(lambda _model: "/v1/messages", (("anthropic-version", "2023-06-01"),), _body, _read, _NAMES)
 
 
 def answer(call: Call, deadline: Deadline, outcome: Outcome) -> None:

@@ -7,12 +7,14 @@ from urllib.parse import quote
 
 from ..access import Door
 from ..outcome import Failed
+from ..terms import SCHEMA, THINKING
 from ..wire import Form, Text, count, exchange, field
 
 if TYPE_CHECKING:
     from ...clock import Deadline
     from ..outcome import Outcome
     from ..question import Question
+    from ..terms import Terms
     from ..wire import Call
 
 __all__ = ["DOOR", "answer"]
@@ -22,7 +24,7 @@ _KEY = "x-goog-api-key: %s"
 DOOR = Door(
     base="https://generativelanguage.googleapis.com",
     base_variable="GOOGLE_GEMINI_BASE_URL",
-    keys=(("GEMINI_API_KEY", _KEY), ("GOOGLE_API_KEY", _KEY)),
+    keys=(("GOOGLE_API_KEY", _KEY), ("GEMINI_API_KEY", _KEY)),  # the order of the vendor's own library
     custom=_KEY,
 )
 _TRUNCATED = "MAX_TOKENS"
@@ -30,16 +32,30 @@ _REFUSED = frozenset(["SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT",
 
 
 def _path(model: str) -> str:
-    return "/v1beta/models/%s:generateContent" % quote(model, safe="")
+    return "/v1beta/models/%s:generateContent" % quote(model.removeprefix("models/"), safe="")
 
 
-def _body(question: Question, model: str, most: int, plain: bool) -> dict[str, Any]:  # noqa: ARG001 (the model is in the path)
+# Words of its errors, and the parts of a request that they stand for.
+_NAMES = (
+    ("thinking", (THINKING,)),
+    ("budget", (THINKING,)),
+    ("responsejsonschema", (SCHEMA,)),
+    ("response_json_schema", (SCHEMA,)),
+    ("responsemimetype", (SCHEMA,)),
+    ("response_mime_type", (SCHEMA,)),
+    ("json mode", (SCHEMA,)),
+    ("schema", (SCHEMA,)),
+)
+
+
+def _body(question: Question, model: str, terms: Terms) -> dict[str, Any]:  # noqa: ARG001 (the model is in the path)
     rubric = question.rubric
-    config: dict[str, Any] = {"maxOutputTokens": most}
-    if not plain:
+    config: dict[str, Any] = {"maxOutputTokens": terms.most_tokens(question)}
+    if terms.structured:
         config["responseMimeType"] = "application/json"
         config["responseJsonSchema"] = dict(rubric.schema)
-        config["thinkingConfig"] = {"thinkingBudget": 0}
+    if terms.thinking is not None:
+        config["thinkingConfig"] = dict(terms.thinking)
     return {
         "systemInstruction": {"parts": [{"text": rubric.system}]},
         "contents": [{"role": "user", "parts": [{"text": question.message}]}],
@@ -62,7 +78,7 @@ def _read(payload: dict[str, Any]) -> Text:
     return Text("".join(texts), "truncated" if reason == _TRUNCATED else "", tokens_in, tokens_out)
 
 
-_FORM = Form(_path, (), _body, _read)
+_FORM = Form(_path, (), _body, _read, _NAMES)
 
 
 def answer(call: Call, deadline: Deadline, outcome: Outcome) -> None:

@@ -1,0 +1,67 @@
+"""Certificates: whom we trust besides the system's authorities, and the user's own certificate for gateways that ask for one."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ssl import SSLContext
+
+    from .access import Access
+
+__all__ = ["certificate_problems", "tls_context"]
+
+# OpenSSL's own variables, which `create_default_context` reads; what a project set is gone by now.
+_OPENSSL = ("SSL_CERT_FILE", "SSL_CERT_DIR")
+
+
+def tls_context(access: Access) -> SSLContext:
+    """Return what connections to a server are made with.
+
+    A file of authorities or a certificate that cannot be read is left out, as the client does: `certificate_problems` tells.
+    """
+    return _context(access, [])
+
+
+def certificate_problems(access: Access) -> list[str]:
+    """Return what is wrong with the files that the user's variables name, a sentence each; empty for plain HTTP."""
+    problems: list[str] = []
+    if access.address.scheme == "https":
+        _context(access, problems)
+    return problems
+
+
+def _context(access: Access, problems: list[str]) -> SSLContext:
+    import ssl
+
+    context = ssl.create_default_context()
+    context.set_alpn_protocols(["http/1.1"])
+    own = any(os.environ.get(name) for name in _OPENSSL)
+    if access.authorities:
+        try:
+            context.load_verify_locations(cafile=access.authorities)
+            own = True
+        except (OSError, ValueError):
+            problems.append(
+                "NODE_EXTRA_CA_CERTS: no certificates could be read from that file; it is ignored."
+            )
+    if own:
+        # From Python 3.13 on, authorities are refused whose basicConstraints are not marked critical: many companies' are not.
+        context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    _present(context, access, problems)
+    return context
+
+
+def _present(context: SSLContext, access: Access, problems: list[str]) -> None:
+    """Load the user's certificate; without a passphrase an encrypted key is a problem, never a question on the terminal."""
+    certificate = access.certificate
+    if not certificate.file and not certificate.key:
+        return
+    try:
+        context.load_cert_chain(certificate.file, certificate.key or None, lambda: certificate.passphrase)
+    except (OSError, ValueError):
+        problems.append(
+            "CLAUDE_CODE_CLIENT_CERT, CLAUDE_CODE_CLIENT_KEY: no certificate with its key could be read from those files;"
+            " they are ignored."
+        )

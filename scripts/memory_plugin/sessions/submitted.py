@@ -1,0 +1,144 @@
+"""What was submitted in batches, and what failed: `grading/batches.json` in the state folder, shared by all processes of a user.
+
+A row is written before its batch is sent and named afterwards.  A process that dies in between, or whose answer was lost, leaves a row
+without a name: its sessions are not sent again until it is known whether the provider has that batch.  Nothing of it holds a text.
+"""
+
+from __future__ import annotations
+
+import os
+from binascii import hexlify
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from ..kernel.clock import now_iso
+from ..kernel.files import Unreadable, in_words, make_folder, read_regular, replace_file
+from ..kernel.judge.outcome import Failed
+from ..kernel.locks import FileLock
+from ..kernel.native import dumps, loads
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from ..kernel.paths import Places
+
+    Row = dict[str, Any]
+
+__all__ = ["SubmittedBatches"]
+
+_MAX_BYTES = 16 << 20
+_LOCK_SECONDS = 5.0
+_MOST_FAILED = 2000  # failures remembered, the newest
+
+
+class SubmittedBatches:
+    """The file below the state folder; each change is one locked replacement."""
+
+    __slots__ = ("_folder",)
+
+    def __init__(self, places: Places) -> None:
+        self._folder = places.state("grading")
+
+    def waiting(self) -> list[Row]:
+        """Return the batches that were not collected yet; none where the file is damaged."""
+        try:
+            return _rows(self._read())
+        except Failed:
+            return []
+
+    def check(self) -> None:
+        """Raise Failed `no_state` where it cannot be known what was submitted."""
+        self._read()
+
+    def has_failed(self, path: str, keys: Sequence[str]) -> bool:
+        """Return whether these very questions about a session were submitted before, and failed. Raises Failed `no_state`."""
+        failed = self._read()["failed"].get(path)
+        return isinstance(failed, dict) and failed.get("keys") == list(keys)
+
+    def begin(self, model: str, items: Sequence[Row]) -> tuple[str, list[Row]]:
+        """Write down what is about to be sent; return the row's ticket and the items that no other process sent meanwhile.
+
+        Raises Failed `no_state`.
+        """
+        ticket = hexlify(os.urandom(8)).decode("ascii")
+        with self._open() as book:
+            taken = {
+                item.get("path") for row in _rows(book) for item in row["items"] if isinstance(item, dict)
+            }
+            mine = [item for item in items if item["path"] not in taken]
+            if mine:
+                row = {"id": "", "ticket": ticket, "submitted": now_iso(), "model": model, "items": mine}
+                book["batches"].append(row)
+                for item in mine:
+                    book["failed"].pop(item["path"], None)
+        return ticket, mine
+
+    def name(self, ticket: str, identity: str) -> None:
+        """Give a row the provider's id. Raises Failed `no_state`."""
+        with self._open() as book:
+            for row in _rows(book):
+                if row.get("ticket") == ticket:
+                    row["id"] = identity
+
+    def remove(self, row: Row) -> None:
+        """Forget a row. Raises Failed `no_state`."""
+        with self._open() as book:
+            book["batches"] = [other for other in _rows(book) if not _same(other, row)]
+
+    def close(self, row: Row, failed: dict[str, Row]) -> None:
+        """Forget a row that was collected, and keep the failures in it by path. Raises Failed `no_state`."""
+        with self._open() as book:
+            book["batches"] = [other for other in _rows(book) if not _same(other, row)]
+            kept = {**book["failed"], **{path: {**why, "at": now_iso()} for path, why in failed.items()}}
+            newest = sorted(kept.items(), key=lambda entry: str(entry[1].get("at")))[-_MOST_FAILED:]
+            book["failed"] = dict(newest)
+
+    @contextmanager
+    def collecting(self) -> Iterator[None]:
+        """Hold the right to collect. Raises Busy where another process has it."""
+        make_folder(self._folder)
+        with FileLock(os.path.join(self._folder, "collect.lock"), 0.0):
+            yield
+
+    @contextmanager
+    def _open(self) -> Iterator[dict[str, Any]]:
+        try:
+            make_folder(self._folder)
+            with FileLock(os.path.join(self._folder, "batches.lock"), _LOCK_SECONDS):
+                book = self._read()
+                yield book
+                replace_file(self._path(), dumps(book).encode("ascii"))
+        except OSError as error:
+            raise Failed("no_state", "grading/batches.json: %s" % in_words(error)) from None
+
+    def _path(self) -> str:
+        return os.path.join(self._folder, "batches.json")
+
+    def _read(self) -> dict[str, Any]:
+        """Return the file's content. Raises Failed `no_state` where it is damaged."""
+        try:
+            book = loads(read_regular(self._path(), _MAX_BYTES)[0].decode("ascii"))
+        except FileNotFoundError:
+            return {"batches": [], "failed": {}}
+        except (Unreadable, ValueError):
+            book = None
+        if not isinstance(book, dict) or not isinstance(book.get("batches"), list):
+            raise Failed(
+                "no_state",
+                "grading/batches.json is damaged: what was submitted is unknown. Move the file away to go on.",
+            )
+        failed = book.get("failed")
+        rows = failed.items() if isinstance(failed, dict) else ()
+        book["failed"] = {path: why for path, why in rows if isinstance(why, dict)}
+        return book
+
+
+def _rows(book: dict[str, Any]) -> list[Row]:
+    return [row for row in book["batches"] if isinstance(row, dict) and isinstance(row.get("items"), list)]
+
+
+def _same(row: Row, other: Row) -> bool:
+    """Return whether two rows are one: by the ticket, or in older files by the provider's id."""
+    if row.get("ticket") or other.get("ticket"):
+        return row.get("ticket") == other.get("ticket")
+    return row.get("id") == other.get("id")

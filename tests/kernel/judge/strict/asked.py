@@ -1,0 +1,56 @@
+"""Every question that the plugin asks a model, one of each kind, with its own reader."""
+
+from __future__ import annotations
+
+from memory_plugin.evaluation.data import read_object, shipped
+from memory_plugin.evaluation.rubric import load_rubric as evaluation_rubric
+from memory_plugin.evaluation.rubric import question as evaluation_question
+from memory_plugin.evaluation.rubric import rubric_names
+from memory_plugin.evaluation.subject import _SCHEMA, _read
+from memory_plugin.hosts.commands.judge import check_question
+from memory_plugin.interview.judged import _read as read_signals
+from memory_plugin.kernel.judge.question import Question
+from memory_plugin.kernel.judge.rubric import Rubric, load_rubric
+from memory_plugin.kernel.native import loads
+from memory_plugin.kernel.paths import data_path
+from memory_plugin.responses.grading import Material, deep_question, grade_question
+from memory_plugin.sessions.reply import read_scores
+from tests.kernel.judge.bench import question
+
+__all__ = ["QUESTIONS"]
+
+_MATERIAL = Material("code", "why?", ["Bash(ls) -> a"], "Great question! It is so.", ["Great question"] * 3)
+
+
+def _signals() -> dict[str, object]:
+    with open(data_path("interview", "signals.json"), encoding="utf-8") as file:
+        table = loads(file.read())
+    assert isinstance(table, dict)
+    return table
+
+
+def _subject() -> Question:
+    raw = read_object(shipped("", "subject"))
+    lines = "\n".join(raw["system"]), "\n".join(raw["closing"])
+    return Question(Rubric("subject", *lines, _SCHEMA, raw["max_tokens"], "0"), {"turns": []}, _read)
+
+
+_TABLE = _signals()
+QUESTIONS: dict[str, Question] = {
+    "check": check_question(),
+    "relevance": question(),
+    "usefulness": question(rubric="usefulness"),
+    "combined": question(rubric="combined"),
+    "replies/grade": grade_question(_MATERIAL, ["SyA", "VDet", "EpAd", "EPad"]),
+    "replies/deep": deep_question(_MATERIAL),
+    "interview/signals": Question(
+        load_rubric("interview/signals"), {}, lambda value: read_signals(value, _TABLE)
+    ),
+    "sessions/score": Question(load_rubric("sessions/score"), {"turns": []}, read_scores),
+    "subject": _subject(),
+    **{
+        "evaluate-" + name: evaluation_question(evaluation_rubric(name), persona, {"turns": []})
+        for name in rubric_names()
+        for persona in [""]
+    },
+}

@@ -1,0 +1,169 @@
+"""A server on loopback that is as strict as the vendors are: single calls of all three, and batches."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime, timezone
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import unquote
+
+from tests.kernel.judge.strict import vendors
+from tests.kernel.judge.strict.vendors import Body, Refusal
+
+Chat = Callable[[Body, dict[str, str]], Body]
+
+
+class StrictServer:
+    """`url` is its address; `refused` holds every refusal, `answered` every answer.
+
+    `chat` answers chat completions: as OpenAI, unless told otherwise.  `unknown` names a field that the server does not know at all,
+    whatever the model: what a gateway or an older server does.  `text` takes the place of every answer's text.
+    """
+
+    def __init__(self, chat: Chat = vendors.openai, unknown: str = "", text: str = "") -> None:
+        self.refused: list[Body] = []
+        self.answered: list[Body] = []
+        self.batches: dict[str, list[Body]] = {}
+        self._chat = chat
+        self._unknown = unknown
+        self._text = text
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self.url = "http://127.0.0.1:%d" % self._server.server_port
+        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+
+    def close(self) -> None:
+        """Stops."""
+        self._server.shutdown()
+        self._server.server_close()
+
+    def answer(self, method: str, path: str, headers: dict[str, str], body: Any) -> tuple[int, bytes]:  # noqa: ANN401 (JSON)
+        """Status and body."""
+        try:
+            found = self._found(method, path, headers, body)
+        except Refusal as refusal:
+            self.refused.append(refusal.body)
+            return refusal.status, json.dumps(refusal.body).encode()
+        return 200, found if isinstance(found, bytes) else json.dumps(found).encode()
+
+    def _found(self, method: str, path: str, headers: dict[str, str], body: Any) -> Body | bytes:  # noqa: ANN401
+        if method == "GET" or path == "/v1/messages/batches":
+            return self._batches(method, path, headers, body)
+        if self._unknown and '"%s"' % self._unknown in json.dumps(body):
+            raise self._does_not_know(path)
+        if path == "/v1/messages":
+            return self._kept(vendors.anthropic(body, headers))
+        if path == "/v1/chat/completions":
+            return self._kept(self._chat(body, headers))
+        model, _, verb = unquote(path.removeprefix("/v1beta/models/")).partition(":")
+        assert verb == "generateContent", path
+        return self._kept(vendors.gemini(model, body, headers))
+
+    def _does_not_know(self, path: str) -> Refusal:
+        if path == "/v1/messages":
+            return Refusal(
+                400,
+                {
+                    "type": "error",
+                    "error": {
+                        "type": "invalid_request_error",
+                        "message": "%s: Extra inputs are not permitted" % self._unknown,
+                    },
+                },
+            )
+        if path == "/v1/chat/completions":
+            return Refusal(
+                400,
+                {
+                    "error": {
+                        "message": "Unknown parameter: '%s'." % self._unknown,
+                        "param": self._unknown,
+                        "code": "unknown_parameter",
+                    }
+                },
+            )
+        return Refusal(
+            400,
+            {"error": {"code": 400, "message": "Unknown name \"%s\" at 'generation_config'" % self._unknown}},
+        )
+
+    def _kept(self, answer: Body) -> Body:
+        self.answered.append(answer)
+        if self._text:
+            if "content" in answer:
+                answer["content"] = [{"type": "text", "text": self._text}]
+            elif "choices" in answer:
+                answer["choices"][0]["message"]["content"] = self._text
+            else:
+                answer["candidates"][0]["content"]["parts"] = [{"text": self._text}]
+        return answer
+
+    def _batches(self, method: str, path: str, headers: dict[str, str], body: Any) -> Body | bytes:  # noqa: ANN401
+        """Batches are worked through at once; each item is checked as a request of its own."""
+        if method == "POST":
+            names = [entry["custom_id"] for entry in body["requests"]]
+            assert len(set(names)) == len(names)
+            assert all(
+                0 < len(name) <= 64 and name.replace("-", "").replace("_", "").isalnum() for name in names
+            )
+            identity = "msgbatch_%d" % (len(self.batches) + 1)
+            self.batches[identity] = [self._item(entry, headers) for entry in body["requests"]]
+            return self._status(identity)
+        if "?" in path:
+            return {"data": [self._status(name) for name in reversed(list(self.batches))], "has_more": False}
+        identity = path.split("/")[4]
+        if path.endswith("/results"):
+            return "\n".join(map(json.dumps, self.batches[identity])).encode()
+        return self._status(identity)
+
+    def _item(self, entry: Body, headers: dict[str, str]) -> Body:
+        try:
+            result = {"type": "succeeded", "message": self._kept(vendors.anthropic(entry["params"], headers))}
+        except Refusal as refusal:
+            self.refused.append(refusal.body)
+            result = {"type": "errored", "error": refusal.body}
+        return {"custom_id": entry["custom_id"], "result": result}
+
+    def _status(self, identity: str) -> Body:
+        made = datetime.now(timezone.utc).isoformat().replace("+00:00", "Z")
+        counts = {
+            "processing": 0,
+            "succeeded": len(self.batches[identity]),
+            "errored": 0,
+            "canceled": 0,
+            "expired": 0,
+        }
+        return {"id": identity, "processing_status": "ended", "created_at": made, "request_counts": counts}
+
+    def _handler(strict: StrictServer) -> type[BaseHTTPRequestHandler]:  # noqa: N805 (the handler has its own self)
+        class Handler(BaseHTTPRequestHandler):
+            def _serve(self) -> None:
+                length = int(self.headers.get("content-length") or 0)
+                body = json.loads(self.rfile.read(length)) if length else None
+                headers = {name.lower(): value for name, value in self.headers.items()}
+                status, data = strict.answer(self.command, self.path, headers, body)
+                self.send_response(status)
+                self.send_header("content-type", "application/json")
+                self.send_header("content-length", str(len(data)))
+                self.end_headers()
+                self.wfile.write(data)
+
+            do_GET = do_POST = _serve  # noqa: N815
+
+            def log_message(self, *args: object) -> None:
+                """Quiet."""
+
+        return Handler
+
+
+@contextmanager
+def strict_server(chat: Chat = vendors.openai, unknown: str = "", text: str = "") -> Iterator[StrictServer]:
+    """A strict server while the block runs."""
+    made = StrictServer(chat, unknown, text)
+    try:
+        yield made
+    finally:
+        made.close()

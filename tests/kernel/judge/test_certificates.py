@@ -1,0 +1,163 @@
+"""Authorities and certificates of the user's own: honored where they can be read, told where they cannot."""
+
+from __future__ import annotations
+
+import os
+import ssl
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.kernel.judge import server
+from tests.kernel.judge.bench import CHOSEN, Bench, payload
+from tests.kernel.judge.server import answer, serving
+
+MakeBench = Callable[..., Bench]
+GOOD = answer(payload("anthropic"))
+PASSPHRASE = "a made-up passphrase"
+
+
+def openssl(folder: Path, *words: str) -> None:
+    """Run one command of OpenSSL in a folder."""
+    env = {"PATH": "/usr/bin:/bin:/usr/local/bin", "HOME": str(folder)}
+    subprocess.run(["openssl", *words], check=True, capture_output=True, env=env, cwd=folder)
+
+
+@pytest.fixture
+def company(tmp_path: Path) -> Path:
+    """A folder with a company's authority (`ca.pem`), whose constraints are not critical, and a server's certificate by it."""
+    folder = tmp_path / "company"
+    folder.mkdir()
+    (folder / "ca.cnf").write_text(
+        "[req]\ndistinguished_name=dn\nprompt=no\nx509_extensions=v3\n[dn]\nCN=company\n"
+        "[v3]\nbasicConstraints=CA:TRUE\nkeyUsage=keyCertSign\nsubjectKeyIdentifier=hash\n",
+        encoding="ascii",
+    )
+    (folder / "leaf.cnf").write_text(
+        "subjectAltName=IP:127.0.0.1\nauthorityKeyIdentifier=keyid\nsubjectKeyIdentifier=hash\n",
+        encoding="ascii",
+    )
+    new = ("-newkey", "rsa:2048", "-nodes")
+    openssl(
+        folder, "req", "-x509", *new, "-days", "2", "-config", "ca.cnf", "-keyout", "ca.key", "-out", "ca.pem"
+    )
+    openssl(folder, "req", *new, "-subj", "/CN=server", "-keyout", "key.pem", "-out", "leaf.csr")
+    sign = ("-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-days", "2", "-extfile", "leaf.cnf")
+    openssl(folder, "x509", "-req", "-in", "leaf.csr", *sign, "-out", "cert.pem")
+    openssl(
+        folder, "rsa", "-aes256", "-in", "key.pem", "-out", "locked.pem", "-passout", "pass:" + PASSPHRASE
+    )
+    return folder
+
+
+def server_side(company: Path, *, asks: bool = False) -> ssl.SSLContext:
+    """The server's side of TLS; with `asks` it wants a certificate of the company from whoever comes."""
+    context = server.tls((str(company / "cert.pem"), str(company / "key.pem")))
+    if asks:
+        context.verify_mode = ssl.CERT_REQUIRED
+        context.load_verify_locations(str(company / "ca.pem"))
+    return context
+
+
+@pytest.mark.parametrize("variable", ["NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE"])
+def test_an_authority_without_critical_constraints_is_taken(
+    make_bench: MakeBench, company: Path, monkeypatch: pytest.MonkeyPatch, variable: str
+) -> None:
+    """Python 3.13 and newer refuse it unless told otherwise; the client takes it."""
+    with serving(GOOD, server_side(company)) as api:
+        bench = make_bench("anthropic", api.url)
+        assert bench.ask().failure == "tls"
+        bench.env["NODE_EXTRA_CA_CERTS"] = str(company / "ca.pem") if variable.startswith("NODE") else ""
+        if variable == "SSL_CERT_FILE":
+            monkeypatch.setenv(variable, str(company / "ca.pem"))
+        verdict = bench.ask()
+        assert (verdict.values, verdict.detail) == (CHOSEN, "")
+
+
+def test_without_an_authority_of_the_users_own_checks_stay_strict(
+    make_bench: MakeBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS"):
+        monkeypatch.delenv(name, raising=False)
+    from memory_plugin.kernel.judge.certificates import tls_context
+
+    bench = make_bench("anthropic", "https://127.0.0.1:9")
+    context = tls_context(bench.asker().access())
+    assert context.verify_flags == ssl.create_default_context().verify_flags
+    assert (context.verify_mode, context.check_hostname) == (ssl.CERT_REQUIRED, True)
+
+
+@pytest.mark.parametrize("content", [None, "", "no certificate"])
+def test_a_file_of_authorities_that_cannot_be_read_is_a_warning(
+    make_bench: MakeBench, company: Path, monkeypatch: pytest.MonkeyPatch, content: str | None
+) -> None:
+    path = company / "extra.pem"
+    if content is not None:
+        path.write_text(content, encoding="ascii")
+    monkeypatch.setenv("SSL_CERT_FILE", str(company / "ca.pem"))
+    with serving(GOOD, server_side(company)) as api:
+        bench = make_bench("anthropic", api.url)
+        bench.env["NODE_EXTRA_CA_CERTS"] = str(path)
+        judge = bench.asker()
+        assert bench.ask().values == CHOSEN
+        judge.access()
+        assert ["NODE_EXTRA_CA_CERTS" in warning for warning in judge.warnings()] == [True]
+
+
+def test_a_failed_handshake_names_the_file_that_was_ignored(make_bench: MakeBench, company: Path) -> None:
+    with serving(GOOD, server_side(company)) as api:
+        bench = make_bench("anthropic", api.url)
+        bench.env["NODE_EXTRA_CA_CERTS"] = str(company / "missing.pem")
+        verdict = bench.ask()
+    assert verdict.failure == "tls"
+    assert "NODE_EXTRA_CA_CERTS" in verdict.detail
+
+
+@pytest.mark.parametrize(
+    ("key", "passphrase", "shown"),
+    [
+        ("key.pem", "", True),
+        ("locked.pem", PASSPHRASE, True),
+        ("locked.pem", "another", False),
+        ("locked.pem", "", False),
+        ("missing.pem", "", False),
+    ],
+)
+def test_a_certificate_of_the_users_own(
+    make_bench: MakeBench, company: Path, key: str, passphrase: str, *, shown: bool
+) -> None:
+    """One that cannot be read is left out, as by the client; a key that is locked asks nobody on the terminal."""
+    with serving(GOOD, server_side(company, asks=True)) as api:
+        bench = make_bench("anthropic", api.url)
+        bench.env["NODE_EXTRA_CA_CERTS"] = str(company / "ca.pem")
+        bench.env["CLAUDE_CODE_CLIENT_CERT"] = str(company / "cert.pem")
+        bench.env["CLAUDE_CODE_CLIENT_KEY"] = str(company / key)
+        bench.env["CLAUDE_CODE_CLIENT_KEY_PASSPHRASE"] = passphrase
+        verdict = bench.ask()
+        judge = bench.asker()
+        judge.access()
+        assert (verdict.values == CHOSEN) is shown
+        assert ("CLAUDE_CODE_CLIENT_CERT" in " ".join(judge.warnings())) is not shown
+        if not shown:
+            assert verdict.failure in ("tls", "network")
+        assert PASSPHRASE not in repr(judge.access()) + repr(judge.access().certificate) + verdict.detail
+
+
+def test_without_a_certificate_a_server_that_asks_for_one_is_not_reached(
+    make_bench: MakeBench, company: Path
+) -> None:
+    with serving(GOOD, server_side(company, asks=True)) as api:
+        bench = make_bench("anthropic", api.url)
+        bench.env["NODE_EXTRA_CA_CERTS"] = str(company / "ca.pem")
+        verdict = bench.ask()
+    assert (verdict.values, verdict.failure in ("tls", "network")) == (None, True)
+
+
+def test_the_environment_names_them_too(
+    make_bench: MakeBench, company: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CLAUDE_CODE_CLIENT_CERT", str(company / "cert.pem"))
+    monkeypatch.setenv("CLAUDE_CODE_CLIENT_KEY", str(company / "key.pem"))
+    assert os.path.isfile(make_bench("anthropic").asker().access().certificate.file)

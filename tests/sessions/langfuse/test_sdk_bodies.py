@@ -1,0 +1,55 @@
+"""Bodies for Langfuse against the models of its own library: `pip install -e .[test,sdk]`; skipped without it."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import pytest
+
+from memory_plugin.sessions.langfuse.configs import wanted
+from memory_plugin.sessions.langfuse.scores import bodies
+from memory_plugin.sessions.records import latest
+from tests.sessions.bench import Bench
+
+
+def models() -> Any:  # noqa: ANN401 (another project's module)
+    """The module with the models of Langfuse's API."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return pytest.importorskip("langfuse.api", reason="the extra `sdk` is not installed")
+
+
+def known(model: Any, body: dict[str, Any]) -> None:  # noqa: ANN401
+    """Fails unless a model takes a body and knows each of its fields: Langfuse's models let unknown ones pass."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        core = pytest.importorskip(
+            "langfuse.api.core.pydantic_utilities", reason="the extra `sdk` is not installed"
+        )
+        read = core.parse_obj_as(model, body)
+    assert not getattr(read, "model_extra", None), read.model_extra
+
+
+def scores(graded: Bench) -> list[dict[str, Any]]:
+    """The scores of one graded session."""
+    scorer = graded.scorer
+    return bodies(next(iter(latest(scorer.places, scorer.settings).values())))
+
+
+def test_scores_are_of_langfuses_type(graded: Bench) -> None:
+    sent = scores(graded)
+    assert len(sent) == 7
+    for body in sent:
+        known(models().CreateScoreRequest, {**body, "configId": "c1"})
+
+
+def test_configurations_are_of_langfuses_type() -> None:
+    for name, config in wanted().items():
+        assert config["name"] == name
+        known(models().CreateScoreConfigRequest, config)
+
+
+def test_a_field_that_langfuse_does_not_know_is_found(graded: Bench) -> None:
+    with pytest.raises((AssertionError, ValueError)):
+        known(models().CreateScoreRequest, {**scores(graded)[0], "novel": 1})
