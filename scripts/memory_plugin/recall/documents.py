@@ -64,7 +64,7 @@ def memory_document(
         inject=_block(memory.category, _source(stored.path, root), memory.updated_at, title, lesson, files),
         superseded_by=_safe_line(memory.superseded_by, 200),
         supersedes=[_safe_line(name, 200) for name in memory.supersedes],
-        inherited=inherited,
+        inherited=[_safe_line(phrase, 200) for phrase in inherited],
     )
 
 
