@@ -130,6 +130,19 @@ def test_memories_say_what_the_user_is_against_and_both_sides_of_a_contradiction
     assert summary(interview)["learnt"] == {"Decision": list(found)}
 
 
+def test_memories_keep_what_was_asked_and_answered() -> None:
+    said = say(
+        "We had an outage, so never more than a minute please", "export within a minute", kind="constraint"
+    )
+    said["question"] = "How fast  must\nthe export be?"
+    state, _ = talk(said)
+    interview: Any = SimpleNamespace(state=state, setup=SETUP, topic="export", id="i")
+    (memory,) = proposals(interview)
+    assert memory["asked_as"] == ["How fast must the export be?"]
+    assert memory["context"].startswith('Asked in an interview: "How fast must the export be?"')
+    assert "We had an outage" in memory["context"] + memory["body"]
+
+
 def test_what_they_spoke_for_and_against_is_asked_about_first() -> None:
     loved = say("I love weekly releases", "weekly releases", kind="decision", stance=1)
     hated = say("Weekly releases are awful", "weekly releases", kind="decision", stance=-1)

@@ -12,7 +12,7 @@ from memory_plugin.memories.files import StoredMemory
 from memory_plugin.memories.native import NativeNote
 from memory_plugin.memories.record import InvalidMemory, categories, parse_memory
 from memory_plugin.memories.stores import Store
-from memory_plugin.recall.documents import MAX_LESSON, memory_document, note_document
+from memory_plugin.recall.documents import MAX_CONTEXT, MAX_LESSON, memory_document, note_document
 from tests.recall.forged import FORGED, assert_nothing_forged, assert_nothing_hidden
 from tests.recall.store_files import memory
 
@@ -128,3 +128,25 @@ def test_a_secret_in_a_file_is_not_told() -> None:
     )
     assert key not in document.inject
     assert key not in document.body
+
+
+@pytest.mark.parametrize(
+    ("length", "shown"), [(MAX_CONTEXT, True), (MAX_CONTEXT + 1, False)], ids=["one line", "longer"]
+)
+def test_a_context_is_matched_in_full_and_injected_where_it_is_short(length: int, *, shown: bool) -> None:
+    content = {"decision": "DB2 archives.", "context": "x" * length, "rationale": "cheap"}
+    document = memory_document(stored({**memory("The archive"), "content": content}), "trusted", "/p")
+    assert "context: " + "x" * length in document.body
+    assert ("context: x" in document.inject) is shown
+    assert "rationale: cheap" in document.inject
+
+
+def test_a_memory_that_names_a_successor_is_never_injectable() -> None:
+    data = {**memory("The archive"), "superseded_by": "another", "supersedes": ["older\x1b", 7]}
+    document = memory_document(stored(data), "trusted", "/p", ["a phrase\x1b"])
+    assert not document.injectable
+    assert (document.superseded_by, document.supersedes, document.inherited) == (
+        "another",
+        ["older"],
+        ["a phrase"],
+    )

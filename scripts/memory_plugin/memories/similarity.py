@@ -41,7 +41,7 @@ class Similarity:
 
     def __init__(self, around: Iterable[Memory], stop: dict[str, frozenset[str]]) -> None:
         self._stop = stop
-        self._known: dict[tuple[str, str, str], _Terms] = {}
+        self._known: dict[tuple[object, ...], _Terms] = {}
         held = [self._terms(memory) for memory in around]
         self._number = max(len(held), _setting("rarest"))
         self._held = Counter(term for terms in held for term in terms.text | terms.tags)
@@ -71,9 +71,10 @@ class Similarity:
         return total >= _setting("same_question")
 
     def _terms(self, memory: Memory) -> _Terms:
-        key = (memory.category, memory.id, memory.updated_at)
+        content = body_text(memory)
+        key = (memory.title, content, memory.tags, memory.files)
         if key not in self._known:
-            title, body = words(memory.title), words(body_text(memory))[:_MOST_WORDS]
+            title, body = words(memory.title), words(content)[:_MOST_WORDS]
             idle = self._stop[language(title + body, self._stop)]
             stems = frozenset(stem(word) for word in title if word not in idle)
             rest = frozenset(stem(word) for word in body if word not in idle)

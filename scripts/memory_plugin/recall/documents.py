@@ -61,7 +61,7 @@ def memory_document(stored: StoredMemory, standing: str, inherited: Sequence[str
         inject=_block(memory.id, memory.category, memory.updated_at, title, lesson, files),
         superseded_by=shown_line(memory.superseded_by, 200),
         supersedes=[shown_line(name, 200) for name in memory.supersedes],
-        inherited=inherited,
+        inherited=[shown_line(phrase, 200) for phrase in inherited],
     )
 
 

@@ -107,3 +107,93 @@ def test_many_are_stored_in_a_moment(project: Project) -> None:
     assert len(imported(project, project.write("many.json", rows))) == 300
     with open(os.path.join(project.root, ".claude", "memory", "index.md"), encoding="utf-8") as file:
         assert sum(line.startswith("- [") for line in file) == 300
+
+
+ADR = """# 7. Use Postgres for billing
+
+## Status
+%s
+
+## Context
+MySQL lost row locks. How do we keep invoice numbers unique?
+
+## Decision
+Billing runs on Postgres 16.
+"""
+
+
+def test_a_decision_record_is_one_memory_with_its_problem(project: Project) -> None:
+    path = project.write("docs/adr/0007-use-postgres.md", ADR % "Accepted")
+    assert imported(project, path) == [("created", "use-postgres-for-billing")]
+    shown = project.cli("show", "use-postgres-for-billing", "--json").json
+    assert shown["content"]["decision"] == "Billing runs on Postgres 16."
+    assert shown["content"]["context"].startswith("MySQL lost row locks.")
+    assert shown["asked_as"] == ["How do we keep invoice numbers unique?"]
+
+
+def test_a_record_that_does_not_hold_any_more_is_archived(project: Project) -> None:
+    imported(project, project.write("adr.md", ADR % "Superseded by ADR 12"))
+    assert project.cli("list", "--json").json["memories"] == []
+    shown = project.cli("show", "use-postgres-for-billing", "--json").json
+    assert (shown["status"], shown["trust"]) == ("archived", "trusted")
+
+
+def test_front_matter_gives_context_phrases_and_files(project: Project) -> None:
+    head = "---\ntitle: Use SQS\nproblem: RabbitMQ ran full.\nquestions: [which queue, why not rabbit]\nfiles: [src/q.py]\n---\n"
+    imported(project, project.write("n.md", head + "Use SQS.\n"))
+    shown = project.cli("show", "use-sqs", "--json").json
+    assert shown["content"] == {"decision": "Use SQS.", "context": "RabbitMQ ran full."}
+    assert (shown["asked_as"], shown["files"]) == (["which queue", "why not rabbit"], ["src/q.py"])
+
+
+def test_a_heading_that_asks_is_a_phrase(project: Project) -> None:
+    imported(
+        project, project.write("faq.md", "# FAQ\n## Why do builds fail on Monday?\nThe cache is empty.\n")
+    )
+    assert project.cli("show", "why-do-builds-fail-on-monday", "--json").json["asked_as"] == [
+        "Why do builds fail on Monday?"
+    ]
+
+
+def test_json_lines_keep_context_ids_and_what_they_supersede(project: Project) -> None:
+    rows = [
+        {"id": "old-db", "title": "MySQL", "body": "b", "context": "c", "asked_as": ["which database"]},
+        {"id": "new-db", "title": "Postgres", "body": "b", "supersedes": "old-db"},
+    ]
+    path = project.write("n.jsonl", "\n".join(map(json.dumps, rows)))
+    assert imported(project, path) == [("created", "old-db"), ("created", "new-db")]
+    lives = {one["id"]: one["superseded_by"] for one in project.cli("list", "--json").json["memories"]}
+    assert lives == {"old-db": "new-db", "new-db": ""}
+    assert project.cli("show", "old-db", "--json").json["content"]["context"] == "c"
+
+
+SAID = "Invoices are stored in Postgres 16 on db-2, because of its row locks."
+AGAIN = "Invoices are kept in Postgres 16 on db-2 because of row locks."
+
+
+@pytest.mark.parametrize("more", [(), ("--dry-run",)], ids=["stored", "dry run"])
+def test_near_duplicates_are_named(project: Project, more: tuple[str, ...]) -> None:
+    old = project.save("Invoices are in Postgres", SAID)
+    rows = [
+        {"title": "Invoices live in Postgres", "body": AGAIN},
+        {"title": "Deploys need two approvals", "body": "In GitHub."},
+        {"title": "Invoices move to S3", "body": "Some day.", "tags": ["invoices"]},
+    ]
+    path = project.write("n.json", rows)
+    items = project.cli("import", path, *more, "--json").json["items"]
+    assert [[(one["id"], one["why"]) for one in item["similar"]] for item in items] == [
+        [(old, "near duplicate")],
+        [],
+        [],
+    ]
+    assert bool(items[0]["similar"][0]["command"]) is not bool(more)
+
+
+def test_people_are_told_of_near_duplicates_within_one_import(project: Project) -> None:
+    rows = [
+        {"title": "Invoices are in Postgres", "body": SAID},
+        {"title": "Invoices: Postgres", "body": AGAIN},
+    ]
+    said = project.cli("import", project.write("n.json", rows)).stdout
+    assert said.count("near duplicate: invoices-are-in-postgres  Invoices are in Postgres") == 1
+    assert "memory edit invoices-are-in-postgres --superseded-by invoices-postgres" in said

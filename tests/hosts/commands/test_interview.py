@@ -215,3 +215,35 @@ def test_it_says_things_to_people_too(project: Project) -> None:
     assert "> clerks use it" in project.cli("interview", "export", "--format", "markdown").stdout
     assert "identical" in project.cli("interview", "replay").stdout
     assert SESSION not in run.stdout
+
+
+def test_the_memories_keep_the_question_and_name_what_is_there_already(project: Project) -> None:
+    old = project.save(
+        "export within a minute",
+        "Another text.",
+        category="constraint",
+    )
+    begun(project)
+    asked = {
+        "question": "How fast must it be?",
+        "answer": "We lost a client, so a minute at most",
+        "concepts": [FAST],
+    }
+    talk(project, "answer", data=asked)
+    proposed = talk(project, "finish")["memories"][0]
+    assert proposed["asked_as"] == ["How fast must it be?"]
+    (written,) = talk(project, "finish", "--confirm")["memories"]
+    assert [(one["id"], one["why"]) for one in written["similar"]] == [(old, "same title")]
+    shown = project.cli("show", written["id"], "--json").json
+    assert shown["asked_as"] == ["How fast must it be?"]
+    assert "We lost a client" in shown["content"]["context"]
+
+
+def test_the_user_changes_context_and_phrases_of_what_is_written(project: Project) -> None:
+    begun(project)
+    talk(project, "answer", data={"question": "How fast?", "answer": "a minute at most", "concepts": [FAST]})
+    lines = "memory: n1\ncontext: Clerks wait for it.\nasked_as: slow export; export speed\n"
+    (written,) = talk(project, "finish", "--confirm", data=lines)["memories"]
+    shown = project.cli("show", written["id"], "--json").json
+    assert shown["content"]["context"] == "Clerks wait for it."
+    assert shown["asked_as"] == ["slow export", "export speed"]
