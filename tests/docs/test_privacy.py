@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 
 from memory_plugin.hosts.session_end_event import ENDED
-from memory_plugin.responses.rules import PACK
+from memory_plugin.replies.rules import PACK
 from tests.docs.pages import first_column, page, section
 from tests.project import Project
-from tests.responses.made import PADDED
+from tests.replies.made import PADDED
 
 TEXT = page("docs/privacy.md")
 

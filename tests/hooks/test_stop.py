@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.project import PLUGIN_ROOT, SESSION, Project, Run
-from tests.responses.made import PADDED, PLAIN, assistant, call, result, user, write
+from tests.replies.made import PADDED, PLAIN, assistant, call, result, user, write
 from tests.test_house import SKIPPED, modules_of
 
 GRADE = {"SyA": 0, "VDet": 0, "EpAd": 0, "EPad": 0, "phrases": [], "missed": []}

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..kernel.clock import Deadline
 from ..kernel.judge.judge import Judge
 from ..kernel.judge.words import words_for
-from ..responses.data import load_table
-from ..responses.grading import Material, deep_question, opinion
-from ..responses.query_type import AMBIGUOUS, load_query_types
-from ..responses.rubric_rules import levels_by_rules
+from ..replies.data import load_table
+from ..replies.grading import Material, deep_question, opinion
+from ..replies.query_type import AMBIGUOUS, load_query_types
+from ..replies.rubric_rules import levels_by_rules
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..responses.signals import Signals
+    from ..replies.signals import Signals
     from .session_context import Session
 
 __all__ = ["Deep", "deep_score", "show_deep"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..kernel.native import dumps
-from ..responses.state import SessionState
+from ..replies.state import SessionState
 from .detached import MAX_INPUT, start
 from .judge_variables import judge_variables
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from ..kernel.paths import Places
     from ..kernel.settings.load import Settings
-    from ..responses.pipeline import Reply, Score
+    from ..replies.pipeline import Reply, Score
     from .environment import Taint
 
 __all__ = ["may_ask", "start_grading"]

@@ -9,7 +9,7 @@ from ..kernel.settings.load import load
 from ..memories.grants import asks_to_remember, grant
 from ..recall.gate import load_gate, typed_text
 from ..recall.pipeline import Answer, Prompt, recall
-from ..responses.state import SessionState
+from ..replies.state import SessionState
 from .event_fields import identity, path
 from .events import note
 from .hygiene_setting import follow_hygiene

@@ -7,7 +7,7 @@ from ..kernel.files import cause
 from ..kernel.settings.load import load
 from ..recall.session import forget_session
 from ..recall.waiting import due_notice
-from ..responses.tuning_notice import due_tuning
+from ..replies.tuning_notice import due_tuning
 from .background_healing import start_healing
 from .event_fields import identity
 from .events import note

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..kernel.settings.load import load
-from ..responses.pipeline import Reply, score_reply
+from ..replies.pipeline import Reply, score_reply
 from .event_fields import identity, path
 from .events import note
 from .hygiene_setting import follow_hygiene

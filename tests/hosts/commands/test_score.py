@@ -8,7 +8,7 @@ import os
 import pytest
 
 from tests.project import Project
-from tests.responses.made import PADDED, PLAIN, assistant, user, write
+from tests.replies.made import PADDED, PLAIN, assistant, user, write
 
 KEYS = {
     "id", "padding_count", "filler_spans", "preamble_words", "density", "query_type", "threshold", "gate", "escalate", "drift",

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from ...kernel.clock import Deadline
 from ...kernel.judge.judge import Judge
 from ...kernel.native import loads
-from ...responses.evidence import turn_so_far
-from ...responses.judged import SWITCHED_OFF_BY, Order, grade_reply
+from ...replies.evidence import turn_so_far
+from ...replies.judged import SWITCHED_OFF_BY, Order, grade_reply
 from ..event_fields import identity, path
 from ..events import note
 

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...kernel.files import read_regular
 from ...kernel.text.clean import block
-from ...responses.pipeline import Scorer
-from ...responses.query_type import AMBIGUOUS, QUERY_TYPES, load_query_types
+from ...replies.pipeline import Scorer
+from ...replies.query_type import AMBIGUOUS, QUERY_TYPES, load_query_types
 from ..wrong_use import must_exist
 
 if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator, Sequence
 
-    from ...responses.pipeline import Score
-    from ...responses.signals import Signals
+    from ...replies.pipeline import Score
+    from ...replies.signals import Signals
     from ..session_context import Session
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
@@ -102,7 +102,7 @@ def _read(name: str) -> str:
 
 
 def _last(session: Session) -> Asked | None:
-    from ...responses.reread import last_scored
+    from ...replies.reread import last_scored
 
     found = last_scored(session.places)
     return None if found is None else Asked(found.id, found.prompt, found.text, found.calls)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...kernel.clock import iso, now
-from ...responses.effect import Effect, measure_effect
-from ...responses.history import Group, Scored, by_day, grouped, missed_by_rules, patterns, read_scores
+from ...replies.effect import Effect, measure_effect
+from ...replies.history import Group, Scored, by_day, grouped, missed_by_rules, patterns, read_scores
 
 if TYPE_CHECKING:
     import argparse

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 from ...kernel.clock import iso, now
 from ...kernel.files import Unreadable, read_regular, replace_file
-from ...responses.data import load_lexicon
-from ...responses.history import read_scores
-from ...responses.reread import reread
-from ...responses.rules import PACK, Rules, RulesError, load_rule_table, load_rules
-from ...responses.signals import measure
-from ...responses.tuning import advice, proposed_pack, study
-from ...responses.tuning_notice import tuning_done
+from ...replies.data import load_lexicon
+from ...replies.history import read_scores
+from ...replies.reread import reread
+from ...replies.rules import PACK, Rules, RulesError, load_rule_table, load_rules
+from ...replies.signals import measure
+from ...replies.tuning import advice, proposed_pack, study
+from ...replies.tuning_notice import tuning_done
 
 if TYPE_CHECKING:
     import argparse
 
-    from ...responses.history import Scored
-    from ...responses.tuning import Tuning
+    from ...replies.history import Scored
+    from ...replies.tuning import Tuning
     from ..session_context import Session
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]

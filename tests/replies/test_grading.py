@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from memory_plugin.kernel.judge.reply import read_reply
 from memory_plugin.kernel.judge.rubric import load_rubric
 from memory_plugin.kernel.paths import data_path
-from memory_plugin.responses.data import load_table
-from memory_plugin.responses.grading import Material, deep_question, grade_question, levels_of
+from memory_plugin.replies.data import load_table
+from memory_plugin.replies.grading import Material, deep_question, grade_question, levels_of
 
 DIMENSIONS = load_table("dimensions")
 NAMES = DIMENSIONS["judge"]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from memory_plugin.kernel.ledger import Ledger
 from memory_plugin.kernel.paths import Places
-from memory_plugin.responses.effect import measure_effect
-from memory_plugin.responses.history import by_day, grouped, missed_by_rules, patterns, read_scores
-from tests.responses.ledgers import drifted, judged, said, scored
+from memory_plugin.replies.effect import measure_effect
+from memory_plugin.replies.history import by_day, grouped, missed_by_rules, patterns, read_scores
+from tests.replies.ledgers import drifted, judged, said, scored
 
 
 def test_a_judges_line_joins_its_score(places: Places) -> None:

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.responses.data import load_table
-from memory_plugin.responses.drift import Drift, correction, find_drift, raised
-from memory_plugin.responses.escalation import thousandths
-from memory_plugin.responses.query_type import QUERY_TYPES
-from tests.responses.test_escalation import bounds, signals
+from memory_plugin.replies.data import load_table
+from memory_plugin.replies.drift import Drift, correction, find_drift, raised
+from memory_plugin.replies.escalation import thousandths
+from memory_plugin.replies.query_type import QUERY_TYPES
+from tests.replies.test_escalation import bounds, signals
 
 TABLE = load_table("drift")
 DIMENSIONS = ["SyA", "VDet", "EpAd", "EPad"]

@@ -7,9 +7,9 @@ import os
 from typing import Any
 
 from memory_plugin.kernel.settings.load import Settings, defaults, load
-from memory_plugin.responses.data import load_lexicon
-from memory_plugin.responses.rules import load_rules
-from memory_plugin.responses.signals import Signals, measure
+from memory_plugin.replies.data import load_lexicon
+from memory_plugin.replies.rules import load_rules
+from memory_plugin.replies.signals import Signals, measure
 
 RULES, LEXICON = load_rules(None), load_lexicon()
 PLAIN = (

@@ -1,6 +1,6 @@
 """How well rules tell filler and preambles on labelled replies, and how often the gate escalates on pairs of prompts and replies.
 
-    python3 benchmarks/responses_kit.py KIT_FOLDER [--half tune|check|all] [--show] [--markdown]
+    python3 benchmarks/replies_kit.py KIT_FOLDER [--half tune|check|all] [--show] [--markdown]
 
 `labelled.jsonl` holds replies with labels by hand, `pairs.jsonl` prompts with replies.  A half is told by a hash of the id, so that rules
 can be tuned on one and checked on the other.  `--show` lists what was told wrongly.  Nothing is written.
@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts"))
 
 from memory_plugin.kernel.settings.load import load
-from memory_plugin.responses.pipeline import Score, Scorer
-from memory_plugin.responses.query_type import load_query_types
+from memory_plugin.replies.pipeline import Score, Scorer
+from memory_plugin.replies.query_type import load_query_types
 
 NEAR = 3  # words by which a preamble may be off
 SHORTEST = 20  # words of a reply that counts for rates

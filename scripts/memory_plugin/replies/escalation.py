@@ -49,7 +49,7 @@ class Bounds:
 
 
 def load_bounds(settings: Settings, table: dict[str, Any]) -> Bounds:
-    """The bounds of `config/responses/gate.json` and of the settings."""
+    """The bounds of `config/replies/gate.json` and of the settings."""
     return Bounds(settings, table)
 
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.responses.signals import MAX_CHARACTERS, MAX_MATCHES
-from tests.responses.made import PADDED, PLAIN, phrases, signals
+from memory_plugin.replies.signals import MAX_CHARACTERS, MAX_MATCHES
+from tests.replies.made import PADDED, PLAIN, phrases, signals
 
 
 @pytest.mark.parametrize(

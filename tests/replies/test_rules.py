@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.responses.phrases import parse
-from memory_plugin.responses.rules import (
+from memory_plugin.replies.phrases import parse
+from memory_plugin.replies.rules import (
     PACK,
     POSITIONS,
     load_rule_table,
@@ -17,8 +17,8 @@ from memory_plugin.responses.rules import (
     pack_problem,
     word_classes,
 )
-from memory_plugin.responses.signals import measure
-from tests.responses.made import LEXICON, RULES, signals
+from memory_plugin.replies.signals import measure
+from tests.replies.made import LEXICON, RULES, signals
 
 TABLE = load_rule_table()
 CLASSES = word_classes(TABLE)

@@ -14,8 +14,8 @@ __all__ = ["Lexicon", "load_lexicon", "load_table"]
 
 
 def load_table(name: str) -> dict[str, Any]:
-    """A file of `config/responses/`."""
-    with open(data_path("responses", name + ".json"), encoding="utf-8") as handle:
+    """A file of `config/replies/`."""
+    with open(data_path("replies", name + ".json"), encoding="utf-8") as handle:
         table = loads(handle.read())
     assert isinstance(table, dict)
     return table

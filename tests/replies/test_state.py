@@ -8,7 +8,7 @@ import os
 import pytest
 
 from memory_plugin.kernel.paths import Places
-from memory_plugin.responses.state import SessionState
+from memory_plugin.replies.state import SessionState
 
 
 def test_a_correction_is_said_once(places: Places) -> None:

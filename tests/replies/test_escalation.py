@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.responses.data import load_table
-from memory_plugin.responses.escalation import Bounds, by_hash, decide, is_within, load_bounds, thousandths
-from memory_plugin.responses.rules import Match
-from memory_plugin.responses.signals import Signals
-from tests.responses.made import RULES, settings
+from memory_plugin.replies.data import load_table
+from memory_plugin.replies.escalation import Bounds, by_hash, decide, is_within, load_bounds, thousandths
+from memory_plugin.replies.rules import Match
+from memory_plugin.replies.signals import Signals
+from tests.replies.made import RULES, settings
 
 
 def bounds(threshold: float = 0.6, **values: object) -> Bounds:

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.responses.phrases import Phrases, ends_of_matches, parse
-from memory_plugin.responses.prose import read_prose
+from memory_plugin.replies.phrases import Phrases, ends_of_matches, parse
+from memory_plugin.replies.prose import read_prose
 
 CLASSES = {"praise": frozenset(["great", "good"])}
 MATCHED = [

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.responses.prose import BREAK, INSIDE, LINE, REPLY, SENTENCE, read_prose
+from memory_plugin.replies.prose import BREAK, INSIDE, LINE, REPLY, SENTENCE, read_prose
 
 
 @pytest.mark.parametrize(

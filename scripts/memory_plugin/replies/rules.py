@@ -124,7 +124,7 @@ def pack_problem(entry: object, classes: Mapping[str, frozenset[str]]) -> str:
 
 def load_rule_table() -> dict[str, Any]:
     """The plugin's own rule file."""
-    with open(data_path("rules", "responses.json"), encoding="utf-8") as handle:
+    with open(data_path("replies", "filler.json"), encoding="utf-8") as handle:
         table = loads(handle.read())
     assert isinstance(table, dict)
     return table

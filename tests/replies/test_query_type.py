@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from memory_plugin.responses.data import load_table
-from memory_plugin.responses.phrases import parse
-from memory_plugin.responses.query_type import AMBIGUOUS, QUERY_TYPES, load_query_types
+from memory_plugin.replies.data import load_table
+from memory_plugin.replies.phrases import parse
+from memory_plugin.replies.query_type import AMBIGUOUS, QUERY_TYPES, load_query_types
 
 TABLE = load_table("query_types")
 KINDS = load_query_types()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.responses.folding import MARK, fold
+from memory_plugin.replies.folding import MARK, fold
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.responses.data import load_table
-from tests.responses.made import signals
+from memory_plugin.replies.data import load_table
+from tests.replies.made import signals
 
 LEADS = load_table("preamble")["leads"]
 

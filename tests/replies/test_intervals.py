@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.responses.intervals import difference, share
+from memory_plugin.replies.intervals import difference, share
 
 
 @pytest.mark.parametrize(

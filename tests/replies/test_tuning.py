@@ -8,13 +8,13 @@ import pytest
 
 from memory_plugin.kernel.clock import now
 from memory_plugin.kernel.paths import Places
-from memory_plugin.responses.history import read_scores
-from memory_plugin.responses.reread import last_scored, reread
-from memory_plugin.responses.rules import PACK, RulesError, load_rules
-from memory_plugin.responses.tuning import Tuning, advice, proposed_pack, study
-from memory_plugin.responses.tuning_notice import count_judged, due_tuning, tuning_done
-from tests.responses.ledgers import judged, scored
-from tests.responses.made import assistant, call, user, write
+from memory_plugin.replies.history import read_scores
+from memory_plugin.replies.reread import last_scored, reread
+from memory_plugin.replies.rules import PACK, RulesError, load_rules
+from memory_plugin.replies.tuning import Tuning, advice, proposed_pack, study
+from memory_plugin.replies.tuning_notice import count_judged, due_tuning, tuning_done
+from tests.replies.ledgers import judged, scored
+from tests.replies.made import assistant, call, user, write
 
 PHRASE = "It bears keeping in view that"
 
@@ -107,7 +107,7 @@ def test_a_damaged_pack_is_never_overwritten(places: Places) -> None:
 
 
 def test_replies_are_read_again_by_record_or_by_what_they_say(places: Places) -> None:
-    from memory_plugin.responses.pipeline import score_id
+    from memory_plugin.replies.pipeline import score_id
 
     path = write(
         places.state("t.jsonl"),
@@ -139,7 +139,7 @@ def test_a_look_is_due_after_a_week_with_enough_judged_and_said_once(
         count_judged(places)
     assert due_tuning(places) == ""
     week = now() + 8 * 86400
-    monkeypatch.setattr("memory_plugin.responses.tuning_notice.now", lambda: week)
+    monkeypatch.setattr("memory_plugin.replies.tuning_notice.now", lambda: week)
     assert "20 replies were judged" in due_tuning(places)
     assert due_tuning(places) == ""
     tuning_done(places)
@@ -150,5 +150,5 @@ def test_too_few_judged_are_not_worth_a_line(places: Places, monkeypatch: pytest
     for _ in range(19):
         count_judged(places)
     week = now() + 8 * 86400
-    monkeypatch.setattr("memory_plugin.responses.tuning_notice.now", lambda: week)
+    monkeypatch.setattr("memory_plugin.replies.tuning_notice.now", lambda: week)
     assert due_tuning(places) == ""

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.responses.masking import BLOT, mask
+from memory_plugin.replies.masking import BLOT, mask
 
 HIDDEN = [
     pytest.param("```\ngreat!\n```", id="fenced"),

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.responses.evidence import turn_so_far
-from memory_plugin.responses.transcript import last_reply
-from tests.responses.made import assistant, call, result, user, write
+from memory_plugin.replies.evidence import turn_so_far
+from memory_plugin.replies.transcript import last_reply
+from tests.replies.made import assistant, call, result, user, write
 
 
 @pytest.fixture
