@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts"))
 
 from memory_plugin.kernel.settings.load import load
-from memory_plugin.replies.pipeline import Score, Scorer
-from memory_plugin.replies.query_type import load_query_types
+from memory_plugin.replies.pipeline import ReplyScore, ReplyScorer
+from memory_plugin.replies.query_types import load_query_classifier
 
 NEAR = 3  # words by which a preamble may be off
 SHORTEST = 20  # words of a reply that counts for rates
@@ -66,13 +66,13 @@ def half_of(row: dict[str, Any]) -> str:
     )
 
 
-def score(row: dict[str, Any], scorer: Scorer) -> Score:
+def score(row: dict[str, Any], scorer: ReplyScorer) -> ReplyScore:
     """The score of one row."""
-    kind, drafting = load_query_types().classify(row.get("user") or "")
+    kind, drafting = load_query_classifier().classify(row.get("user") or "")
     return scorer.score(row["response"], kind, drafting)
 
 
-def compare(labelled: list[dict[str, Any]], scorer: Scorer, *, show: bool) -> Told:
+def compare(labelled: list[dict[str, Any]], scorer: ReplyScorer, *, show: bool) -> Told:
     """Labels against rules."""
     counts: Counter[str] = Counter()
     for row in labelled:
@@ -89,12 +89,12 @@ def compare(labelled: list[dict[str, Any]], scorer: Scorer, *, show: bool) -> To
 
 
 def rates(
-    pairs: list[dict[str, Any]], scorer: Scorer
-) -> tuple[Counter[str], dict[str, list[Score]], dict[str, list[Score]]]:
+    pairs: list[dict[str, Any]], scorer: ReplyScorer
+) -> tuple[Counter[str], dict[str, list[ReplyScore]], dict[str, list[ReplyScore]]]:
     """The gate's rows, and the scores by model and by kind of message, of replies of 20 words and more."""
     gates: Counter[str] = Counter()
-    models: dict[str, list[Score]] = {}
-    kinds: dict[str, list[Score]] = {}
+    models: dict[str, list[ReplyScore]] = {}
+    kinds: dict[str, list[ReplyScore]] = {}
     for row in pairs:
         if len(row["response"].split()) >= SHORTEST:
             found = score(row, scorer)
@@ -104,7 +104,7 @@ def rates(
     return gates, models, kinds
 
 
-def table(title: str, groups: dict[str, list[Score]], *, markdown: bool) -> None:
+def table(title: str, groups: dict[str, list[ReplyScore]], *, markdown: bool) -> None:
     """Escalation, filler and density by group, the largest first; small groups together."""
     large = {name: scores for name, scores in groups.items() if len(scores) >= FEW}
     small = [one for name, scores in groups.items() if name not in large for one in scores]
@@ -147,7 +147,7 @@ def main() -> int:
     parser.add_argument("--show", action="store_true")
     parser.add_argument("--markdown", action="store_true")
     arguments = parser.parse_args()
-    scorer = Scorer(load(None, None), None)
+    scorer = ReplyScorer(load(None, None), None)
     labelled = rows(arguments.folder, "labelled.jsonl")
     for half in ("tune", "check", "all"):
         if arguments.half in (half, "all"):

@@ -11,7 +11,7 @@ import pytest
 
 from tests.client.plugin import PLUGIN, hooks_went_well, repository, written
 from tests.client.sandbox import Sandbox
-from tests.replies.made import PADDED, PLAIN
+from tests.replies.builders import PADDED, PLAIN
 
 pytestmark = pytest.mark.client
 

@@ -10,7 +10,15 @@ from typing import Any
 import pytest
 
 from tests.project import PLUGIN_ROOT, SESSION, Project, Run
-from tests.replies.made import PADDED, PLAIN, assistant, call, result, user, write
+from tests.replies.builders import (
+    PADDED,
+    PLAIN,
+    assistant_record,
+    call_record,
+    result_record,
+    user_record,
+    write_transcript,
+)
 from tests.test_house import SKIPPED, modules_of
 
 GRADE = {"SyA": 0, "VDet": 0, "EpAd": 0, "EPad": 0, "phrases": [], "missed": []}
@@ -67,7 +75,9 @@ def eventually(project: Project, name: str, kind: str, count: int = 1) -> list[d
 
 def test_the_score_is_in_the_ledger_and_nothing_is_printed(project: Project) -> None:
     path = project.event("Stop")["transcript_path"]
-    write(str(path), user("Please rename the file."), assistant(PADDED, "claude-opus-5-5"))
+    write_transcript(
+        str(path), user_record("Please rename the file."), assistant_record(PADDED, "claude-opus-5-5")
+    )
     assert stop(project, PADDED) == Run(0, "", "")
     (row,) = scores(project)
     expected = {
@@ -97,7 +107,9 @@ def test_any_reply_has_a_row(project: Project, text: object, gate: str) -> None:
 
 
 def test_without_the_text_in_the_event_the_transcript_tells(project: Project) -> None:
-    write(str(project.event("Stop")["transcript_path"]), user("Why?"), assistant(ONE_PHRASE))
+    write_transcript(
+        str(project.event("Stop")["transcript_path"]), user_record("Why?"), assistant_record(ONE_PHRASE)
+    )
     event = project.event("Stop")
     assert project.hook("Stop", event) == Run(0, "", "")
     assert [row["padding_count"] for row in scores(project)] == [1]
@@ -178,12 +190,12 @@ def test_a_reply_in_line_takes_back_what_waited(project: Project) -> None:
 
 def test_hybrid_enriches_the_record_and_writes_the_override(project: Project) -> None:
     hybrid(project, answer(phrases=[{"index": 0, "filler": False}], EpAd=9))
-    write(
+    write_transcript(
         str(project.event("Stop")["transcript_path"]),
-        user("Is it so?"),
-        call("Bash", {}),
-        result("ok"),
-        assistant(ONE_PHRASE),
+        user_record("Is it so?"),
+        call_record("Bash", {}),
+        result_record("ok"),
+        assistant_record(ONE_PHRASE),
     )
     assert stop(project, ONE_PHRASE) == Run(0, "", "")
     (judged,) = eventually(project, "scores", "judged")

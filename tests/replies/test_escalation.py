@@ -1,4 +1,4 @@
-"""The gate: each row by name, exact bounds, shares by hash."""
+"""The escalation gate: each row, exact bounds, and samples by hash."""
 
 from __future__ import annotations
 
@@ -8,24 +8,32 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.replies.data import load_table
-from memory_plugin.replies.escalation import Bounds, by_hash, decide, is_within, load_bounds, thousandths
-from memory_plugin.replies.rules import Match
-from memory_plugin.replies.signals import Signals
-from tests.replies.made import RULES, settings
+from memory_plugin.kernel.data import load_data
+from memory_plugin.replies.escalation import (
+    EscalationThresholds,
+    decide_escalation,
+    is_sampled,
+    is_within,
+    thousandths,
+)
+from memory_plugin.replies.filler import FillerMatch
+from memory_plugin.replies.reply_signals import ReplySignals
+from tests.replies.builders import RULES, settings
 
 
-def bounds(threshold: float = 0.6, **values: object) -> Bounds:
-    """Bounds with one threshold for every kind of message."""
-    made = load_bounds(settings(**values), load_table("gate"))
+def bounds(threshold: float = 0.6, **values: object) -> EscalationThresholds:
+    """EscalationThresholds with one threshold for every kind of message."""
+    made = EscalationThresholds(settings(**values), load_data("replies", "gate"))
     made.thresholds = dict.fromkeys(made.thresholds, thousandths(threshold))
     return made
 
 
-def signals(padding: int = 0, preamble: int = 0, density: float | None = 0.6, unscored: str = "") -> Signals:
-    """Signals as given."""
-    made = Signals()
-    made.matches = [Match(RULES.rule_of[0], 0, 1, 0, 1)] * padding
+def signals(
+    padding: int = 0, preamble: int = 0, density: float | None = 0.6, unscored: str = ""
+) -> ReplySignals:
+    """Return signals with these measures."""
+    made = ReplySignals()
+    made.matches = [FillerMatch(RULES.rule_of[0], 0, 1, 0, 1)] * padding
     made.preamble, made.density, made.unscored, made.words = preamble, density, unscored, 100
     return made
 
@@ -51,7 +59,7 @@ ROWS = [
 
 @pytest.mark.parametrize(("fields", "row", "escalate"), ROWS)
 def test_rows(fields: dict[str, Any], row: str, escalate: bool) -> None:
-    found = decide(signals(**fields), "code", bounds())
+    found = decide_escalation(signals(**fields), "code", bounds())
     assert (found.row, found.escalate) == (row, escalate)
 
 
@@ -68,11 +76,11 @@ def test_rows(fields: dict[str, Any], row: str, escalate: bool) -> None:
         ({"escalation__preamble_min": 1}, {"density": 0.7, "preamble": 1}, "mixed_signal"),
     ],
 )
-def test_settings_move_the_rows(values: dict[str, Any], fields: dict[str, Any], row: str) -> None:
-    assert decide(signals(**fields), "code", bounds(**values)).row == row
+def test_settings_change_the_rows(values: dict[str, Any], fields: dict[str, Any], row: str) -> None:
+    assert decide_escalation(signals(**fields), "code", bounds(**values)).row == row
 
 
-def test_a_binary_fraction_decides_nothing() -> None:
+def test_bounds_are_exact_where_binary_fractions_are_not() -> None:
     assert abs(0.570 - 0.600) > 0.03
     assert is_within(thousandths(0.570), thousandths(0.600), thousandths(0.03))
 
@@ -85,14 +93,14 @@ def test_within_is_exact(one: int, other: int, margin: int) -> None:
 
 
 @given(st.text(), st.floats(0, 1))
-def test_a_share_by_hash_is_steady_and_grows(identity: str, share: float) -> None:
-    assert by_hash("audit", identity, share) == by_hash("audit", identity, share)
-    assert not by_hash("audit", identity, 0.0)
-    assert by_hash("audit", identity, 1.0)
+def test_a_sample_is_stable(identity: str, share: float) -> None:
+    assert is_sampled("audit", identity, share) == is_sampled("audit", identity, share)
+    assert not is_sampled("audit", identity, 0.0)
+    assert is_sampled("audit", identity, 1.0)
 
 
-def test_shares_are_about_right_and_independent() -> None:
+def test_samples_have_about_their_share_and_are_independent() -> None:
     ids = [str(number) for number in range(4000)]
-    one, other = ({name for name in ids if by_hash(kind, name, 0.2)} for kind in ("audit", "holdout"))
+    one, other = ({name for name in ids if is_sampled(kind, name, 0.2)} for kind in ("audit", "holdout"))
     assert 0.17 < len(one) / len(ids) < 0.23
     assert 0.02 < len(one & other) / len(ids) < 0.06

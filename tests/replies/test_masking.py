@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.replies.masking import BLOT, mask
+from memory_plugin.replies.masking import MASK, mask
 
 HIDDEN = [
     pytest.param("```\ngreat!\n```", id="fenced"),
@@ -53,7 +53,7 @@ def test_what_is_prose_stays(text: str) -> None:
 def test_nothing_moves(text: str) -> None:
     masked = mask(text)
     assert len(masked) == len(text)
-    assert all(new in (old, " ", BLOT) for old, new in zip(text, masked))
+    assert all(new in (old, " ", MASK) for old, new in zip(text, masked))
     assert [at for at, c in enumerate(text) if c == "\n"] == [at for at, c in enumerate(masked) if c == "\n"]
 
 

@@ -1,1 +1,1 @@
-"""Responses: every reply scored by rules, the unsure ones judged, drift corrected, and the rules improved by what was overruled."""
+"""Replies: score every reply by rules, have the unsure ones judged, correct drift, and improve the rules from overrides."""

@@ -1,6 +1,6 @@
-"""What of a reply is not its own prose: code, quotations, tables, addresses. Blotted out in place, so that offsets stay.
+"""Mask what is not a reply's own prose: code, quotations, tables, addresses. Masking happens in place, so offsets stay the same.
 
-Every pass is linear in the text, whatever it holds: opening marks without an end are settled line by line.
+Every pass is linear in the text, also for hostile ones: an opening mark without an end is settled within its line.
 """
 
 from __future__ import annotations
@@ -9,9 +9,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["BLOT", "mask"]
+__all__ = ["MASK", "mask"]
 
-BLOT = "\x01"
+MASK = "\x01"
 _FENCES = ("```", "~~~")
 _BOXES = "|\u2502\u251c\u2514\u250c\u2570\u256d"
 _PAIRS = {
@@ -22,72 +22,72 @@ _PAIRS = {
     "\u300e": "\u300f",
     "\u2039": "\u203a",
 }
-_LONGEST_QUOTE = 600
-_LONGEST_SINGLE = 120
+_MAX_QUOTE = 600
+_MAX_SINGLE_QUOTE = 120
 _BEFORE_QUOTE = " \t([{-*_/:=\u2014>,"
 _AFTER_QUOTE = " \t.,;:!?)]}*_-/\u2014|"
-_ADDRESS_SIGNS = ("://", "www.")
+_ADDRESS_MARKS = ("://", "www.")
 _PATH_STARTS = ("/", "./", "../", "~/", "@/")
 
 
 def mask(text: str) -> str:
-    """The text, already folded, with all that is not prose replaced by one `BLOT` and spaces; of the same length."""
+    """Return a folded text in which each passage that is not prose is one `MASK` and spaces; same length."""
     lines: list[str] = []
     fence = ""
     for line in text.split("\n"):
         bare = line.lstrip(" \t")
         if fence:
             fence = "" if _closes(bare, fence) else fence
-            lines.append(_blot(len(line)))
+            lines.append(_masked(len(line)))
         elif bare.startswith(_FENCES):
             fence = bare[: len(bare) - len(bare.lstrip(bare[0]))]
             if "`" in bare[len(fence) :] and fence[0] == "`":
-                fence = ""  # an info string holds no backtick: this is code within a line
+                fence = ""  # an info string holds no backtick, so this is inline code (CommonMark 4.5)
                 lines.append(_mask_line(line))
             else:
-                lines.append(_blot(len(line)))
+                lines.append(_masked(len(line)))
         elif bare[:1] == ">" or (bare[:1] in _BOXES and bare):
-            lines.append(_blot(len(line)))
+            lines.append(_masked(len(line)))
         else:
             lines.append(_mask_line(line))
     return "\n".join(lines)
 
 
 def _closes(bare: str, fence: str) -> bool:
-    """Whether a line ends a fenced block: the same sign at least as often, and nothing else (CommonMark 4.5)."""
+    """Return whether a line ends a fenced block: the same character at least as often, and nothing else (CommonMark 4.5)."""
     rest = bare.rstrip(" \t")
     return len(rest) >= len(fence) and rest == fence[0] * len(rest)
 
 
-def _blot(length: int) -> str:
-    return (" " + BLOT + " " * (length - 2)) if length > 2 else BLOT[:length].ljust(length)
+def _masked(length: int) -> str:
+    return (" " + MASK + " " * (length - 2)) if length > 2 else MASK[:length].ljust(length)
 
 
 def _mask_line(line: str) -> str:
     if "`" in line:
-        line = _replaced(line, _code(line))
+        line = _replace(line, _code_spans(line))
     if '"' in line:
-        line = _replaced(line, _straight(line))
+        line = _replace(line, _double_quotes(line))
     if "'" in line:
-        line = _replaced(line, _single(line))
-    if not line.isascii() and any(sign in line for sign in _PAIRS):
-        line = _replaced(line, _paired(line))
+        line = _replace(line, _single_quotes(line))
+    if not line.isascii() and any(mark in line for mark in _PAIRS):
+        line = _replace(line, _paired_quotes(line))
     if "/" in line or "www." in line or "\\" in line:
-        line = _replaced(line, _addresses(line))
+        line = _replace(line, _addresses(line))
     return line
 
 
-def _replaced(line: str, spans: Iterator[tuple[int, int]]) -> str:
+def _replace(line: str, spans: Iterator[tuple[int, int]]) -> str:
     parts: list[str] = []
     done = 0
     for start, end in spans:
-        parts += [line[done:start], _blot(end - start)]
+        parts += [line[done:start], _masked(end - start)]
         done = end
     return "".join([*parts, line[done:]]) if parts else line
 
 
-def _code(line: str) -> Iterator[tuple[int, int]]:
-    """Code spans: a run of backticks up to the next run of the same length (CommonMark 6.1)."""
+def _code_spans(line: str) -> Iterator[tuple[int, int]]:
+    """Yield the code spans: a run of backticks up to the next run of the same length (CommonMark 6.1)."""
     runs: list[tuple[int, int]] = []
     at = line.find("`")
     while at >= 0:
@@ -96,6 +96,7 @@ def _code(line: str) -> Iterator[tuple[int, int]]:
             end += 1
         runs.append((at, end))
         at = line.find("`", end)
+    # The partner of each run, found from the right in one pass.
     partner = [-1] * len(runs)
     latest: dict[int, int] = {}
     for number in range(len(runs) - 1, -1, -1):
@@ -110,12 +111,12 @@ def _code(line: str) -> Iterator[tuple[int, int]]:
         number += 1
 
 
-def _straight(line: str) -> Iterator[tuple[int, int]]:
-    """Phrases between straight double quotes; the sign for inches opens none."""
+def _double_quotes(line: str) -> Iterator[tuple[int, int]]:
+    """Yield the passages in straight double quotes; an inch mark after a digit opens none."""
     start = -1
     at = line.find('"')
     while at >= 0:
-        if start >= 0 and at - start <= _LONGEST_QUOTE:
+        if start >= 0 and at - start <= _MAX_QUOTE:
             yield start, at + 1
             start = -1
         elif not at or not line[at - 1].isalnum() or not line[at - 1].isascii():
@@ -123,8 +124,8 @@ def _straight(line: str) -> Iterator[tuple[int, int]]:
         at = line.find('"', at + 1)
 
 
-def _single(line: str) -> Iterator[tuple[int, int]]:
-    """Phrases between straight single quotes; an apostrophe within a word is none."""
+def _single_quotes(line: str) -> Iterator[tuple[int, int]]:
+    """Yield the passages in straight single quotes; an apostrophe within a word opens none."""
     start = -1
     at = line.find("'")
     while at >= 0:
@@ -132,7 +133,7 @@ def _single(line: str) -> Iterator[tuple[int, int]]:
         closes = (
             at > 0 and line[at - 1] not in " \t" and (at + 1 == len(line) or line[at + 1] in _AFTER_QUOTE)
         )
-        if start >= 0 and closes and at - start <= _LONGEST_SINGLE:
+        if start >= 0 and closes and at - start <= _MAX_SINGLE_QUOTE:
             yield start, at + 1
             start = -1
         elif opens:
@@ -140,20 +141,20 @@ def _single(line: str) -> Iterator[tuple[int, int]]:
         at = line.find("'", at + 1)
 
 
-def _paired(line: str) -> Iterator[tuple[int, int]]:
-    """Phrases between quotes that open and close by different signs."""
+def _paired_quotes(line: str) -> Iterator[tuple[int, int]]:
+    """Yield the passages between quotation marks that differ in opening and closing."""
     close = ""
     start = -1
     for at, char in enumerate(line):
-        if close and char == close and at - start <= _LONGEST_QUOTE:
+        if close and char == close and at - start <= _MAX_QUOTE:
             yield start, at + 1
             close = ""
-        elif char in _PAIRS and (not close or at - start > _LONGEST_QUOTE):
+        elif char in _PAIRS and (not close or at - start > _MAX_QUOTE):
             close, start = _PAIRS[char], at
 
 
 def _addresses(line: str) -> Iterator[tuple[int, int]]:
-    """URLs, paths and other words with slashes that are no two words."""
+    """Yield URLs, paths, and other words with slashes, but not two words such as `and/or`."""
     at = 0
     for word in line.split():
         at = line.index(word, at)
@@ -165,7 +166,7 @@ def _addresses(line: str) -> Iterator[tuple[int, int]]:
 def _is_address(word: str) -> bool:
     if "/" not in word and "\\" not in word and not word.startswith("www."):
         return False
-    if any(sign in word for sign in _ADDRESS_SIGNS) or "\\" in word:
+    if any(mark in word for mark in _ADDRESS_MARKS) or "\\" in word:
         return True
     inner = word.rstrip(".,;:!?)]*_>")
     return (

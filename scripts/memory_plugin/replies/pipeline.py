@@ -1,134 +1,152 @@
-"""Scoring one reply, from top to bottom: signals, kind of message, gate, drift, ledger, correction. No judge and no network."""
+"""Score one reply, from top to bottom: read it, measure it, decide on escalation and drift, write it down. No judge, no network."""
 
 from __future__ import annotations
 
-from ..kernel.files import cause
-from ..kernel.ledger import Ledger
-from ..kernel.native import digest
-from .data import load_lexicon, load_table
-from .drift import Drift, correction, find_drift
-from .escalation import by_hash, decide, load_bounds
-from .query_type import AMBIGUOUS, load_query_types
-from .rules import load_rules
-from .signals import measure
-from .state import SessionState
-from .transcript import last_reply
+from ..kernel.data import load_data
+from .drift import find_drift, record_drift
+from .escalation import EscalationThresholds, decide_escalation, is_sampled
+from .filler import load_filler_rules
+from .query_types import AMBIGUOUS, load_query_classifier
+from .reply_signals import load_word_lists, measure_reply
+from .reply_state import ReplyState, attempt_all
+from .transcript_replies import read_last_reply, score_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ..kernel.paths import Places
+    from ..kernel.context import Context
     from ..kernel.settings.load import Settings
-    from .escalation import Decision
-    from .rules import Rules
-    from .signals import Signals
+    from .drift import Drift
+    from .escalation import EscalationDecision
+    from .filler import RulePackError
+    from .reply_signals import ReplySignals
 
-__all__ = ["Reply", "Score", "Scorer", "describe", "note_drift", "score_id", "score_reply"]
+__all__ = ["CompletedReply", "ReplyScore", "ReplyScorer", "ScoredReply", "score_reply"]
 
 
-class Reply:
-    """A reply as the host hands it over when a turn ends."""
+class CompletedReply:
+    """A reply as the host hands it over when a turn ends; without a text the transcript is read for it."""
 
-    __slots__ = ("prompt_id", "session", "text", "transcript")
+    __slots__ = ("prompt_id", "text", "transcript")
 
-    def __init__(self, text: str, session: str = "", prompt_id: str = "", transcript: str = "") -> None:
+    def __init__(self, text: str, prompt_id: str = "", transcript: str = "") -> None:
         self.text = text
-        self.session = session
         self.prompt_id = prompt_id
         self.transcript = transcript
 
 
-class Score:
-    """What rules say about one reply; `id` names it in every ledger."""
+class ReplyScore:
+    """What rules say about one reply; `threshold` is the density it should have, in thousandths."""
 
-    __slots__ = ("decision", "drift", "id", "query_type", "signals", "threshold")
+    __slots__ = ("decision", "drift", "query_type", "signals", "threshold")
 
     def __init__(
-        self, signals: Signals, query_type: str, decision: Decision, drift: Drift | None, threshold: int
+        self,
+        signals: ReplySignals,
+        query_type: str,
+        decision: EscalationDecision,
+        drift: Drift | None,
+        threshold: int,
     ) -> None:
         self.signals = signals
         self.query_type = query_type
         self.decision = decision
         self.drift = drift
         self.threshold = threshold
-        self.id = ""
 
 
-class Scorer:
-    """All that scoring needs, loaded once; `trouble` says what of the user's own rules is not used."""
+class ReplyScorer:
+    """All that scoring needs, loaded once; `error` says what of the user's own rules is not used, else None."""
 
-    __slots__ = ("_bounds", "_drift", "_lexicon", "_rules", "trouble")
+    __slots__ = ("_bounds", "_drift", "_lists", "_rules", "error")
 
-    def __init__(self, settings: Settings, state_dir: str | None, rules: Rules | None = None) -> None:
-        self._rules = rules or load_rules(state_dir)
-        self._lexicon = load_lexicon()
-        self._bounds = load_bounds(settings, load_table("gate"))
-        self._drift = load_table("drift")
-        self.trouble = self._rules.trouble
+    def __init__(self, settings: Settings, state_dir: str | None) -> None:
+        self._rules = load_filler_rules(state_dir)
+        self._lists = load_word_lists()
+        self._bounds = EscalationThresholds(settings, load_data("replies", "gate"))
+        self._drift = load_data("replies", "drift")
+        self.error: RulePackError | None = self._rules.error
 
-    def score(self, text: str, query_type: str, drafting: bool = False) -> Score:
-        """The score of a text as a reply to a message of some kind; nothing is written down."""
-        signals = measure(text, self._rules, self._lexicon, drafting)
-        decision = decide(signals, query_type, self._bounds)
+    def score(self, text: str, query_type: str, drafting: bool = False) -> ReplyScore:
+        """Return the score of a text as a reply to a message of that kind; nothing is written down."""
+        signals = measure_reply(text, self._rules, self._lists, drafting)
+        decision = decide_escalation(signals, query_type, self._bounds)
         drift = find_drift(signals, query_type, self._bounds, self._drift)
-        return Score(signals, query_type, decision, drift, self._bounds.threshold(query_type))
+        return ReplyScore(signals, query_type, decision, drift, self._bounds.threshold(query_type))
 
 
-def score_reply(reply: Reply, places: Places, settings: Settings) -> tuple[Score, dict[str, Any], list[str]]:
-    """Score a reply and write the score down: the score, its record, and what went wrong on the way. Never raises OSError."""
-    state = SessionState(places, reply.session)
-    tail = last_reply(reply.transcript)
-    text = reply.text = reply.text or tail.text
-    query_type, drafting = _asked(tail.prompt)
-    scorer = Scorer(settings, places.state_dir)
-    score = scorer.score(text, query_type, drafting)
-    score.id = score_id(reply.session, reply.prompt_id, text)
-    troubles = [scorer.trouble]
-    record = describe(score, settings)
+class ScoredReply:
+    """A scored reply: its text and ids, the score, the record in `scores.jsonl`, and the errors met on the way."""
+
+    __slots__ = ("errors", "record", "reply", "score")
+
+    def __init__(self, reply: CompletedReply, score: ReplyScore, record: dict[str, Any]) -> None:
+        self.reply = reply
+        self.score = score
+        self.record = record
+        self.errors: list[Exception] = []
+
+    @property
+    def id(self) -> str:
+        """Return the score's id, which names it in every ledger."""
+        return str(self.record["id"])
+
+    @property
+    def wants_judge(self) -> bool:
+        """Return whether the gate escalates the reply, or the audit sample includes it."""
+        return self.score.decision.escalate or bool(self.record["audit"])
+
+
+def score_reply(reply: CompletedReply, context: Context) -> ScoredReply:
+    """Score a reply, write the score down, and save a correction for the next prompt. Disk errors are collected, never raised."""
+    settings = context.settings
+    last = read_last_reply(reply.transcript)
+    reply.text = reply.text or last.text
+    query_type, drafting = (
+        load_query_classifier().classify(last.prompt) if last.prompt else (AMBIGUOUS, False)
+    )
+    scorer = ReplyScorer(settings, context.places.state_dir)
+    score = scorer.score(reply.text, query_type, drafting)
+    identity = score_id(context.session, reply.prompt_id, reply.text)
+    record = _score_record(identity, score, settings)
     record.update(
         prompt_id=reply.prompt_id,
-        model=tail.model,
+        model=last.model,
         transcript=reply.transcript,
-        record=tail.record if tail.text == text else "",
+        record=last.record if last.text == reply.text else "",
     )
-    try:
-        record["turn"] = state.count_reply()
-        state.drop_correction()
-    except OSError as error:
-        troubles.append("the session's state was not kept: %s" % cause(error))
     if settings.flag("scoring.keep_text"):
         from ..kernel.hygiene import redact
 
-        record["text"] = redact(text, "ledger").text
-    troubles.append(
-        _ledger(places, settings, "scores").append(reply.session, places.project_key, record) or ""
+        record["text"] = redact(reply.text, "ledger").text
+    scored = ScoredReply(reply, score, record)
+    scored.errors += [scorer.error] if scorer.error else []
+    scored.errors += attempt_all(
+        lambda: _count_reply(record, context), lambda: context.append("scores", record)
     )
-    if score.drift is not None:
-        troubles.append(note_drift(score, score.drift, reply.session, reply.prompt_id, places, settings))
-    return score, record, [trouble for trouble in troubles if trouble]
+    drift = score.drift
+    if drift is not None:
+        scored.errors += attempt_all(lambda: record_drift(drift, identity, reply.prompt_id, context))
+    return scored
 
 
-def score_id(session: str, prompt_id: str, text: str) -> str:
-    """What names a score in every ledger; the same reply to the same prompt has the same."""
-    parts = (session, prompt_id, digest(text.encode("utf-8", "replace")))
-    return digest("\0".join(parts).encode("utf-8", "replace"), 8)
+def _count_reply(record: dict[str, Any], context: Context) -> None:
+    """Add the reply's number in its session to the record, and discard a correction that came too late for this reply."""
+    state = ReplyState(context.places, context.session)
+    record["turn"] = state.count_reply()
+    state.discard_correction()
 
 
-def _asked(prompt: str) -> tuple[str, bool]:
-    """The kind of the message before a reply, and whether it asked for a draft."""
-    if not prompt:
-        return AMBIGUOUS, False
-    return load_query_types().classify(prompt)
-
-
-def describe(score: Score, settings: Settings) -> dict[str, Any]:
-    """The record of a score, without ids and texts."""
-    signals = score.signals
-    most = load_table("gate")["recorded_matches"]
+def _score_record(identity: str, score: ReplyScore, settings: Settings) -> dict[str, Any]:
+    """Return the ledger record of a score, which quotes nothing of the reply."""
+    signals, decision = score.signals, score.decision
+    most = load_data("replies", "gate")["recorded_matches"]
+    # Of what the gate lets pass a sample is judged all the same, to measure what the rules miss.
+    passes = signals.density is not None and not decision.escalate
     return {
         "kind": "score",
-        "id": score.id,
+        "id": identity,
         "padding_count": signals.padding,
         "matches": [[match.start, match.end, match.rule.id] for match in signals.matches[:most]],
         "preamble_words": signals.preamble,
@@ -137,44 +155,9 @@ def describe(score: Score, settings: Settings) -> dict[str, Any]:
         "cut": signals.cut,
         "query_type": score.query_type,
         "threshold": score.threshold / 1000,
-        "gate": score.decision.row,
-        "escalate": score.decision.escalate,
-        "audit": is_audited(score, settings),
+        "gate": decision.row,
+        "escalate": decision.escalate,
+        "audit": passes and is_sampled("audit", identity, settings.number("scoring.audit_share")),
         "mode": settings.text("scoring.mode"),
         "drift": score.drift.categories if score.drift else [],
     }
-
-
-def is_audited(score: Score, settings: Settings) -> bool:
-    """Whether a reply that the gate lets pass is judged all the same, to measure what the rules miss."""
-    measured = score.signals.density is not None and not score.decision.escalate
-    return measured and by_hash("audit", score.id, settings.number("scoring.audit_share"))
-
-
-def note_drift(
-    score: Score, drift: Drift, session: str, prompt_id: str, places: Places, settings: Settings
-) -> str:
-    """Write a drift down and leave its correction for the next prompt, unless it belongs to the control share; what went wrong, or ""."""
-    table = load_table("drift")
-    signals = score.signals
-    row, text = correction(drift, signals.padding, signals.density, score.query_type, table)
-    held = by_hash("holdout", score.id, settings.number("scoring.holdout"))
-    wanted = bool(text) and settings.flag("scoring.corrections")
-    record: dict[str, object] = {
-        "kind": "drift", "id": score.id, "prompt_id": prompt_id, "categories": drift.categories, "severity": drift.severity,
-        "query_type": score.query_type, "padding_count": signals.padding, "density": signals.density, "threshold": drift.threshold / 1000,
-        "levels": drift.levels, "correction": row, "arm": ("control" if held else "corrected") if wanted else "none",
-    }  # fmt: skip
-    trouble = _ledger(places, settings, "drift").append(session, places.project_key, record) or ""
-    if wanted and not held:
-        try:
-            SessionState(places, session).leave_correction(score.id, text, table["pending_hours"])
-        except OSError as error:
-            trouble = trouble or "the correction was not left: %s" % cause(error)
-    return trouble
-
-
-def _ledger(places: Places, settings: Settings, name: str) -> Ledger:
-    return Ledger(
-        places.state(), name, settings.integer("ledger.max_bytes"), settings.integer("ledger.keep_files")
-    )

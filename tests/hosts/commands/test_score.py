@@ -8,7 +8,7 @@ import os
 import pytest
 
 from tests.project import Project
-from tests.replies.made import PADDED, PLAIN, assistant, user, write
+from tests.replies.builders import PADDED, PLAIN, assistant_record, user_record, write_transcript
 
 KEYS = {
     "id", "padding_count", "filler_spans", "preamble_words", "density", "query_type", "threshold", "gate", "escalate", "drift",
@@ -21,10 +21,10 @@ def scored(project: Project, *texts: str) -> None:
     rows = [
         row
         for n, text in enumerate(texts)
-        for row in (user("Which port is it?"), assistant(text, uuid="r%d" % n))
+        for row in (user_record("Which port is it?"), assistant_record(text, uuid="r%d" % n))
     ]
     for count, text in enumerate(texts, 1):
-        write(path, *rows[: 2 * count])
+        write_transcript(path, *rows[: 2 * count])
         event = project.event("Stop", last_assistant_message=text, prompt_id="p%d" % count)
         assert project.hook("Stop", event).returncode == 0
 

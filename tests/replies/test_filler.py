@@ -1,4 +1,4 @@
-"""The rules: each pattern is well formed, each example is found or left alone, a user's pack cannot break scoring."""
+"""Filler rules: patterns are well formed, examples match as stated, and a user's pack cannot break scoring."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.replies.phrases import parse
-from memory_plugin.replies.rules import (
-    PACK,
+from memory_plugin.replies.filler import (
     POSITIONS,
+    USER_PACK,
+    load_filler_rules,
     load_rule_table,
-    load_rules,
-    pack_problem,
+    rule_problem,
     word_classes,
 )
-from memory_plugin.replies.signals import measure
-from tests.replies.made import LEXICON, RULES, signals
+from memory_plugin.replies.phrases import parse_pattern
+from memory_plugin.replies.reply_signals import measure_reply
+from tests.replies.builders import LISTS, RULES, measure
 
 TABLE = load_rule_table()
 CLASSES = word_classes(TABLE)
@@ -36,24 +36,24 @@ def test_ids_are_unique() -> None:
 
 
 @pytest.mark.parametrize("rule", ENTRIES)
-def test_a_rule_is_whole(rule: dict[str, Any]) -> None:
+def test_rules_are_complete(rule: dict[str, Any]) -> None:
     assert rule["category"] in CATEGORIES
     assert rule["position"] in POSITIONS
     assert rule["reason"].endswith(".")
     assert rule["hit"]
     for pattern in rule["patterns"]:
-        parse(pattern, CLASSES)
+        parse_pattern(pattern, CLASSES)
     assert len(set(rule["patterns"])) == len(rule["patterns"])
 
 
 @pytest.mark.parametrize(("rule", "text"), HITS)
-def test_a_hit_is_found(rule: str, text: str) -> None:
-    assert rule in [match.rule.id for match in signals(text).matches]
+def test_hits(rule: str, text: str) -> None:
+    assert rule in [match.rule.id for match in measure(text).matches]
 
 
 @pytest.mark.parametrize("text", MISSES)
-def test_a_miss_is_left_alone(text: str) -> None:
-    assert [match.rule.id for match in signals(text).matches] == []
+def test_misses(text: str) -> None:
+    assert [match.rule.id for match in measure(text).matches] == []
 
 
 @pytest.mark.parametrize(
@@ -71,33 +71,35 @@ def test_a_miss_is_left_alone(text: str) -> None:
     ],
     ids=json.dumps,
 )
-def test_a_rule_of_the_user_that_is_wrong_is_named_and_left_out(entry: object, tmp_path: Any) -> None:  # noqa: ANN401
-    assert pack_problem(entry, CLASSES)
-    (tmp_path / PACK).write_text(json.dumps({"rules": [entry]}), encoding="utf-8")
-    rules = load_rules(str(tmp_path))
-    assert rules.trouble.startswith("a rule of your own pack is left out: ")
+def test_a_faulty_user_rule_is_named_and_left_out(entry: object, tmp_path: Any) -> None:  # noqa: ANN401
+    assert rule_problem(entry, CLASSES)
+    (tmp_path / USER_PACK).write_text(json.dumps({"rules": [entry]}), encoding="utf-8")
+    rules = load_filler_rules(str(tmp_path))
+    assert str(rules.error).startswith("a rule of your own pack is left out: ")
     assert len(rules.rule_of) == len(RULES.rule_of)
 
 
 def test_a_pack_adds_and_exempts(tmp_path: Any) -> None:  # noqa: ANN401
     own = {"id": "own-x", "category": "own", "position": "sentence", "patterns": ["circling back"]}
-    (tmp_path / PACK).write_text(json.dumps({"exempt": {"thanks": "mine"}, "rules": [own]}), encoding="utf-8")
-    rules = load_rules(str(tmp_path))
-    found = measure("Circling back. Thank you for asking.", rules, LEXICON).matches
-    assert (rules.trouble, [match.rule.id for match in found]) == ("", ["own-x"])
+    (tmp_path / USER_PACK).write_text(
+        json.dumps({"exempt": {"thanks": "mine"}, "rules": [own]}), encoding="utf-8"
+    )
+    rules = load_filler_rules(str(tmp_path))
+    found = measure_reply("Circling back. Thank you for asking.", rules, LISTS).matches
+    assert (rules.error, [match.rule.id for match in found]) == (None, ["own-x"])
 
 
 @pytest.mark.parametrize(
     "content", [b"", b"{", b"[]", b"\xff", b"[" * 100_000, b'{"rules": 3, "exempt": []}']
 )
 def test_a_damaged_pack_leaves_the_rules_as_shipped(content: bytes, tmp_path: Any) -> None:  # noqa: ANN401
-    (tmp_path / PACK).write_bytes(content)
-    rules = load_rules(str(tmp_path))
+    (tmp_path / USER_PACK).write_bytes(content)
+    rules = load_filler_rules(str(tmp_path))
     assert len(rules.rule_of) == len(RULES.rule_of)
 
 
 def test_a_pack_that_is_a_link_is_not_read(tmp_path: Any) -> None:  # noqa: ANN401
     (tmp_path / "elsewhere").write_text('{"exempt": {"thanks": ""}}', encoding="utf-8")
-    os.symlink(str(tmp_path / "elsewhere"), str(tmp_path / PACK))
-    rules = load_rules(str(tmp_path))
-    assert "symbolic link" in rules.trouble
+    os.symlink(str(tmp_path / "elsewhere"), str(tmp_path / USER_PACK))
+    rules = load_filler_rules(str(tmp_path))
+    assert "symbolic link" in str(rules.error)

@@ -1,11 +1,11 @@
-"""What kind of message the user sent, told by rules; the threshold that a reply is held to depends on it."""
+"""The kind of message the user sent, told by rules; the density that its reply should have depends on it."""
 
 from __future__ import annotations
 
-from .data import load_table
-from .phrases import Phrases
+from ..kernel.data import load_data
+from .filler import POSITIONS
+from .phrases import PhraseIndex
 from .prose import BREAK, read_prose
-from .rules import POSITIONS
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from .prose import Prose
 
-__all__ = ["AMBIGUOUS", "QUERY_TYPES", "QueryTypes", "load_query_types"]
+__all__ = ["AMBIGUOUS", "QUERY_TYPES", "QueryClassifier", "load_query_classifier"]
 
 AMBIGUOUS = "ambiguous"
 QUERY_TYPES = (
@@ -30,42 +30,54 @@ QUERY_TYPES = (
 _DRAFTING = "drafting"
 
 
-class QueryTypes:
-    """The rules that tell kinds of messages."""
+class QueryClassifier:
+    """The rules of `config/replies/query_types.json`, applied to a message."""
 
-    __slots__ = ("_levels", "_looked_at", "_most", "_order", "_owners", "_phrases", "_weights", "_with_code")
+    __slots__ = (
+        "_extra_with_code",
+        "_levels",
+        "_max_characters",
+        "_max_counted",
+        "_order",
+        "_owners",
+        "_phrases",
+        "_weights",
+    )
 
     def __init__(self, table: dict[str, Any]) -> None:
         classes = {name: frozenset(words.split()) for name, words in table["classes"].items()}
         entries = [(kind["id"], pair) for kind in table["types"] for pair in kind["patterns"]]
         entries += [(_DRAFTING, pair) for pair in table["drafting"]["patterns"]]
-        self._phrases = Phrases([pattern for _, (_, pattern) in entries], classes)
+        self._phrases = PhraseIndex([pattern for _, (_, pattern) in entries], classes)
         self._levels = [POSITIONS[position] for _, (position, _) in entries]
         self._owners = [owner for owner, _ in entries]
         self._order = [kind["id"] for kind in table["types"]]
         self._weights = {kind["id"]: kind["weight"] for kind in table["types"]}
-        self._with_code = {kind["id"]: kind.get("with_code", 0) for kind in table["types"]}
-        self._looked_at: int = table["looked_at"]
-        self._most: int = table["most_counted"]
+        self._extra_with_code = {kind["id"]: kind.get("with_code", 0) for kind in table["types"]}
+        self._max_characters: int = table["looked_at"]
+        self._max_counted: int = table["most_counted"]
 
     def classify(self, prompt: str) -> tuple[str, bool]:
-        """The kind of a message, `ambiguous` when no rule speaks; and whether a text in somebody's voice was asked for."""
-        prose = read_prose(prompt[: self._looked_at])
-        counts = self._counts(prose)
-        points = {kind: self._weights[kind] * min(counts.get(kind, 0), self._most) for kind in self._order}
+        """Return the kind of a message, `ambiguous` when no rule fits, and whether it asks for a draft in somebody's voice."""
+        prose = read_prose(prompt[: self._max_characters])
+        counts = self._count_matches(prose)
+        points = {
+            kind: self._weights[kind] * min(counts.get(kind, 0), self._max_counted) for kind in self._order
+        }
         if BREAK in prose.words or "```" in prompt:
-            for kind, more in self._with_code.items():
-                points[kind] += more
+            for kind, extra in self._extra_with_code.items():
+                points[kind] += extra
         best = max(self._order, key=lambda kind: (points[kind], -self._order.index(kind)))
         return (best if points[best] > 0 else AMBIGUOUS), counts.get(_DRAFTING, 0) > 0
 
-    def _counts(self, prose: Prose) -> dict[str, int]:
+    def _count_matches(self, prose: Prose) -> dict[str, int]:
+        """Return at how many words a pattern of each kind begins."""
         counts: dict[str, int] = {}
         first_words = self._phrases.first_words
         for at in [at for at, word in enumerate(prose.words) if word in first_words]:
             owners = {
                 self._owners[number]
-                for number in self._phrases.beginning(prose, at)
+                for number in self._phrases.starting_at(prose, at)
                 if self._levels[number] <= prose.level(at) and self._phrases.match(number, prose, at) >= 0
             }
             for owner in owners:
@@ -73,6 +85,6 @@ class QueryTypes:
         return counts
 
 
-def load_query_types() -> QueryTypes:
-    """The rules that the plugin ships with."""
-    return QueryTypes(load_table("query_types"))
+def load_query_classifier() -> QueryClassifier:
+    """Return the classifier with the rules that the plugin ships."""
+    return QueryClassifier(load_data("replies", "query_types"))

@@ -1,16 +1,21 @@
-"""Signals: filler, density and what is not scored, on replies of all kinds."""
+"""Signals of a reply: filler, density, words before the answer, and why a reply is not scored."""
 
 from __future__ import annotations
 
 import time
 import unicodedata
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.replies.signals import MAX_CHARACTERS, MAX_MATCHES
-from tests.replies.made import PADDED, PLAIN, phrases, signals
+from memory_plugin.kernel.data import load_data
+from memory_plugin.replies.filler import MAX_MATCHES
+from memory_plugin.replies.reply_signals import MAX_CHARACTERS
+from tests.replies.builders import PADDED, PLAIN, filler_phrases, measure
+
+LEADS = load_data("replies", "preamble")["leads"]
 
 
 @pytest.mark.parametrize(
@@ -42,7 +47,7 @@ from tests.replies.made import PADDED, PLAIN, phrases, signals
     ],
 )
 def test_filler(text: str, found: list[str]) -> None:
-    assert phrases(text) == found
+    assert filler_phrases(text) == found
 
 
 @pytest.mark.parametrize(
@@ -69,29 +74,29 @@ def test_filler(text: str, found: list[str]) -> None:
         (PLAIN, ""),
     ],
 )
-def test_what_is_not_scored_is_named(text: str, why: str) -> None:
-    found = signals(text)
+def test_reason_for_no_density(text: str, why: str) -> None:
+    found = measure(text)
     assert found.unscored == why
     assert (found.density is None) == bool(why)
 
 
 def test_density_is_content_words_over_words() -> None:
-    assert signals("The port is open and the host runs a listener for it now").density == 0.385  # 5 of 13
+    assert measure("The port is open and the host runs a listener for it now").density == 0.385  # 5 of 13
 
 
-def test_composed_and_decomposed_are_the_same() -> None:
+def test_composed_and_decomposed_letters_score_the_same() -> None:
     text = PADDED + " The na\u00efve caf\u00e9 r\u00e9sum\u00e9 is there."
-    composed, decomposed = (signals(unicodedata.normalize(form, text)) for form in ("NFC", "NFD"))
+    composed, decomposed = (measure(unicodedata.normalize(form, text)) for form in ("NFC", "NFD"))
     assert composed.density == decomposed.density
     assert composed.padding == decomposed.padding == 3
 
 
-def test_a_draft_in_somebodys_voice_is_not_held_against_the_reply() -> None:
+def test_filler_inside_a_draft_does_not_count() -> None:
     letter = (
         "Here is the letter.\n\nDear Ms Ode,\n\nI hope this helps. Thank you for your patience.\n\nYours, Al"
     )
-    assert phrases(letter, drafting=True) == []
-    assert phrases(
+    assert filler_phrases(letter, drafting=True) == []
+    assert filler_phrases(
         "Sure! Here it is.\n\nThank you for waiting.\n\nLet me know if it fits.", drafting=True
     ) == [
         "Sure",
@@ -99,10 +104,38 @@ def test_a_draft_in_somebodys_voice_is_not_held_against_the_reply() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("The port is 80.", 0),
+        ("Perfect! The port is 80.", 1),
+        ("You're absolutely right! The port is 80.", 3),
+        ("Good question. Let me analyze what this test does. The port is 80.", 9),
+        ("Sure! To create a link in Linux, you can use ln.", 7),
+        ("## Summary\n\nHere is the plan:\n\n1. Stop.", 4),
+        ("Done. Here's a summary of all changes:\n\n- a", 0),
+        ("All 44 tests pass.", 0),
+        ("Let me check the file.", 5),
+        ("Here's how `x` is set in `y`:\n\n```\nz\n```", 7),
+        ("Looking at the log, two hosts fail.", 4),
+        ("", 0),
+        ("```\nx\n```", 0),
+    ],
+)
+def test_preamble(text: str, words: int) -> None:
+    assert measure(text).preamble == words
+
+
+@pytest.mark.parametrize("lead", LEADS, ids=lambda lead: lead["id"])
+def test_examples_of_a_lead(lead: dict[str, Any]) -> None:
+    assert [text for text in lead["hit"] if measure(text).preamble == 0] == []
+    assert [text for text in lead["miss"] if measure(text).preamble > 0] == []
+
+
 @given(st.text(max_size=400))
-def test_spans_are_in_order_and_apart_for_any_text(text: str) -> None:
+def test_matches_are_ordered_and_disjoint_for_any_text(text: str) -> None:
     last = 0
-    found = signals(text)
+    found = measure(text)
     for match in found.matches:
         assert last <= match.start < match.end <= len(text)
         last = match.end
@@ -127,8 +160,8 @@ def test_spans_are_in_order_and_apart_for_any_text(text: str) -> None:
         max_size=40,
     )
 )
-def test_filler_in_any_order_never_overlaps(parts: list[str]) -> None:
-    matches = signals("".join(parts)).matches
+def test_matches_never_overlap(parts: list[str]) -> None:
+    matches = measure("".join(parts)).matches
     assert all(one.end <= other.start for one, other in zip(matches, matches[1:]))
 
 
@@ -148,12 +181,12 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("piece", HOSTILE.values(), ids=list(HOSTILE))
-def test_a_megabyte_of_anything_takes_less_than_a_second(piece: str) -> None:
+def test_a_hostile_megabyte_takes_less_than_a_second(piece: str) -> None:
     text = piece * (1_000_000 // len(piece))
     took = []
     for _ in range(3):  # the least of them, on a machine with other work on it
         start = time.process_time()
-        found = signals(text)
+        found = measure(text)
         took.append(time.process_time() - start)
         if took[-1] < 1.0:
             break

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.replies.intervals import difference, share
+from memory_plugin.kernel.stats import share, share_difference
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_wilson(k: int, n: int, low: float, high: float) -> None:
     ],
 )
 def test_newcombe(one: tuple[int, int], other: tuple[int, int], low: float, high: float) -> None:
-    found = difference(share(*one), share(*other))
+    found = share_difference(share(*one), share(*other))
     assert found is not None
     assert (round(found[1], 4), round(found[2], 4)) == (low, high)
 
@@ -39,7 +39,7 @@ def test_newcombe(one: tuple[int, int], other: tuple[int, int], low: float, high
 def test_none_of_none() -> None:
     assert share(0, 0).value is None
     assert str(share(0, 0)) == "none of 0"
-    assert difference(share(0, 0), share(1, 2)) is None
+    assert share_difference(share(0, 0), share(1, 2)) is None
     assert str(share(12, 40)) == "12 of 40, 30 % (18-45)"
 
 
