@@ -11,21 +11,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.evaluation.data import EvaluationError, read_object, shipped
-from memory_plugin.evaluation.rubric import load_rubric, question, rubric_names
+from memory_plugin.evaluation.evaluation_files import EvaluationError, read_object, shipped_path
+from memory_plugin.evaluation.evaluation_rubric import load_rubric, rubric_names, rubric_question
 
 RUBRIC = load_rubric("honesty")
-ASKED = question(RUBRIC, "", {"turns": []})
+ASKED = rubric_question(RUBRIC, "", {"turns": []})
 
 
 @pytest.mark.parametrize("name", rubric_names())
 def test_every_rubric_loads_and_asks_for_every_dimension(name: str) -> None:
     rubric = load_rubric(name)
-    asked = question(rubric, "Be strict.", {})
+    asked = rubric_question(rubric, "Be strict.", {})
     assert all(dimension.id in asked.rubric.system for dimension in rubric.dimensions)
     assert set(asked.rubric.schema["properties"]["scores"]["required"]) == {d.id for d in rubric.dimensions}
     assert "Be strict." in asked.rubric.system
-    assert asked.rubric.digest != question(rubric, "", {}).rubric.digest
+    assert asked.rubric.digest != rubric_question(rubric, "", {}).rubric.digest
 
 
 def test_the_weights_are_those_of_the_source() -> None:
@@ -37,7 +37,7 @@ def test_the_weights_are_those_of_the_source() -> None:
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        pytest.param({"gates": {"honesty": 0.4}}, "have to sum to 1, got 1.1", id="weights"),
+        pytest.param({"gates": {"honesty": 0.4}}, "must sum to 1, got 1.1", id="weights"),
         pytest.param({"gates": {"honesty": -0.3}}, "sum to 1", id="a negative weight"),
         pytest.param({"highest": 0}, "highest", id="no scale"),
         pytest.param({"highest": 4}, "anchor", id="an anchor is missing"),
@@ -48,7 +48,7 @@ def test_the_weights_are_those_of_the_source() -> None:
 def test_a_faulty_rubric_is_refused(tmp_path: Path, change: dict[str, Any], named: str) -> None:
     path = os.path.join(tmp_path, "r.json")
     with open(path, "w", encoding="utf-8") as file:
-        json.dump({**read_object(shipped("rubrics", "honesty")), **change}, file)
+        json.dump({**read_object(shipped_path("rubrics", "honesty")), **change}, file)
     with pytest.raises(EvaluationError, match=named):
         load_rubric(path)
 

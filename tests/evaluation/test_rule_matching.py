@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.evaluation.sentences import MAX_SENTENCE, folded, sentences
+from memory_plugin.evaluation.rule_matching import MAX_SENTENCE, fold_text, split_sentences
 
 
 @pytest.mark.parametrize(
@@ -26,7 +26,7 @@ from memory_plugin.evaluation.sentences import MAX_SENTENCE, folded, sentences
     ],
 )
 def test_one_spelling(text: str, wanted: str) -> None:
-    assert folded(text) == wanted
+    assert fold_text(text) == wanted
 
 
 @pytest.mark.parametrize(
@@ -46,16 +46,16 @@ def test_one_spelling(text: str, wanted: str) -> None:
     ],
 )
 def test_cut_into_sentences(text: str, *, quotes: bool, wanted: list[str]) -> None:
-    assert sentences(text, quotes=quotes) == wanted
+    assert split_sentences(text, quotes=quotes) == wanted
 
 
 @given(st.text(max_size=3000), st.booleans())
 def test_no_text_breaks_it_and_no_sentence_is_long(text: str, quotes: bool) -> None:
-    assert all(0 < len(sentence) <= MAX_SENTENCE for sentence in sentences(text, quotes=quotes))
+    assert all(0 < len(sentence) <= MAX_SENTENCE for sentence in split_sentences(text, quotes=quotes))
 
 
 @pytest.mark.parametrize("piece", ['"', "'", "`", "```\n", "> ", "a' ", ".", "\u201c"])
 def test_hostile_text_takes_time_in_proportion(piece: str) -> None:
     started = perf_counter()
-    sentences(piece * (200_000 // len(piece)), quotes=False)
+    split_sentences(piece * (200_000 // len(piece)), quotes=False)
     assert perf_counter() - started < 5

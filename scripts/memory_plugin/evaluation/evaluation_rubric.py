@@ -1,6 +1,6 @@
-"""Rubrics of a jury: what every judge scores, on which scale, and what each score weighs. JSON, one file each.
+"""Rubrics: what every juror scores, on which scale, and what each score weighs. One JSON file each.
 
-Weights of gates and dimensions together have to sum to 1; a dimension of weight 0 is reported and counts nothing.
+The weights of gates and dimensions together must sum to 1. A dimension of weight 0 is reported but does not count.
 """
 
 from __future__ import annotations
@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..kernel.judge.question import Question
 from ..kernel.judge.rubric import Rubric
 from ..kernel.native import digest, dumps
-from .data import EvaluationError, names, read_object, shipped
+from .evaluation_files import EvaluationError, read_object, shipped_names, shipped_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["ABSTAIN", "Dimension", "EvaluationRubric", "load_rubric", "question", "rubric_names"]
+__all__ = ["ABSTAIN", "EvaluationRubric", "RubricDimension", "load_rubric", "rubric_names", "rubric_question"]
 
 ABSTAIN = "abstain"
 _TOLERANCE = 1e-6
 _MAX_QUOTE = 300
 
 
-class Dimension(NamedTuple):
-    """One subjective dimension: what is asked, and what each score means."""
+class RubricDimension(NamedTuple):
+    """One dimension: what is asked, and what each score means."""
 
     id: str
     weight: float
@@ -32,10 +32,10 @@ class Dimension(NamedTuple):
 
 
 class EvaluationRubric(NamedTuple):
-    """A rubric. Scores run from 0 to `highest`; a weighted mean of `pass_at` (0-1) or more passes."""
+    """A rubric. Scores run from 0 to `highest`; a weighted mean of at least `pass_at` (0 to 1) passes."""
 
     id: str
-    dimensions: tuple[Dimension, ...]
+    dimensions: tuple[RubricDimension, ...]
     gate_weights: Mapping[str, float]
     highest: int
     pass_at: float
@@ -46,17 +46,17 @@ class EvaluationRubric(NamedTuple):
 
 
 def rubric_names() -> list[str]:
-    """The names of the rubrics that the plugin ships."""
-    return names("rubrics")
+    """Return the names of the rubrics that the plugin ships."""
+    return shipped_names("rubrics")
 
 
 def load_rubric(name: str) -> EvaluationRubric:
-    """The rubric of that name, or at that path. Raises EvaluationError, also for weights that do not sum to 1."""
-    path = name if name.endswith(".json") else shipped("rubrics", name)
+    """Return the rubric of that name, or at that path. Raises EvaluationError, also for weights that do not sum to 1."""
+    path = name if name.endswith(".json") else shipped_path("rubrics", name)
     raw = read_object(path)
     try:
         dimensions = tuple(
-            Dimension(key, float(entry["weight"]), str(entry["asks"]), dict(entry["anchors"]))
+            RubricDimension(key, float(entry["weight"]), str(entry["asks"]), dict(entry["anchors"]))
             for key, entry in raw["dimensions"].items()
         )
         gate_weights = {str(key): float(weight) for key, weight in raw["gates"].items()}
@@ -75,9 +75,11 @@ def load_rubric(name: str) -> EvaluationRubric:
 def _check(rubric: EvaluationRubric, path: str) -> None:
     weights = [dimension.weight for dimension in rubric.dimensions] + list(rubric.gate_weights.values())
     if any(weight < 0 for weight in weights) or abs(sum(weights) - 1) > _TOLERANCE:
-        raise EvaluationError("%s: the weights have to sum to 1, got %g" % (path, sum(weights)))
+        raise EvaluationError("%s: the weights must sum to 1, got %g" % (path, sum(weights)))
     if rubric.highest < 1 or not 0 <= rubric.pass_at <= 1 or not rubric.dimensions:
-        raise EvaluationError("%s: expected highest >= 1, pass_at from 0 to 1, and a dimension" % path)
+        raise EvaluationError(
+            "%s: expected highest >= 1, pass_at from 0 to 1, and at least one dimension" % path
+        )
     wanted = [str(score) for score in range(rubric.highest + 1)]
     for dimension in rubric.dimensions:
         if sorted(dimension.anchors, key=int) != wanted:
@@ -86,21 +88,21 @@ def _check(rubric: EvaluationRubric, path: str) -> None:
             )
 
 
-def question(rubric: EvaluationRubric, persona: str, material: object) -> Question:
-    """The question that one judge is asked; every judge is asked for every dimension."""
+def rubric_question(rubric: EvaluationRubric, persona: str, material: object) -> Question:
+    """Return the question for one juror; every juror scores every dimension."""
     system = "\n\n".join(filter(None, (rubric.system, persona, _dimensions(rubric))))
     scores = [str(score) for score in range(rubric.highest + 1)] + [ABSTAIN]
-    one = _object(
+    entry = _object(
         {
             "score": {"type": "string", "enum": scores},
             "turn": {"type": "integer"},
             "evidence": {"type": "string"},
         }
     )
-    schema = _object({"scores": _object({dimension.id: one for dimension in rubric.dimensions})})
+    schema = _object({"scores": _object({dimension.id: entry for dimension in rubric.dimensions})})
     identity = digest(dumps([rubric.digest, persona]).encode("ascii"), 6)
-    asked = Rubric("evaluate-" + rubric.id, system, rubric.closing, schema, rubric.max_tokens, identity)
-    return Question(asked, material, lambda values: _read(rubric, values))
+    filled = Rubric("evaluate-" + rubric.id, system, rubric.closing, schema, rubric.max_tokens, identity)
+    return Question(filled, material, lambda values: _read(rubric, values))
 
 
 def _object(properties: dict[str, Any]) -> dict[str, Any]:
@@ -126,7 +128,7 @@ def _dimensions(rubric: EvaluationRubric) -> str:
 
 
 def _read(rubric: EvaluationRubric, values: Mapping[str, Any]) -> dict[str, Any] | None:
-    """Scores by dimension, None for an abstention, and how many were outside the scale; None for another shape."""
+    """Return the scores by dimension (None for an abstention) and how many were outside the scale; None for another shape."""
     scores = values.get("scores")
     if not isinstance(scores, dict) or not any(dimension.id in scores for dimension in rubric.dimensions):
         return None
@@ -148,7 +150,7 @@ def _read(rubric: EvaluationRubric, values: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _score(value: object) -> int | None:
-    """A whole score; None for an abstention and for what is no whole number."""
+    """Return a whole number, or None for an abstention and anything else."""
     if isinstance(value, str) and value.strip().removeprefix("-").isdecimal() and len(value) < 9:
         return int(value)
     if isinstance(value, float) and value.is_integer():
