@@ -11,6 +11,7 @@ from .evaluation_gates import is_hard_fail
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from .aggregate import DimensionScore
     from .jury import Vote
     from .pipeline import Evaluation, EvaluationPlan
 
@@ -55,8 +56,22 @@ def _jury_record(evaluation: Evaluation, plan: EvaluationPlan) -> dict[str, Any]
         "quorum": plan.quorum,
         "one_family": len({vote.juror.judge.backend for vote in evaluation.votes}) == 1,
         "judges": [_vote_record(vote) for vote in evaluation.votes],
-        "dimensions": [{**row._asdict(), "scores": list(row.scores)} for row in evaluation.rows],
+        "dimensions": [_dimension_record(row) for row in evaluation.rows],
         "variance": variance(evaluation.scores),
+    }
+
+
+def _dimension_record(row: DimensionScore) -> dict[str, Any]:
+    return {
+        "dimension": row.dimension,
+        "weight": row.weight,
+        "scores": list(row.scores),
+        "valid": row.valid,
+        "abstained": row.abstained,
+        "median": row.median,
+        "mean": row.mean,
+        "sd": row.sd,
+        "range": row.range,
     }
 
 
