@@ -72,9 +72,12 @@ def _turn(record: object, place: int) -> ConversationTurn | None:
     number = record.get("turn", place)
     if content is None:
         return None
-    whole = isinstance(number, int) and not isinstance(number, bool)
+    has_number = isinstance(number, int) and not isinstance(number, bool)
     return ConversationTurn(
-        number if whole else place, record["role"], without_private(content), record.get("failed") is True
+        number if has_number else place,
+        record["role"],
+        without_private(content),
+        record.get("failed") is True,
     )
 
 

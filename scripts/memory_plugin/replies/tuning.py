@@ -158,7 +158,7 @@ def gate_advice(study: TuningStudy) -> str:
     """Return a sentence on what the agreement of judge and rules says about the escalation gate."""
     agreement = study.agreement
     if agreement.n < _ENOUGH_JUDGED or agreement.value is None:
-        return "%d escalated replies were judged; advice on the gate needs %d" % (agreement.n, _ENOUGH_JUDGED)
+        return "escalated replies judged: %d; advice on the gate needs %d" % (agreement.n, _ENOUGH_JUDGED)
     if agreement.value > _AGREES_TOO_MUCH:
         return (
             "judge and rules agree on %s of the escalated replies: narrow the gate, for instance with"

@@ -114,5 +114,5 @@ def _apply(arguments: argparse.Namespace, session: Session) -> int:
         ]
         session.console.line(json.dumps({"id": entry.get("id"), "findings": found}))
     if bad:
-        session.console.error("%d lines had no text" % bad)
+        session.console.error("lines without a text: %d" % bad)
     return FAILED if bad else DONE

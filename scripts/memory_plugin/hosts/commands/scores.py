@@ -101,7 +101,7 @@ def _as_json(group: ScoreGroup) -> dict[str, Any]:
 def _show(scores: list[PastScore], bad: int, session: Session) -> None:
     console = session.console
     (total,) = group_scores(scores, lambda _: "all")
-    console.line(console.style("%d replies scored" % total.replies, "bold"))
+    console.line(console.style("Replies scored: %d" % total.replies, "bold"))
     console.line("with filler:  %s" % (total.padded,))
     console.line("drifted:      %s" % (total.drifted,))
     console.line("escalated:    %s" % (total.escalated,))
@@ -109,7 +109,7 @@ def _show(scores: list[PastScore], bad: int, session: Session) -> None:
     if missed.n:
         console.line("missed by rules, estimated from the audited replies: %s" % (missed,))
     if bad:
-        console.line("%d lines of the ledger could not be read" % bad)
+        console.line("Unreadable lines in the ledger: %d" % bad)
     console.line()
     _plot(group_by_day(scores), session)
     for title, groups in (

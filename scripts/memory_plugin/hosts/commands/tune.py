@@ -93,7 +93,7 @@ def _record(study: TuningStudy, diff: str, effect: dict[str, int], *, applied: b
 
 def _show(study: TuningStudy, session: Session) -> None:
     console = session.console
-    console.line("%d judged replies, %d of them still in their transcripts" % (study.judged, study.reread))
+    console.line("Judged replies: %d; still in their transcripts: %d" % (study.judged, study.reread))
     console.line(gate_advice(study))
     if study.missed.n:
         console.line("missed by rules, estimated from the audited replies: %s" % (study.missed,))
@@ -122,8 +122,8 @@ def _show_change(diff: str, effect: dict[str, int], session: Session) -> None:
         console.line(line)
     console.line()
     console.line(
-        "of the last %(replies)d replies that can be read, %(padded_before)d held filler before (%(phrases_before)d phrases)"
-        " and %(padded_after)d after (%(phrases_after)d phrases)" % effect
+        "Replies scored again: %(replies)d. With filler before: %(padded_before)d (phrases: %(phrases_before)d);"
+        " after: %(padded_after)d (phrases: %(phrases_after)d)." % effect
     )
 
 
