@@ -18,8 +18,8 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(
 
 from memory_plugin.evaluation.conversation import Conversation, ConversationTurn
 from memory_plugin.evaluation.evaluation_gates import run_gates
-from memory_plugin.evaluation.rule_matching import find_matches, rules_for
 from memory_plugin.evaluation.packs import load_pack, load_packs
+from memory_plugin.evaluation.rule_matching import find_matches, rules_for
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TABLES = (

@@ -7,11 +7,12 @@ Tool turns hold what a tool printed; claims of work are checked against it.
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..kernel.native import digest, dumps, loads
 from ..kernel.text.private import without_private
 from ..kernel.transcript.reader import Reader, open_transcript
+from .evaluation_files import parse_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -119,8 +120,7 @@ def _is_plain(head: bytes) -> bool:
     """Return whether the first object has a role of its own; a transcript's records have a type instead."""
     if head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"[":
         return True
-    for line in head.splitlines()[:20]:
-        record = _parsed(line)
+    for record in parse_lines(b"\n".join(head.splitlines()[:20])):
         if isinstance(record, dict):
             return "role" in record and "message" not in record
     return False
@@ -134,15 +134,7 @@ def _plain(data: bytes, identity: str) -> Conversation:
         except ValueError:
             records = [None]
         return conversation_of(identity, records if isinstance(records, list) else [None])
-    lines = (line for line in text.split("\n") if line.strip())
-    return conversation_of(identity, (_parsed(line.encode("utf-8", "replace")) for line in lines))
-
-
-def _parsed(line: bytes) -> Any:  # noqa: ANN401  (any JSON value)
-    try:
-        return loads(line.decode("utf-8", "replace"))
-    except ValueError:
-        return None
+    return conversation_of(identity, parse_lines(text.encode("utf-8", "replace")))
 
 
 def _split_turn(turn: Turn) -> Sequence[ConversationTurn]:

@@ -55,6 +55,19 @@ class ReplyScore:
         self.drift = drift
         self.threshold = threshold
 
+    def fields(self) -> dict[str, Any]:
+        """Return the figures that the ledger and `memory score` share; nothing is quoted."""
+        return {
+            "padding_count": self.signals.padding,
+            "preamble_words": self.signals.preamble,
+            "density": self.signals.density,
+            "query_type": self.query_type,
+            "threshold": self.threshold / 1000,
+            "gate": self.decision.row,
+            "escalate": self.decision.escalate,
+            "drift": self.drift.categories if self.drift else [],
+        }
+
 
 class ReplyScorer:
     """All that scoring needs, loaded once; `error` says what of the user's own rules is not used, else None."""
@@ -140,24 +153,17 @@ def _count_reply(record: dict[str, Any], context: Context) -> None:
 
 def _score_record(identity: str, score: ReplyScore, settings: Settings) -> dict[str, Any]:
     """Return the ledger record of a score, which quotes nothing of the reply."""
-    signals, decision = score.signals, score.decision
+    signals = score.signals
     most = load_data("replies", "gate")["recorded_matches"]
     # Of what the gate lets pass a sample is judged all the same, to measure what the rules miss.
-    passes = signals.density is not None and not decision.escalate
+    passes = signals.density is not None and not score.decision.escalate
     return {
         "kind": "score",
         "id": identity,
-        "padding_count": signals.padding,
+        **score.fields(),
         "matches": [[match.start, match.end, match.rule.id] for match in signals.matches[:most]],
-        "preamble_words": signals.preamble,
         "words": signals.words,
-        "density": signals.density,
         "cut": signals.cut,
-        "query_type": score.query_type,
-        "threshold": score.threshold / 1000,
-        "gate": decision.row,
-        "escalate": decision.escalate,
         "audit": passes and is_sampled("audit", identity, settings.number("scoring.audit_share")),
         "mode": settings.text("scoring.mode"),
-        "drift": score.drift.categories if score.drift else [],
     }

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from ..kernel.ledger import Ledger
-from ..kernel.native import digest, loads
+from ..kernel.native import digest
 from ..kernel.transcript.tail import asked, records_backwards, replied
 
 TYPE_CHECKING = False
@@ -31,7 +31,6 @@ _TAIL_BYTES = (96 * 1024, 1 << 20)  # much tool output pushes the prompt out of 
 _SYNTHETIC = "<synthetic>"
 _MAIN_SOURCES = ("sdk", "repl_main_thread")  # not titles, summaries or sub-agents
 _MAX_BYTES = 256 << 20
-_MAX_LINE = 16 << 20
 _SUFFIX = ".jsonl"
 _RECENT = 20  # scores to try, newest first, when the last reply is asked for
 
@@ -192,27 +191,15 @@ def _call_names(content: object) -> list[str]:
 
 def _records(path: str) -> Iterator[dict[str, Any]]:
     """Yield the objects in a transcript's first 256 MB; nothing for a file that is missing, unreadable or not a regular one."""
+    from ..kernel.transcript.lines import Lines
+
     if not os.path.isfile(path):
         return
     try:
-        with open(path, "rb") as handle:
-            left = _MAX_BYTES
-            for line in handle:
-                left -= len(line)
-                if left < 0:
+        with open(path, "rb") as file:
+            for record in Lines(file):
+                if file.tell() > _MAX_BYTES:
                     return
-                record = _parse_record(line)
-                if record is not None:
-                    yield record
+                yield record
     except OSError:
         return
-
-
-def _parse_record(line: bytes) -> dict[str, Any] | None:
-    if len(line) > _MAX_LINE:
-        return None
-    try:
-        record = loads(line.decode("utf-8", "replace"))
-    except ValueError:
-        return None
-    return record if isinstance(record, dict) else None

@@ -173,21 +173,16 @@ def _lines() -> Iterator[tuple[int, ScoreRequest | None]]:
 
 def as_record(given_id: object, text: str, score: ReplyScore) -> dict[str, Any]:
     """Return a score for programs; offsets count characters of the text as it was given."""
-    signals = score.signals
+    spans = [
+        [match.start, match.end, text[match.start : match.end], match.rule.id]
+        for match in score.signals.matches
+    ]
+    fields = score.fields()
     return {
         "id": given_id,
-        "padding_count": signals.padding,
-        "filler_spans": [
-            [match.start, match.end, text[match.start : match.end], match.rule.id]
-            for match in signals.matches
-        ],
-        "preamble_words": signals.preamble,
-        "density": signals.density,
-        "query_type": score.query_type,
-        "threshold": score.threshold / 1000,
-        "gate": score.decision.row,
-        "escalate": score.decision.escalate,
-        "drift": score.drift.categories if score.drift else [],
+        "padding_count": fields.pop("padding_count"),
+        "filler_spans": spans,
+        **fields,
     }
 
 
