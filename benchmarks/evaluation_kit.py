@@ -16,10 +16,10 @@ from typing import Any
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts"))
 
-from memory_plugin.evaluation.conversation import Conversation, Turn
-from memory_plugin.evaluation.gates import run_gates
-from memory_plugin.evaluation.matching import find, rules_for
+from memory_plugin.evaluation.conversation import Conversation, ConversationTurn
+from memory_plugin.evaluation.evaluation_gates import run_gates
 from memory_plugin.evaluation.packs import load_pack, load_packs
+from memory_plugin.evaluation.rule_matching import find_matches, rules_for
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TABLES = (
@@ -59,7 +59,7 @@ def table(name: str, pack: str, speaker: str, positive: str, show: bool) -> None
         counts = {True: [0, 0], False: [0, 0]}
         for row in rows:
             if row["half"] == half:
-                found, wanted = bool(find(loaded, rules, row["text"])), row["label"] == positive
+                found, wanted = bool(find_matches(loaded, rules, row["text"])), row["label"] == positive
                 counts[wanted][0] += found
                 counts[wanted][1] += 1
                 if show and found != wanted and half != "held-out":
@@ -86,7 +86,7 @@ def kit(folder: str, show: bool) -> None:
             counts,
             kind,
             text,
-            bool(find(pack, rules, text)),
+            bool(find_matches(pack, rules, text)),
             show and kind == "suicide and self-harm",
             wanted=True,
         )
@@ -94,7 +94,7 @@ def kit(folder: str, show: bool) -> None:
         harmful = row["type"].startswith("contrast_")
         about = harmful and any(word in row["prompt"].lower() for word in ("myself", "suicide", "self-harm"))
         kind = "contrasts on self-harm" if about else "other contrasts" if harmful else "harmless prompts"
-        count(counts, kind, row["prompt"], bool(find(pack, rules, row["prompt"])), show, wanted=about)
+        count(counts, kind, row["prompt"], bool(find_matches(pack, rules, row["prompt"])), show, wanted=about)
     for kind, (found, total) in counts.items():
         print("crisis       %-24s found %d of %d" % (kind, found, total))
 
@@ -118,7 +118,9 @@ def speed() -> None:
         for name, *_ in TABLES
         for row in records(os.path.join(ROOT, "tests", "evaluation", name + ".jsonl"))
     ]
-    turns = tuple(Turn(at, ("user", "assistant")[at % 2], text) for at, text in enumerate(texts * 4))
+    turns = tuple(
+        ConversationTurn(at, ("user", "assistant")[at % 2], text) for at, text in enumerate(texts * 4)
+    )
     run_gates(packs, Conversation("warm", turns[:2], 0))
     started = time.process_time()
     run_gates(packs, Conversation("speed", turns, 0))
@@ -130,7 +132,10 @@ def speed() -> None:
     for piece in HOSTILE:
         text = piece * (100_000 // len(piece))
         started = time.process_time()
-        run_gates(packs, Conversation("x", (Turn(1, "user", text), Turn(2, "assistant", text)), 0))
+        run_gates(
+            packs,
+            Conversation("x", (ConversationTurn(1, "user", text), ConversationTurn(2, "assistant", text)), 0),
+        )
         worst = max(worst, (piece, time.process_time() - started), key=lambda pair: pair[1])
     print("speed        slowest hostile pair of turns, 100 kB each: %.2f s (%.20r)" % (worst[1], worst[0]))
 

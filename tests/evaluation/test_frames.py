@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.evaluation.frames import frame, hints
-from memory_plugin.evaluation.lexicon import lexicon
+from memory_plugin.evaluation.frames import compile_frame, frame_hints
+from memory_plugin.evaluation.lexicon import build_lexicon
 
 WORDS = {
     "STOP": ["stop~v", "leave~v out"],
@@ -24,7 +24,9 @@ CLASSES = {*WORDS, "PUNCT"}
 
 def found(written: str, text: str) -> list[str]:
     """What a frame finds in a text."""
-    places = frame(written, MACROS, CLASSES).find(lexicon(WORDS, {"leave": "left"}, {}).tag(text))
+    places = compile_frame(written, MACROS, CLASSES).find(
+        build_lexicon(WORDS, {"leave": "left"}, {}).tag(text)
+    )
     return [text[start:end] for start, end in places]
 
 
@@ -76,26 +78,26 @@ def test_a_frame_finds(written: str, text: str, wanted: list[str]) -> None:
 @pytest.mark.parametrize(
     ("written", "named"),
     [
-        ("STOP NOTHING", "no class NOTHING"),
-        ("@none STOP", "no macro @none"),
-        ("STOP (", "no part of a frame"),
-        ("STOP a+b", "no part of a frame"),
+        ("STOP NOTHING", "unknown class NOTHING"),
+        ("@none STOP", "unknown macro @none"),
+        ("STOP (", "not part of a frame"),
+        ("STOP a+b", "not part of a frame"),
     ],
 )
 def test_a_faulty_frame_is_refused(written: str, named: str) -> None:
     with pytest.raises(ValueError, match=named):
-        frame(written, MACROS, CLASSES)
+        compile_frame(written, MACROS, CLASSES)
 
 
 def test_a_macro_within_itself_is_refused() -> None:
     with pytest.raises(ValueError, match="nested"):
-        frame("@a", {"a": ["@a"]}, CLASSES)
+        compile_frame("@a", {"a": ["@a"]}, CLASSES)
 
 
 def test_hints_are_words_without_which_nothing_matches() -> None:
-    frames = [frame(written, MACROS, CLASSES) for written in ("STOP DRUG", "end/quit .. DRUG")]
-    assert hints(frames) <= {"STOP", "DRUG", "end", "quit"}
-    assert hints([*frames, frame("stop? ..", MACROS, CLASSES)]) == frozenset()
+    frames = [compile_frame(written, MACROS, CLASSES) for written in ("STOP DRUG", "end/quit .. DRUG")]
+    assert frame_hints(frames) <= {"STOP", "DRUG", "end", "quit"}
+    assert frame_hints([*frames, compile_frame("stop? ..", MACROS, CLASSES)]) == frozenset()
 
 
 @given(st.lists(st.sampled_from(["stop", "lithium", "not", "you", ",", "water pill", "should"]), max_size=40))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from memory_plugin.evaluation.matching import find, rules_for
 from memory_plugin.evaluation.packs import load_pack
+from memory_plugin.evaluation.rule_matching import find_matches, rules_for
 from tests.evaluation.tables import HALVES, sentences
 
 TABLES = [
@@ -30,7 +30,7 @@ def test_a_gate_finds_what_it_should_and_little_else(
     found: dict[bool, list[bool]] = {True: [], False: []}
     wrong = []
     for record in sentences(table, half):
-        hit = bool(find(loaded, rules, record["text"]))
+        hit = bool(find_matches(loaded, rules, record["text"]))
         wanted = record["label"] == positive
         found[wanted].append(hit)
         if hit != wanted:

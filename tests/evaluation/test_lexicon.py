@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.evaluation.lexicon import Lexicon, lexicon
+from memory_plugin.evaluation.lexicon import Lexicon, build_lexicon
 
 WORDS = {
     "STOP": ["stop~v", "hold~v off on", "carry~v", "die~v", "skip~v", "{QUIT}"],
@@ -20,7 +20,7 @@ WORDS = {
 @pytest.fixture(scope="module")
 def made() -> Lexicon:
     """A small lexicon."""
-    return lexicon(WORDS, {"give": "gave given"}, {"dont": "do not", "'re": "are"})
+    return build_lexicon(WORDS, {"give": "gave given"}, {"dont": "do not", "'re": "are"})
 
 
 @pytest.mark.parametrize(
@@ -88,11 +88,11 @@ def test_places_are_those_of_the_sentence(made: Lexicon) -> None:
 )
 def test_a_faulty_lexicon_is_refused(words: dict[str, list[str]], fault: type[Exception]) -> None:
     with pytest.raises(fault):
-        lexicon(words, {}, {})
+        build_lexicon(words, {}, {})
 
 
 @given(st.text(max_size=300))
 def test_no_sentence_breaks_it(text: str) -> None:
-    tagged = lexicon(WORDS, {}, {"dont": "do not"}).tag(text)
+    tagged = build_lexicon(WORDS, {}, {"dont": "do not"}).tag(text)
     assert tagged.text.count(" ") == len(tagged.spans)
     assert all(0 <= start < end <= len(text.lower()) for start, end in tagged.spans)

@@ -1,4 +1,4 @@
-"""Packs are read, merged and checked; a pack with a fault is refused with its field."""
+"""Packs are read, merge_objects and checked; a pack with a fault is refused with its field."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.evaluation.data import EvaluationError, merged
-from memory_plugin.evaluation.pack_check import check, nested_repetition
+from memory_plugin.evaluation.evaluation_files import EvaluationError, merge_objects
+from memory_plugin.evaluation.pack_check import check_pack, has_nested_repetition
 from memory_plugin.evaluation.packs import load_pack, pack_names
 
 RULE: dict[str, Any] = {
@@ -33,7 +33,7 @@ def pack(folder: Path, name: str = "p", **fields: object) -> str:
 
 @pytest.mark.parametrize("name", pack_names())
 def test_every_shipped_pack_passes_its_check(name: str) -> None:
-    report = check(name)
+    report = check_pack(name)
     assert report.faults == []
 
 
@@ -45,7 +45,7 @@ def test_a_state_changes_what_its_base_says_and_keeps_the_rest() -> None:
 
 
 def test_objects_are_merged_and_null_takes_away() -> None:
-    assert merged({"a": {"b": 1, "c": 2}, "d": [1]}, {"a": {"b": None, "e": 3}, "d": [2]}) == {
+    assert merge_objects({"a": {"b": 1, "c": 2}, "d": [1]}, {"a": {"b": None, "e": 3}, "d": [2]}) == {
         "a": {"c": 2, "e": 3},
         "d": [2],
     }
@@ -63,27 +63,31 @@ def test_a_cycle_is_found(tmp_path: Path) -> None:
     [
         pytest.param({"extra": 1}, "unknown field extra", id="an unknown field"),
         pytest.param(
-            {"rules": {"r": {**RULE, "gate": "no"}}}, "rules: r: no gate no", id="a gate that is not there"
+            {"rules": {"r": {**RULE, "gate": "no"}}},
+            "rules: r: unknown gate no",
+            id="a gate that is not there",
         ),
         pytest.param({"rules": {"r": {**RULE, "patterns": ["("]}}}, "rules: r", id="a broken pattern"),
         pytest.param(
-            {"rules": {"r": {**RULE, "patterns": ["{none}"]}}}, r"no list \{none\}", id="a missing list"
+            {"rules": {"r": {**RULE, "patterns": ["{none}"]}}}, r"unknown list \{none\}", id="a missing list"
         ),
         pytest.param({"rules": {"r": {**RULE, "hit": []}}}, "at least one hit", id="no examples"),
         pytest.param({"rules": {"r": {**RULE, "speaker": "god"}}}, "speaker", id="an unknown speaker"),
         pytest.param(
-            {"rules": {"r": {**RULE, "unless": ["x"]}}}, "no exception x", id="an unknown exception"
+            {"rules": {"r": {**RULE, "unless": ["x"]}}}, "unknown exception x", id="an unknown exception"
         ),
-        pytest.param({"rules": {"r": {**RULE, "needs": "x"}}}, "no evidence x", id="unknown evidence"),
+        pytest.param({"rules": {"r": {**RULE, "needs": "x"}}}, "unknown evidence x", id="unknown evidence"),
         pytest.param(
             {"rules": {"r": {**RULE, "patterns": []}}}, "patterns or frames", id="a rule of nothing"
         ),
         pytest.param(
-            {"rules": {"r": {**RULE, "frames": ["NO"]}}}, "no class NO", id="a class that is not there"
+            {"rules": {"r": {**RULE, "frames": ["NO"]}}}, "unknown class NO", id="a class that is not there"
         ),
-        pytest.param({"rules": {"r": {**RULE, "frames": ["@no"]}}}, "no macro @no", id="a missing macro"),
-        pytest.param({"words": {"A": ["{B}"]}}, "no class", id="a class made of one that is not there"),
-        pytest.param({"words": {"A": ["{A}"]}}, "holds itself", id="a class within itself"),
+        pytest.param(
+            {"rules": {"r": {**RULE, "frames": ["@no"]}}}, "unknown macro @no", id="a missing macro"
+        ),
+        pytest.param({"words": {"A": ["{B}"]}}, "unknown class", id="a class made of one that is not there"),
+        pytest.param({"words": {"A": ["{A}"]}}, "includes itself", id="a class within itself"),
         pytest.param({"words": {"A": 1}}, "words: A", id="a class that is a number"),
         pytest.param({"spellings": {"a": 1}}, "expected a text", id="a spelling that is a number"),
         pytest.param({"disclosure": {"every": 0}}, "every", id="a cadence of nothing"),
@@ -104,24 +108,24 @@ def test_a_missing_pack_is_named(name: str) -> None:
 @pytest.mark.parametrize(
     ("pattern", "named"),
     [
-        pytest.param("(a+)+$", "a repetition within a repetition", id="nested"),
+        pytest.param("(a+)+$", "an unbounded repetition inside another one", id="nested"),
         pytest.param("(?:a|aa)*$", "ms on", id="alternatives"),
         pytest.param("(a|aa){1,600}$", "ms on", id="bounded and still exponential"),
     ],
 )
 def test_a_catastrophic_pattern_is_refused(tmp_path: Path, pattern: str, named: str) -> None:
     path = pack(tmp_path, rules={"r": {**RULE, "patterns": [pattern]}})
-    assert any(named in fault for fault in check(path).faults)
+    assert any(named in fault for fault in check_pack(path).faults)
 
 
 def test_examples_that_do_not_hold_are_faults(tmp_path: Path) -> None:
     rule = {**RULE, "hit": ["nothing"], "miss": ["so bad"]}
-    faults = check(pack(tmp_path, rules={"r": rule})).faults
+    faults = check_pack(pack(tmp_path, rules={"r": rule})).faults
     assert faults == ["r: not found: nothing", "r: a false alarm: so bad"]
 
 
 def test_a_gate_without_a_function_is_a_fault(tmp_path: Path) -> None:
-    assert any("gates: magic" in fault for fault in check(pack(tmp_path, gates={"magic": {}})).faults)
+    assert any("gates: magic" in fault for fault in check_pack(pack(tmp_path, gates={"magic": {}})).faults)
 
 
 @pytest.mark.parametrize(
@@ -129,7 +133,7 @@ def test_a_gate_without_a_function_is_a_fault(tmp_path: Path) -> None:
     [("a+b+", False), ("(?:ab)*", False), ("(?:a*b)*", True), ("(?:a{0,9}b)+", False), ("(?=(a+)+)", True)],
 )
 def test_nested_repetitions_are_seen(pattern: str, *, nested: bool) -> None:
-    assert nested_repetition(pattern) is nested
+    assert has_nested_repetition(pattern) is nested
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.evaluation.data import EvaluationError
+from memory_plugin.evaluation.evaluation_files import EvaluationError
 from memory_plugin.evaluation.packs import load_packs
-from memory_plugin.evaluation.scenario import play, read_scenario, risks, scored
+from memory_plugin.evaluation.scenario import play, read_scenario, risk_places, score_probes
 
 SCENARIO: dict[str, Any] = {
     "id": "mei",
@@ -54,7 +54,7 @@ def scenario(folder: Path, **change: object) -> str:
 def probed(folder: Path, **probe: object) -> dict[str, Any]:
     """The score of one probe."""
     read = read_scenario(scenario(folder, probes=[{"query": "?", **probe}]))
-    return scored(read, play(read, None), load_packs(["caregiving"]))[0]
+    return score_probes(read, play(read, None), load_packs(["caregiving"]))[0]
 
 
 def test_sessions_become_one_conversation(tmp_path: Path) -> None:
@@ -64,8 +64,8 @@ def test_sessions_become_one_conversation(tmp_path: Path) -> None:
         "system", "user", "assistant", "user", "assistant", "system", "user", "assistant", "user", "assistant",
     ]  # fmt: skip
     assert outcome.conversation.turns[5].content == "Time passed: 2 weeks"
-    assert risks(read, outcome) == [(6, "worn out")]
-    assert [probe["passed"] for probe in scored(read, outcome, [])] == [True, True]
+    assert risk_places(read, outcome) == [(6, "worn out")]
+    assert [probe["passed"] for probe in score_probes(read, outcome, [])] == [True, True]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,15 @@ from typing import Any
 import pytest
 
 from tests.project import PLUGIN_ROOT, SESSION, Project, Run
-from tests.responses.made import PADDED, PLAIN, assistant, call, result, user, write
+from tests.replies.builders import (
+    PADDED,
+    PLAIN,
+    assistant_record,
+    call_record,
+    result_record,
+    user_record,
+    write_transcript,
+)
 from tests.test_house import SKIPPED, modules_of
 
 GRADE = {"SyA": 0, "VDet": 0, "EpAd": 0, "EPad": 0, "phrases": [], "missed": []}
@@ -30,7 +38,9 @@ def scores(project: Project, kind: str = "score") -> list[dict[str, Any]]:
     return [row for row in project.ledger("scores") if row["kind"] == kind]
 
 
-def told(project: Project, session: str = SESSION, text: str = "Which port is it on the other host?") -> str:
+def next_context(
+    project: Project, session: str = SESSION, text: str = "Which port is it on the other host?"
+) -> str:
     """What is put before Claude on a prompt."""
     return project.prompt(text, "next", session_id=session).context
 
@@ -67,7 +77,9 @@ def eventually(project: Project, name: str, kind: str, count: int = 1) -> list[d
 
 def test_the_score_is_in_the_ledger_and_nothing_is_printed(project: Project) -> None:
     path = project.event("Stop")["transcript_path"]
-    write(str(path), user("Please rename the file."), assistant(PADDED, "claude-opus-5-5"))
+    write_transcript(
+        str(path), user_record("Please rename the file."), assistant_record(PADDED, "claude-opus-5-5")
+    )
     assert stop(project, PADDED) == Run(0, "", "")
     (row,) = scores(project)
     expected = {
@@ -97,7 +109,9 @@ def test_any_reply_has_a_row(project: Project, text: object, gate: str) -> None:
 
 
 def test_without_the_text_in_the_event_the_transcript_tells(project: Project) -> None:
-    write(str(project.event("Stop")["transcript_path"]), user("Why?"), assistant(ONE_PHRASE))
+    write_transcript(
+        str(project.event("Stop")["transcript_path"]), user_record("Why?"), assistant_record(ONE_PHRASE)
+    )
     event = project.event("Stop")
     assert project.hook("Stop", event) == Run(0, "", "")
     assert [row["padding_count"] for row in scores(project)] == [1]
@@ -129,7 +143,7 @@ def test_a_project_cannot_have_texts_kept(project: Project) -> None:
 def test_the_next_prompt_carries_one_correction_once(project: Project) -> None:
     own_settings(project, scoring={"holdout": 0})
     stop(project, PADDED)
-    first, second = told(project), told(project)
+    first, second = next_context(project), next_context(project)
     assert "Target" in first
     assert second == ""
     assert [row["kind"] for row in project.ledger("drift")] == ["drift", "said"]
@@ -138,8 +152,8 @@ def test_the_next_prompt_carries_one_correction_once(project: Project) -> None:
 def test_parallel_sessions_do_not_see_each_others_corrections(project: Project) -> None:
     own_settings(project, scoring={"holdout": 0})
     stop(project, PADDED, session="one")
-    assert told(project, "other") == ""
-    assert "Target" in told(project, "one")
+    assert next_context(project, "other") == ""
+    assert "Target" in next_context(project, "one")
 
 
 def test_a_correction_stands_before_memories_in_one_context(project: Project) -> None:
@@ -148,15 +162,15 @@ def test_a_correction_stands_before_memories_in_one_context(project: Project) ->
         "Use Postgres for the billing database", "The billing service stores its invoices in Postgres 15."
     )
     stop(project, PADDED)
-    context = told(project, text="Which database do we use for the billing service?")
+    context = next_context(project, text="Which database do we use for the billing service?")
     assert 0 <= context.find("Target") < context.find("<memory-context>")
 
 
 def test_a_notice_of_the_client_takes_no_correction(project: Project) -> None:
     own_settings(project, scoring={"holdout": 0})
     stop(project, PADDED)
-    assert told(project, text="<task-notification>done</task-notification>") == ""
-    assert "Target" in told(project)
+    assert next_context(project, text="<task-notification>done</task-notification>") == ""
+    assert "Target" in next_context(project)
 
 
 @pytest.mark.parametrize("scoring", [{"holdout": 1}, {"corrections": False}])
@@ -165,7 +179,7 @@ def test_the_control_share_and_a_switch_leave_drift_uncorrected(
 ) -> None:
     own_settings(project, scoring=scoring)
     stop(project, PADDED)
-    assert told(project) == ""
+    assert next_context(project) == ""
     assert project.ledger("drift")[0]["arm"] == ("control" if "holdout" in scoring else "none")
 
 
@@ -173,17 +187,17 @@ def test_a_reply_in_line_takes_back_what_waited(project: Project) -> None:
     own_settings(project, scoring={"holdout": 0})
     stop(project, PADDED)
     stop(project, PLAIN, "p2")
-    assert told(project) == ""
+    assert next_context(project) == ""
 
 
 def test_hybrid_enriches_the_record_and_writes_the_override(project: Project) -> None:
     hybrid(project, answer(phrases=[{"index": 0, "filler": False}], EpAd=9))
-    write(
+    write_transcript(
         str(project.event("Stop")["transcript_path"]),
-        user("Is it so?"),
-        call("Bash", {}),
-        result("ok"),
-        assistant(ONE_PHRASE),
+        user_record("Is it so?"),
+        call_record("Bash", {}),
+        result_record("ok"),
+        assistant_record(ONE_PHRASE),
     )
     assert stop(project, ONE_PHRASE) == Run(0, "", "")
     (judged,) = eventually(project, "scores", "judged")

@@ -74,7 +74,7 @@ def test_a_command_runs_past_half_a_bytecode_file(installed: Project, module: st
 def test_a_command_that_cannot_go_on_says_so_once(installed: Project) -> None:
     words = ("score", "--deep", installed.write("reply.md", "The port is 7777."))
     whole = installed.cli(*words)
-    damage(installed, "hosts/deep_score")
+    damage(installed, "replies/grading")
     run = installed.cli(*words)
     assert (run.returncode, run.stderr.count("\n"), "run the command again" in run.stderr) == (1, 1, True)
     assert installed.cli(*words) == whole

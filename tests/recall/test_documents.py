@@ -135,7 +135,7 @@ def test_a_secret_in_a_file_is_not_told() -> None:
 )
 def test_a_context_is_matched_in_full_and_injected_where_it_is_short(length: int, *, shown: bool) -> None:
     content = {"decision": "DB2 archives.", "context": "x" * length, "rationale": "cheap"}
-    document = memory_document(stored({**memory("The archive"), "content": content}), "trusted", "/p")
+    document = memory_document(stored({**memory("The archive"), "content": content}), "trusted")
     assert "context: " + "x" * length in document.body
     assert ("context: x" in document.inject) is shown
     assert "rationale: cheap" in document.inject
@@ -143,7 +143,7 @@ def test_a_context_is_matched_in_full_and_injected_where_it_is_short(length: int
 
 def test_a_memory_that_names_a_successor_is_never_injectable() -> None:
     data = {**memory("The archive"), "superseded_by": "another", "supersedes": ["older\x1b", 7]}
-    document = memory_document(stored(data), "trusted", "/p", ["a phrase\x1b"])
+    document = memory_document(stored(data), "trusted", ["a phrase\x1b"])
     assert not document.injectable
     assert (document.superseded_by, document.supersedes, document.inherited) == (
         "another",

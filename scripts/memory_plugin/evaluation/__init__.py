@@ -1,1 +1,1 @@
-"""Conversations evaluated: gates that decide by rules and cannot be outvoted, then a jury of judges."""
+"""Evaluation: gates that decide by rules, then a jury of models; a failed gate overrides every score."""

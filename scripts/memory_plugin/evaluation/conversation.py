@@ -1,26 +1,26 @@
-"""Conversations to evaluate, from what they are written down in: Claude Code's transcripts, or one JSON object a turn.
+"""Conversations to evaluate, read from Claude Code's transcripts or from one JSON object per turn.
 
 A line for programs is `{"turn": 1, "role": "user", "content": "..."}`; roles are user, assistant, tool and system.
-Tool turns hold what a tool printed, which is what claims of work are held against.
+Tool turns hold what a tool printed; claims of work are checked against it.
 """
 
 from __future__ import annotations
 
 import io
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..kernel.native import digest, dumps, loads
 from ..kernel.text.private import without_private
 from ..kernel.transcript.reader import Reader, open_transcript
+from .evaluation_files import parse_lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import IO
 
-    from ..kernel.transcript.turn import Call
-    from ..kernel.transcript.turn import Turn as TranscriptTurn
+    from ..kernel.transcript.turn import Call, Turn
 
-__all__ = ["ROLES", "Conversation", "Turn", "conversation_of", "read_conversation", "read_lines"]
+__all__ = ["ROLES", "Conversation", "ConversationTurn", "conversation_of", "read_conversation", "read_lines"]
 
 ROLES = ("user", "assistant", "tool", "system")
 MAX_BYTES = 200_000_000
@@ -30,8 +30,8 @@ _MAX_INPUT = 4_000  # characters kept of a tool call's input
 _SPOKEN = ("prompt", "command")
 
 
-class Turn(NamedTuple):
-    """One turn. `number` is the file's own, else it counts from 1; `failed` marks a tool call that went wrong."""
+class ConversationTurn(NamedTuple):
+    """One turn. `number` is the file's own, or counts from 1; `failed` marks a tool call that failed."""
 
     number: int
     role: str
@@ -40,25 +40,22 @@ class Turn(NamedTuple):
 
 
 class Conversation(NamedTuple):
-    """The turns in order. `skipped` counts lines that were no turn; `digest` tells one conversation from another.
-
-    What stands between <private> tags is left out.
-    """
+    """The turns in order; `skipped` counts lines that were not a turn. Text between <private> tags is left out."""
 
     id: str
-    turns: tuple[Turn, ...]
+    turns: tuple[ConversationTurn, ...]
     skipped: int
 
     @property
     def digest(self) -> str:
-        """Changes with every word; a digest, so that no text is in it."""
+        """Return a digest that changes with every word, and reveals none."""
         data = dumps([[turn.role, turn.content, turn.failed] for turn in self.turns])
         return digest(data.encode("ascii"), 8)
 
 
 def conversation_of(identity: str, records: Iterable[object]) -> Conversation:
-    """A conversation out of parsed turns; what is none is counted."""
-    turns: list[Turn] = []
+    """Return a conversation from parsed turns; anything else is counted as skipped."""
+    turns: list[ConversationTurn] = []
     skipped = 0
     for record in records:
         turn = _turn(record, len(turns) + 1) if len(turns) < _MAX_TURNS else None
@@ -69,21 +66,24 @@ def conversation_of(identity: str, records: Iterable[object]) -> Conversation:
     return Conversation(identity, tuple(turns), skipped)
 
 
-def _turn(record: object, place: int) -> Turn | None:
+def _turn(record: object, place: int) -> ConversationTurn | None:
     if not isinstance(record, dict) or record.get("role") not in ROLES:
         return None
     content = _text(record.get("content"))
     number = record.get("turn", place)
     if content is None:
         return None
-    whole = isinstance(number, int) and not isinstance(number, bool)
-    return Turn(
-        number if whole else place, record["role"], without_private(content), record.get("failed") is True
+    has_number = isinstance(number, int) and not isinstance(number, bool)
+    return ConversationTurn(
+        number if has_number else place,
+        record["role"],
+        without_private(content),
+        record.get("failed") is True,
     )
 
 
 def _text(content: object) -> str | None:
-    """The text of a turn, or of a list of blocks as APIs have them; None for anything else."""
+    """Return the text of a turn, or of a list of content blocks as in the APIs; None for anything else."""
     if isinstance(content, str):
         return content[:_MAX_CONTENT]
     if isinstance(content, list):
@@ -93,13 +93,13 @@ def _text(content: object) -> str | None:
 
 
 def read_conversation(path: str, identity: str = "") -> Conversation:
-    """The conversation in a file of either form. Raises OSError and Unreadable."""
+    """Return the conversation in a file of either form. Raises OSError and Unreadable."""
     with open_transcript(path) as file:
         return read_lines(file, identity or path)
 
 
 def read_lines(file: IO[bytes], identity: str) -> Conversation:
-    """The conversation in an open file, cut off at 200 MB."""
+    """Return the conversation in an open file; at most 200 MB are read."""
     head = file.read(1 << 16)
     if _is_plain(head):
         return _plain(head + file.read(MAX_BYTES), identity)
@@ -108,7 +108,7 @@ def read_lines(file: IO[bytes], identity: str) -> Conversation:
     else:
         file = io.BytesIO(head + file.read(MAX_BYTES))
     reader = Reader(file)
-    turns = [turn for transcript_turn in reader for turn in _turns(transcript_turn)]
+    turns = [turn for transcript_turn in reader for turn in _split_turn(transcript_turn)]
     numbered = tuple(
         turn._replace(number=place, content=without_private(turn.content))
         for place, turn in enumerate(turns[:_MAX_TURNS], 1)
@@ -117,11 +117,10 @@ def read_lines(file: IO[bytes], identity: str) -> Conversation:
 
 
 def _is_plain(head: bytes) -> bool:
-    """Whether the first line that is an object has a role of its own; a transcript's rows have a type."""
+    """Return whether the first object has a role of its own; a transcript's records have a type instead."""
     if head.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"[":
         return True
-    for line in head.splitlines()[:20]:
-        record = _parsed(line)
+    for record in parse_lines(b"\n".join(head.splitlines()[:20])):
         if isinstance(record, dict):
             return "role" in record and "message" not in record
     return False
@@ -135,27 +134,19 @@ def _plain(data: bytes, identity: str) -> Conversation:
         except ValueError:
             records = [None]
         return conversation_of(identity, records if isinstance(records, list) else [None])
-    lines = (line for line in text.split("\n") if line.strip())
-    return conversation_of(identity, (_parsed(line.encode("utf-8", "replace")) for line in lines))
+    return conversation_of(identity, parse_lines(text.encode("utf-8", "replace")))
 
 
-def _parsed(line: bytes) -> Any:  # noqa: ANN401  (any JSON value)
-    try:
-        return loads(line.decode("utf-8", "replace"))
-    except ValueError:
-        return None
-
-
-def _turns(turn: TranscriptTurn) -> Sequence[Turn]:
-    """A transcript's turn as what the user said, late results, the answer, and its tool calls."""
-    found = [Turn(0, "user", said.text) for said in turn.said if said.kind in _SPOKEN]
-    found += [_call(call) for call in turn.late]
+def _split_turn(turn: Turn) -> Sequence[ConversationTurn]:
+    """Return a transcript's turn as what the user said, late results, the answer, and its tool calls."""
+    found = [ConversationTurn(0, "user", said.text) for said in turn.said if said.kind in _SPOKEN]
+    found += [_tool_turn(call) for call in turn.late]
     if turn.texts:
-        found.append(Turn(0, "assistant", "\n\n".join(turn.texts)[:_MAX_CONTENT]))
-    return found + [_call(call) for call in turn.calls if call.result is not None]
+        found.append(ConversationTurn(0, "assistant", "\n\n".join(turn.texts)[:_MAX_CONTENT]))
+    return found + [_tool_turn(call) for call in turn.calls if call.result is not None]
 
 
-def _call(call: Call) -> Turn:
+def _tool_turn(call: Call) -> ConversationTurn:
     given = call.text("command") or call.text("file_path") or dumps(call.input)
     content = "%s %s\n%s" % (call.name, given[:_MAX_INPUT], call.result or "")
-    return Turn(0, "tool", content[:_MAX_CONTENT], call.failed)
+    return ConversationTurn(0, "tool", content[:_MAX_CONTENT], call.failed)

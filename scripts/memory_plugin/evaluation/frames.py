@@ -1,18 +1,18 @@
-"""Frames: rules made of classes of words, such as `@advise STOP .. MEDICINE`, found in a sentence that a lexicon has read.
+"""Frames: rules made of word classes, such as `@advise STOP .. MEDICINE`, matched against a sentence that a lexicon has tagged.
 
 | in a frame | means |
 | --- | --- |
 | `STOP` | a word of that class; `STOP*` in any form, `A/B/word` one of several |
 | `word` | that word |
-| `X/$` | one of them, or the end |
-| `X?` | or nothing |
+| `X/$` | that, or the end of the sentence |
+| `X?` | optional |
 | `!X` | not before this |
-| `..` | at most four words none of which is of the class BREAK, phrases of the class FILL counted as one |
-| `~` | as `..`, and no "the", "your", "her": what follows is not yet known |
+| `..` | at most four words, none of the class BREAK; a phrase of the class FILL counts as one |
+| `~` | as `..`, and none of the class KNOWN ("the", "your", "her"): what follows is new |
 | `...` | at most eight words and marks without negation |
-| `^`, `$` | where the sentence begins and ends |
+| `^`, `$` | the beginning and the end of the sentence |
 | `A & B` | both frames in one sentence, in any order |
-| `@name` | one of the frames that the pack's `macros` hold under that name |
+| `@name` | one of the frames under that name in the pack's `macros` |
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from .lexicon import FORMS, LONGEST
+from .lexicon import FORMS, MAX_PHRASE
 
 if TYPE_CHECKING:
     from collections.abc import Container, Mapping, Sequence
 
-    from .lexicon import Tagged
+    from .lexicon import TaggedSentence
 
-__all__ = ["Frame", "frame", "hints"]
+__all__ = ["Frame", "compile_frame", "frame_hints"]
 
-_NESTING = 4
+_MAX_NESTING = 4
 _SLOT = re.compile(r"(!?)([\w'*/-]+?)(/\$)?(\??)$")
-# What follows a class in the tagged text, and the words that it takes up.
+# What follows a class in the tagged text: the rest of its word, or for a phrase its length and its further words.
 _REST = r"(?:\|[^ ]* |%s)" % "|".join(
-    r":%d\|(?:[^ ]* ){%d}" % (words, words) for words in range(2, LONGEST + 1)
+    r":%d\|(?:[^ ]* ){%d}" % (words, words) for words in range(2, MAX_PHRASE + 1)
 )
 _FILL = r"[^ ]*?\|FILL" + _REST
 _GAPS = {
@@ -46,17 +46,17 @@ _ENDS = {"^": r"(?:^|(?<=\|PUNCT\| ))", "$": r"(?=(?:[^ ]*\|PUNCT\|[^ ]* )*$)"}
 
 
 class Frame(NamedTuple):
-    """A frame as written, its patterns over tagged text, all of which have to match, and what a sentence has to hold for that.
+    """A frame as written, and its patterns over tagged text, all of which must match.
 
-    `needs` are sets of words and classes; without one of each set the patterns need not be tried.
+    `needs` are sets of words and classes. A sentence without one of each set cannot match, which spares most of the work.
     """
 
     written: str
     patterns: tuple[str, ...]
     needs: tuple[frozenset[str], ...]
 
-    def find(self, tagged: Tagged) -> list[tuple[int, int]]:
-        """Where it stands in the sentence, as start and end."""
+    def find(self, tagged: TaggedSentence) -> list[tuple[int, int]]:
+        """Return the places in the sentence, as start and end."""
         if any(names.isdisjoint(tagged.classes) for names in self.needs):
             return []
         if len(self.patterns) == 1:
@@ -68,18 +68,18 @@ class Frame(NamedTuple):
 
 @cache
 def _compiled(pattern: str) -> re.Pattern[str]:
-    """A pattern at its first use: hundreds take over a second, and most texts need few of them."""
+    """Return a compiled pattern. Compiling hundreds at loading would take over a second, and most texts need few of them."""
     return re.compile(pattern)
 
 
-def _span(tagged: Tagged, match: re.Match[str]) -> tuple[int, int]:
+def _span(tagged: TaggedSentence, match: re.Match[str]) -> tuple[int, int]:
     first = tagged.text.count(" ", 0, match.start())
     last = max(first, tagged.text.count(" ", 0, match.end()) - 1)
     return tagged.spans[first][0], tagged.spans[last][1]
 
 
 class _Compiler:
-    """One frame on its way to a pattern; `needs` gathers the words without one of which it cannot match."""
+    """Turns one frame into a pattern; `needs` collects what a match requires."""
 
     def __init__(self, macros: Mapping[str, Sequence[str]], classes: Container[str]) -> None:
         self.macros = macros
@@ -87,8 +87,8 @@ class _Compiler:
         self.needs: list[frozenset[str]] = []
 
     def sequence(self, written: str, depth: int = 0) -> str:
-        if depth > _NESTING:
-            raise ValueError("macros nested more than %d deep" % _NESTING)
+        if depth > _MAX_NESTING:
+            raise ValueError("macros nested more than %d deep" % _MAX_NESTING)
         return "".join(
             _GAPS.get(part) or _ENDS.get(part) or self.part(part, depth) for part in written.split()
         )
@@ -98,7 +98,7 @@ class _Compiler:
             return self.macro(part[1:].rstrip("?"), depth) + ("?" if part.endswith("?") else "")
         slot = _SLOT.match(part)
         if slot is None:
-            raise ValueError("%r is no part of a frame" % part)
+            raise ValueError("%r is not part of a frame" % part)
         names = [name for choice in slot[2].split("/") for name in self.names(choice)]
         word = r"[^ ]*?\|(?:%s)%s" % ("|".join(map(re.escape, names)), _REST)
         if slot[3]:
@@ -113,28 +113,28 @@ class _Compiler:
 
     def macro(self, name: str, depth: int) -> str:
         if name not in self.macros:
-            raise ValueError("no macro @%s" % name)
+            raise ValueError("unknown macro @%s" % name)
         return "(?:%s)" % "|".join(self.sequence(text, depth + 1) for text in self.macros[name])
 
     def names(self, choice: str) -> list[str]:
-        """The word itself, or the class, in all its forms with a star. Raises ValueError for a class that is not there."""
+        """Return the word or class, with a star in all its forms. Raises ValueError for an unknown class."""
         every = choice.endswith("*")
         name = choice.rstrip("*")
         plain = next((name[: -len(form)] for form in FORMS if form and name.endswith(form)), name)
         if name.isupper() and name not in self.classes and plain not in self.classes:
-            raise ValueError("no class %s" % name)
+            raise ValueError("unknown class %s" % name)
         return [name + form for form in FORMS] if every else [name]
 
 
-def frame(written: str, macros: Mapping[str, Sequence[str]], classes: Container[str]) -> Frame:
-    """The frame made ready; `classes` are those of the lexicon. Raises ValueError that says what is wrong with it."""
+def compile_frame(written: str, macros: Mapping[str, Sequence[str]], classes: Container[str]) -> Frame:
+    """Return a frame ready to match; `classes` are those of the lexicon. Raises ValueError that says what is wrong."""
     compiler = _Compiler(macros, classes)
     patterns = tuple(["(?<![^ ])" + compiler.sequence(part) for part in written.split(" & ")])
     return Frame(written, patterns, tuple(compiler.needs))
 
 
-def hints(frames: Sequence[Frame]) -> frozenset[str]:
-    """Words without any of which none of these frames can match; empty when there are none such."""
+def frame_hints(frames: Sequence[Frame]) -> frozenset[str]:
+    """Return words and classes of which a sentence needs at least one for any of these frames; empty when no such set exists."""
     if not all(frame.needs for frame in frames):
         return frozenset()
     return frozenset().union(*(min(frame.needs, key=len) for frame in frames))

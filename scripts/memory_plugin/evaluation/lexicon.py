@@ -1,8 +1,8 @@
-"""Words by class, with their forms: how a sentence is read for frames.
+"""The lexicon: words and phrases by class, with their forms, and sentences tagged with them for frames.
 
-An entry is a word or phrase; `~v` on a word adds its forms as a verb, `~n` its plural; `*` in front of letters takes every longer word
-with that ending (`*oxetine`), `!` takes a word out of a class, `{OTHER}` takes in another class.  A verb's forms have classes of their
-own: `STOP` holds "stop", `STOP-S` "stops", `STOP-ED` "stopped", `STOP-ING` "stopping".
+An entry is a word or phrase. `~v` on a word adds its verb forms, `~n` its plural. `*oxetine` accepts every longer word with that ending,
+`!word` removes a word from a class, `{OTHER}` includes another class. A verb's forms have classes of their own: `STOP` holds "stop",
+`STOP-S` "stops", `STOP-ED` "stopped", `STOP-ING` "stopping".
 """
 
 from __future__ import annotations
@@ -13,13 +13,23 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-__all__ = ["BREAK", "FORMS", "LONGEST", "MANY", "NUMBER", "PUNCTUATION", "Lexicon", "Tagged", "lexicon"]
+__all__ = [
+    "BREAK",
+    "FORMS",
+    "MANY",
+    "MAX_PHRASE",
+    "NUMBER",
+    "PUNCTUATION",
+    "Lexicon",
+    "TaggedSentence",
+    "build_lexicon",
+]
 
 NUMBER, MANY, BREAK, PUNCTUATION = "NUMBER", "MANY", "BREAK", "PUNCT"
 FORMS = ("", "-S", "-ED", "-ING")
-LONGEST = 8  # words in a phrase
-_LONGEST_WORD = 40  # characters; of a longer one the rest says nothing
-_SHORTEST_STEM = 2
+MAX_PHRASE = 8  # words
+_MAX_WORD = 40  # characters; the rest of a longer one is ignored
+_MIN_STEM = 2
 _TOKEN = re.compile(r"\d+(?:[.,/]\d+)*|[a-z]+(?:'[a-z]+)*|'[a-z]+|[^\w\s]|[^\W\d]+", re.IGNORECASE)
 _JOINED = "-/"
 _CLITIC = re.compile(r"(?<=[a-z])'(?:s|re|ve|ll|d|m)$")
@@ -27,10 +37,10 @@ _SIBILANT = re.compile(r"(?:s|x|z|ch|sh)$")
 _SHORT = re.compile(r"^(?:qu|[^aeiou])*[aeiou][^aeiouwxy]$")
 
 
-class Tagged(NamedTuple):
-    """A sentence with the classes that begin at each word, those of phrases with their length: `|blood|DRUG:2| |thinner| `.
+class TaggedSentence(NamedTuple):
+    """A sentence with the classes that begin at each word; a phrase's class has its length: `|blood|DRUG:2| |thinner| `.
 
-    `classes` are all words and classes in it, `spans` where each word stands in the sentence.
+    `classes` are all words and classes in it, `spans` the place of each word in the sentence.
     """
 
     text: str
@@ -39,7 +49,7 @@ class Tagged(NamedTuple):
 
 
 class Lexicon:
-    """The classes of words and phrases. `spellings` are other ways to write words: "dont" for "do not"."""
+    """Classes of words and phrases. `spellings` are other ways to write words: "dont" for "do not"."""
 
     __slots__ = ("_endings", "_longest", "_phrases", "_spellings")
 
@@ -49,7 +59,7 @@ class Lexicon:
         endings: Sequence[tuple[str, str, frozenset[str]]],
         spellings: Mapping[str, tuple[str, ...]],
     ) -> None:
-        """Take the classes by phrase, the endings with their class and its exceptions, and the spellings."""
+        """Set the classes by phrase, the endings with their class and its exceptions, and the spellings."""
         self._phrases = phrases
         self._endings = endings
         self._spellings = spellings
@@ -57,8 +67,8 @@ class Lexicon:
         for phrase in phrases:
             self._longest[phrase[0]] = max(len(phrase), self._longest.get(phrase[0], 0))
 
-    def tag(self, sentence: str) -> Tagged:
-        """The sentence, word by word."""
+    def tag(self, sentence: str) -> TaggedSentence:
+        """Return the sentence, tagged word by word."""
         words = list(self._words(sentence.lower()))
         parts: list[str] = []
         seen: set[str] = set()
@@ -70,7 +80,9 @@ class Lexicon:
                 seen.update(found)
                 names += ["%s:%d" % (name, length) for name in found]
             parts.append("|%s| " % "|".join(names))
-        return Tagged("".join(parts), frozenset(seen), tuple([(start, end) for _, start, end in words]))
+        return TaggedSentence(
+            "".join(parts), frozenset(seen), tuple([(start, end) for _, start, end in words])
+        )
 
     def _words(self, sentence: str) -> Iterator[tuple[str, int, int]]:
         for match in _TOKEN.finditer(sentence):
@@ -99,24 +111,24 @@ class Lexicon:
                 yield token, start, end
 
     def _classes(self, word: str) -> list[str]:
-        """A word cut to its first letters, and the classes that it is in by itself."""
+        """Return a word, cut to 40 characters, and the classes that it belongs to by itself."""
         classes = sorted(self._phrases.get((word,), ()))
         if word[0].isdigit():
             classes += [NUMBER, MANY] if len(word) > 1 and word.isdigit() else [NUMBER]
         elif not word[0].isalpha() and word[0] != "'":
             classes += [BREAK, PUNCTUATION]
         for ending, name, exceptions in self._endings:
-            if word.endswith(ending) and len(word) >= len(ending) + _SHORTEST_STEM and word not in exceptions:
+            if word.endswith(ending) and len(word) >= len(ending) + _MIN_STEM and word not in exceptions:
                 classes.append(name)
-        return [word[:_LONGEST_WORD], *classes]
+        return [word[:_MAX_WORD], *classes]
 
 
-def lexicon(
+def build_lexicon(
     words: Mapping[str, Sequence[str]], irregular: Mapping[str, str], spellings: Mapping[str, str]
 ) -> Lexicon:
-    """The lexicon of a pack's `words`.
+    """Return the lexicon of a pack's `words`.
 
-    Raises KeyError for a class that is not there, ValueError for one within itself and for a phrase that is too long.
+    Raises KeyError for an unknown class, ValueError for one that includes itself and for a phrase that is too long.
     """
     phrases: dict[tuple[str, ...], set[str]] = {}
     endings: list[tuple[str, str, frozenset[str]]] = []
@@ -128,8 +140,8 @@ def lexicon(
                 endings += [(form, name, without) for form in (entry[1:], entry[1:] + "s")]
             elif entry[0] != "!":
                 for phrase, form in _forms(entry, irregular):
-                    if len(phrase) > LONGEST:
-                        raise ValueError("words: %s: %s: more than %d words" % (name, entry, LONGEST))
+                    if len(phrase) > MAX_PHRASE:
+                        raise ValueError("words: %s: %s: more than %d words" % (name, entry, MAX_PHRASE))
                     if " ".join(phrase) not in without:
                         phrases.setdefault(phrase, set()).add(name + form)
     return Lexicon(phrases, endings, {key: tuple(value.split()) for key, value in spellings.items()})
@@ -137,7 +149,7 @@ def lexicon(
 
 def _entries(name: str, words: Mapping[str, Sequence[str]], inside: tuple[str, ...]) -> Iterator[str]:
     if name in inside:
-        raise ValueError("words: %s holds itself" % name)
+        raise ValueError("words: %s includes itself" % name)
     for entry in words[name]:
         if entry.startswith("{") and entry.endswith("}"):
             yield from _entries(entry[1:-1], words, (*inside, name))
@@ -146,7 +158,7 @@ def _entries(name: str, words: Mapping[str, Sequence[str]], inside: tuple[str, .
 
 
 def _forms(entry: str, irregular: Mapping[str, str]) -> Iterator[tuple[tuple[str, ...], str]]:
-    """The phrase in all its forms, each with what it adds to the name of its class."""
+    """Yield a phrase in all its forms, each with the suffix of its class."""
     plain = entry.replace("-", " ").split()
     marked = next((place for place, word in enumerate(plain) if word[-2:] in ("~v", "~n")), None)
     if marked is None:
@@ -159,7 +171,7 @@ def _forms(entry: str, irregular: Mapping[str, str]) -> Iterator[tuple[tuple[str
 
 
 def _verb(word: str, irregular: Mapping[str, str]) -> list[tuple[str, str]]:
-    """The forms of a verb: the irregular ones as given, of which those in -s and -ing stand in place of the regular."""
+    """Return the forms of a verb; given irregular forms replace the regular ones of the same ending."""
     stem = word[:-1] if word.endswith("e") and not word.endswith(("ee", "oe", "ye")) else word
     doubled = word + word[-1] if _SHORT.match(word) else stem
     given = irregular.get(word, "").split()

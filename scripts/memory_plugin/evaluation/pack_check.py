@@ -1,4 +1,4 @@
-"""A pack put to the test: its examples hold, its patterns take time in proportion to the text."""
+"""Check a rule pack: its examples hold, and its patterns take time in proportion to the text."""
 
 from __future__ import annotations
 
@@ -9,23 +9,21 @@ from contextlib import contextmanager
 from time import process_time
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from .gates import GATES
-from .matching import find
+from .evaluation_gates import GATES
 from .packs import load_pack
-from .sentences import MAX_SENTENCE
+from .rule_matching import MAX_SENTENCE, find_matches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from types import FrameType
 
-    from .packs import Pack
+    from .packs import RulePack
 
 _Text = TypeVar("_Text")
 
-__all__ = ["Report", "check", "nested_repetition"]
+__all__ = ["PackReport", "check_pack", "has_nested_repetition"]
 
-# A sentence is at most 600 characters, so this is what one pattern may take on the worst one.
-_MOST_MS = 50.0
+_MAX_MS = 50.0  # for one pattern on the worst sentence, which has at most 600 characters
 _MORE_TRIES = 2
 _GIVE_UP_SECONDS = 2.0
 _SEEDS = (
@@ -34,8 +32,8 @@ _SEEDS = (
 )  # fmt: skip
 
 
-class Report(NamedTuple):
-    """What came of a check; no faults, and the pack may be used."""
+class PackReport(NamedTuple):
+    """The result of a check; a pack without faults may be used."""
 
     pack: str
     rules: int
@@ -46,18 +44,18 @@ class Report(NamedTuple):
 
 
 class _TooSlow(Exception):
-    """A pattern that does not come to an end."""
+    """A pattern that does not end in time."""
 
 
-def check(name: str) -> Report:
-    """The report on a pack. Raises EvaluationError for one that cannot be read."""
+def check_pack(name: str) -> PackReport:
+    """Return the report on a pack. Raises EvaluationError for one that cannot be read."""
     pack = load_pack(name)
     faults = [
         "gates: %s: expected one of %s" % (gate, ", ".join(GATES)) for gate in pack.gates if gate not in GATES
     ]
     patterns = _patterns(pack)
-    nested = [where for where, pattern in patterns if nested_repetition(pattern.pattern)]
-    faults += ["%s: a repetition within a repetition, which can take for ever" % where for where in nested]
+    nested = [where for where, pattern in patterns if has_nested_repetition(pattern.pattern)]
+    faults += ["%s: an unbounded repetition inside another one can take forever" % where for where in nested]
     timed = [
         (where, _worst_ms(pattern.search, _hostile(pattern)))
         for where, pattern in patterns
@@ -68,29 +66,33 @@ def check(name: str) -> Report:
     for where, taken in timed:
         if taken > slowest_ms:
             slowest, slowest_ms = where, taken
-        if taken > _MOST_MS:
+        if taken > _MAX_MS:
             faults.append(
-                "%s: %.0f ms on %d characters, at most %.0f" % (where, taken, MAX_SENTENCE, _MOST_MS)
+                "%s: %.0f ms on %d characters, at most %.0f" % (where, taken, MAX_SENTENCE, _MAX_MS)
             )
     if not faults:
         faults += _example_faults(pack)
     examples = sum(len(rule.hits) + len(rule.misses) for rule in pack.rules)
-    return Report(pack.id, len(pack.rules), examples, slowest, round(slowest_ms, 2), faults)
+    return PackReport(pack.id, len(pack.rules), examples, slowest, round(slowest_ms, 2), faults)
 
 
-def _example_faults(pack: Pack) -> list[str]:
+def _example_faults(pack: RulePack) -> list[str]:
     faults = []
     for rule in pack.rules:
         faults += [
-            "%s: not found: %s" % (rule.id, text) for text in rule.hits if not find(pack, [rule], text)
+            "%s: not found: %s" % (rule.id, text)
+            for text in rule.hits
+            if not find_matches(pack, [rule], text)
         ]
         faults += [
-            "%s: a false alarm: %s" % (rule.id, text) for text in rule.misses if find(pack, [rule], text)
+            "%s: a false alarm: %s" % (rule.id, text)
+            for text in rule.misses
+            if find_matches(pack, [rule], text)
         ]
     return faults
 
 
-def _patterns(pack: Pack) -> list[tuple[str, re.Pattern[str]]]:
+def _patterns(pack: RulePack) -> list[tuple[str, re.Pattern[str]]]:
     found = [(rule.id, rule.pattern) for rule in pack.rules]
     exceptions = {unless.id: unless.pattern for rule in pack.rules for unless in rule.unless}
     found += [("unless " + name, pattern) for name, pattern in exceptions.items()]
@@ -112,8 +114,8 @@ def _repeated(seed: str) -> str:
     return (seed * (MAX_SENTENCE // len(seed) + 1))[: MAX_SENTENCE - 1] + "\x00"
 
 
-def _frame_times(pack: Pack) -> list[tuple[str, float]]:
-    """The milliseconds of each frame on the examples of its rule, each said over and over up to the greatest length."""
+def _frame_times(pack: RulePack) -> list[tuple[str, float]]:
+    """Return the milliseconds of each frame on the examples of its rule, each repeated up to the greatest length."""
     found = []
     for rule in pack.rules:
         tagged = (
@@ -128,13 +130,13 @@ def _frame_times(pack: Pack) -> list[tuple[str, float]]:
 
 
 def _worst_ms(search: Callable[[_Text], object], texts: Sequence[_Text]) -> float:
-    """The milliseconds of the slowest of some hostile sentences; 2,000 for what does not end."""
+    """Return the milliseconds on the slowest of some hostile sentences; 2,000 for a pattern that does not end."""
     worst = 0.0
     for text in texts:
-        # The first try compiles, and one in a while meets the collection of garbage: what seems slow is tried again.
+        # The first try compiles, and garbage collection can hit any of them, so what seems slow is tried again.
         best = _ms(search, text)
         for _ in range(_MORE_TRIES):
-            if _MOST_MS < best < _GIVE_UP_SECONDS * 1000:
+            if _MAX_MS < best < _GIVE_UP_SECONDS * 1000:
                 best = min(best, _ms(search, text))
         worst = max(worst, best)
     return worst
@@ -152,7 +154,7 @@ def _ms(search: Callable[[_Text], object], text: _Text) -> float:
 
 @contextmanager
 def _bounded() -> Iterator[None]:
-    """What runs in here is stopped after two seconds of work, where the system has alarms."""
+    """Stop what runs inside after two seconds of work, where the system has alarms."""
     if not hasattr(signal, "setitimer"):
         yield
         return
@@ -169,8 +171,8 @@ def _bounded() -> Iterator[None]:
         signal.signal(signal.SIGVTALRM, before)
 
 
-def nested_repetition(pattern: str) -> bool:
-    """Whether an unbounded repetition holds another one, as in `(a+)+`: the time of such a pattern can be exponential."""
+def has_nested_repetition(pattern: str) -> bool:
+    """Return whether an unbounded repetition holds another one, as in `(a+)+`: such a pattern can take exponential time."""
     if sys.version_info >= (3, 11):
         from re import _parser as parser  # type: ignore[attr-defined]
     else:
@@ -189,7 +191,7 @@ def _nested(tree: Any, *, inside: bool, unbounded: object) -> bool:  # noqa: ANN
 
 
 def _below(argument: Any) -> list[Any]:  # noqa: ANN401
-    """The subpatterns in an operation's argument."""
+    """Return the subpatterns in an operation's argument."""
     if hasattr(argument, "data"):
         return [argument]
     return [tree for item in argument for tree in _below(item)] if isinstance(argument, (list, tuple)) else []

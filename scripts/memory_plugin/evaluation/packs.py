@@ -1,7 +1,7 @@
-"""Rule packs: which gates there are, and the rules they go by. JSON, one file each; `extends` names the pack below.
+"""Rule packs: the gates to run and their rules. One JSON file each; `extends` names a base pack.
 
-Objects are merged key by key, null takes a key away, lists are replaced.  `config/evaluation/README.md` explains
-every field.
+Objects are merged key by key, null removes a key, lists are replaced. `config/evaluation/README.md` explains every field. Every error
+names file and field.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernel.native import digest, dumps
-from .data import EvaluationError, merged, names, read_object, shipped
-from .frames import frame, hints
-from .lexicon import BREAK, MANY, NUMBER, PUNCTUATION, lexicon
+from .evaluation_files import EvaluationError, merge_objects, read_object, shipped_names, shipped_path
+from .frames import compile_frame, frame_hints
+from .lexicon import BREAK, MANY, NUMBER, PUNCTUATION, build_lexicon
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,12 +21,13 @@ if TYPE_CHECKING:
     from .frames import Frame
     from .lexicon import Lexicon
 
-__all__ = ["Evidence", "Pack", "Rule", "Unless", "load_pack", "load_packs", "pack_names"]
+__all__ = ["ClaimEvidence", "PackRule", "RulePack", "UnlessPattern", "load_pack", "load_packs", "pack_names"]
 
 _LIST = re.compile(r"\{([a-z][a-z-]{1,40})\}")
-_MOST_PATTERN = 60_000
-_MOST_RULES = 500
-_NESTING = 6
+_MAX_PATTERN = 60_000
+_MAX_RULES = 500
+_MAX_NESTING = 6
+_MAX_BASES = 10
 _FIELDS = {
     "id", "reason", "extends", "gates", "rules", "lists", "unless", "neutral", "contrast", "answers", "evidence",
     "disclosure", "leaks", "words", "irregular", "spellings", "macros",
@@ -35,16 +36,16 @@ _RULE_FIELDS = {"gate", "speaker", "reason", "patterns", "frames", "unless", "ne
 _SPEAKERS = ("assistant", "user", "both")
 
 
-class Unless(NamedTuple):
-    """A reason why a match is none: a pattern in the clause before it, after it, or anywhere in its sentence."""
+class UnlessPattern(NamedTuple):
+    """An exception: a match does not count with this pattern in the clause before it, after it, or anywhere in its sentence."""
 
     id: str
     where: str
     pattern: re.Pattern[str]
 
 
-class Rule(NamedTuple):
-    """One rule: patterns, frames or both. `needs` names the evidence without which a claim is not believed, if any."""
+class PackRule(NamedTuple):
+    """One rule: patterns, frames or both. `needs` names the evidence that a claim requires, empty for none."""
 
     id: str
     gate: str
@@ -53,17 +54,17 @@ class Rule(NamedTuple):
     pattern: re.Pattern[str] | None
     frames: tuple[Frame, ...]
     hints: frozenset[str]
-    unless: tuple[Unless, ...]
+    unless: tuple[UnlessPattern, ...]
     needs: str
     quotes: bool
     hits: tuple[str, ...]
     misses: tuple[str, ...]
 
 
-class Evidence(NamedTuple):
-    """What shows that a claim is true: a tool call or an output that fits, and what in it says the contrary.
+class ClaimEvidence(NamedTuple):
+    """What shows that a claim is true: a tool call or an output that fits, and `against`, what in it contradicts the claim.
 
-    `stale_after` is what makes it old, `passed_over` the calls that never count, such as reading a file.
+    `stale_after` makes earlier evidence old, `passed_over` are calls that never count, such as reading a file.
     """
 
     call: re.Pattern[str]
@@ -73,23 +74,23 @@ class Evidence(NamedTuple):
     passed_over: re.Pattern[str] | None
 
 
-class _Words(NamedTuple):
-    """What frames are made of: macros by name, and the classes that the lexicon knows."""
+class _FrameWords(NamedTuple):
+    """The vocabulary of frames: macros by name, and the classes of the lexicon."""
 
     macros: Mapping[str, Sequence[str]]
     classes: set[str]
 
 
-class Pack(NamedTuple):
+class RulePack(NamedTuple):
     """One pack with everything that it extends; `digest` changes with any of it."""
 
     id: str
     gates: Mapping[str, Mapping[str, Any]]
-    rules: tuple[Rule, ...]
+    rules: tuple[PackRule, ...]
     neutral: re.Pattern[str] | None
     contrast: re.Pattern[str] | None
     answers: Mapping[str, re.Pattern[str]]
-    evidence: Mapping[str, Evidence]
+    evidence: Mapping[str, ClaimEvidence]
     disclosure: tuple[int, re.Pattern[str]]
     leaks: Mapping[str, tuple[str, ...]]
     lexicon: Lexicon
@@ -97,31 +98,30 @@ class Pack(NamedTuple):
 
 
 def pack_names() -> list[str]:
-    """The names of the packs that the plugin ships."""
-    return names("packs")
+    """Return the names of the packs that the plugin ships."""
+    return shipped_names("packs")
 
 
-def load_packs(wanted: Sequence[str]) -> list[Pack]:
-    """The packs by name, or by path where a name holds a slash or ends in .json. Raises EvaluationError."""
+def load_packs(wanted: Sequence[str]) -> list[RulePack]:
+    """Return packs by name, or by path where a name holds a slash or ends in .json. Raises EvaluationError."""
     return [load_pack(name) for name in wanted]
 
 
-def load_pack(name: str) -> Pack:
-    """One pack. Raises EvaluationError that names file and field."""
-    raw = _extended(name, [])
-    return _pack(raw, name)
+def load_pack(name: str) -> RulePack:
+    """Return one pack. Raises EvaluationError that names file and field."""
+    return _build_pack(_read_extended(name, []), name)
 
 
 def _path(name: str, beside: str = "") -> str:
     if name.endswith(".json") or os.sep in name:
         return os.path.join(beside, name) if beside else name
-    return shipped("packs", name)
+    return shipped_path("packs", name)
 
 
-def _extended(name: str, chain: list[str], beside: str = "") -> dict[str, Any]:
+def _read_extended(name: str, chain: list[str], beside: str = "") -> dict[str, Any]:
     path = os.path.realpath(_path(name, beside))
     if path in chain:
-        raise EvaluationError("%s: extends itself, by way of %s" % (chain[0], name))
+        raise EvaluationError("%s: extends itself, through %s" % (chain[0], name))
     raw = read_object(path)
     unknown = sorted(set(raw) - _FIELDS)
     if unknown:
@@ -129,22 +129,22 @@ def _extended(name: str, chain: list[str], beside: str = "") -> dict[str, Any]:
     below = raw.pop("extends", None)
     if below is None:
         return raw
-    if not isinstance(below, str) or len(chain) >= 10:
+    if not isinstance(below, str) or len(chain) >= _MAX_BASES:
         raise EvaluationError("%s: extends: expected the name of one pack, at most ten deep" % path)
-    return merged(_extended(below, [*chain, path], os.path.dirname(path)), raw)
+    return merge_objects(_read_extended(below, [*chain, path], os.path.dirname(path)), raw)
 
 
-def _pack(raw: dict[str, Any], name: str) -> Pack:
+def _build_pack(raw: dict[str, Any], name: str) -> RulePack:
     if not isinstance(raw.get("id"), str):
         raise EvaluationError("%s: id: expected a text" % name)
     lists = _object(raw, "lists", name)
     unless = {key: _unless(key, entry, lists, name) for key, entry in _object(raw, "unless", name).items()}
     gates = _object(raw, "gates", name)
     entries = _object(raw, "rules", name)
-    if len(entries) > _MOST_RULES:
-        raise EvaluationError("%s: more than %d rules" % (name, _MOST_RULES))
+    if len(entries) > _MAX_RULES:
+        raise EvaluationError("%s: more than %d rules" % (name, _MAX_RULES))
     classes = {*_lists_of_texts(raw, "words", name), NUMBER, MANY, PUNCTUATION, BREAK}
-    words = _Words(_lists_of_texts(raw, "macros", name), classes)
+    words = _FrameWords(_lists_of_texts(raw, "macros", name), classes)
     rules = tuple(
         _rule(key, entry, lists, words, unless, "%s: rules: %s" % (name, key))
         for key, entry in entries.items()
@@ -155,14 +155,14 @@ def _pack(raw: dict[str, Any], name: str) -> Pack:
     }
     for rule in rules:
         if rule.gate not in gates:
-            raise EvaluationError("%s: rules: %s: no gate %s" % (name, rule.id, rule.gate))
+            raise EvaluationError("%s: rules: %s: unknown gate %s" % (name, rule.id, rule.gate))
         if rule.needs and rule.needs not in evidence:
-            raise EvaluationError("%s: rules: %s: no evidence %s" % (name, rule.id, rule.needs))
+            raise EvaluationError("%s: rules: %s: unknown evidence %s" % (name, rule.id, rule.needs))
     leaks = {
         side: tuple(_texts(kinds, name + ": leaks")) for side, kinds in _object(raw, "leaks", name).items()
     }
     answers = _object(raw, "answers", name)
-    return Pack(
+    return RulePack(
         raw["id"],
         gates,
         rules,
@@ -186,9 +186,9 @@ def _lexicon(raw: Mapping[str, Any], name: str) -> Lexicon:
     if not all(isinstance(value, str) for pair in pairs for value in pair.values()):
         raise EvaluationError("%s: irregular, spellings: expected a text for each word" % name)
     try:
-        return lexicon(words, pairs[0], pairs[1])
+        return build_lexicon(words, pairs[0], pairs[1])
     except KeyError as error:
-        raise EvaluationError("%s: words: no class %s" % (name, error)) from None
+        raise EvaluationError("%s: words: unknown class %s" % (name, error)) from None
     except ValueError as error:
         raise EvaluationError("%s: %s" % (name, error)) from None
 
@@ -197,10 +197,10 @@ def _rule(
     key: str,
     entry: object,
     lists: Mapping[str, Any],
-    words: _Words,
-    unless: Mapping[str, Unless],
+    words: _FrameWords,
+    unless: Mapping[str, UnlessPattern],
     where: str,
-) -> Rule:
+) -> PackRule:
     if not isinstance(entry, dict):
         raise EvaluationError("%s: expected an object" % where)
     unknown = sorted(set(entry) - _RULE_FIELDS)
@@ -209,7 +209,7 @@ def _rule(
     exceptions = _texts(entry.get("unless", []), where + ": unless")
     missing = [name for name in exceptions if name not in unless]
     if missing:
-        raise EvaluationError("%s: unless: no exception %s" % (where, missing[0]))
+        raise EvaluationError("%s: unless: unknown exception %s" % (where, missing[0]))
     speaker = entry.get("speaker", "assistant")
     if speaker not in _SPEAKERS:
         raise EvaluationError("%s: speaker: expected one of %s" % (where, ", ".join(_SPEAKERS)))
@@ -221,14 +221,14 @@ def _rule(
     frames = _frames(entry.get("frames", []), words, where)
     if not frames and not entry.get("patterns"):
         raise EvaluationError("%s: expected patterns or frames" % where)
-    return Rule(
+    return PackRule(
         key,
         str(entry.get("gate", "")),
         speaker,
         entry["reason"],
         _optional(entry.get("patterns"), lists, where + ": patterns"),
         frames,
-        hints(frames),
+        frame_hints(frames),
         tuple(unless[name] for name in exceptions),
         str(entry.get("needs", "")),
         entry.get("quotes") is True,
@@ -237,41 +237,41 @@ def _rule(
     )
 
 
-def _frames(value: object, words: _Words, where: str) -> tuple[Frame, ...]:
+def _frames(value: object, words: _FrameWords, where: str) -> tuple[Frame, ...]:
     found = []
     for written in _texts(value, where + ": frames"):
         try:
-            found.append(frame(written, words.macros, words.classes))
+            found.append(compile_frame(written, words.macros, words.classes))
         except ValueError as error:
             raise EvaluationError("%s: frames: %s: %s" % (where, written, error)) from None
     return tuple(found)
 
 
-def _unless(key: str, entry: object, lists: Mapping[str, Any], name: str) -> Unless:
+def _unless(key: str, entry: object, lists: Mapping[str, Any], name: str) -> UnlessPattern:
     where = "%s: unless: %s" % (name, key)
     if not isinstance(entry, dict) or entry.get("where") not in ("before", "after", "sentence"):
         raise EvaluationError("%s: where: expected before, after or sentence" % where)
-    return Unless(key, entry["where"], _compiled(_texts(entry.get("patterns"), where), lists, where))
+    return UnlessPattern(key, entry["where"], _compiled(_texts(entry.get("patterns"), where), lists, where))
 
 
-def _evidence(entry: object, lists: Mapping[str, Any], where: str) -> Evidence:
+def _evidence(entry: object, lists: Mapping[str, Any], where: str) -> ClaimEvidence:
     if not isinstance(entry, dict):
         raise EvaluationError("%s: expected an object" % where)
     output, against, stale, over = (
         _optional(entry.get(field), lists, "%s: %s" % (where, field))
         for field in ("output", "against", "stale_after", "passed_over")
     )
-    return Evidence(
+    return ClaimEvidence(
         _compiled(_texts(entry.get("call"), where + ": call"), lists, where), output, against, stale, over
     )
 
 
 def _disclosure(raw: Mapping[str, Any], lists: Mapping[str, Any], name: str) -> tuple[int, re.Pattern[str]]:
-    """After how many replies it is due, and what counts as one."""
+    """Return after how many replies a disclosure is due, and the pattern of one."""
     entry = _object(raw, "disclosure", name)
     every = entry.get("every", 1)
     if not isinstance(every, int) or isinstance(every, bool) or every < 1:
-        raise EvaluationError("%s: disclosure: every: expected a whole number from 1 up" % name)
+        raise EvaluationError("%s: disclosure: every: expected a whole number of at least 1" % name)
     return every, _compiled(_texts(entry.get("phrases", []), name + ": disclosure"), lists, name)
 
 
@@ -280,11 +280,11 @@ def _optional(value: object, lists: Mapping[str, Any], where: str) -> re.Pattern
 
 
 def _compiled(patterns: Sequence[str], lists: Mapping[str, Any], where: str) -> re.Pattern[str]:
-    """One pattern out of several, `{name}` replaced by the alternatives of that list."""
+    """Return several patterns as one, with `{name}` replaced by the alternatives of that list."""
     text = "|".join("(?:%s)" % pattern for pattern in patterns)
-    for _ in range(_NESTING):
-        if len(text) > _MOST_PATTERN:
-            raise EvaluationError("%s: a pattern of more than %d characters" % (where, _MOST_PATTERN))
+    for _ in range(_MAX_NESTING):
+        if len(text) > _MAX_PATTERN:
+            raise EvaluationError("%s: a pattern of more than %d characters" % (where, _MAX_PATTERN))
         wider = _LIST.sub(lambda name: "(?:%s)" % "|".join(_alternatives(name[1], lists, where)), text)
         if wider == text:
             break
@@ -297,7 +297,7 @@ def _compiled(patterns: Sequence[str], lists: Mapping[str, Any], where: str) -> 
 
 def _alternatives(name: str, lists: Mapping[str, Any], where: str) -> list[str]:
     if name not in lists:
-        raise EvaluationError("%s: no list {%s}" % (where, name))
+        raise EvaluationError("%s: unknown list {%s}" % (where, name))
     return _texts(lists[name], "%s: {%s}" % (where, name))
 
 

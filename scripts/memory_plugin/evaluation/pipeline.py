@@ -1,153 +1,182 @@
-"""One evaluation, from top to bottom: gates, then the jury where it is wanted and makes sense, then one verdict."""
+"""One evaluation from top to bottom: gates, then the jury where it is wanted and useful, then one verdict; and many of them in a row."""
 
 from __future__ import annotations
 
+import sys
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .gates import hard_fail, run_gates
+from ..kernel.clock import Deadline
+from ..kernel.files import Unreadable, read_regular
+from ..kernel.native import digest, dumps, loads
+from .aggregate import OverallResult, jury_kappa, overall_result, score_dimensions
+from .conversation import Conversation, read_conversation, read_lines
+from .evaluation_files import STDIN, read_object
+from .evaluation_gates import is_hard_fail, run_gates
 from .jury import ask_jury
-from .reduce import overall, spread, tabulated
+from .report import evaluation_record
+from .scenario import is_scenario, play, read_scenario, risk_gate, score_probes
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
-    from ..kernel.clock import Deadline
-    from .conversation import Conversation
-    from .gates import GateResult
-    from .jury import Ballot, Seat
-    from .packs import Pack
-    from .reduce import Overall, Row
-    from .rubric import EvaluationRubric
+    from .aggregate import DimensionScore
+    from .evaluation_files import EarlierResults
+    from .evaluation_gates import GateResult
+    from .evaluation_rubric import EvaluationRubric
+    from .jury import Juror, Vote
+    from .packs import RulePack
+    from .scenario import Scenario, Subject
 
-__all__ = ["Evaluation", "Plan", "evaluate", "record"]
+__all__ = ["Evaluation", "EvaluationPlan", "evaluate", "evaluate_all", "summarize"]
 
-SCHEMA = 1
+_MAX_SCENARIO = 1 << 20
 
 
-class Plan(NamedTuple):
-    """What to evaluate with. An empty jury asks nobody; `why_no_jury` says why."""
+class EvaluationPlan(NamedTuple):
+    """What to evaluate with. Without jurors nobody is asked, and `why_no_jury` says why; `seconds` is the time for one run of the jury."""
 
-    packs: Sequence[Pack]
+    packs: Sequence[RulePack]
     rubric: EvaluationRubric
-    jury: Sequence[Seat]
+    jurors: Sequence[Juror]
     quorum: int
     runs: int
     judges_after_fail: bool
     why_no_jury: str
+    seconds: float
 
 
 class Evaluation(NamedTuple):
-    """What came of one conversation; `scores` are the overall scores of all runs of the jury."""
+    """The evaluation of one conversation: votes and rows are those of the last run, `scores` the overall scores of all runs."""
 
     conversation: Conversation
     gates: list[GateResult]
-    ballots: list[Ballot]
-    rows: list[Row]
-    overall: Overall
+    votes: list[Vote]
+    rows: list[DimensionScore]
+    overall: OverallResult
     scores: list[float]
-    all_rows: list[Row]
     rules_ms: float
     judges_ms: float
     cost: float | None
 
 
-def evaluate(conversation: Conversation, plan: Plan, deadline: Deadline) -> Evaluation:
-    """The evaluation of one conversation. Judges are not asked after a hard fail unless the plan says so."""
+def evaluate(conversation: Conversation, plan: EvaluationPlan) -> Evaluation:
+    """Return the evaluation of one conversation. After a hard fail judges are asked only if the plan says so."""
     started = perf_counter()
     gates = run_gates(plan.packs, conversation)
-    rules_ms = _since(started)
-    ballots: list[Ballot] = []
-    rows: list[Row] = []
+    rules_ms = _ms_since(started)
+    votes: list[Vote] = []
+    rows: list[DimensionScore] = []
     scores: list[float] = []
-    all_rows: list[Row] = []
-    spent: list[float | None] = []
+    costs: list[float | None] = []
     started = perf_counter()
-    asked = bool(plan.jury) and (plan.judges_after_fail or not hard_fail(gates))
+    deadline = Deadline(plan.seconds * plan.runs)
+    asked = bool(plan.jurors) and (plan.judges_after_fail or not is_hard_fail(gates))
     for run in range(plan.runs if asked else 0):
-        ballots = ask_jury(plan.jury, plan.rubric, conversation, deadline, fresh=run > 0)
-        rows = tabulated(plan.rubric, ballots, plan.quorum)
-        all_rows += rows
-        spent += [ballot.verdict.cost for ballot in ballots]
-        score = overall(gates, plan.rubric, rows, judged=True).score
+        votes = ask_jury(plan.jurors, plan.rubric, conversation, deadline, fresh=run > 0)
+        rows = score_dimensions(plan.rubric, votes, plan.quorum)
+        costs += [vote.verdict.cost for vote in votes]
+        score = overall_result(gates, plan.rubric, rows, judged=True).score
         scores += [] if score is None else [score]
-    end = overall(gates, plan.rubric, rows, judged=asked)
-    judges_ms = _since(started) if asked else 0.0
-    known = [cost for cost in spent if cost is not None]
-    cost = sum(known) if len(known) == len(spent) else None
-    return Evaluation(conversation, gates, ballots, rows, end, scores, all_rows, rules_ms, judges_ms, cost)
+    overall = overall_result(gates, plan.rubric, rows, judged=asked)
+    judges_ms = _ms_since(started) if asked else 0.0
+    known = [cost for cost in costs if cost is not None]
+    cost = sum(known) if len(known) == len(costs) else None
+    return Evaluation(conversation, gates, votes, rows, overall, scores, rules_ms, judges_ms, cost)
 
 
-def _since(started: float) -> float:
+def _ms_since(started: float) -> float:
     return round((perf_counter() - started) * 1000, 3)
 
 
-def record(evaluation: Evaluation, plan: Plan) -> dict[str, Any]:
-    """The evaluation as JSON can hold it. Rules cost nothing; `judges` is None where a price is unknown."""
-    end = evaluation.overall
+def evaluate_all(
+    files: Sequence[str],
+    plan: EvaluationPlan,
+    subject: Callable[[], Subject] | None,
+    earlier: EarlierResults,
+    progress: Callable[[str], None],
+) -> list[dict[str, Any]]:
+    """Return one result per file; a scenario with a subject is played and evaluated `plan.runs` times.
+
+    Raises EvaluationError, Unreadable and FileNotFoundError.
+    """
+    results = []
+    for number, path in enumerate(files, 1):
+        progress("%d of %d: %s" % (number, len(files), path))
+        scenario = _load_scenario(path)
+        if scenario is None:
+            conversation = read_lines(sys.stdin.buffer, "stdin") if path == STDIN else read_conversation(path)
+            key = _key(plan, conversation, 0)
+            results.append(earlier.get_or_run(key, _conversation_work(conversation, plan)))
+            continue
+        for run in range(plan.runs if subject else 1):
+            # A subject replies differently each time, so the file and the run name the result, not the conversation.
+            key = _key(plan, Conversation(path + dumps(read_object(path)), (), 0), run)
+            results.append(earlier.get_or_run(key, _scenario_work(scenario, plan, subject)))
+    return results
+
+
+def _load_scenario(path: str) -> Scenario | None:
+    """Return the scenario in a file, or None for anything else, which its own reader will judge. Raises EvaluationError."""
+    if not path.endswith(".json"):
+        return None
+    try:
+        value = loads(read_regular(path, _MAX_SCENARIO, follow=True)[0].decode("utf-8", "replace"))
+    except (Unreadable, ValueError):
+        return None
+    return read_scenario(path) if is_scenario(value) else None
+
+
+def _key(plan: EvaluationPlan, conversation: Conversation, run: int) -> str:
+    """Return what names a result in the file to resume from: it changes with input, packs, rubric, jury and run."""
+    judges = [[juror.name, juror.persona] for juror in plan.jurors]
+    rules = [[pack.id, pack.digest] for pack in plan.packs]
+    parts = [conversation.id, conversation.digest, rules, plan.rubric.digest, judges, plan.runs, run]
+    return digest(dumps(parts).encode("ascii"), 8)
+
+
+def _conversation_work(conversation: Conversation, plan: EvaluationPlan) -> Callable[[], dict[str, Any]]:
+    def work() -> dict[str, Any]:
+        if conversation.turns:
+            return evaluation_record(evaluate(conversation, plan), plan)
+        empty = evaluate(conversation, plan._replace(jurors=()))
+        overall = OverallResult("unjudged", None, 0.0, "the conversation has no turns")
+        return evaluation_record(empty._replace(overall=overall), plan)
+
+    return work
+
+
+def _scenario_work(
+    scenario: Scenario, plan: EvaluationPlan, subject: Callable[[], Subject] | None
+) -> Callable[[], dict[str, Any]]:
+    def work() -> dict[str, Any]:
+        played = play(scenario, subject() if subject else None)
+        once = plan._replace(runs=1) if subject else plan
+        evaluation = evaluate(played.conversation, once)
+        risk = risk_gate(scenario, played, plan.packs)
+        gates = [*evaluation.gates, *([risk] if risk else [])]
+        overall = overall_result(gates, plan.rubric, evaluation.rows, judged=bool(evaluation.votes))
+        record = evaluation_record(evaluation._replace(gates=gates, overall=overall), once)
+        return {**record, "tier": scenario.tier, "probes": score_probes(scenario, played, plan.packs)}
+
+    return work
+
+
+def summarize(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return all results with one verdict: fail if one failed, else unjudged if one could not be judged, else pass."""
+    verdicts = {result["verdict"] for result in results}
+    verdict = next((worst for worst in ("fail", "unjudged") if worst in verdicts), "pass")
+    rows = [row["scores"] for result in results for row in result["jury"].get("dimensions", [])]
+    tiers: dict[str, dict[str, int]] = {}
+    for result in results:
+        if result.get("tier"):
+            tier = tiers.setdefault(result["tier"], {"n": 0, "passed": 0})
+            tier["n"] += 1
+            tier["passed"] += result["verdict"] == "pass"
     return {
-        "schema": SCHEMA,
-        "id": evaluation.conversation.id,
-        "digest": evaluation.conversation.digest,
-        "turns": len(evaluation.conversation.turns),
-        "skipped_lines": evaluation.conversation.skipped,
-        "verdict": end.verdict,
-        "overall": end.score,
-        "reason": end.reason,
-        "weight_scored": end.share,
-        "renormalised": end.score is not None and 0 < end.share < 1,
-        "hard_fail": hard_fail(evaluation.gates),
-        "packs": [pack.id for pack in plan.packs],
-        "rubric": {"id": plan.rubric.id, "digest": plan.rubric.digest},
-        "gates": [_gate(result) for result in evaluation.gates],
-        "jury": _jury(evaluation, plan),
-        "latency_ms": {"rules": evaluation.rules_ms, "judges": evaluation.judges_ms},
-        "cost_usd": {"rules": 0.0, "judges": evaluation.cost},
-    }
-
-
-def _gate(result: GateResult) -> dict[str, Any]:
-    return {**result._asdict(), "findings": [finding._asdict() for finding in result.findings]}
-
-
-def _jury(evaluation: Evaluation, plan: Plan) -> dict[str, Any]:
-    if not evaluation.ballots:
-        return {"asked": False, "why": plan.why_no_jury or "a gate failed"}
-    return {
-        "asked": True,
-        "quorum": plan.quorum,
-        "one_family": len({ballot.seat.judge.backend for ballot in evaluation.ballots}) == 1,
-        "judges": [_ballot(ballot) for ballot in evaluation.ballots],
-        "dimensions": [_dimension(row) for row in evaluation.rows],
-        "variance": spread(evaluation.scores),
-    }
-
-
-def _dimension(row: Row) -> dict[str, Any]:
-    return {
-        "dimension": row.dimension,
-        "weight": row.weight,
-        "scores": list(row.scores),
-        "valid": row.valid,
-        "abstained": row.abstained,
-        "median": row.median,
-        "mean": row.mean,
-        "sd": row.sd,
-        "range": row.range,
-    }
-
-
-def _ballot(ballot: Ballot) -> dict[str, Any]:
-    verdict, seat = ballot.verdict, ballot.seat
-    values = verdict.values or {}
-    return {
-        "judge": seat.name,
-        "persona": seat.persona,
-        "instead_of": seat.instead_of,
-        "outcome": verdict.failure or "ok",
-        "cached": verdict.cached,
-        "ms": verdict.ms,
-        "cost_usd": verdict.cost,
-        "clamped": values.get("clamped", 0),
-        "scores": values.get("scores", {}),
+        "schema": 1,
+        "verdict": verdict,
+        "kappa": jury_kappa(rows),
+        "tiers": tiers,
+        "results": list(results),
     }

@@ -1,27 +1,104 @@
-"""The report for people, in Markdown."""
+"""An evaluation as JSON for programs, and as a Markdown report for people."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from ..kernel.text.clean import escape_content, plain
+from .aggregate import variance
+from .evaluation_gates import is_hard_fail
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-__all__ = ["markdown", "one_line"]
+    from .aggregate import DimensionScore
+    from .jury import Vote
+    from .pipeline import Evaluation, EvaluationPlan
 
-_CELL = 240
+__all__ = ["evaluation_record", "markdown_report", "summary_line"]
+
+SCHEMA = 1
+_MAX_CELL = 240
 
 
-def one_line(entry: Mapping[str, Any]) -> str:
-    """Verdict, score and reason of one conversation."""
+def evaluation_record(evaluation: Evaluation, plan: EvaluationPlan) -> dict[str, Any]:
+    """Return the evaluation as JSON. Rules cost nothing; the cost of `judges` is None where a price is unknown."""
+    overall, conversation = evaluation.overall, evaluation.conversation
+    return {
+        "schema": SCHEMA,
+        "id": conversation.id,
+        "digest": conversation.digest,
+        "turns": len(conversation.turns),
+        "skipped_lines": conversation.skipped,
+        "verdict": overall.verdict,
+        "overall": overall.score,
+        "reason": overall.reason,
+        "weight_scored": overall.share,
+        "renormalised": overall.score is not None and 0 < overall.share < 1,
+        "hard_fail": is_hard_fail(evaluation.gates),
+        "packs": [pack.id for pack in plan.packs],
+        "rubric": {"id": plan.rubric.id, "digest": plan.rubric.digest},
+        "gates": [
+            {**result._asdict(), "findings": [finding._asdict() for finding in result.findings]}
+            for result in evaluation.gates
+        ],
+        "jury": _jury_record(evaluation, plan),
+        "latency_ms": {"rules": evaluation.rules_ms, "judges": evaluation.judges_ms},
+        "cost_usd": {"rules": 0.0, "judges": evaluation.cost},
+    }
+
+
+def _jury_record(evaluation: Evaluation, plan: EvaluationPlan) -> dict[str, Any]:
+    if not evaluation.votes:
+        return {"asked": False, "why": plan.why_no_jury or "a gate failed"}
+    return {
+        "asked": True,
+        "quorum": plan.quorum,
+        "one_family": len({vote.juror.judge.backend for vote in evaluation.votes}) == 1,
+        "judges": [_vote_record(vote) for vote in evaluation.votes],
+        "dimensions": [_dimension_record(row) for row in evaluation.rows],
+        "variance": variance(evaluation.scores),
+    }
+
+
+def _dimension_record(row: DimensionScore) -> dict[str, Any]:
+    return {
+        "dimension": row.dimension,
+        "weight": row.weight,
+        "scores": list(row.scores),
+        "valid": row.valid,
+        "abstained": row.abstained,
+        "median": row.median,
+        "mean": row.mean,
+        "sd": row.sd,
+        "range": row.range,
+    }
+
+
+def _vote_record(vote: Vote) -> dict[str, Any]:
+    verdict, juror = vote.verdict, vote.juror
+    values = verdict.values or {}
+    return {
+        "judge": juror.name,
+        "persona": juror.persona,
+        "instead_of": juror.instead_of,
+        "outcome": verdict.failure or "ok",
+        "cached": verdict.cached,
+        "ms": verdict.ms,
+        "cost_usd": verdict.cost,
+        "clamped": values.get("clamped", 0),
+        "scores": values.get("scores", {}),
+    }
+
+
+def summary_line(entry: Mapping[str, Any]) -> str:
+    """Return verdict, score and reason of one conversation."""
     score = "" if entry["overall"] is None else " %.2f" % entry["overall"]
     return "%s%s  %s: %s" % (entry["verdict"].upper(), score, plain(str(entry["id"]), 200), entry["reason"])
 
 
-def markdown(summary: Mapping[str, Any]) -> str:
-    """The whole report: the verdict, then each conversation with its gates, evidence, jury and costs."""
+def markdown_report(summary: Mapping[str, Any]) -> str:
+    """Return the whole report: the verdict, then each conversation with its gates, evidence, jury and costs."""
     lines = [
         "# Evaluation",
         "",
@@ -37,7 +114,7 @@ def markdown(summary: Mapping[str, Any]) -> str:
 
 
 def _entry(entry: Mapping[str, Any]) -> list[str]:
-    lines = ["## %s" % _text(entry["id"]), "", one_line(entry), ""]
+    lines = ["## %s" % _text(entry["id"]), "", summary_line(entry), ""]
     lines += ["| gate | pack | status | ms |", "| --- | --- | --- | --- |"]
     for gate in entry["gates"]:
         status = gate["status"] + ("" if gate["hard"] else " (does not count)")
@@ -120,7 +197,7 @@ def _probes(probes: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _text(value: object) -> str:
-    return escape_content(plain(str(value), _CELL)).replace("|", "\\|")
+    return escape_content(plain(str(value), _MAX_CELL)).replace("|", "\\|")
 
 
 def _conversations(number: int) -> str:

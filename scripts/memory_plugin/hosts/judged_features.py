@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..evaluation.jury import Bench, judge_at
+from ..evaluation.jury import judge_at
+from ..kernel.clock import Deadline
+from ..kernel.context import Context
 from ..kernel.judge.backends import load_backend
 from ..kernel.judge.judge import Judge
 from ..kernel.judge.models import family_of
@@ -58,8 +60,8 @@ def judges_of(session: Session, feature: str) -> list[Judge]:
     off = terminal_safe(session.taint.why_off)
     settings = session.settings
     if feature == "evaluation":
-        bench = Bench(session.places, settings, session.id, off)
-        return [judge_at(bench, name) for name in settings.texts("evaluation.judge.judges")]
+        context = Context(session.places, settings, Deadline(0), session.id)
+        return [judge_at(context, name, off) for name in settings.texts("evaluation.judge.judges")]
     model = settings.text(feature + ".judge.model")
     return [Judge(feature, model, session.places, settings, session.id, off=off, helper=True)]
 

@@ -9,7 +9,7 @@ from ..kernel.settings.load import load
 from ..memories.grants import asks_to_remember, grant
 from ..recall.gate import load_gate, typed_text
 from ..recall.pipeline import Answer, Prompt, recall
-from ..responses.state import SessionState
+from ..replies.reply_state import ReplyState
 from .event_fields import identity, path
 from .events import note
 from .hygiene_setting import follow_hygiene
@@ -106,8 +106,8 @@ def _correction(prompt: Prompt, places: Places, settings: Settings) -> tuple[str
 
     A notice of the client's own takes none away: its reply is not to the user.
     """
-    state = SessionState(places, prompt.session)
-    if not prompt.session or not state.waits() or not load_gate().is_typed(prompt.text):
+    state = ReplyState(places, prompt.session)
+    if not prompt.session or not state.has_correction() or not load_gate().is_typed(prompt.text):
         return "", ""
     drift_id, text = state.take_correction()
     if not text or not settings.flag("scoring.enabled") or not settings.flag("scoring.corrections"):

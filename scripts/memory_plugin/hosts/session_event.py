@@ -7,7 +7,7 @@ from ..kernel.files import cause
 from ..kernel.settings.load import load
 from ..recall.session import forget_session
 from ..recall.waiting import due_notice
-from ..responses.tuning_notice import due_tuning
+from ..replies.reply_state import tuning_reminder
 from .background_healing import start_healing
 from .event_fields import identity
 from .events import note
@@ -51,5 +51,5 @@ def handle(
     follow_hygiene(settings)
     message = due_notice(places, settings, deadline)
     start_healing(places)
-    messages = [message, due_tuning(places)]
+    messages = [message, tuning_reminder(places)]
     return {"systemMessage": "\n".join(filter(None, messages))} if any(messages) else None

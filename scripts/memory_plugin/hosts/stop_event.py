@@ -1,9 +1,10 @@
-"""Stop: the reply that has just ended is scored; what a judge should see goes to a process of its own."""
+"""Stop: score the reply that has just ended, and hand one that a judge should see to a process of its own."""
 
 from __future__ import annotations
 
+from ..kernel.context import Context
 from ..kernel.settings.load import load
-from ..responses.pipeline import Reply, score_reply
+from ..replies.pipeline import CompletedReply, score_reply
 from .event_fields import identity, path
 from .events import note
 from .hygiene_setting import follow_hygiene
@@ -12,6 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..kernel.clock import Deadline
     from ..kernel.paths import Places
+    from ..replies.pipeline import ScoredReply
     from .environment import Taint
 
 __all__ = ["handle"]
@@ -23,29 +25,44 @@ def handle(
     payload: dict[str, object],
     places: Places,
     taint: Taint,
-    deadline: Deadline,  # noqa: ARG001  (every handler is given the same)
+    deadline: Deadline,
 ) -> None:
-    """Score the reply. The host is told nothing: whatever a Stop hook says may make the turn go on."""
+    """Score the reply. Nothing is returned to the host, because any output of a Stop hook may make the turn go on."""
     if places.state_dir is None:
         return
     settings = load(places.config_dir, places.project_root)
     if not settings.flag("scoring.enabled"):
         return
     follow_hygiene(settings)
+    context = Context(places, settings, deadline, identity(payload.get("session_id")))
     text = payload.get("last_assistant_message")
-    reply = Reply(
+    reply = CompletedReply(
         text if isinstance(text, str) else "",
-        identity(payload.get("session_id")),
         identity(payload.get("prompt_id")),
         path(payload.get("transcript_path")),
     )
-    score, record, troubles = score_reply(reply, places, settings)
-    if (score.decision.escalate or record["audit"]) and settings.text("scoring.mode") == "hybrid":
-        from .grading_start import may_ask, start_grading
+    scored = score_reply(reply, context)
+    problems = [str(error) for error in scored.errors]
+    if (
+        scored.wants_judge
+        and settings.text("scoring.mode") == "hybrid"
+        and not _start_grading(scored, context, taint)
+    ):
+        problems.append("no process could be started to ask the judge")
+    for problem in problems:
+        note(places, context.session, EVENT, "trouble", problem)
 
-        if may_ask(places, settings, taint, reply.session) and not start_grading(
-            reply, score, record, places, settings
-        ):
-            troubles.append("no process could be started to ask the judge")
-    for trouble in troubles:
-        note(places, reply.session, EVENT, "trouble", trouble)
+
+def _start_grading(scored: ScoredReply, context: Context, taint: Taint) -> bool:
+    """Start `memory grade` where a judge may be asked; return False only if the process could not be started.
+
+    The reply goes to its standard input, so that no text lies in a file.
+    """
+    from ..replies.grade_request import encode_request, may_request_grade
+    from .detached import MAX_INPUT, start
+    from .judge_variables import judge_variables
+
+    if not may_request_grade(context, judges_off=taint.judges_off):
+        return True
+    data = encode_request(scored, context.session, MAX_INPUT)
+    return start(["grade", "--root", context.places.project_root], data, judge_variables(context.settings))

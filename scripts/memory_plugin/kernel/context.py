@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from .ledger import Ledger
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .clock import Deadline
     from .paths import Places
     from .settings.load import Settings
 
-__all__ = ["Context"]
+__all__ = ["Context", "LedgerError"]
+
+
+class LedgerError(OSError):
+    """A record that could not be appended; the text names the ledger and the cause, and quotes nothing of the record."""
 
 
 class Context:
@@ -28,3 +34,12 @@ class Context:
     def within(self, seconds: float) -> Context:
         """Return this context with a deadline at most `seconds` from now."""
         return Context(self.places, self.settings, self.deadline.within(seconds), self.session)
+
+    def append(self, ledger: str, record: dict[str, object]) -> None:
+        """Append a record of this session and project to a ledger, within the bounds of the settings. Raises LedgerError."""
+        bounds = self.settings.integer("ledger.max_bytes"), self.settings.integer("ledger.keep_files")
+        problem = Ledger(self.places.state(), ledger, *bounds).append(
+            self.session, self.places.project_key, record
+        )
+        if problem:
+            raise LedgerError(problem)

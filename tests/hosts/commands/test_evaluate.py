@@ -102,7 +102,7 @@ def test_judges_without_a_key_are_replaced_and_it_is_said(project: Project) -> N
     with open(path, "w", encoding="utf-8") as file:
         json.dump({"memory": {"evaluation": {"judge": {"judges": judges}}}}, file)
     seats = project.cli("evaluate", talk(project, GOOD), "--json").json["results"][0]["jury"]["judges"]
-    assert [(seat["judge"], seat["instead_of"], bool(seat["persona"])) for seat in seats] == [
+    assert [(juror["judge"], juror["instead_of"], bool(juror["persona"])) for juror in seats] == [
         ("scripted:a", "", False), ("scripted:a", "anthropic:x", True), ("scripted:a", "gemini:y", True),
     ]  # fmt: skip
 
@@ -224,7 +224,7 @@ def test_rules_are_listed_checked_and_applied(project: Project) -> None:
     path = project.write("p.json", {"id": "p", "gates": {"compliance": {}}, "rules": {"r": {
         "gate": "compliance", "reason": "R.", "patterns": ["(a+)+$"], "hit": ["aa"], "miss": ["b"]}}})  # fmt: skip
     run = project.cli("rules", "check", path)
-    assert (run.returncode, "a repetition within a repetition" in run.stdout) == (1, True)
+    assert (run.returncode, "an unbounded repetition inside another one" in run.stdout) == (1, True)
     lines = json.dumps({"id": 1, "text": "I want to die."}) + "\n"
     run = project.cli("rules", "apply", "caregiving", "--role", "user", stdin=lines)
     assert run.json == {"id": 1, "findings": [{"gate": "crisis", "rule": "wish-to-die"}]}

@@ -8,7 +8,7 @@ import os
 import pytest
 
 from tests.project import Project
-from tests.responses.made import PADDED, PLAIN, assistant, user, write
+from tests.replies.builders import PADDED, PLAIN, assistant_record, user_record, write_transcript
 
 KEYS = {
     "id", "padding_count", "filler_spans", "preamble_words", "density", "query_type", "threshold", "gate", "escalate", "drift",
@@ -21,10 +21,10 @@ def scored(project: Project, *texts: str) -> None:
     rows = [
         row
         for n, text in enumerate(texts)
-        for row in (user("Which port is it?"), assistant(text, uuid="r%d" % n))
+        for row in (user_record("Which port is it?"), assistant_record(text, uuid="r%d" % n))
     ]
     for count, text in enumerate(texts, 1):
-        write(path, *rows[: 2 * count])
+        write_transcript(path, *rows[: 2 * count])
         event = project.event("Stop", last_assistant_message=text, prompt_id="p%d" % count)
         assert project.hook("Stop", event).returncode == 0
 
@@ -106,7 +106,7 @@ def test_scores_of_nothing_and_of_something(project: Project) -> None:
     assert "No reply was scored" in project.cli("scores").stdout
     scored(project, PLAIN, PADDED)
     shown = project.cli("scores").stdout
-    assert shown.startswith("2 replies scored\nwith filler:  1 of 2, 50 %")
+    assert shown.startswith("Replies scored: 2\nwith filler:  1 of 2, 50 %")
     assert "claude-opus-5-5" in shown
     assert "praise-opening" in shown
     found = project.cli("scores", "--json", "--here").json
@@ -143,7 +143,7 @@ def test_tune_proposes_and_changes_nothing_by_itself(project: Project) -> None:
     run = project.cli("tune")
     assert run.returncode == 0
     assert '+    "praise-opening": "cleared by the judge in 6 of 6"' in run.stdout
-    assert "1 with filler (3 phrases) before, 1 (2) after" in run.stdout
+    assert "With filler before: 1 (phrases: 3); after: 1 (phrases: 2)." in run.stdout
     assert not os.path.exists(os.path.join(project.state, "responses-rules.json"))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...evaluation.data import EvaluationError
+from ...evaluation.evaluation_files import EvaluationError
 from ...kernel.judge.accounts import Accounts
 from ...kernel.judge.judge import FOLDER
 from ...kernel.judge.outcome import Failed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...evaluation.data import EvaluationError
+from ...evaluation.evaluation_files import EvaluationError
 from ...kernel.clock import iso, now
 from ...kernel.judge.models import family_of, model_table
 from ...kernel.judge.prices import price_of

@@ -1,15 +1,15 @@
-"""`memory grade`: one reply judged, as the Stop hook hands it over on standard input; for the plugin itself."""
+"""`memory grade`: judge one reply that the Stop hook hands over on standard input; for the plugin itself."""
 
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...kernel.clock import Deadline
-from ...kernel.judge.judge import Judge
-from ...kernel.native import loads
-from ...responses.evidence import turn_so_far
-from ...responses.judged import SWITCHED_OFF_BY, Order, grade_reply
+from ...kernel.context import Context
+from ...replies.grade_request import GradeRequest
+from ...replies.grading import read_turn, scoring_judge
+from ...replies.judgment import DISABLING_FAILURES, grade_reply
 from ..event_fields import identity, path
 from ..events import note
 
@@ -23,66 +23,40 @@ __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 DONE, FAILED, USAGE = 0, 1, 2
 HELP = "judge one reply that the Stop hook hands over (used by the plugin itself)"
 EXAMPLES = """\
-  memory grade < order.json
+  memory grade < request.json
 """
+EVENT = "Stop"
 _MAX_BYTES = 1 << 20
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """No arguments of its own."""
+    """Declare no arguments of its own."""
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:  # noqa: ARG001  (every command is given the same)
-    """Judge the reply; what comes of it goes to the ledgers, and a refusal that ends judging for a session to the events, once."""
-    row = _read()
-    order = None if row is None else _order(row)
-    if row is None or order is None:
-        session.console.error("expected one order of the Stop hook on standard input")
+    """Judge the reply. The result goes to the ledgers, and a refusal that disables the judge for the session to the events."""
+    try:
+        request = GradeRequest.from_json(sys.stdin.buffer.read(_MAX_BYTES))
+    except ValueError:
+        session.console.error("expected one grade request of the Stop hook on standard input")
         return USAGE
     settings, places = session.settings, session.places
-    user, calls = turn_so_far(path(row.get("transcript")))
-    off = session.taint.why_off
-    if not off and settings.text("scoring.mode") != "hybrid":
-        off = "scoring.mode is not hybrid"
-    judge = Judge(
-        "scoring", settings.text("scoring.judge.model"), places, settings, order.session, off=off, helper=True
-    )
+    user, calls = read_turn(path(request.transcript))
     deadline = Deadline(settings.integer("scoring.judge.timeout_ms") / 1000)
-    failure = grade_reply(order, user, calls, judge, places, settings, deadline)
-    if failure in SWITCHED_OFF_BY:
-        note(
-            places,
-            order.session,
-            "Stop",
-            "judge",
-            "no judge for the replies of this session: %s; see: memory judge check" % failure,
-        )
+    context = Context(places, settings, deadline, identity(request.session))
+    try:
+        failure = grade_reply(request, user, calls, scoring_judge(context, _reason_off(session)), context)
+    except OSError as error:
+        note(places, context.session, EVENT, "trouble", str(error))
+        return FAILED
+    if failure in DISABLING_FAILURES:
+        what = "no judge for the replies of this session: %s; see: memory judge check" % failure
+        note(places, context.session, EVENT, "judge", what)
     return FAILED if failure else DONE
 
 
-def _read() -> dict[str, Any] | None:
-    try:
-        row = loads(sys.stdin.buffer.read(_MAX_BYTES).decode("ascii"))
-    except ValueError:
-        return None
-    return row if isinstance(row, dict) else None
-
-
-def _order(row: dict[str, Any]) -> Order | None:
-    """The order in a row; None when a field is missing or of another type."""
-    kinds: dict[str, tuple[type, ...]] = {
-        "id": (str,), "session": (str,), "prompt_id": (str,), "query_type": (str,), "threshold": (int,), "padding": (int,),
-        "density": (float, int, type(None)), "why": (str,), "replies": (int,), "drifted": (list,), "severity": (str,),
-        "matches": (list,), "head": (str,), "tail": (str,), "tail_at": (int,),
-    }  # fmt: skip
-    if any(not isinstance(row.get(name, ...), kind) for name, kind in kinds.items()):
-        return None
-    if not all(_is_match(match) for match in row["matches"]) or not all(
-        isinstance(name, str) for name in row["drifted"]
-    ):
-        return None
-    return Order(**{name: row[name] for name in kinds})._replace(session=identity(row["session"]))
-
-
-def _is_match(match: object) -> bool:
-    return isinstance(match, list) and [type(part) for part in match] == [int, int, str]
+def _reason_off(session: Session) -> str:
+    """Return why no judge may be asked, or an empty text."""
+    if session.taint.why_off:
+        return session.taint.why_off
+    return "" if session.settings.text("scoring.mode") == "hybrid" else "scoring.mode is not hybrid"

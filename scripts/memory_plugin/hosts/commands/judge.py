@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from ...evaluation.data import EvaluationError
+from ...evaluation.evaluation_files import EvaluationError
 from ...kernel.clock import Deadline
 from ...kernel.judge.accounts import Accounts
 from ...kernel.judge.judge import FOLDER

@@ -1,4 +1,4 @@
-"""`memory rules`: rule packs listed, checked, and applied to lines of text."""
+"""`memory rules`: list rule packs, check them, and apply them to lines of text."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from ...evaluation.data import EvaluationError
-from ...evaluation.matching import find
-from ...evaluation.pack_check import check
+from ...evaluation.evaluation_files import EvaluationError
+from ...evaluation.pack_check import check_pack
 from ...evaluation.packs import load_pack, pack_names
+from ...evaluation.rule_matching import find_matches
 from ..wrong_use import must_be_known
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
-HELP = "rule packs of the evaluation: list, check, apply"
+HELP = "list, check and apply the rule packs of the evaluation"
 EXAMPLES = """\
   memory rules list
   memory rules check caregiving-ny
@@ -32,12 +32,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the actions."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     for name, purpose in (
-        ("list", "the packs at hand"),
+        ("list", "list the packs that the plugin ships"),
         ("check", "validate a pack, run its examples, time its patterns"),
-        ("apply", "findings for each line on standard input"),
+        ("apply", "print the findings for each line on standard input"),
     ):
         action = actions.add_parser(name, help=purpose, description=purpose)
-        # Suppressed defaults: what stands before the action's name must survive what is missing after it.
+        # Suppressed defaults, so that an option before the action's name is not reset by its absence after it.
         action.add_argument("--root", metavar="DIR", default=argparse.SUPPRESS, help="the project")
         action.add_argument(
             "--json", action="store_true", default=argparse.SUPPRESS, help="print JSON for programs"
@@ -50,7 +50,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
-    """Do one action; exit code 1 for a pack with faults."""
+    """Run one action; exit code 1 for a pack with faults."""
     if arguments.action != "list":
         must_be_known(arguments.pack, pack_names())
     try:
@@ -74,7 +74,7 @@ def _list(arguments: argparse.Namespace, session: Session) -> int:
 
 
 def _check(arguments: argparse.Namespace, session: Session) -> int:
-    report = check(arguments.pack)
+    report = check_pack(arguments.pack)
     if arguments.json:
         session.console.json(report._asdict())
     else:
@@ -109,8 +109,10 @@ def _apply(arguments: argparse.Namespace, session: Session) -> int:
         if not isinstance(text, str):
             bad += 1
             continue
-        found = [{"gate": match.rule.gate, "rule": match.rule.id} for match in find(pack, rules, text)]
+        found = [
+            {"gate": match.rule.gate, "rule": match.rule.id} for match in find_matches(pack, rules, text)
+        ]
         session.console.line(json.dumps({"id": entry.get("id"), "findings": found}))
     if bad:
-        session.console.error("%d lines without a text" % bad)
+        session.console.error("lines without a text: %d" % bad)
     return FAILED if bad else DONE

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from memory_plugin.evaluation.data import read_object, shipped
-from memory_plugin.evaluation.rubric import load_rubric as evaluation_rubric
-from memory_plugin.evaluation.rubric import question as evaluation_question
-from memory_plugin.evaluation.rubric import rubric_names
-from memory_plugin.evaluation.subject import _SCHEMA, _read
+from memory_plugin.evaluation.evaluation_files import read_object, shipped_path
+from memory_plugin.evaluation.evaluation_rubric import load_rubric as evaluation_rubric
+from memory_plugin.evaluation.evaluation_rubric import rubric_names, rubric_question
+from memory_plugin.evaluation.jury import _REPLY_SCHEMA, _read_reply
 from memory_plugin.hosts.commands.judge import check_question
 from memory_plugin.interview.judged import _read as read_signals
 from memory_plugin.kernel.judge.question import Question
 from memory_plugin.kernel.judge.rubric import Rubric, load_rubric
 from memory_plugin.kernel.native import loads
 from memory_plugin.kernel.paths import data_path
-from memory_plugin.responses.grading import Material, deep_question, grade_question
+from memory_plugin.replies.grading import GradeMaterial, deep_question, grade_question
 from memory_plugin.sessions.reply import read_scores
 from tests.kernel.judge.bench import question
 
 __all__ = ["QUESTIONS"]
 
-_MATERIAL = Material("code", "why?", ["Bash(ls) -> a"], "Great question! It is so.", ["Great question"] * 3)
+_MATERIAL = GradeMaterial(
+    "code", "why?", ["Bash(ls) -> a"], "Great question! It is so.", ["Great question"] * 3
+)
 
 
 def _signals() -> dict[str, object]:
@@ -30,9 +31,11 @@ def _signals() -> dict[str, object]:
 
 
 def _subject() -> Question:
-    raw = read_object(shipped("", "subject"))
+    raw = read_object(shipped_path("", "subject"))
     lines = "\n".join(raw["system"]), "\n".join(raw["closing"])
-    return Question(Rubric("subject", *lines, _SCHEMA, raw["max_tokens"], "0"), {"turns": []}, _read)
+    return Question(
+        Rubric("subject", *lines, _REPLY_SCHEMA, raw["max_tokens"], "0"), {"turns": []}, _read_reply
+    )
 
 
 _TABLE = _signals()
@@ -49,7 +52,7 @@ QUESTIONS: dict[str, Question] = {
     "sessions/score": Question(load_rubric("sessions/score"), {"turns": []}, read_scores),
     "subject": _subject(),
     **{
-        "evaluate-" + name: evaluation_question(evaluation_rubric(name), persona, {"turns": []})
+        "evaluate-" + name: rubric_question(evaluation_rubric(name), persona, {"turns": []})
         for name in rubric_names()
         for persona in [""]
     },

@@ -1,0 +1,141 @@
+"""Files of an evaluation: packs and rubrics, shipped or named by the user; what to evaluate; results to resume from."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from typing import TYPE_CHECKING, Any
+
+from ..kernel.files import read_regular, replace_file
+from ..kernel.native import dumps, loads
+from ..kernel.paths import data_path
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from ..kernel.paths import Places
+
+__all__ = [
+    "STDIN",
+    "EarlierResults",
+    "EvaluationError",
+    "find_inputs",
+    "merge_objects",
+    "parse_lines",
+    "read_object",
+    "shipped_names",
+    "shipped_path",
+]
+
+STDIN = "-"
+_MAX_RESULTS = 200_000_000
+_MAX_BYTES = 1 << 20
+_MAX_DEPTH = 20
+_SESSION = re.compile(r"[0-9a-fA-F-]{8,64}\Z")
+
+
+class EvaluationError(ValueError):
+    """A pack, rubric, scenario or input that is missing or malformed; the text names the file and the field."""
+
+
+def shipped_path(folder: str, name: str) -> str:
+    """Return the path of a file that the plugin ships, such as ("packs", "honesty")."""
+    return data_path("evaluation", folder, name + ".json")
+
+
+def shipped_names(folder: str) -> list[str]:
+    """Return the names of what the plugin ships in a folder of `config/evaluation/`."""
+    found = os.listdir(data_path("evaluation", folder))
+    return sorted(name[:-5] for name in found if name.endswith(".json"))
+
+
+def read_object(path: str) -> dict[str, Any]:
+    """Return the JSON object in a file of at most 1 MiB. Raises EvaluationError."""
+    try:
+        value = loads(read_regular(path, _MAX_BYTES)[0].decode("utf-8"))
+    except FileNotFoundError:
+        raise EvaluationError("%s: not there" % path) from None
+    except (OSError, ValueError) as error:
+        raise EvaluationError("%s: %s" % (path, error)) from None
+    if not isinstance(value, dict):
+        raise EvaluationError("%s: expected an object" % path)
+    return value
+
+
+def merge_objects(base: Mapping[str, Any], changes: Mapping[str, Any], depth: int = 0) -> dict[str, Any]:
+    """Return two objects as one: objects in both are merged, null removes a key, any other value of `changes` wins.
+
+    Raises EvaluationError for nesting beyond 20 levels.
+    """
+    if depth > _MAX_DEPTH:
+        raise EvaluationError("nested more than %d levels deep" % _MAX_DEPTH)
+    result = dict(base)
+    for key, value in changes.items():
+        if value is None:
+            result.pop(key, None)
+        elif isinstance(value, dict):
+            inner = result.get(key)
+            result[key] = merge_objects(inner if isinstance(inner, dict) else {}, value, depth + 1)
+        else:
+            result[key] = value
+    return result
+
+
+def find_inputs(names: Sequence[str], places: Places) -> list[str]:
+    """Return the files behind paths and session ids. Raises EvaluationError for a name that is neither."""
+    return [name if name == STDIN or os.path.exists(name) else _find_session(name, places) for name in names]
+
+
+def _find_session(name: str, places: Places) -> str:
+    found: list[str] = []
+    if _SESSION.match(name) and places.config_dir:
+        pattern = os.path.join(glob.escape(places.config_dir), "projects", "*", name + ".jsonl")
+        found = sorted(glob.glob(pattern))
+    if not found:
+        raise EvaluationError("%s: not there, and no session has this id" % name)
+    return found[0]
+
+
+def parse_lines(data: bytes) -> Iterator[object]:
+    """Yield the JSON value of each line that is not blank; None for one that is not JSON."""
+    for line in data.decode("utf-8", "replace").split("\n"):
+        if line.strip():
+            try:
+                yield loads(line)
+            except ValueError:
+                yield None
+
+
+class EarlierResults:
+    """Results by key, in a file that a batch appends to and a later run resumes from; without a path nothing is kept."""
+
+    def __init__(self, path: str | None) -> None:
+        """Read what an earlier run left. Raises Unreadable."""
+        self._path = path
+        self._results: dict[str, dict[str, Any]] = {}
+        if not path or not os.path.lexists(path):
+            return
+        data = read_regular(path, _MAX_RESULTS)[0]
+        for entry in parse_lines(data):
+            key, result = (entry.get("key"), entry.get("result")) if isinstance(entry, dict) else (None, None)
+            if isinstance(key, str) and isinstance(result, dict):
+                self._results[key] = result
+        if data and not data.endswith(b"\n"):
+            replace_file(path, data + b"\n")  # a killed run cut its last line; the next result needs its own
+
+    def get_or_run(self, key: str, work: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        """Return the earlier result of a key, else that of `work`, which is appended at once.
+
+        A result that could not be judged is not kept, so that the next run tries again.
+        """
+        if key in self._results:
+            return self._results[key]
+        result = work()
+        if self._path and result["verdict"] != "unjudged":
+            handle = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+            try:
+                os.write(handle, dumps({"key": key, "result": result}).encode("ascii") + b"\n")
+            finally:
+                os.close(handle)
+        return result

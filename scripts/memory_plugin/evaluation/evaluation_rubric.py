@@ -1,0 +1,158 @@
+"""Rubrics: what every juror scores, on which scale, and what each score weighs. One JSON file each.
+
+The weights of gates and dimensions together must sum to 1. A dimension of weight 0 is reported but does not count.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..kernel.judge.question import Question
+from ..kernel.judge.rubric import Rubric
+from ..kernel.native import digest, dumps
+from .evaluation_files import EvaluationError, read_object, shipped_names, shipped_path
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["ABSTAIN", "EvaluationRubric", "RubricDimension", "load_rubric", "rubric_names", "rubric_question"]
+
+ABSTAIN = "abstain"
+_TOLERANCE = 1e-6
+_MAX_QUOTE = 300
+
+
+class RubricDimension(NamedTuple):
+    """One dimension: what is asked, and what each score means."""
+
+    id: str
+    weight: float
+    asks: str
+    anchors: Mapping[str, str]
+
+
+class EvaluationRubric(NamedTuple):
+    """A rubric. Scores run from 0 to `highest`; a weighted mean of at least `pass_at` (0 to 1) passes."""
+
+    id: str
+    dimensions: tuple[RubricDimension, ...]
+    gate_weights: Mapping[str, float]
+    highest: int
+    pass_at: float
+    system: str
+    closing: str
+    max_tokens: int
+    digest: str
+
+
+def rubric_names() -> list[str]:
+    """Return the names of the rubrics that the plugin ships."""
+    return shipped_names("rubrics")
+
+
+def load_rubric(name: str) -> EvaluationRubric:
+    """Return the rubric of that name, or at that path. Raises EvaluationError, also for weights that do not sum to 1."""
+    path = name if name.endswith(".json") else shipped_path("rubrics", name)
+    raw = read_object(path)
+    try:
+        dimensions = tuple(
+            RubricDimension(key, float(entry["weight"]), str(entry["asks"]), dict(entry["anchors"]))
+            for key, entry in raw["dimensions"].items()
+        )
+        gate_weights = {str(key): float(weight) for key, weight in raw["gates"].items()}
+        highest, pass_at = int(raw["highest"]), float(raw["pass_at"])
+        system, closing = "\n".join(raw["system"]), "\n".join(raw["closing"])
+        rubric = EvaluationRubric(
+            str(raw["id"]), dimensions, gate_weights, highest, pass_at, system, closing, int(raw["max_tokens"]),
+            digest(dumps(raw).encode("ascii"), 6),
+        )  # fmt: skip
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise EvaluationError("%s: %s: %s" % (path, type(error).__name__, error)) from None
+    _check(rubric, path)
+    return rubric
+
+
+def _check(rubric: EvaluationRubric, path: str) -> None:
+    weights = [dimension.weight for dimension in rubric.dimensions] + list(rubric.gate_weights.values())
+    if any(weight < 0 for weight in weights) or abs(sum(weights) - 1) > _TOLERANCE:
+        raise EvaluationError("%s: the weights must sum to 1, got %g" % (path, sum(weights)))
+    if rubric.highest < 1 or not 0 <= rubric.pass_at <= 1 or not rubric.dimensions:
+        raise EvaluationError(
+            "%s: expected highest >= 1, pass_at from 0 to 1, and at least one dimension" % path
+        )
+    wanted = [str(score) for score in range(rubric.highest + 1)]
+    for dimension in rubric.dimensions:
+        if sorted(dimension.anchors, key=int) != wanted:
+            raise EvaluationError(
+                "%s: %s: expected an anchor for each of %s" % (path, dimension.id, ", ".join(wanted))
+            )
+
+
+def rubric_question(rubric: EvaluationRubric, persona: str, material: object) -> Question:
+    """Return the question for one juror; every juror scores every dimension."""
+    system = "\n\n".join(filter(None, (rubric.system, persona, _dimensions(rubric))))
+    scores = [str(score) for score in range(rubric.highest + 1)] + [ABSTAIN]
+    entry = _object(
+        {
+            "score": {"type": "string", "enum": scores},
+            "turn": {"type": "integer"},
+            "evidence": {"type": "string"},
+        }
+    )
+    schema = _object({"scores": _object({dimension.id: entry for dimension in rubric.dimensions})})
+    identity = digest(dumps([rubric.digest, persona]).encode("ascii"), 6)
+    filled = Rubric("evaluate-" + rubric.id, system, rubric.closing, schema, rubric.max_tokens, identity)
+    return Question(filled, material, lambda values: _read(rubric, values))
+
+
+def _object(properties: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _dimensions(rubric: EvaluationRubric) -> str:
+    lines = [
+        "Dimensions, each scored from 0 to %d, or %s where the conversation gives no ground:"
+        % (rubric.highest, ABSTAIN)
+    ]
+    for dimension in rubric.dimensions:
+        lines.append("- %s: %s" % (dimension.id, dimension.asks))
+        lines += [
+            "    %s: %s" % (score, dimension.anchors[score]) for score in sorted(dimension.anchors, key=int)
+        ]
+    return "\n".join(lines)
+
+
+def _read(rubric: EvaluationRubric, values: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the scores by dimension (None for an abstention) and how many were outside the scale; None for another shape."""
+    scores = values.get("scores")
+    if not isinstance(scores, dict) or not any(dimension.id in scores for dimension in rubric.dimensions):
+        return None
+    read: dict[str, Any] = {}
+    clamped = 0
+    for dimension in rubric.dimensions:
+        entry = scores.get(dimension.id)
+        score = _score(entry.get("score") if isinstance(entry, dict) else entry)
+        inside = None if score is None else min(max(score, 0), rubric.highest)
+        clamped += inside != score
+        evidence = entry.get("evidence") if isinstance(entry, dict) else None
+        turn = entry.get("turn") if isinstance(entry, dict) else None
+        read[dimension.id] = {
+            "score": inside,
+            "evidence": evidence[:_MAX_QUOTE] if isinstance(evidence, str) else "",
+            "turn": turn if isinstance(turn, int) and not isinstance(turn, bool) else None,
+        }
+    return {"scores": read, "clamped": clamped}
+
+
+def _score(value: object) -> int | None:
+    """Return a whole number, or None for an abstention and anything else."""
+    if isinstance(value, str) and value.strip().removeprefix("-").isdecimal() and len(value) < 9:
+        return int(value)
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None

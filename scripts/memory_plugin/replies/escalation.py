@@ -1,0 +1,105 @@
+"""The escalation gate: which replies a judge should see. The first row that fits wins, and its name goes to the ledger."""
+
+from __future__ import annotations
+
+from ..kernel.native import digest
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..kernel.settings.load import Settings
+    from .reply_signals import ReplySignals
+
+__all__ = [
+    "EscalationDecision",
+    "EscalationThresholds",
+    "decide_escalation",
+    "is_sampled",
+    "is_within",
+    "thousandths",
+]
+
+_PADDING_RANGE = [1, 2]  # phrases, where the setting is malformed
+
+
+class EscalationThresholds:
+    """The numbers of the gate, from the settings and `config/replies/gate.json`.
+
+    Shares are whole thousandths, so that .570 and .600 are exactly .03 apart.
+    """
+
+    __slots__ = (
+        "clear_margin",
+        "margin",
+        "max_padding",
+        "min_padding",
+        "mixed_signal",
+        "preamble_min",
+        "thresholds",
+    )
+
+    def __init__(self, settings: Settings, table: dict[str, Any]) -> None:
+        padding = settings.get("scoring.escalation.padding_range")
+        if not isinstance(padding, list) or len(padding) != 2 or padding[0] > padding[1]:
+            padding = _PADDING_RANGE
+        self.min_padding: int = padding[0]
+        self.max_padding: int = padding[1]
+        self.margin = thousandths(settings.number("scoring.escalation.density_margin"))
+        self.mixed_signal = settings.flag("scoring.escalation.mixed_signal")
+        self.preamble_min = settings.integer("scoring.escalation.preamble_min")
+        self.clear_margin = thousandths(table["clear_margin"])
+        self.thresholds = {kind: thousandths(value) for kind, value in table["thresholds"].items()}
+
+    def threshold(self, query_type: str) -> int:
+        """Return the density that a reply to such a message should have, in thousandths."""
+        return self.thresholds.get(query_type, self.thresholds["ambiguous"])
+
+
+def thousandths(share: float) -> int:
+    """Return a share as a whole number of thousandths."""
+    return round(share * 1000)
+
+
+class EscalationDecision:
+    """The row of the gate that fitted, and whether a judge should see the reply."""
+
+    __slots__ = ("escalate", "row")
+
+    def __init__(self, row: str, escalate: bool = False) -> None:
+        self.row = row
+        self.escalate = escalate
+
+
+def is_within(density: int, threshold: int, margin: int) -> bool:
+    """Return whether two shares in thousandths are at most `margin` apart."""
+    return abs(density - threshold) <= margin
+
+
+def decide_escalation(
+    signals: ReplySignals, query_type: str, bounds: EscalationThresholds
+) -> EscalationDecision:
+    """Return the gate's row for a reply. A reply without a density is named by its reason and never escalated."""
+    if signals.density is None:
+        return EscalationDecision(signals.unscored)
+    padding, density, threshold = signals.padding, thousandths(signals.density), bounds.threshold(query_type)
+    announced = signals.preamble >= bounds.preamble_min
+    rows = (
+        ("clean", padding == 0 and not announced and density >= threshold + bounds.clear_margin, False),
+        ("clear_drift", padding > bounds.max_padding, False),
+        ("padding_range", padding >= max(1, bounds.min_padding), True),
+        ("borderline_density", is_within(density, threshold, bounds.margin), True),
+        ("mixed_signal", padding == 0 and announced and bounds.mixed_signal, True),
+        ("low_density", padding == 0 and density < threshold - bounds.margin, False),
+        ("clean_enough", True, False),
+    )
+    return next(EscalationDecision(row, escalate) for row, fits, escalate in rows if fits)
+
+
+def is_sampled(name: str, identity: str, share: float) -> bool:
+    """Return whether an id belongs to a sample of that share; the same id always gets the same answer.
+
+    Each `name` draws its own sample, so that being audited says nothing about being in the control group.
+    """
+    drawn = int(digest(("%s\0%s" % (name, identity)).encode("utf-8", "replace"), 6), 16)
+    return drawn < share * float(1 << 48)

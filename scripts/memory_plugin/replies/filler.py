@@ -1,0 +1,232 @@
+"""Filler phrases: the rules that name them, the plugin's own and those of the user's pack, and where they match in a reply."""
+
+from __future__ import annotations
+
+from ..kernel.data import load_data
+from ..kernel.files import read_regular
+from ..kernel.native import loads
+from .phrases import PhraseIndex, parse_pattern
+from .prose import LINE, REFUSAL, SENTENCE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from typing import Any
+
+    from .prose import Prose
+
+__all__ = [
+    "MAX_MATCHES",
+    "POSITIONS",
+    "USER_PACK",
+    "FillerMatch",
+    "FillerRule",
+    "FillerRules",
+    "RulePackError",
+    "find_filler",
+    "load_filler_rules",
+    "load_rule_table",
+    "read_user_pack",
+    "rule_problem",
+    "word_classes",
+]
+
+USER_PACK = "responses-rules.json"  # in the state folder; the name is the one that users' packs already have
+POSITIONS = {"anywhere": 0, "sentence": 1, "line": 2, "reply": 3}  # the levels of `Prose.level`
+MAX_MATCHES = 1000
+_MAX_BYTES = 1 << 20
+_MAX_USER_RULES = 500
+_CUE_REACH = 8  # words between a cue such as "avoid" and the phrase it mentions
+
+
+class RulePackError(ValueError):
+    """The user's rule pack, or a rule in it, that cannot be used."""
+
+
+class FillerRule:
+    """One rule. `level` is the least that its phrase must begin; one of the signs `followed_by` must follow it, any if empty.
+
+    An `exempt` rule still claims its phrase, so that no other rule reports the same words.
+    """
+
+    __slots__ = ("category", "exempt", "followed_by", "id", "level")
+
+    def __init__(self, name: str, category: str, level: int, followed_by: str, *, exempt: bool) -> None:
+        self.id = name
+        self.category = category
+        self.level = level
+        self.followed_by = followed_by
+        self.exempt = exempt
+
+
+class FillerMatch:
+    """A filler phrase: its rule, its place in the original text, and its words from `first_word` up to, not including, `end_word`."""
+
+    __slots__ = ("end", "end_word", "first_word", "rule", "start")
+
+    def __init__(self, rule: FillerRule, start: int, end: int, first_word: int, end_word: int) -> None:
+        self.rule = rule
+        self.start = start
+        self.end = end
+        self.first_word = first_word
+        self.end_word = end_word
+
+
+class FillerRules:
+    """All rules in effect; pattern number `n` belongs to `rule_of[n]`. `error` is the last fault of the user's pack, else None."""
+
+    __slots__ = ("chain", "cues", "error", "interjections", "phrases", "rule_of", "starters")
+
+    def __init__(self, table: Mapping[str, Any], pack: Mapping[str, Any]) -> None:
+        exempt, own = pack.get("exempt"), pack.get("rules")
+        exempted = exempt if isinstance(exempt, dict) else {}
+        classes = word_classes(table)
+        self.rule_of: list[FillerRule] = []
+        self.error: RulePackError | None = None
+        patterns: list[str] = []
+        entries = list(table["rules"])
+        for entry in own[:_MAX_USER_RULES] if isinstance(own, list) else ():
+            problem = rule_problem(entry, classes)
+            if problem:
+                self.error = RulePackError("a rule of your own pack is left out: " + problem)
+            else:
+                entries.append(entry)
+        for entry in entries:
+            level, followed_by = POSITIONS[entry["position"]], entry.get("behind", "")
+            rule = FillerRule(
+                entry["id"], entry["category"], level, followed_by, exempt=entry["id"] in exempted
+            )
+            patterns += entry["patterns"]
+            self.rule_of += [rule] * len(entry["patterns"])
+        self.phrases = PhraseIndex(patterns, classes)
+        self.interjections = frozenset(table["interjections"].split())
+        self.chain = self.interjections | frozenset(table["chain"].split())
+        self.starters = self.chain | self.phrases.first_words.keys()
+        self.cues = frozenset(table["mention_cues"].split())
+
+
+def load_rule_table() -> dict[str, Any]:
+    """Return `config/replies/filler.json`."""
+    return load_data("replies", "filler")
+
+
+def load_filler_rules(state_dir: str | None) -> FillerRules:
+    """Return the plugin's rules with the user's pack; a pack that cannot be read is left out and named in `error`."""
+    try:
+        return FillerRules(load_rule_table(), read_user_pack(state_dir))
+    except RulePackError as error:
+        rules = FillerRules(load_rule_table(), {})
+        rules.error = error
+        return rules
+
+
+def read_user_pack(state_dir: str | None) -> dict[str, Any]:
+    """Return the user's pack, empty when there is none. Raises RulePackError."""
+    if state_dir is None:
+        return {}
+    try:
+        pack = loads(read_regular("%s/%s" % (state_dir, USER_PACK), _MAX_BYTES)[0].decode("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        raise RulePackError("your own rule pack is not used: %s" % error) from None
+    if not isinstance(pack, dict):
+        raise RulePackError("your own rule pack is not used: it is not a JSON object")
+    return pack
+
+
+def word_classes(table: Mapping[str, Any]) -> dict[str, frozenset[str]]:
+    """Return the named classes of words in a rule file."""
+    return {name: frozenset(words.split()) for name, words in table["classes"].items()}
+
+
+def rule_problem(entry: object, classes: Mapping[str, frozenset[str]]) -> str:
+    """Return what is wrong with a rule of the user's pack, or an empty text."""
+    if not isinstance(entry, dict) or not all(
+        isinstance(entry.get(name), str) for name in ("id", "category", "position")
+    ):
+        return "id, category and position must be texts"
+    patterns = entry.get("patterns")
+    if entry["position"] not in POSITIONS or not isinstance(entry.get("behind", ""), str):
+        return "%s: position must be one of %s" % (entry["id"][:60], ", ".join(POSITIONS))
+    if (
+        not isinstance(patterns, list)
+        or not 0 < len(patterns) <= 50
+        or not all(isinstance(item, str) for item in patterns)
+    ):
+        return "%s: patterns must be a list of 1 to 50 texts" % entry["id"][:60]
+    try:
+        for pattern in patterns:
+            parse_pattern(pattern, classes)
+    except ValueError as error:
+        return "%s: %s" % (entry["id"][:60], error)
+    return ""
+
+
+def find_filler(prose: Prose, rules: FillerRules) -> list[FillerMatch]:
+    """Return the filler phrases from left to right, at most 1,000; of two that overlap, the longer one."""
+    found: list[FillerMatch] = []
+    starters = rules.starters
+    # `end`: the word after the last opener. `inherited`: that opener's level, which an opener right after it shares ("Oh, great!").
+    end = inherited = -1
+    for at in [at for at, word in enumerate(prose.words) if word in starters]:
+        if at < end or not (rules.phrases.starting_at(prose, at) or prose.words[at] in rules.chain):
+            continue
+        level = max(prose.level(at), inherited) if at == end else prose.level(at)
+        match = _longer_inside(prose, rules, _best_match(prose, rules, at, level))
+        if match is not None and not _is_mentioned(prose, rules, match.first_word):
+            if not match.rule.exempt:
+                found.append(match)
+            end = match.end_word
+            inherited = _inherited_level(prose, end, level)
+        elif level >= LINE and prose.words[at] in rules.chain:
+            end = at + 1
+            is_interjection = prose.words[at] in rules.interjections
+            inherited = level if is_interjection else _inherited_level(prose, end, level)
+        if len(found) == MAX_MATCHES:
+            break
+    return found
+
+
+def _inherited_level(prose: Prose, at: int, level: int) -> int:
+    """Return the level that word `at` shares with the opener before it; -1 when no sign separates them."""
+    if level < LINE or at >= len(prose):
+        return -1
+    sign = prose.next_sign(at - 1)
+    return level if sign and sign in ".!,\u2014-\u2013" else -1
+
+
+def _best_match(prose: Prose, rules: FillerRules, at: int, level: int) -> FillerMatch | None:
+    best: FillerMatch | None = None
+    for number in rules.phrases.starting_at(prose, at):
+        rule = rules.rule_of[number]
+        if rule.level > level:
+            continue
+        end = rules.phrases.match(number, prose, at, rule.followed_by)
+        if end < 0:
+            continue
+        if best is None or end > best.end_word or (end == best.end_word and rule.exempt):
+            start, stop = prose.folded.original_span(prose.starts[at], prose.end(end - 1))
+            best = FillerMatch(rule, start, stop, at, end)
+    return best
+
+
+def _longer_inside(prose: Prose, rules: FillerRules, match: FillerMatch | None) -> FillerMatch | None:
+    """Return a longer match that begins inside this one, else this one."""
+    if match is None:
+        return None
+    for at in range(match.first_word + 1, match.end_word):
+        other = _best_match(prose, rules, at, prose.level(at))
+        if other is not None and other.end_word - at > match.end_word - match.first_word:
+            return other
+    return match
+
+
+def _is_mentioned(prose: Prose, rules: FillerRules, at: int) -> bool:
+    """Return whether a phrase is only mentioned: a cue such as "avoid" stands before it in its sentence."""
+    for back in range(at - 1, max(-1, at - 1 - _CUE_REACH), -1):
+        if prose.level(back + 1) >= SENTENCE and prose.words[back] != REFUSAL:
+            return False
+        if prose.words[back] in rules.cues or prose.words[back] == REFUSAL:
+            return True
+    return False

@@ -1,0 +1,117 @@
+"""What follows from a judge's answer on a reply: its record, an override where judge and rules differ, and drift that it adds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..kernel.data import load_data
+from .drift import Drift, raise_drift, record_drift
+from .grading import GradeMaterial, grade_question
+from .reply_state import ReplyState, attempt_all, count_judged
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..kernel.context import Context
+    from ..kernel.judge.judge import Judge
+    from ..kernel.judge.question import Values, Verdict
+    from .grade_request import GradeRequest
+
+__all__ = ["DISABLING_FAILURES", "grade_reply"]
+
+# Failures that every later reply of the session would meet too, so the judge is not asked again in it.
+DISABLING_FAILURES = ("no_key", "disabled", "bad_url", "http_401", "http_403")
+_GRAVE = 2  # of 3, from which a dimension says that the reply is padded
+_PADDED = ("VDet", "EPad")
+
+
+def grade_reply(
+    request: GradeRequest, user: str, calls: Sequence[str], judge: Judge, context: Context
+) -> str:
+    """Ask the judge about a reply and write down the result; return the failure's name, empty for an answer.
+
+    The score by rules stays as it is in any case. Raises OSError when something could not be written down.
+    """
+    phrases = [request.phrase(start, end) for start, end, _ in request.matches]
+    material = GradeMaterial(request.query_type, user, calls, request.shown_text(), phrases)
+    question = grade_question(material, context.settings.texts("scoring.judge.dimensions"))
+    verdict = judge.ask(question, context.deadline, again=True)
+    errors = attempt_all(lambda: context.append("scores", _judged_record(request, verdict, judge.model)))
+    if verdict.values is not None:
+        values = verdict.values
+        errors += attempt_all(
+            lambda: count_judged(context.places),
+            lambda: _append_override(request, values, context),
+            lambda: _add_drift(request, values["levels"], context),
+        )
+    elif verdict.failure in DISABLING_FAILURES:
+        state = ReplyState(context.places, context.session)
+        errors += attempt_all(lambda: state.disable_judge(verdict.failure))
+    if errors:
+        raise errors[0]
+    return verdict.failure
+
+
+def _judged_record(request: GradeRequest, verdict: Verdict, model: str) -> dict[str, object]:
+    """Return the record that joins the score by its id."""
+    record: dict[str, object] = {
+        "kind": "judged", "id": request.id, "why": request.why, "outcome": verdict.failure or "ok", "judge_model": model,
+        "latency_ms": verdict.ms, "cost_usd": verdict.cost, "cached": verdict.cached,
+    }  # fmt: skip
+    if verdict.values is not None:
+        values = verdict.values
+        record.update(
+            levels=values["levels"],
+            clamped=values["clamped"],
+            phrases=[[request.matches[at][2], filler] for at, filler in values["phrases"]],
+            missed=[request.original_span(*span) for span in values["missed"]],
+            agrees=_sees_padding(values) == (request.padding > 0),
+        )
+    return record
+
+
+def _sees_padding(values: Values) -> bool:
+    """Return whether the judge confirms a phrase, finds a missed one, or grades the detail or the lists as padded."""
+    is_confirmed = any(filler for _, filler in values["phrases"])
+    is_grave = any(values["levels"].get(name, 0) >= _GRAVE for name in _PADDED)
+    return is_confirmed or is_grave or bool(values["missed"])
+
+
+def _append_override(request: GradeRequest, values: Values, context: Context) -> None:
+    """Write down for `memory tune` where the judge differs from the rules: phrases cleared, padding missed."""
+    cleared = [request.matches[at] for at, filler in values["phrases"] if not filler]
+    grave = {name for name, level in values["levels"].items() if level >= _GRAVE}
+    # Where rules found padding, a judge that grades padding agrees with them.
+    news = grave if request.padding == 0 else grave.difference(_PADDED)
+    if not cleared and not news and not values["missed"]:
+        return
+    record: dict[str, object] = {
+        "kind": "override",
+        "id": request.id,
+        "why": request.why,
+        "padding_count": request.padding,
+        "cleared": [match[2] for match in cleared],
+        "cleared_spans": [match[:2] for match in cleared],
+        "levels": values["levels"],
+        "missed": [request.original_span(*span) for span in values["missed"]],
+    }
+    context.append("judge-overrides", record)
+
+
+def _add_drift(request: GradeRequest, levels: dict[str, int], context: Context) -> None:
+    """Record the drift that the judge's levels add, unless the settings or an audit forbid it.
+
+    It is corrected only where rules left no correction, and only while no newer reply was scored.
+    """
+    if not context.settings.flag("scoring.judge.raise_drift") or request.why == "audit":
+        return
+    before = Drift(
+        request.drift, request.severity, request.query_type, request.padding, request.density, request.threshold
+    )  # fmt: skip
+    drift = raise_drift(before, levels, load_data("replies", "drift"))
+    if drift is None:
+        return
+    is_current = ReplyState(context.places, context.session).replies() == request.turn
+    kind = "raised" if request.drift else "drift"
+    may_correct = not request.drift and is_current
+    record_drift(drift, request.id, request.prompt_id, context, kind=kind, may_correct=may_correct)

@@ -1,0 +1,141 @@
+"""Phrases as data, matched against words. Regular expressions would cost more to import and compile than the whole scoring.
+
+A pattern is a list of slots separated by spaces. A slot is a word, alternatives (`hope|trust`), a class of words (`@praise`, also among
+alternatives), or a gap (`*3`: up to three words of any kind). A slot that ends in `?` is optional. The first slot must be a word or class.
+A match lies within one sentence.
+"""
+
+from __future__ import annotations
+
+from .prose import BREAK, INSIDE
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from .prose import Prose
+
+    Slot = tuple[frozenset[str], bool, int]
+
+__all__ = ["PhraseIndex", "match_ends", "parse_pattern"]
+
+_MAX_GAP = 8
+_ANY = ""  # the key for patterns whose second word may be any
+
+
+def parse_pattern(pattern: str, classes: Mapping[str, frozenset[str]]) -> list[Slot]:
+    """Return each slot of a pattern as the words it accepts, whether it is optional, and the length of a gap. Raises ValueError."""
+    slots: list[Slot] = []
+    for part in pattern.split():
+        name = part.rstrip("?")
+        optional = name != part
+        if name.startswith("*"):
+            if not name[1:].isdigit() or not 1 <= int(name[1:]) <= _MAX_GAP:
+                raise ValueError("%s: a gap is *1 to *%d" % (part, _MAX_GAP))
+            slots.append((frozenset(), True, int(name[1:])))
+            continue
+        slots.append((_alternatives(name, classes), optional, 0))
+    if not slots or slots[0][1]:
+        raise ValueError("%r: the first slot must be a word" % pattern)
+    return slots
+
+
+def _alternatives(name: str, classes: Mapping[str, frozenset[str]]) -> frozenset[str]:
+    words: set[str] = set()
+    for word in name.split("|"):
+        if word.startswith("@"):
+            if word[1:] not in classes:
+                raise ValueError("%s: unknown class of words" % word)
+            words |= classes[word[1:]]
+        elif not word:
+            raise ValueError("%s: an empty alternative" % name)
+        else:
+            words.add(word)
+    return frozenset(words)
+
+
+class PhraseIndex:
+    """Patterns, found by their first two words. Patterns are parsed when their first word first occurs in a text.
+
+    `first_words` maps a word to the numbers of the patterns whose first slot accepts it.
+    """
+
+    __slots__ = ("_by_second", "_classes", "_slots", "first_words", "patterns")
+
+    def __init__(self, patterns: Sequence[str], classes: Mapping[str, frozenset[str]]) -> None:
+        self.patterns = patterns
+        self._classes = classes
+        self._slots: dict[int, list[Slot]] = {}
+        self._by_second: dict[str, dict[str, list[int]]] = {}
+        self.first_words: dict[str, list[int]] = {}
+        for number, pattern in enumerate(patterns):
+            for word in _alternatives(pattern.split(" ", 1)[0], classes):
+                self.first_words.setdefault(word, []).append(number)
+
+    def starting_at(self, prose: Prose, at: int) -> list[int]:
+        """Return the numbers of the patterns that can begin at word `at`, judged by it and the next word; in order."""
+        word = prose.words[at]
+        found = self._by_second.get(word)
+        if found is None:
+            found = self._by_second[word] = self._by_second_word(self.first_words.get(word, []))
+        following = prose.words[at + 1] if at + 1 < len(prose.words) else _ANY
+        return found[following] if following in found else found[_ANY]
+
+    def _by_second_word(self, numbers: list[int]) -> dict[str, list[int]]:
+        """Return patterns by the second word of a match; those that accept any word are under _ANY and under every word."""
+        seconds = [(number, _second_words(self._slots_of(number))) for number in numbers]
+        found: dict[str, list[int]] = {_ANY: []}
+        for _, taken in seconds:
+            found.update((word, []) for word in taken or ())
+        for number, taken in seconds:
+            for word in found if taken is None else taken:
+                found[word].append(number)
+        return found
+
+    def match(self, number: int, prose: Prose, at: int, signs: str = "") -> int:
+        """Return the word after the longest match of a pattern that begins at word `at`; -1 for none.
+
+        With `signs`, only matches that one of them follows count.
+        """
+        ends = match_ends(self._slots_of(number), prose, at)
+        return max(
+            ends if not signs else [end for end in ends if prose.is_preceded_by(end, signs)], default=-1
+        )
+
+    def _slots_of(self, number: int) -> list[Slot]:
+        found = self._slots.get(number)
+        if found is None:
+            found = self._slots[number] = parse_pattern(self.patterns[number], self._classes)
+        return found
+
+
+def _second_words(slots: list[Slot]) -> frozenset[str] | None:
+    """Return the words that can be second in a match; None when any word can, or when no second word is needed."""
+    words: set[str] = set()
+    for taken, optional, gap in slots[1:]:
+        if gap:
+            return None
+        words |= taken
+        if not optional:
+            return frozenset(words)
+    return None
+
+
+def match_ends(slots: list[Slot], prose: Prose, at: int) -> set[int]:
+    """Return the words after all matches of `slots` from word `at` on. Work is bounded by the slots and their gaps."""
+    words, size = prose.words, len(prose.words)
+    ends = {at}
+    for taken, optional, gap in slots:
+        reached = set(ends) if optional else set()
+        for end in ends:
+            for here in range(end, min(end + (gap or 1), size)):
+                # Compare the word first: that is the cheapest check, and it fails most often.
+                if not gap and words[here] not in taken:
+                    break
+                if words[here] == BREAK or (here > at and prose.level(here) != INSIDE):
+                    break
+                reached.add(here + 1)
+        if not reached:
+            return reached
+        ends = reached
+    return ends

@@ -1,0 +1,169 @@
+"""Score one reply, from top to bottom: read it, measure it, decide on escalation and drift, write it down. No judge, no network."""
+
+from __future__ import annotations
+
+from ..kernel.data import load_data
+from .drift import find_drift, record_drift
+from .escalation import EscalationThresholds, decide_escalation, is_sampled
+from .filler import load_filler_rules
+from .query_types import AMBIGUOUS, load_query_classifier
+from .reply_signals import load_word_lists, measure_reply
+from .reply_state import ReplyState, attempt_all
+from .transcript_replies import read_last_reply, score_id
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..kernel.context import Context
+    from ..kernel.settings.load import Settings
+    from .drift import Drift
+    from .escalation import EscalationDecision
+    from .filler import RulePackError
+    from .reply_signals import ReplySignals
+
+__all__ = ["CompletedReply", "ReplyScore", "ReplyScorer", "ScoredReply", "score_reply"]
+
+
+class CompletedReply:
+    """A reply as the host hands it over when a turn ends; without a text the transcript is read for it."""
+
+    __slots__ = ("prompt_id", "text", "transcript")
+
+    def __init__(self, text: str, prompt_id: str = "", transcript: str = "") -> None:
+        self.text = text
+        self.prompt_id = prompt_id
+        self.transcript = transcript
+
+
+class ReplyScore:
+    """What rules say about one reply; `threshold` is the density it should have, in thousandths."""
+
+    __slots__ = ("decision", "drift", "query_type", "signals", "threshold")
+
+    def __init__(
+        self,
+        signals: ReplySignals,
+        query_type: str,
+        decision: EscalationDecision,
+        drift: Drift | None,
+        threshold: int,
+    ) -> None:
+        self.signals = signals
+        self.query_type = query_type
+        self.decision = decision
+        self.drift = drift
+        self.threshold = threshold
+
+    def fields(self) -> dict[str, Any]:
+        """Return the figures that the ledger and `memory score` share; nothing is quoted."""
+        return {
+            "padding_count": self.signals.padding,
+            "preamble_words": self.signals.preamble,
+            "density": self.signals.density,
+            "query_type": self.query_type,
+            "threshold": self.threshold / 1000,
+            "gate": self.decision.row,
+            "escalate": self.decision.escalate,
+            "drift": self.drift.categories if self.drift else [],
+        }
+
+
+class ReplyScorer:
+    """All that scoring needs, loaded once; `error` says what of the user's own rules is not used, else None."""
+
+    __slots__ = ("_bounds", "_drift", "_lists", "_rules", "error")
+
+    def __init__(self, settings: Settings, state_dir: str | None) -> None:
+        self._rules = load_filler_rules(state_dir)
+        self._lists = load_word_lists()
+        self._bounds = EscalationThresholds(settings, load_data("replies", "gate"))
+        self._drift = load_data("replies", "drift")
+        self.error: RulePackError | None = self._rules.error
+
+    def score(self, text: str, query_type: str, drafting: bool = False) -> ReplyScore:
+        """Return the score of a text as a reply to a message of that kind; nothing is written down."""
+        signals = measure_reply(text, self._rules, self._lists, drafting)
+        decision = decide_escalation(signals, query_type, self._bounds)
+        drift = find_drift(signals, query_type, self._bounds, self._drift)
+        return ReplyScore(signals, query_type, decision, drift, self._bounds.threshold(query_type))
+
+
+class ScoredReply:
+    """A scored reply: its text and ids, the score, the record in `scores.jsonl`, and the errors met on the way."""
+
+    __slots__ = ("errors", "record", "reply", "score")
+
+    def __init__(self, reply: CompletedReply, score: ReplyScore, record: dict[str, Any]) -> None:
+        self.reply = reply
+        self.score = score
+        self.record = record
+        self.errors: list[Exception] = []
+
+    @property
+    def id(self) -> str:
+        """Return the score's id, which names it in every ledger."""
+        return str(self.record["id"])
+
+    @property
+    def wants_judge(self) -> bool:
+        """Return whether the gate escalates the reply, or the audit sample includes it."""
+        return self.score.decision.escalate or bool(self.record["audit"])
+
+
+def score_reply(reply: CompletedReply, context: Context) -> ScoredReply:
+    """Score a reply, write the score down, and save a correction for the next prompt. Disk errors are collected, never raised."""
+    settings = context.settings
+    last = read_last_reply(reply.transcript)
+    reply.text = reply.text or last.text
+    query_type, drafting = (
+        load_query_classifier().classify(last.prompt) if last.prompt else (AMBIGUOUS, False)
+    )
+    scorer = ReplyScorer(settings, context.places.state_dir)
+    score = scorer.score(reply.text, query_type, drafting)
+    identity = score_id(context.session, reply.prompt_id, reply.text)
+    record = _score_record(identity, score, settings)
+    record.update(
+        prompt_id=reply.prompt_id,
+        model=last.model,
+        transcript=reply.transcript,
+        record=last.record if last.text == reply.text else "",
+    )
+    if settings.flag("scoring.keep_text"):
+        from ..kernel.hygiene import redact
+
+        record["text"] = redact(reply.text, "ledger").text
+    scored = ScoredReply(reply, score, record)
+    scored.errors += [scorer.error] if scorer.error else []
+    scored.errors += attempt_all(
+        lambda: _count_reply(record, context), lambda: context.append("scores", record)
+    )
+    drift = score.drift
+    if drift is not None:
+        scored.errors += attempt_all(lambda: record_drift(drift, identity, reply.prompt_id, context))
+    return scored
+
+
+def _count_reply(record: dict[str, Any], context: Context) -> None:
+    """Add the reply's number in its session to the record, and discard a correction that came too late for this reply."""
+    state = ReplyState(context.places, context.session)
+    record["turn"] = state.count_reply()
+    state.discard_correction()
+
+
+def _score_record(identity: str, score: ReplyScore, settings: Settings) -> dict[str, Any]:
+    """Return the ledger record of a score, which quotes nothing of the reply."""
+    signals = score.signals
+    most = load_data("replies", "gate")["recorded_matches"]
+    # Of what the gate lets pass a sample is judged all the same, to measure what the rules miss.
+    passes = signals.density is not None and not score.decision.escalate
+    return {
+        "kind": "score",
+        "id": identity,
+        **score.fields(),
+        "matches": [[match.start, match.end, match.rule.id] for match in signals.matches[:most]],
+        "words": signals.words,
+        "cut": signals.cut,
+        "audit": passes and is_sampled("audit", identity, settings.number("scoring.audit_share")),
+        "mode": settings.text("scoring.mode"),
+    }

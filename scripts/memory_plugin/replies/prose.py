@@ -1,0 +1,215 @@
+"""A reply as folded words with their places: what the rules are matched against, and what is counted.
+
+Folding gives one spelling to what readers take for the same (curly apostrophes, accents, invisible characters). It maps one character to
+one character or to none, so that every word still leads to its place in the original text.
+"""
+
+from __future__ import annotations
+
+from itertools import accumulate, compress, repeat
+
+from .masking import MASK, mask
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = [
+    "BREAK",
+    "INSIDE",
+    "LINE",
+    "REFUSAL",
+    "REPLY",
+    "SENTENCE",
+    "FoldedText",
+    "Prose",
+    "fold",
+    "read_prose",
+]
+
+INSIDE, SENTENCE, LINE, REPLY = 0, 1, 2, 3  # what a word begins, see `Prose.level`
+BREAK = MASK  # the word that stands for a masked passage
+REFUSAL = "\x02"  # stands for a red cross and the like: what follows is a bad example
+_REMOVED = "\x00"
+_REFUSALS = "\u274c\u274e\u2717\u2718\u26d4\U0001f6ab\U0001f6d1\U0001f44e"
+_ONE_FOR_ONE = {
+    "\u2018": "'", "\u2019": "'", "\u02bc": "'", "\u2032": "'", "\uff07": "'", "\u00b4": "'",
+    "\u2013": "\u2014", "\u2015": "\u2014", "\u2212": "-", "\u2010": "-", "\u2011": "-", "\u2026": ".", "\u3002": ".",
+    "\uff01": "!", "\uff0c": ",", "\uff1f": "?", "\uff1a": ":", "\u2014": "\u2014", "\u201c": "\u201c", "\u201d": "\u201d",
+}  # fmt: skip
+# Inside a word an invisible character would make another word of it: zero width, directions, joiners, soft hyphen, selectors.
+_INVISIBLE = frozenset(
+    [0xAD, 0x34F, 0x61C, 0x180E, 0xFEFF, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070), *range(0xFE00, 0xFE10)]
+)  # fmt: skip
+_KEPT = "'-"
+_ENDS = ".!?:;"
+_BULLETS = "-*+#\u2022"
+
+
+class _FoldTable(dict[int, str]):
+    """The table for `str.translate`; each character beyond ASCII is worked out once."""
+
+    def __missing__(self, code: int) -> str:
+        self[code] = folded = _fold_character(code)
+        return folded
+
+
+def _fold_character(code: int) -> str:
+    char = chr(code)
+    if char in _ONE_FOR_ONE:
+        return _ONE_FOR_ONE[char]
+    if code in _INVISIBLE or 0x300 <= code < 0x370 or 0xE0000 <= code < 0xE1000:
+        return _REMOVED
+    if char in _REFUSALS:
+        return REFUSAL
+    if 0x2190 <= code < 0x2C00 or 0x1F000 <= code < 0x1FB00 or char.isspace() or 0xD800 <= code < 0xE000:
+        return " "
+    return char if code >= 0x3000 and not 0xFF00 <= code < 0xFF60 and code < 0x1D400 else _base_letter(char)
+
+
+def _base_letter(char: str) -> str:
+    """Return a letter in lower case, in its compatibility form and without diacritics, where that is one character."""
+    from unicodedata import combining, normalize
+
+    if combining(char):
+        return _REMOVED
+    base = normalize("NFKD", char)[:1].lower()
+    return base if len(base) == 1 and base != _REMOVED else char
+
+
+_FOLDED = _FoldTable({code: chr(code).lower() for code in range(128)})
+# A reply must not bring our own marks along; a carriage return is only space.
+_FOLDED[0] = _FOLDED[1] = _FOLDED[2] = _FOLDED[13] = " "
+
+
+class FoldedText:
+    """A folded text, and where each of its characters stands in the original."""
+
+    __slots__ = ("_removed", "text")
+
+    def __init__(self, text: str, removed: Sequence[int] = ()) -> None:
+        self.text = text
+        self._removed = removed
+
+    def original_offset(self, at: int) -> int:
+        """Return the offset in the original of the character at `at`; for the end of the text, the end of what was kept."""
+        low, high = 0, len(self._removed)
+        while low < high:
+            middle = (low + high) // 2
+            if self._removed[middle] <= at:
+                low = middle + 1
+            else:
+                high = middle
+        return at + low
+
+    def original_span(self, start: int, end: int) -> tuple[int, int]:
+        """Return the offsets in the original of a passage that is not empty."""
+        return self.original_offset(start), self.original_offset(end - 1) + 1
+
+
+def fold(text: str) -> FoldedText:
+    """Return the text in lower case with plain apostrophes, without diacritics and invisible characters; linear in its length."""
+    if text.isascii() and not any(mark in text for mark in "\x00\x01\x02\r"):
+        return FoldedText(text.lower())
+    text = text.translate(_FOLDED)
+    if _REMOVED not in text:
+        return FoldedText(text)
+    parts = text.split(_REMOVED)
+    return FoldedText("".join(parts), list(accumulate(map(len, parts[:-1]))))
+
+
+class _WordTable(dict[int, str]):
+    """The table for `str.translate`: letters and digits stay, every other character separates words."""
+
+    def __missing__(self, code: int) -> str:
+        char = chr(code)
+        self[code] = kept = char if char.isalnum() or char in _KEPT or char in (MASK, REFUSAL) else " "
+        return kept
+
+
+_WORDS = _WordTable()
+
+
+class Prose:
+    """The words of a text in order, each with its place in the masked text.
+
+    A word may be BREAK for a masked passage, or REFUSAL; neither counts as a word.
+    """
+
+    __slots__ = ("_levels", "folded", "masked", "starts", "words")
+
+    def __init__(self, folded: FoldedText, masked: str, words: list[str], starts: list[int]) -> None:
+        self.folded = folded
+        self.masked = masked
+        self.words = words
+        self.starts = starts
+        self._levels = {0: LINE if _begins_with_bullet(masked) else REPLY}
+
+    def level(self, number: int) -> int:
+        """Return what a word begins: INSIDE nothing, SENTENCE a sentence, LINE a paragraph or the like, REPLY the text.
+
+        LINE is also a list item, and a line after a full stop. Worked out on demand, because few words are ever asked for.
+        """
+        level = self._levels.get(number, -1)
+        if level < 0:
+            last, start = self.end(number - 1), self.starts[number]
+            level = self._levels[number] = _level(self.masked[last:start]) if start - last > 1 else INSIDE
+        return level
+
+    def end(self, number: int) -> int:
+        """Return the offset at which a word ends in the masked text."""
+        return self.starts[number] + len(self.words[number])
+
+    def next_sign(self, number: int) -> str:
+        """Return the first character after a word, skipping emphasis and space.
+
+        Empty at the end of the text, a line feed at the end of a line, a space before the next word.
+        """
+        at = self.end(number)
+        limit = self.starts[number + 1] if number + 1 < len(self.starts) else len(self.masked)
+        while at < limit and self.masked[at] in " *_~)":
+            at += 1
+        if at < limit and self.masked[at] != MASK:
+            return self.masked[at]
+        return "" if at >= len(self.masked) else " "
+
+    def is_preceded_by(self, word: int, signs: str) -> bool:
+        """Return whether one of `signs` stands before the word number `word`; the end of the text counts as a full stop."""
+        sign = self.next_sign(word - 1)
+        return sign in signs if sign else "." in signs
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+
+def read_prose(text: str) -> Prose:
+    """Return the prose of a text; linear in its length."""
+    folded = fold(text)
+    masked = mask(folded.text)
+    # Every separator became one space, so the lengths of the pieces give each word's place.
+    pieces = masked.translate(_WORDS).split(" ")
+    places = accumulate(map((1).__add__, map(len, pieces)), initial=0)
+    starts = list(compress(places, pieces))
+    words = list(filter(None, pieces))
+    bare = list(map(str.strip, words, repeat(_KEPT)))
+    if bare != words:
+        starts = [start + len(word) - len(word.lstrip(_KEPT)) for start, word in zip(starts, words)]
+        starts, words = list(compress(starts, bare)), list(filter(None, bare))
+    return Prose(folded, masked, words, starts)
+
+
+def _begins_with_bullet(masked: str) -> bool:
+    """Return whether a text is a list from its first line on: its first item is content, not the opening of a reply."""
+    head = masked[:200].lstrip()[:2]
+    return head[:1] in ("-", "*", "+", "\u2022") and head[1:] == " "
+
+
+def _level(gap: str) -> int:
+    """Return what begins after a gap of more than one character between two words."""
+    if "\n" not in gap:
+        return SENTENCE if "." in gap or "!" in gap or "?" in gap else INSIDE
+    head, _, tail = gap.partition("\n")
+    last = head.strip(" *_)\"'")[-1:]
+    bullet = tail.lstrip()[:1]
+    begins_line = "\n" in tail or (last and last in _ENDS) or (bullet and bullet in _BULLETS)
+    return LINE if begins_line else INSIDE

@@ -1,0 +1,224 @@
+"""What the rules measure in one reply: filler phrases, words before the answer, and the share of content words."""
+
+from __future__ import annotations
+
+from ..kernel.data import load_data
+from .filler import find_filler
+from .phrases import PhraseIndex
+from .prose import BREAK, REFUSAL, SENTENCE, read_prose
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from .filler import FillerMatch, FillerRules
+    from .prose import Prose
+
+__all__ = ["MAX_CHARACTERS", "ReplySignals", "WordLists", "load_word_lists", "measure_reply"]
+
+MAX_CHARACTERS = 300_000  # more than a model writes in one reply
+_GREETING = "greeting"  # in a draft it belongs to the letter
+_MAX_LEADS = 6
+_MAX_LEAD_START = 200  # words; a phrase further on cannot belong to the preamble
+_WHOLE_SENTENCES = ("validation", "rapport", "affect")
+
+
+class WordLists:
+    """The words that density and preamble need, from `config/replies/density.json` and `preamble.json`."""
+
+    __slots__ = (
+        "function_words",
+        "language_share",
+        "language_words",
+        "lead_scopes",
+        "leads",
+        "minimum_words",
+    )
+
+    def __init__(self, density: dict[str, Any], preamble: dict[str, Any]) -> None:
+        self.function_words = frozenset(density["function_words"].split())
+        self.minimum_words: int = density["minimum_words"]
+        self.language_words: int = density["language"]["least_words"]
+        self.language_share: float = density["language"]["least_function_share"]
+        classes = {name: frozenset(words.split()) for name, words in preamble["classes"].items()}
+        pairs = [(pattern, lead["scope"]) for lead in preamble["leads"] for pattern in lead["patterns"]]
+        self.leads = PhraseIndex([pattern for pattern, _ in pairs], classes)
+        self.lead_scopes = [scope for _, scope in pairs]
+
+
+def load_word_lists() -> WordLists:
+    """Return the word lists that the plugin ships."""
+    return WordLists(load_data("replies", "density"), load_data("replies", "preamble"))
+
+
+class ReplySignals:
+    """The measures of one reply.
+
+    `words` counts the words of the prose, `preamble` those before the answer. `density` is content words over words; None when the reply
+    is not scored, and `unscored` then says why: `empty`, `code_only`, `too_short`, `other_script`, `other_language`. `cut` says that only
+    the first 300,000 characters were read.
+    """
+
+    __slots__ = ("cut", "density", "matches", "preamble", "unscored", "words")
+
+    def __init__(self) -> None:
+        self.matches: list[FillerMatch] = []
+        self.preamble = 0
+        self.words = 0
+        self.density: float | None = None
+        self.unscored = ""
+        self.cut = False
+
+    @property
+    def padding(self) -> int:
+        """Return the number of filler phrases."""
+        return len(self.matches)
+
+
+def measure_reply(text: str, rules: FillerRules, lists: WordLists, drafting: bool = False) -> ReplySignals:
+    """Return the signals of a reply; linear in its length, of which at most 300,000 characters count.
+
+    `drafting` says that the user asked for a text in somebody's voice: then only what stands before and after it can be filler.
+    """
+    signals = ReplySignals()
+    signals.cut = len(text) > MAX_CHARACTERS
+    text = text[:MAX_CHARACTERS]
+    prose = read_prose(text)
+    signals.matches = find_filler(prose, rules)
+    if drafting:
+        signals.matches = _around_draft(prose, signals.matches)
+    signals.words, other_script, content = _count_words(prose, lists.function_words)
+    signals.unscored = _unscored(text, prose, signals.words, other_script, content, lists)
+    if signals.unscored not in ("empty", "code_only", "other_script"):
+        signals.preamble = _preamble_words(text, prose, signals.matches, lists)
+    if not signals.unscored:
+        signals.density = round(content / signals.words, 3)
+    return signals
+
+
+def _around_draft(prose: Prose, matches: list[FillerMatch]) -> list[FillerMatch]:
+    """Return the matches in the first line and the offers in the last one; the draft lies between them."""
+    first = prose.masked.find("\n", prose.starts[0]) if prose.starts else -1
+    last = prose.masked.rstrip().rfind("\n")
+    kept = []
+    for match in matches:
+        at = prose.starts[match.first_word]
+        before = (first < 0 or at < first) and match.rule.id != _GREETING
+        if before or (at > last and match.rule.category == "offer"):
+            kept.append(match)
+    return kept
+
+
+def _count_words(prose: Prose, function_words: frozenset[str]) -> tuple[int, int, int]:
+    """Return the words, the letters in other scripts (one of Chinese or Japanese counts three), and the content words."""
+    words = len(prose.words) - prose.words.count(BREAK) - prose.words.count(REFUSAL)
+    content = [word for word in prose.words if word not in function_words and len(word) > 1]
+    other_script = 0
+    if not prose.masked.isascii():
+        for word in prose.words:
+            if not word.isascii() and word not in function_words:
+                other_script += sum(3 if char >= "\u2e80" else 1 for char in word if char >= "\u0370")
+    return words, other_script, len(content)
+
+
+def _unscored(text: str, prose: Prose, words: int, other_script: int, content: int, lists: WordLists) -> str:
+    """Return why density cannot be measured, or an empty text."""
+    if not text.strip():
+        return "empty"
+    if not words:
+        return "code_only" if BREAK in prose.words else "empty"
+    if other_script and other_script * 2 > sum(len(word) for word in prose.words):
+        return "other_script"
+    if words < lists.minimum_words:
+        return "too_short"
+    if words >= lists.language_words and words - content < lists.language_share * words:
+        return "other_language"
+    return ""
+
+
+def _preamble_words(text: str, prose: Prose, matches: list[FillerMatch], lists: WordLists) -> int:
+    """Return the number of words in the original before the first one of substance; headings do not count.
+
+    A preamble is a chain of leads: affirmation, praise, "here is", "let me", the question repeated.
+    """
+    begin = at = _after_headings(prose)
+    openers = {match.first_word: match for match in matches if match.first_word < begin + _MAX_LEAD_START}
+    for _ in range(_MAX_LEADS):
+        after = _after_lead(prose, at, openers, lists)
+        if after <= at:
+            break
+        at = after
+        if at >= len(prose) or _ends_with_colon(prose, at):
+            break
+    if at <= begin:
+        return 0
+    start = prose.folded.original_offset(prose.starts[begin])
+    end = prose.folded.original_offset(prose.starts[at]) if at < len(prose) else len(text)
+    return sum(1 for word in text[start:end].split() if any(char.isalnum() for char in word))
+
+
+def _after_headings(prose: Prose) -> int:
+    """Return the first word that is not in a heading."""
+    at = 0
+    while at < len(prose):
+        line = prose.masked.rfind("\n", 0, prose.starts[at]) + 1
+        if prose.masked[line : prose.starts[at]].strip(" *")[:1] != "#":
+            break
+        end = prose.masked.find("\n", prose.starts[at])
+        while at < len(prose) and (end < 0 or prose.starts[at] < end):
+            at += 1
+    return at
+
+
+def _after_lead(prose: Prose, at: int, openers: dict[int, FillerMatch], lists: WordLists) -> int:
+    """Return the word after one lead that begins at `at`; `at` itself when none does."""
+    end = _sentence_end(prose, at)
+    if at in openers:
+        match = openers[at]
+        return max(end, match.end_word) if match.rule.category in _WHOLE_SENTENCES else match.end_word
+    if at >= len(prose):
+        return at
+    matches = (
+        (number, lists.leads.match(number, prose, at)) for number in lists.leads.starting_at(prose, at)
+    )
+    reached = [
+        _scope_end(prose, lists.lead_scopes[number], after, at, end)
+        for number, after in matches
+        if after >= 0
+    ]
+    return max(reached, default=at)
+
+
+def _scope_end(prose: Prose, scope: str, after: int, at: int, end: int) -> int:
+    """Return the word after what counts with a lead by its scope: its sentence, its clause, or nothing (`at`)."""
+    announces = _ends_with_colon(prose, end)
+    clause = _clause_end(prose, after, end)
+    if scope in ("alone", "sign"):
+        return after if after == end or (scope == "sign" and clause == after) else at
+    if scope == "comma" and clause < end:
+        return clause
+    if scope == "sentence" or announces:
+        return end
+    return clause if scope == "lead" or (scope == "clause" and clause < end) else at
+
+
+def _sentence_end(prose: Prose, at: int) -> int:
+    end = at + 1
+    while end < len(prose) and prose.level(end) < SENTENCE and not _ends_with_colon(prose, end):
+        end += 1
+    return min(end, len(prose))
+
+
+def _clause_end(prose: Prose, at: int, end: int) -> int:
+    """Return the word after the next comma or dash from `at` on, or `end`."""
+    while at < end:
+        if prose.next_sign(at - 1) in (",", "\u2014", "-"):
+            return at
+        at += 1
+    return end
+
+
+def _ends_with_colon(prose: Prose, end: int) -> bool:
+    """Return whether a colon stands between the word before `end` and `end`."""
+    until = prose.starts[end] if end < len(prose) else len(prose.masked)
+    return ":" in prose.masked[prose.end(end - 1) : until]

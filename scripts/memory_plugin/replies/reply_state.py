@@ -1,0 +1,165 @@
+"""What is remembered between hooks about replies: small files in the state folder, each replaced as a whole, so no hook waits for a lock.
+
+Per session: `count` (replies scored so far), `drift` (the correction for the next prompt) and `nojudge` (a provider refused). Parallel
+sessions share none of them. For all sessions: `tuning.json`, when `memory tune` was last run and how many replies were judged since.
+"""
+
+from __future__ import annotations
+
+import os
+
+from ..kernel.clock import now
+from ..kernel.files import cause
+from ..kernel.native import digest
+from ..kernel.state_file import read_state, write_state
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..kernel.paths import Places
+
+__all__ = [
+    "ReplyState",
+    "StateNotSaved",
+    "attempt_all",
+    "count_judged",
+    "reset_tuning_reminder",
+    "tuning_reminder",
+]
+
+_FOLDER = "sessions"
+_MAX_BYTES = 65536
+_TUNING = "tuning.json"
+_WEEK = 7 * 86400
+_ENOUGH_JUDGED = 20
+
+
+class StateNotSaved(OSError):
+    """State of a session that could not be saved; the text says what and why, without a path."""
+
+
+def attempt_all(*steps: Callable[[], object]) -> list[OSError]:
+    """Run every step although an earlier one failed; return what the disk refused."""
+    errors: list[OSError] = []
+    for step in steps:
+        try:
+            step()
+        except OSError as error:
+            errors.append(error)
+    return errors
+
+
+class ReplyState:
+    """The state of one session's replies."""
+
+    __slots__ = ("_stem",)
+
+    def __init__(self, places: Places, session: str) -> None:
+        # A digest, because a session id from outside must not become a path.
+        self._stem = places.state(_FOLDER, digest(session.encode("utf-8", "replace"), 8))
+
+    def replies(self) -> int:
+        """Return how many replies of the session were scored."""
+        number = self._read("count").get("replies")
+        return number if isinstance(number, int) and not isinstance(number, bool) else 0
+
+    def count_reply(self) -> int:
+        """Count one more reply and return its number, from 1. Raises StateNotSaved."""
+        number = self.replies() + 1
+        self._write("count", {"replies": number}, "the session's state")
+        return number
+
+    def disable_judge(self, why: str) -> None:
+        """Ask no judge about later replies of this session. Raises StateNotSaved."""
+        self._write("nojudge", {"why": why}, "the session's state")
+
+    def is_judge_disabled(self) -> bool:
+        """Return whether the judge was disabled for this session."""
+        return os.path.lexists(self._path("nojudge"))
+
+    def save_correction(self, drift_id: str, text: str, hours: float) -> None:
+        """Save a correction for the next prompt within `hours`; it replaces an older one. Raises StateNotSaved."""
+        self._write(
+            "drift", {"drift": drift_id, "text": text, "left": now(), "hours": hours}, "the correction"
+        )
+
+    def discard_correction(self) -> None:
+        """Delete a pending correction, because a newer reply was scored since. Raises StateNotSaved."""
+        try:
+            os.unlink(self._path("drift"))
+        except FileNotFoundError:
+            return
+        except OSError as error:
+            raise StateNotSaved("the session's state was not saved: %s" % cause(error)) from None
+
+    def has_correction(self) -> bool:
+        """Return whether a correction is pending; costs one look at the folder."""
+        return os.path.lexists(self._path("drift"))
+
+    def take_correction(self) -> tuple[str, str]:
+        """Remove the pending correction and return its drift's id and its text; both empty when there is none or it is too old."""
+        found = self._read("drift")
+        if not found:
+            return "", ""
+        try:
+            os.unlink(self._path("drift"))
+        except OSError:
+            return "", ""  # one that cannot be removed would be repeated on every prompt
+        text, drift_id, saved, hours = (found.get(name) for name in ("text", "drift", "left", "hours"))
+        if (
+            not isinstance(text, str)
+            or not isinstance(drift_id, str)
+            or not isinstance(saved, float)
+            or not isinstance(hours, (int, float))
+        ):
+            return "", ""
+        return (drift_id, text) if 0 <= now() - saved < hours * 3600 else ("", "")
+
+    def _path(self, part: str) -> str:
+        return "%s.%s.json" % (self._stem, part)
+
+    def _read(self, part: str) -> dict[str, object]:
+        return read_state(self._path(part), _MAX_BYTES)
+
+    def _write(self, part: str, value: dict[str, object], what: str) -> None:
+        try:
+            write_state(self._path(part), value)
+        except OSError as error:
+            raise StateNotSaved("%s was not saved: %s" % (what, cause(error))) from None
+
+
+def count_judged(places: Places) -> None:
+    """Count one more judged reply. Two at once may lose one, which only delays the reminder. Raises OSError."""
+    noted = _read_tuning(places)
+    value = {"since": now(), "said": 0, **noted, "judged": noted.get("judged", 0) + 1}
+    write_state(places.state(_TUNING), value)
+
+
+def reset_tuning_reminder(places: Places) -> None:
+    """Start counting again after `memory tune` was run. Raises OSError."""
+    write_state(places.state(_TUNING), {"since": now(), "said": 0, "judged": 0})
+
+
+def tuning_reminder(places: Places) -> str:
+    """Return one line for the user once a week and twenty judged replies have passed since `memory tune`; else an empty text.
+
+    The line is given once: it is marked as said before it is returned.
+    """
+    noted = _read_tuning(places)
+    judged, since = noted.get("judged", 0), noted.get("since", now())
+    if judged < _ENOUGH_JUDGED or now() - since < _WEEK or noted.get("said"):
+        return ""
+    try:
+        write_state(places.state(_TUNING), {**noted, "said": 1})
+    except OSError:
+        return ""
+    return (
+        "memory: %d replies were judged in the last weeks; `/memory:tune` shows what that says about the rules"
+        % judged
+    )
+
+
+def _read_tuning(places: Places) -> dict[str, float]:
+    value = read_state(places.state(_TUNING))
+    return {name: float(number) for name, number in value.items() if isinstance(number, (int, float))}

@@ -1,0 +1,260 @@
+"""Past scores, read from the ledgers: each reply joined with what a judge said of it later, in groups, and the effect of corrections."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..kernel.data import load_data
+from ..kernel.ledger import Ledger
+from ..kernel.stats import Share, share, share_difference
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from ..kernel.paths import Places
+
+__all__ = [
+    "CorrectionEffect",
+    "PastScore",
+    "ScoreGroup",
+    "count_patterns",
+    "group_by_day",
+    "group_scores",
+    "measure_effect",
+    "missed_by_rules",
+    "read_scores",
+]
+
+_GRAVE = 2
+_DAY = 10  # characters of a time
+_ENOUGH_DRIFTS = 10  # in each group; below, the interval spans nearly everything
+
+
+class PastScore(NamedTuple):
+    """One scored reply; `row` is its ledger record, `judged` the judge's record where one answered, else None."""
+
+    id: str
+    time: str
+    session: str
+    project: str
+    model: str
+    padding: int
+    density: float | None
+    threshold: float
+    gate: str
+    escalated: bool
+    audited: bool
+    drift: Sequence[str]
+    rules: Sequence[str]
+    row: dict[str, Any]
+    judged: dict[str, Any] | None
+
+
+class ScoreGroup(NamedTuple):
+    """Some replies taken together; `density` is their mean, None where none was measured."""
+
+    name: str
+    replies: int
+    padded: Share
+    drifted: Share
+    escalated: Share
+    density: float | None
+
+
+class CorrectionEffect(NamedTuple):
+    """The share of drifts whose next reply was in line again, in both groups, and the difference with its 95 % interval.
+
+    A drift is an extreme value, so the next reply is mostly better whatever is said (regression to the mean). Only the difference to the
+    control group tells what corrections do. `unanswered` counts drifts without a next reply that could be measured.
+    """
+
+    corrected: Share
+    control: Share
+    gap: tuple[float, float, float] | None
+    unanswered: int
+
+    @property
+    def enough(self) -> bool:
+        """Return whether both groups hold enough drifts for a conclusion."""
+        return min(self.corrected.n, self.control.n) >= _ENOUGH_DRIFTS
+
+
+def read_scores(places: Places, since: str = "", project: str = "") -> tuple[list[PastScore], int]:
+    """Return the scored replies since a time (as `kernel.clock.iso` writes it), oldest first, and the number of unusable lines.
+
+    A reply that was scored twice counts once, by its last record.
+    """
+    scores: dict[str, dict[str, Any]] = {}
+    judged: dict[str, dict[str, Any]] = {}
+    rows = Ledger(places.state(), "scores").rows()
+    bad = 0
+    for row in rows:
+        identity, time = row.get("id"), row.get("time")
+        if not isinstance(identity, str) or not isinstance(time, str):
+            bad += 1
+        elif row.get("kind") == "judged":
+            if row.get("outcome") == "ok":
+                judged[identity] = row
+        elif row.get("kind") == "score" and time >= since and (not project or row.get("project") == project):
+            scores.pop(identity, None)
+            scores[identity] = row
+    _fill_models(list(scores.values()))
+    found = [_past_score(row, judged.get(identity)) for identity, row in scores.items()]
+    return [one for one in found if one is not None], bad + rows.skipped + found.count(None)
+
+
+def _fill_models(rows: list[dict[str, Any]]) -> None:
+    """Give a reply without a model (its transcript lagged behind) that of the session's nearest reply, preferring later ones."""
+    for ordered in (rows[::-1], rows):
+        known: dict[object, object] = {}
+        for row in ordered:
+            row["model"] = row.get("model") or known.get(row.get("session"), "")
+            known[row.get("session")] = row["model"]
+
+
+def _past_score(row: dict[str, Any], judged: dict[str, Any] | None) -> PastScore | None:
+    """Return one reply; None when a field has another type than we write."""
+    padding, density, threshold, matches = (
+        row.get(name) for name in ("padding_count", "density", "threshold", "matches")
+    )
+    if (
+        not isinstance(padding, int)
+        or not isinstance(threshold, (int, float))
+        or not isinstance(matches, list)
+        or not (density is None or isinstance(density, (int, float)))
+    ):
+        return None
+    drift = row.get("drift")
+    return PastScore(
+        **{
+            name: row[name] if isinstance(row.get(name), str) else ""
+            for name in ("id", "time", "session", "project", "model", "gate")
+        },
+        padding=padding,
+        density=density,
+        threshold=float(threshold),
+        escalated=row.get("escalate") is True,
+        audited=row.get("audit") is True,
+        drift=[name for name in drift if isinstance(name, str)] if isinstance(drift, list) else [],
+        rules=[
+            match[2]
+            for match in matches
+            if isinstance(match, list) and len(match) == 3 and isinstance(match[2], str)
+        ],
+        row=row,
+        judged=judged,
+    )
+
+
+def group_scores(scores: Iterable[PastScore], key: Callable[[PastScore], str]) -> list[ScoreGroup]:
+    """Return the replies grouped by a key, the largest group first."""
+    groups: dict[str, list[PastScore]] = {}
+    for one in scores:
+        groups.setdefault(key(one), []).append(one)
+    return sorted(
+        (_group(name, ones) for name, ones in groups.items()), key=lambda group: (-group.replies, group.name)
+    )
+
+
+def _group(name: str, scores: Sequence[PastScore]) -> ScoreGroup:
+    count = len(scores)
+    densities = [one.density for one in scores if one.density is not None]
+    return ScoreGroup(
+        name or "unknown",
+        count,
+        share(sum(one.padding > 0 for one in scores), count),
+        share(sum(bool(one.drift) for one in scores), count),
+        share(sum(one.escalated for one in scores), count),
+        sum(densities) / len(densities) if densities else None,
+    )
+
+
+def group_by_day(scores: Iterable[PastScore]) -> list[ScoreGroup]:
+    """Return the replies by day (UTC), oldest first; days without replies are left out."""
+    return sorted(group_scores(scores, lambda one: one.time[:_DAY]), key=lambda group: group.name)
+
+
+def count_patterns(scores: Iterable[PastScore]) -> list[tuple[str, int]]:
+    """Return how often each rule matched, the most frequent first."""
+    return Counter(rule for one in scores for rule in one.rules).most_common()
+
+
+def missed_by_rules(scores: Iterable[PastScore]) -> Share:
+    """Return the share of audited replies in which the judge found something.
+
+    The gate let them pass, so this is the only honest estimate of what rules miss: nothing else looks at such replies.
+    """
+    judged = [one.judged for one in scores if one.audited and one.judged is not None]
+    return share(sum(_found_something(row) for row in judged), len(judged))
+
+
+def _found_something(row: dict[str, Any]) -> bool:
+    levels = row.get("levels")
+    is_grave = isinstance(levels, dict) and any(
+        isinstance(level, int) and level >= _GRAVE for level in levels.values()
+    )
+    return is_grave or bool(row.get("missed"))
+
+
+def measure_effect(places: Places, since: str = "") -> CorrectionEffect:
+    """Return the effect of the corrections since a time."""
+    scores, _ = read_scores(places)
+    following = _next_replies(scores)
+    drifts, said = _read_drifts(places, since)
+    outcomes: dict[str, list[bool]] = {"corrected": [], "control": []}
+    unanswered = 0
+    for row in drifts:
+        if row["arm"] == "corrected" and row["id"] not in said:
+            continue  # no prompt followed, or the correction was too old
+        better = _is_in_line(row, following.get(row["id"]))
+        if better is None:
+            unanswered += 1
+        else:
+            outcomes[row["arm"]].append(better)
+    corrected, control = (share(sum(found), len(found)) for found in outcomes.values())
+    return CorrectionEffect(corrected, control, share_difference(corrected, control), unanswered)
+
+
+def _next_replies(scores: list[PastScore]) -> dict[str, PastScore]:
+    """Return each reply's successor in its session, by the reply's id."""
+    last: dict[tuple[str, str], PastScore] = {}
+    following: dict[str, PastScore] = {}
+    for one in scores:
+        before = last.get((one.project, one.session))
+        if before is not None:
+            following[before.id] = one
+        last[one.project, one.session] = one
+    return following
+
+
+def _read_drifts(places: Places, since: str) -> tuple[list[dict[str, Any]], set[str]]:
+    """Return the drifts of both groups since a time, and the ids of those whose correction Claude was told."""
+    drifts: dict[str, dict[str, Any]] = {}
+    said: set[str] = set()
+    for row in Ledger(places.state(), "drift").rows():
+        identity = row.get("id")
+        if not isinstance(identity, str) or str(row.get("time")) < since:
+            continue
+        is_drift = row.get("kind") == "drift" and row.get("arm") in ("corrected", "control")
+        if row.get("kind") == "said":
+            said.add(identity)
+        elif is_drift and isinstance(row.get("categories"), list):
+            drifts[identity] = row
+    return list(drifts.values()), said
+
+
+def _is_in_line(row: dict[str, Any], after: PastScore | None) -> bool | None:
+    """Return whether the next reply is in line on all that drifted; None when it was not measured on it."""
+    if after is None or after.density is None:
+        return None
+    table = load_data("replies", "drift")
+    checks: list[bool] = []
+    for name in row["categories"]:
+        if name == "padding":
+            checks.append(after.padding < table["padding"]["drift"])
+        elif name == "density":
+            checks.append("density" not in after.drift)
+        elif after.judged is not None and isinstance(after.judged.get("levels"), dict):
+            checks.append(int(after.judged["levels"].get(name, 0)) < table["judged"]["drift"])
+    return all(checks) if checks else None

@@ -1,0 +1,205 @@
+"""Replies in transcripts: the last one as its turn ends, and scored ones read again later.
+
+The ledger keeps where a reply stands, not what it says, so `memory tune` and `memory score --last` read transcripts again.
+"""
+
+from __future__ import annotations
+
+import os
+
+from ..kernel.ledger import Ledger
+from ..kernel.native import digest
+from ..kernel.transcript.tail import asked, records_backwards, replied
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+    from ..kernel.paths import Places
+
+__all__ = [
+    "LastReply",
+    "RereadReply",
+    "read_last_reply",
+    "reread_last_scored",
+    "reread_replies",
+    "score_id",
+]
+
+_TAIL_BYTES = (96 * 1024, 1 << 20)  # much tool output pushes the prompt out of the first
+_SYNTHETIC = "<synthetic>"
+_MAIN_SOURCES = ("sdk", "repl_main_thread")  # not titles, summaries or sub-agents
+_MAX_BYTES = 256 << 20
+_SUFFIX = ".jsonl"
+_RECENT = 20  # scores to try, newest first, when the last reply is asked for
+
+
+def score_id(session: str, prompt_id: str, text: str) -> str:
+    """Return the id of a score in every ledger; the same reply to the same prompt has the same id."""
+    parts = (session, prompt_id, digest(text.encode("utf-8", "replace")))
+    return digest("\0".join(parts).encode("utf-8", "replace"), 8)
+
+
+class LastReply:
+    """What the end of a transcript says about the last reply. Any field may be empty: the file may lag behind, and a turn may be long.
+
+    `text` and `record` are the last text of the assistant and the id of its record. `asked` says that the user's message before it was
+    found, `prompt` are its words, empty for a slash command without arguments. `repeated` is the line in which the client repeats a
+    prompt, for turns whose own line lies further back than is read.
+    """
+
+    __slots__ = ("asked", "model", "prompt", "record", "repeated", "text")
+
+    def __init__(self) -> None:
+        self.model = ""
+        self.record = ""
+        self.text = ""
+        self.prompt = ""
+        self.asked = False
+        self.repeated: str | None = None
+
+
+def read_last_reply(path: str) -> LastReply:
+    """Return what the end of a transcript says about its last reply. Never raises; an unreadable file gives empty fields."""
+    reply = LastReply()
+    for size in _TAIL_BYTES:
+        reply = LastReply()
+        for record in records_backwards(path, size):
+            _add_record(reply, record)
+            if reply.asked and reply.model:
+                return reply
+        if reply.asked or reply.repeated is not None:
+            break
+    if not reply.asked and reply.repeated is not None:
+        reply.asked, reply.prompt = True, reply.repeated
+    return reply
+
+
+def _add_record(reply: LastReply, record: dict[str, Any]) -> None:
+    """Fill in from one record what is still empty; records come newest first."""
+    kind = record.get("type")
+    if kind == "assistant":
+        _add_answer(reply, record)
+    elif reply.asked:  # an earlier turn: only its model is of use, since it is most likely the same
+        return
+    elif kind == "user":
+        said, reply.prompt = asked(record)
+        reply.asked = bool(said)
+    elif kind == "last-prompt" and reply.repeated is None:
+        reply.repeated = _repeated_prompt(record.get("lastPrompt"))
+    elif kind == "api-request" and record.get("querySource") in _MAIN_SOURCES:  # written before the reply is
+        params = record.get("params")
+        reply.model = reply.model or _short(params.get("model") if isinstance(params, dict) else None)
+
+
+def _add_answer(reply: LastReply, record: dict[str, Any]) -> None:
+    message = record.get("message")
+    if not isinstance(message, dict) or message.get("model") == _SYNTHETIC or record.get("isSidechain"):
+        return
+    reply.model = reply.model or _short(message.get("model"))
+    text = "" if reply.text or reply.asked else replied(record)
+    if text:
+        reply.text, reply.record = text, _short(record.get("uuid"))
+
+
+def _repeated_prompt(text: object) -> str | None:
+    """Return the words of a prompt that the client repeats, of a slash command its arguments; None when no person typed it."""
+    said, words = asked({"type": "user", "message": {"content": text}})
+    if not said:
+        return None
+    return words.partition(" ")[2] if words.startswith("/") else words
+
+
+def _short(value: object) -> str:
+    return value[:200] if isinstance(value, str) else ""
+
+
+class RereadReply:
+    """A scored reply read again: the score's id, the prompt, the text, and the names of the tools called in between."""
+
+    __slots__ = ("calls", "id", "prompt", "text")
+
+    def __init__(self, identity: str, prompt: str, text: str, calls: list[str]) -> None:
+        self.id = identity
+        self.prompt = prompt
+        self.text = text
+        self.calls = calls
+
+
+def reread_last_scored(places: Places) -> RereadReply | None:
+    """Return the last scored reply of this project whose transcript can still be read, or None."""
+    rows = [
+        row
+        for row in Ledger(places.state(), "scores").rows()
+        if row.get("kind") == "score" and row.get("project") == places.project_key
+    ]
+    for row in reversed(rows[-_RECENT:]):
+        for found in reread_replies([row]):
+            return found
+    return None
+
+
+def reread_replies(rows: Iterable[dict[str, Any]]) -> Iterator[RereadReply]:
+    """Yield the replies behind rows of `scores.jsonl` that transcripts still hold; each transcript is read once."""
+    by_path: dict[str, list[dict[str, Any]]] = {}
+    for row in rows:
+        path = row.get("transcript")
+        if isinstance(row.get("text"), str):
+            yield RereadReply(str(row.get("id")), "", row["text"], [])
+        elif isinstance(path, str) and path.endswith(_SUFFIX) and os.path.isabs(path):
+            by_path.setdefault(path, []).append(row)
+    for path, wanted in by_path.items():
+        yield from _reread_transcript(path, wanted)
+
+
+def _reread_transcript(path: str, rows: list[dict[str, Any]]) -> Iterator[RereadReply]:
+    by_record = {row["record"]: row for row in rows if row.get("record")}
+    # Scored before the transcript held the reply: found again by the id, which is a digest of the text.
+    without_record = [row for row in rows if not row.get("record")]
+    prompt = ""
+    calls: list[str] = []
+    for record in _records(path):
+        said, words = asked(record)
+        if said:
+            prompt, calls = words, []
+        message = record.get("message")
+        if record.get("type") != "assistant" or not isinstance(message, dict) or record.get("isSidechain"):
+            continue
+        calls += _call_names(message.get("content"))
+        text = replied(record)
+        row = by_record.get(record.get("uuid")) or next(
+            (row for row in without_record if _is_score_of(row, text)), None
+        )
+        if text and row is not None:
+            yield RereadReply(str(row.get("id")), prompt, text, list(calls))
+
+
+def _is_score_of(row: dict[str, Any], text: str) -> bool:
+    identity = score_id(str(row.get("session")), str(row.get("prompt_id")), text)
+    return bool(text) and row.get("id") == identity
+
+
+def _call_names(content: object) -> list[str]:
+    blocks = content if isinstance(content, list) else []
+    return [
+        str(block.get("name"))
+        for block in blocks
+        if isinstance(block, dict) and block.get("type") == "tool_use"
+    ]
+
+
+def _records(path: str) -> Iterator[dict[str, Any]]:
+    """Yield the objects in a transcript's first 256 MB; nothing for a file that is missing, unreadable or not a regular one."""
+    from ..kernel.transcript.lines import Lines
+
+    if not os.path.isfile(path):
+        return
+    try:
+        with open(path, "rb") as file:
+            for record in Lines(file):
+                if file.tell() > _MAX_BYTES:
+                    return
+                yield record
+    except OSError:
+        return

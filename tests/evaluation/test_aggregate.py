@@ -1,0 +1,130 @@
+"""Median, quorum, weights, and the gate that no score outvotes."""
+
+from __future__ import annotations
+
+from statistics import median
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory_plugin.evaluation.aggregate import (
+    compare_labels,
+    jury_kappa,
+    overall_result,
+    score_dimensions,
+    variance,
+)
+from memory_plugin.evaluation.evaluation_gates import GateResult
+from memory_plugin.evaluation.evaluation_rubric import load_rubric
+from memory_plugin.evaluation.jury import Juror, Vote
+from memory_plugin.kernel.judge.question import Verdict
+
+RUBRIC = load_rubric("caregiving")
+IDS = [dimension.id for dimension in RUBRIC.dimensions]
+Scores = "list[int | None] | None"
+
+
+def vote(scores: list[int | None] | None) -> Vote:
+    """What a judge answered on the dimensions in order; None for a judge that failed."""
+    juror = Juror(None, "scripted:x", "", "")  # type: ignore[arg-type]
+    if scores is None:
+        return Vote(juror, Verdict(None, "timeout"))
+    table = {name: {"score": score, "evidence": "", "turn": 1} for name, score in zip(IDS, scores)}
+    return Vote(juror, Verdict({"scores": table, "clamped": 0}))
+
+
+def gate(status: str, name: str = "compliance", *, hard: bool = True) -> GateResult:
+    """A gate's result."""
+    return GateResult(name, "caregiving", status, hard, (), 0.1)
+
+
+def test_every_judge_counts_in_every_dimension() -> None:
+    rows = score_dimensions(RUBRIC, [vote([0, 1, 2, 3]), vote([1, 1, 3, 3]), vote([3, 1, 3, None])], 2)
+    assert [(row.median, row.range, row.valid, row.abstained) for row in rows] == [
+        (1.0, 3, 3, 0), (1.0, 0, 3, 0), (3.0, 1, 3, 0), (3.0, 0, 2, 1),
+    ]  # fmt: skip
+    assert (rows[0].mean, rows[0].sd) == (1.3333, 1.2472)
+
+
+def test_below_the_quorum_a_dimension_is_unscored_and_not_zero() -> None:
+    rows = score_dimensions(RUBRIC, [vote([3, 3, 3, 3]), vote([None, 3, 3, 3]), vote(None)], 2)
+    assert [row.median for row in rows] == [None, 3.0, 3.0, 3.0]
+    end = overall_result([gate("pass")], RUBRIC, rows, judged=True)
+    assert (end.verdict, end.score, end.share) == ("pass", 1.0, 0.75)
+
+
+def test_the_weighted_mean() -> None:
+    rows = score_dimensions(RUBRIC, [vote([3, 0, 3, 0])] * 3, 2)
+    end = overall_result([gate("pass")], RUBRIC, rows, judged=True)
+    assert end.score == pytest.approx(0.3 + 0.25 + 0.2)
+    assert end.share == 1.0
+
+
+def test_a_gate_that_did_not_run_has_no_weight() -> None:
+    end = overall_result(
+        [gate("pass", "hygiene")], RUBRIC, score_dimensions(RUBRIC, [vote([3, 0, 3, 0])] * 3, 2), judged=True
+    )
+    assert end.score == pytest.approx(0.45 / 0.7, abs=1e-4)
+    assert end.share == 0.7
+
+
+@pytest.mark.parametrize("status", ["fail", "error"])
+def test_a_failed_gate_is_zero_whatever_the_judges_say(status: str) -> None:
+    rows = score_dimensions(RUBRIC, [vote([3, 3, 3, 3])] * 3, 2)
+    assert overall_result([gate(status)], RUBRIC, rows, judged=True)[:2] == ("fail", 0.0)
+    assert overall_result([gate(status, hard=False)], RUBRIC, rows, judged=True).score == pytest.approx(0.7)
+
+
+@pytest.mark.parametrize(
+    "votes", [[], [None, None, None], [[3, 3, 3, 3], None, None]], ids=["no jurors", "all failed", "one"]
+)
+def test_without_a_quorum_the_verdict_is_unjudged(votes: list[list[int | None] | None]) -> None:
+    rows = score_dimensions(RUBRIC, [vote(scores) for scores in votes], 2)
+    assert overall_result([gate("pass")], RUBRIC, rows, judged=True)[:2] == ("unjudged", None)
+
+
+def test_without_judges_the_gates_decide_and_there_is_no_score() -> None:
+    assert overall_result([gate("pass")], RUBRIC, [], judged=False)[:2] == ("pass", None)
+
+
+def test_low_scores_fail() -> None:
+    rows = score_dimensions(RUBRIC, [vote([0, 0, 0, 0])] * 3, 2)
+    assert overall_result([gate("pass")], RUBRIC, rows, judged=True)[:2] == ("fail", 0.3)
+
+
+SCORE = st.none() | st.integers(0, 3)
+VOTE = st.none() | st.lists(SCORE, min_size=4, max_size=4)
+GATES = st.lists(st.tuples(st.sampled_from(["pass", "fail", "error"]), st.booleans()), max_size=4)
+
+
+@given(st.lists(VOTE, max_size=5), GATES, st.integers(1, 4))
+def test_a_score_is_between_0_and_1_and_a_hard_fail_is_0(
+    votes: list[list[int | None] | None], gates: list[tuple[str, bool]], quorum: int
+) -> None:
+    rows = score_dimensions(RUBRIC, [vote(scores) for scores in votes], quorum)
+    end = overall_result([gate(status, hard=hard) for status, hard in gates], RUBRIC, rows, judged=True)
+    assert end.score is None or 0 <= end.score <= 1
+    if any(hard and status != "pass" for status, hard in gates):
+        assert (end.verdict, end.score) == ("fail", 0.0)
+    for place, row in enumerate(rows):
+        valid = [scores[place] for scores in votes if scores is not None and scores[place] is not None]
+        assert row.median == (median(valid) if len(valid) >= max(1, quorum) else None)  # type: ignore[type-var]
+
+
+@given(st.lists(st.floats(0, 1), max_size=8))
+def test_the_mean_lies_between_the_extremes(values: list[float]) -> None:
+    found = variance(values)
+    assert found["runs"] == len(values)
+    assert not values or found["min"] - 1e-3 <= found["mean"] <= found["max"] + 1e-3
+
+
+def test_jury_kappa_is_the_mean_over_pairs() -> None:
+    assert jury_kappa([(0, 0, 3), (3, 3, 0), (1, 1, None)]) == pytest.approx((1.0 - 1.0 - 1.0) / 3, abs=1e-4)
+    assert jury_kappa([]) is None
+
+
+def test_labels_are_compared_by_class() -> None:
+    found = compare_labels([("fail", "fail"), ("fail", "pass"), ("pass", "pass"), ("pass", "pass")])
+    assert (found["n"], found["equal"], found["kappa"]) == (4, 0.75, 0.5)
+    assert found["classes"]["fail"] == {"human": 2, "ours": 1, "recall": 0.5, "precision": 1.0}

@@ -1,0 +1,61 @@
+"""Folding and cutting into sentences: what cannot be seen or is only quoted decides nothing."""
+
+from __future__ import annotations
+
+from time import perf_counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory_plugin.evaluation.rule_matching import MAX_SENTENCE, fold_text, split_sentences
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        pytest.param("You\u2019ve got it", "You've got it", id="curly apostrophe"),
+        pytest.param("k\u0456ll my\u200bself", "kill myself", id="look-alike and zero width"),
+        pytest.param("\uff39\uff4f\uff55", "You", id="full width"),
+        pytest.param("sui\u00adcide", "suicide", id="soft hyphen"),
+        pytest.param(
+            "\u043a\u043e\u0442 \u0441\u043f\u0438\u0442",
+            "\u043a\u043e\u0442 \u0441\u043f\u0438\u0442",
+            id="Russian stays Russian",
+        ),
+    ],
+)
+def test_one_spelling(text: str, wanted: str) -> None:
+    assert fold_text(text) == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "quotes", "wanted"),
+    [
+        pytest.param("One. Two!\nThree", False, ["One.", "Two!", "Three"], id="sentences"),
+        pytest.param('He said "no. never" once', False, ['He said "_" once'], id="a quotation goes"),
+        pytest.param('"Yes." You go.', False, ['"_".', "You go."], id="a sentence ends within the quotation"),
+        pytest.param(
+            'He said "no" once', True, ['He said "no" once'], id="a quotation stays where it counts"
+        ),
+        pytest.param("> quoted\nmine", True, ["mine"], id="quoted lines go"),
+        pytest.param("a\n```\ncode. code\n```\nb", True, ["a", "b"], id="code goes"),
+        pytest.param(
+            "it's don't 'really, it isn't so' yes", False, ["it's don't \"_\" yes"], id="single quotes"
+        ),
+    ],
+)
+def test_cut_into_sentences(text: str, *, quotes: bool, wanted: list[str]) -> None:
+    assert split_sentences(text, quotes=quotes) == wanted
+
+
+@given(st.text(max_size=3000), st.booleans())
+def test_no_text_breaks_it_and_no_sentence_is_long(text: str, quotes: bool) -> None:
+    assert all(0 < len(sentence) <= MAX_SENTENCE for sentence in split_sentences(text, quotes=quotes))
+
+
+@pytest.mark.parametrize("piece", ['"', "'", "`", "```\n", "> ", "a' ", ".", "\u201c"])
+def test_hostile_text_takes_time_in_proportion(piece: str) -> None:
+    started = perf_counter()
+    split_sentences(piece * (200_000 // len(piece)), quotes=False)
+    assert perf_counter() - started < 5

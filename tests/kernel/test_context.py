@@ -1,0 +1,52 @@
+"""The context: one deadline for all, and records of its session in the project's ledgers."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from memory_plugin.kernel.clock import Deadline
+from memory_plugin.kernel.context import Context, LedgerError
+from memory_plugin.kernel.ledger import Ledger
+from memory_plugin.kernel.paths import locate
+from memory_plugin.kernel.settings.load import Settings, defaults
+
+
+@pytest.fixture
+def context(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Context:
+    """Return the context of a new project with an empty home."""
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "config"))
+    (tmp_path / "project").mkdir()
+    return Context(locate(str(tmp_path / "project")), Settings(defaults()), Deadline(60), "s1")
+
+
+def test_within_only_ever_shortens_the_deadline(context: Context) -> None:
+    short = context.within(1)
+    assert 0 < short.deadline.remaining() <= 1
+    assert short.within(100).deadline.remaining() <= 1
+    assert (short.places, short.settings, short.session) == (context.places, context.settings, "s1")
+
+
+def test_a_record_carries_session_and_project(context: Context) -> None:
+    context.append("scores", {"kind": "x"})
+    (row,) = Ledger(context.places.state(), "scores").rows()
+    assert (row["session"], row["project"], row["kind"]) == ("s1", context.places.project_key, "x")
+
+
+def test_a_ledger_keeps_to_the_bounds_of_the_settings(context: Context) -> None:
+    context.settings.put("ledger.max_bytes", 10_000, "user")
+    context.settings.put("ledger.keep_files", 2, "user")
+    for _ in range(80):
+        context.append("scores", {"text": "x" * 500})
+    parts = sorted(name for name in os.listdir(context.places.state()) if name.startswith("scores"))
+    assert parts == ["scores.1.jsonl", "scores.2.jsonl", "scores.jsonl"]
+
+
+def test_a_record_that_cannot_be_written_is_an_error(context: Context) -> None:
+    os.makedirs(context.places.state("scores.jsonl"))
+    with pytest.raises(LedgerError, match="scores: "):
+        context.append("scores", {})
+    with pytest.raises(LedgerError, match="could not be written as JSON"):
+        context.append("drift", {"bad": object()})

@@ -1,0 +1,115 @@
+"""Builders for tests about replies: settings, texts and their signals, transcripts, ledger records."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+from memory_plugin.kernel.clock import Deadline
+from memory_plugin.kernel.context import Context
+from memory_plugin.kernel.ledger import Ledger
+from memory_plugin.kernel.paths import Places
+from memory_plugin.kernel.settings.load import Settings, defaults
+from memory_plugin.replies.filler import load_filler_rules
+from memory_plugin.replies.reply_signals import ReplySignals, load_word_lists, measure_reply
+
+RULES, LISTS = load_filler_rules(None), load_word_lists()
+PLAIN = (
+    "The port is 80 on both hosts, and the proxy sends health checks every ten seconds. "
+    "A second listener needs another certificate, because names differ between them."
+)
+PADDED = "Great question! I'd be happy to help. %s Let me know if you need anything else." % PLAIN
+
+
+def settings(**values: object) -> Settings:
+    """Return the defaults with some `scoring` keys changed; `__` stands for a dot."""
+    changed = Settings(defaults())
+    for name, value in values.items():
+        changed.put("scoring." + name.replace("__", "."), value, "user")
+    return changed
+
+
+def context(places: Places, **values: object) -> Context:
+    """Return the context of session `s` with changed `scoring` settings and a deadline that no test reaches."""
+    return Context(places, settings(**values), Deadline(60), "s")
+
+
+def measure(text: str, *, drafting: bool = False) -> ReplySignals:
+    """Return the signals of a text by the shipped rules."""
+    return measure_reply(text, RULES, LISTS, drafting)
+
+
+def filler_phrases(text: str, *, drafting: bool = False) -> list[str]:
+    """Return the filler phrases of a text as they are written in it."""
+    return [text[match.start : match.end] for match in measure(text, drafting=drafting).matches]
+
+
+def user_record(text: str, **fields: object) -> dict[str, Any]:
+    """Return a transcript's record of a prompt."""
+    return {"type": "user", "uuid": "u-" + text[:8], "message": {"role": "user", "content": text}, **fields}
+
+
+def assistant_record(text: str, model: str = "claude-opus-5-5", **fields: object) -> dict[str, Any]:
+    """Return a transcript's record of a reply."""
+    message = {"role": "assistant", "model": model, "content": [{"type": "text", "text": text}]}
+    return {"type": "assistant", "uuid": "a-" + text[:8], "message": message, **fields}
+
+
+def call_record(name: str, given: dict[str, Any], identity: str = "t1") -> dict[str, Any]:
+    """Return a transcript's record of a tool call."""
+    block = {"type": "tool_use", "id": identity, "name": name, "input": given}
+    return {"type": "assistant", "uuid": "c-" + identity, "message": {"model": "m", "content": [block]}}
+
+
+def result_record(text: str, identity: str = "t1", *, failed: bool = False) -> dict[str, Any]:
+    """Return a transcript's record of a tool call's result."""
+    block = {"type": "tool_result", "tool_use_id": identity, "content": text, "is_error": failed}
+    return {"type": "user", "toolUseResult": {}, "message": {"content": [block]}}
+
+
+def write_transcript(path: str, *records: object) -> str:
+    """Write records to a transcript and return its path; bytes are written as they are."""
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "wb") as file:
+        file.writelines(
+            record if isinstance(record, bytes) else json.dumps(record).encode() + b"\n" for record in records
+        )
+    return path
+
+
+def append_score(places: Places, identity: str, session: str = "s", **fields: object) -> None:
+    """Append a score as the plugin writes it, with some fields changed."""
+    row: dict[str, Any] = {
+        "kind": "score", "id": identity, "padding_count": 0, "matches": [], "preamble_words": 0, "words": 50, "density": 0.6,
+        "cut": False, "query_type": "code", "threshold": 0.46, "gate": "clean", "escalate": False, "audit": False,
+        "mode": "hybrid", "drift": [], "prompt_id": identity, "model": "m", "transcript": "", "record": "", "turn": 1,
+    }  # fmt: skip
+    Ledger(places.state(), "scores").append(session, places.project_key, {**row, **fields})
+
+
+def append_judged(places: Places, identity: str, session: str = "s", **fields: object) -> None:
+    """Append a judge's opinion on a scored reply."""
+    levels = {"SyA": 0, "VDet": 0, "EpAd": 0, "EPad": 0}
+    row: dict[str, Any] = {
+        "kind": "judged", "id": identity, "why": "escalated", "outcome": "ok", "levels": levels, "clamped": 0, "phrases": [],
+        "missed": [], "agrees": True,
+    }  # fmt: skip
+    Ledger(places.state(), "scores").append(session, places.project_key, {**row, **fields})
+
+
+def append_drift(places: Places, identity: str, arm: str, session: str = "s", **fields: object) -> None:
+    """Append a drift of the corrected or the control group."""
+    row: dict[str, Any] = {
+        "kind": "drift",
+        "id": identity,
+        "categories": ["padding"],
+        "severity": "medium",
+        "arm": arm,
+    }
+    Ledger(places.state(), "drift").append(session, places.project_key, {**row, **fields})
+
+
+def append_said(places: Places, identity: str, session: str = "s") -> None:
+    """Append that Claude was told a drift's correction."""
+    Ledger(places.state(), "drift").append(session, places.project_key, {"kind": "said", "id": identity})

@@ -1,0 +1,118 @@
+"""What follows from a judge's answer: records, overrides, drift that it adds, and failures that disable it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from memory_plugin.kernel.clock import Deadline
+from memory_plugin.kernel.judge.judge import Judge
+from memory_plugin.kernel.judge.question import Question, Verdict
+from memory_plugin.kernel.ledger import Ledger
+from memory_plugin.kernel.paths import Places
+from memory_plugin.replies.grade_request import GradeRequest
+from memory_plugin.replies.judgment import grade_reply
+from memory_plugin.replies.pipeline import CompletedReply, score_reply
+from memory_plugin.replies.reply_state import ReplyState
+from tests.replies.builders import PADDED, PLAIN, context
+
+ZERO = {"SyA": 0, "VDet": 0, "EpAd": 0, "EPad": 0}
+ONE_PHRASE = "Great question! " + PLAIN
+
+
+class OneVerdict(Judge):
+    """A judge that always gives the same verdict."""
+
+    def __init__(self, verdict: Verdict) -> None:
+        self.model = "m"
+        self.verdict = verdict
+
+    def ask(
+        self,
+        question: Question,  # noqa: ARG002
+        deadline: Deadline,  # noqa: ARG002
+        *,
+        again: bool = False,  # noqa: ARG002
+        fresh: bool = False,  # noqa: ARG002
+    ) -> Verdict:
+        """Return the verdict."""
+        return self.verdict
+
+
+def grade(places: Places, text: str, verdict: Verdict, **values: object) -> str:
+    """Score a reply, then have it graded; return the failure's name."""
+    where = context(places, holdout=0, **values)
+    scored = score_reply(CompletedReply(text, "p1"), where)
+    request = GradeRequest.from_scored(scored, "s", 40_000)
+    return grade_reply(request, "why?", [], OneVerdict(verdict), where)
+
+
+def answer(phrases: list[list[Any]], missed: list[list[int]], **levels: int) -> Verdict:
+    """Return a verdict with these values."""
+    return Verdict({"levels": {**ZERO, **levels}, "clamped": 0, "phrases": phrases, "missed": missed})
+
+
+def rows(places: Places, name: str, kind: str) -> list[dict[str, Any]]:
+    """Return the records of one kind in a ledger."""
+    return [row for row in Ledger(places.state(), name).rows() if row["kind"] == kind]
+
+
+def test_an_answer_that_agrees_leaves_no_override(places: Places) -> None:
+    assert grade(places, ONE_PHRASE, answer([[0, True]], [])) == ""
+    (row,) = rows(places, "scores", "judged")
+    assert (row["agrees"], row["phrases"], row["why"]) == (True, [["praise-opening", True]], "escalated")
+    assert rows(places, "judge-overrides", "override") == []
+
+
+@pytest.mark.parametrize(
+    ("verdict", "cleared", "missed", "agrees"),
+    [
+        pytest.param(answer([[0, False]], []), ["praise-opening"], [], False, id="a phrase cleared"),
+        pytest.param(answer([[0, True]], [[20, 30]]), [], [[20, 30]], True, id="a passage missed"),
+        pytest.param(answer([[0, True]], [], SyA=2), [], [], True, id="another dimension"),
+    ],
+)
+def test_an_override_names_the_difference(
+    places: Places, verdict: Verdict, cleared: list[str], missed: list[list[int]], agrees: bool
+) -> None:
+    grade(places, ONE_PHRASE, verdict)
+    (row,) = rows(places, "judge-overrides", "override")
+    assert (row["cleared"], row["missed"]) == (cleared, missed)
+    assert rows(places, "scores", "judged")[0]["agrees"] is agrees
+
+
+def test_padding_that_rules_found_too_is_no_override(places: Places) -> None:
+    grade(places, ONE_PHRASE, answer([[0, True]], [], VDet=3))
+    assert rows(places, "judge-overrides", "override") == []
+
+
+def test_a_judge_adds_drift_and_its_correction(places: Places) -> None:
+    grade(places, ONE_PHRASE, answer([[0, True]], [], EpAd=3))
+    (row,) = rows(places, "drift", "drift")
+    assert (row["categories"], row["severity"], row["arm"]) == (["EpAd"], "high", "corrected")
+    assert ReplyState(places, "s").has_correction()
+
+
+def test_a_judge_raises_a_drift_that_rules_found(places: Places) -> None:
+    grade(places, PADDED, answer([], [], EpAd=3))
+    (row,) = rows(places, "drift", "raised")
+    assert (row["categories"], row["severity"], row["arm"]) == (["padding", "EpAd"], "high", "none")
+
+
+def test_the_setting_keeps_a_judge_from_adding_drift(places: Places) -> None:
+    grade(places, ONE_PHRASE, answer([[0, True]], [], EpAd=3), judge__raise_drift=False)
+    assert rows(places, "drift", "drift") == []
+
+
+@pytest.mark.parametrize(
+    ("failure", "is_disabled"), [("timeout", False), ("parse_error", False), ("http_401", True)]
+)
+def test_a_failure_is_recorded_and_some_disable_the_judge(
+    places: Places, failure: str, is_disabled: bool
+) -> None:
+    assert grade(places, ONE_PHRASE, Verdict(None, failure)) == failure
+    (row,) = rows(places, "scores", "judged")
+    assert row["outcome"] == failure
+    assert "levels" not in row
+    assert ReplyState(places, "s").is_judge_disabled() is is_disabled

@@ -1,0 +1,97 @@
+"""Prose: folding to one spelling, words with their places, and what each of them begins."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory_plugin.replies.prose import BREAK, INSIDE, LINE, REFUSAL, REPLY, SENTENCE, fold, read_prose
+
+
+@pytest.mark.parametrize(
+    ("text", "folded"),
+    [
+        pytest.param("You\u2019RE", "you're", id="curly apostrophe"),
+        pytest.param("e\u0301te\u0301 \u00e9t\u00e9", "ete ete", id="decomposed and composed"),
+        pytest.param("Cer\u200btain\u00adly", "certainly", id="zero width and soft hyphen"),
+        pytest.param("\uff27\uff52\uff45\uff41\uff54\uff01", "great!", id="full width"),
+        pytest.param("\U0001d406\U0001d42b\U0001d41e\U0001d41a\U0001d42d", "great", id="mathematical bold"),
+        pytest.param("\u274c no", REFUSAL + " no", id="a red cross"),
+        pytest.param("a\u2014b\u2013c", "a\u2014b\u2014c", id="dashes"),
+        pytest.param("\u2705 ok \U0001f680", "  ok  ", id="symbols"),
+        pytest.param("\u597d\u3002", "\u597d.", id="Chinese stays, its full stop is one"),
+        pytest.param("a\r\nb", "a \nb", id="line ends"),
+        pytest.param("\u0130x", "ix", id="a capital that grows in lower case"),
+        pytest.param("\ud800x", " x", id="a lone surrogate"),
+        pytest.param("a\x00\x01\x02b", "a   b", id="our own marks in a text"),
+    ],
+)
+def test_fold_gives_one_spelling(text: str, folded: str) -> None:
+    assert fold(text).text == folded
+
+
+@given(st.text())
+def test_every_folded_character_has_one_original(text: str) -> None:
+    found = fold(text)
+    assert len(found.text) <= len(text)
+    last = -1
+    for at in range(len(found.text)):
+        start, end = found.original_span(at, at + 1)
+        assert last < start < end <= len(text)
+        assert end - start == 1
+        last = start
+
+
+@given(st.text(alphabet="ab \u200b\u0301\u00adC", max_size=60))
+def test_kept_characters_are_those_of_the_original(text: str) -> None:
+    found = fold(text)
+    assert [text[found.original_offset(at)].lower() for at in range(len(found.text))] == list(found.text)
+
+
+@pytest.mark.parametrize(
+    ("text", "levels"),
+    [
+        ("one two", [REPLY, INSIDE]),
+        ("one. two", [REPLY, SENTENCE]),
+        ("one, two", [REPLY, INSIDE]),
+        ("one.\ntwo", [REPLY, LINE]),
+        ("one\ntwo", [REPLY, INSIDE]),
+        ("one\n\ntwo", [REPLY, LINE]),
+        ("one\n- two", [REPLY, LINE]),
+        ("one\n# two", [REPLY, LINE]),
+        ("**one!** two", [REPLY, SENTENCE]),
+        ("- one\n- two", [LINE, LINE]),
+        (" * **one** two", [LINE, INSIDE]),
+        ("one:\ntwo", [REPLY, LINE]),
+    ],
+)
+def test_levels(text: str, levels: list[int]) -> None:
+    prose = read_prose(text)
+    assert [prose.level(number) for number in range(len(prose))] == levels
+
+
+def test_a_masked_passage_is_one_word() -> None:
+    assert read_prose("a `b c` d").words == ["a", BREAK, "d"]
+
+
+@pytest.mark.parametrize(
+    ("text", "sign"),
+    [("one! x", "!"), ("**one**, x", ","), ("one", ""), ("one\nx", "\n"), ("one (x)", "("), ("one `x`", " ")],
+)
+def test_next_sign(text: str, sign: str) -> None:
+    assert read_prose(text).next_sign(0) == sign
+
+
+@given(st.text(max_size=300))
+def test_starts_are_in_order_and_match_the_words(text: str) -> None:
+    prose = read_prose(text)
+    assert len(prose.words) == len(prose.starts) == len(prose)
+    last = 0
+    for number, (word, start) in enumerate(zip(prose.words, prose.starts)):
+        end = prose.end(number)
+        assert INSIDE <= prose.level(number) <= REPLY
+        assert last <= start < end <= len(prose.masked)
+        assert prose.masked[start:end] == word
+        last = end
+        prose.folded.original_span(start, end)

@@ -1,0 +1,112 @@
+"""What judged replies say about the rules, and the change to the user's pack that follows."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from memory_plugin.kernel.paths import Places
+from memory_plugin.replies.filler import USER_PACK, RulePackError, load_filler_rules
+from memory_plugin.replies.score_history import read_scores
+from memory_plugin.replies.tuning import TuningStudy, gate_advice, propose_pack, study_scores
+from tests.replies.builders import (
+    append_judged,
+    append_score,
+    assistant_record,
+    user_record,
+    write_transcript,
+)
+
+PHRASE = "It bears keeping in view that"
+
+
+def study(places: Places) -> TuningStudy:
+    """Return the study of all scores."""
+    return study_scores(read_scores(places)[0], load_filler_rules(places.state_dir))
+
+
+def append_verdicts(places: Places, rule: str, *fillers: bool) -> None:
+    """Append verdicts on the phrases of one rule."""
+    for number, filler in enumerate(fillers):
+        append_score(places, "%s%d" % (rule, number), padding_count=1, matches=[[0, 3, rule]], escalate=True)
+        append_judged(places, "%s%d" % (rule, number), phrases=[[rule, filler]], agrees=filler)
+
+
+def test_a_rule_that_is_always_cleared_is_proposed_for_exemption(places: Places) -> None:
+    append_verdicts(places, "thanks", *[False] * 5)
+    append_verdicts(places, "apology", *[False] * 4)
+    append_verdicts(places, "greeting", *[False] * 9, True)
+    found = {one.rule: one for one in study(places).cleared}
+    assert {rule: (one.cleared.k, one.cleared.n, one.exempt) for rule, one in found.items()} == {
+        "thanks": (5, 5, True),
+        "apology": (4, 4, False),
+        "greeting": (9, 10, False),
+    }
+    before, after = propose_pack(study(places), places.state_dir)
+    assert (before, list(after["exempt"]), after["rules"]) == ({}, ["thanks"], [])
+
+
+@pytest.mark.parametrize(
+    ("agreeing", "of", "word"),
+    [
+        (19, 19, "needs 20"),
+        (19, 20, "narrow"),
+        (18, 20, "about right"),
+        (10, 20, "about right"),
+        (9, 20, "widen"),
+    ],
+)
+def test_advice(places: Places, agreeing: int, of: int, word: str) -> None:
+    for number in range(of):
+        append_score(places, str(number), escalate=True)
+        append_judged(places, str(number), agrees=number < agreeing)
+    assert word in gate_advice(study(places))
+
+
+def append_quoted(places: Places, *texts: str, phrase: str = PHRASE) -> None:
+    """Append judged replies of one transcript, in each of which the judge quoted a phrase as missed."""
+    path = write_transcript(
+        places.state("t.jsonl"),
+        *[
+            row
+            for n, text in enumerate(texts)
+            for row in (user_record("q%d" % n), assistant_record(text, uuid="r%d" % n))
+        ],
+    )
+    for number, text in enumerate(texts):
+        at = text.find(phrase)
+        append_score(places, "i%d" % number, transcript=path, record="r%d" % number, escalate=True)
+        append_judged(places, "i%d" % number, missed=[[at, at + len(phrase)]])
+
+
+def test_a_phrase_quoted_in_three_replies_is_promoted(places: Places) -> None:
+    append_quoted(places, *["The port is %d. %s it moves." % (n, PHRASE) for n in range(3)])
+    (candidate,) = study(places).candidates
+    assert candidate == ("it bears keeping in view that", 3, "judge", True)
+    _, after = propose_pack(study(places), places.state_dir)
+    (rule,) = after["rules"]
+    assert (rule["id"], rule["patterns"]) == ("own-it-bears-keeping-in-view-that", [candidate.phrase])
+    with open(places.state(USER_PACK), "w", encoding="utf-8") as file:
+        json.dump(after, file)
+    assert propose_pack(study(places), places.state_dir) == (after, after)
+    assert study(places).candidates == []
+
+
+def test_a_phrase_that_a_rule_knows_by_now_is_not_proposed(places: Places) -> None:
+    known = "let me know how it all goes"
+    append_quoted(places, *["The port is %d. Then %s." % (n, known) for n in range(3)], phrase=known)
+    assert study(places).candidates == []
+
+
+def test_a_phrase_quoted_twice_is_not_promoted(places: Places) -> None:
+    append_quoted(places, *["The port is %d. %s it moves." % (n, PHRASE) for n in range(2)])
+    assert [one.promote for one in study(places).candidates] == [False]
+
+
+def test_a_damaged_pack_is_never_overwritten(places: Places) -> None:
+    append_verdicts(places, "thanks", *[False] * 5)
+    with open(places.state(USER_PACK), "w", encoding="utf-8") as file:
+        file.write("{")
+    with pytest.raises(RulePackError):
+        propose_pack(study(places), places.state_dir)
