@@ -5,10 +5,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from memory_plugin.interview.deciding import ANSWER, apply, begun
-from memory_plugin.interview.intake import intake
+from hypothesis import strategies as st
+
+from memory_plugin.interview.answer_input import parse_answer
+from memory_plugin.interview.decisions import ANSWER, apply_event, begin
 from memory_plugin.interview.pack import find_pack, read_pack
-from memory_plugin.interview.setup import Terms, new_setup
+from memory_plugin.interview.setup import InterviewLimits, new_setup
 
 KINDS = (
     "steady", "brief", "chatty", "fatiguing", "hedging", "contradicting", "fixated", "ignorant", "confused", "souring",
@@ -39,6 +41,12 @@ WHY = [
     "frees money",
     "wins time",
 ]
+
+ANY_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=12),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=12,
+)
 
 
 class Respondent:
@@ -187,7 +195,7 @@ def setup_for(**changes: Any) -> dict[str, Any]:  # noqa: ANN401 (any term)
     """The set-up of an interview with the pack `requirements`."""
     path = find_pack("requirements", "")
     terms = {"max_turns": 24, "target_coverage": 0.8, "close_when_falling": True, **changes}
-    return new_setup("the billing export", read_pack(path), path, Terms(**terms))
+    return new_setup("the billing export", read_pack(path), path, InterviewLimits(**terms))
 
 
 def talk(
@@ -195,11 +203,11 @@ def talk(
 ) -> tuple[list[dict[str, Any]], dict[str, Any], list[dict[str, Any]]]:
     """All decisions of a talk, the state at its end, and what was answered."""
     person = Respondent(kind)
-    state, decision = begun(setup, {})
+    state, decision = begin(setup, {})
     decisions, answers = [decision], []
     while not decision["stop"]:
-        given, _ = intake(person.answer(decision), setup, lambda text, limit: text[:limit])
+        given, _ = parse_answer(person.answer(decision), setup, lambda text, limit: text[:limit])
         answers.append(given)
-        decision = apply(state, setup, {"kind": ANSWER, "given": given})
+        decision = apply_event(state, setup, {"kind": ANSWER, "given": given})
         decisions.append(decision)
     return decisions, state, answers

@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.interview.chains import measure, span
-from memory_plugin.interview.graph import LEADS_TO, REVISES, Graph, chao1
-from memory_plugin.interview.listening import listen, new_state
+from memory_plugin.interview.answers import apply_answer, new_state
+from memory_plugin.interview.graph import LEADS_TO, REVISES, Graph, chao1, longest_path, measure_chains
 from tests.interview.respondents import setup_for
 
 PACK = {"ladder": ["a", "b", "c", "d"], "terminal": ["d"]}
@@ -40,19 +39,19 @@ def graph(types: str, *edges: tuple[int, int]) -> Graph:
     ids=["empty", "isolated roots", "one chain", "fork", "short and long", "a cycle alone", "two chains"],
 )
 def test_chains(types: str, edges: list[tuple[int, int]], figures: tuple[int, int, float, int]) -> None:
-    found = measure(graph(types, *edges))
+    found = measure_chains(graph(types, *edges))
     assert (found.count, found.longest, found.average, found.complete) == figures
 
 
 @given(st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=30))
 def test_any_graph_is_measured(edges: list[tuple[int, int]]) -> None:
     made = graph("abcdabcd", *edges)
-    found = measure(made)
+    found = measure_chains(made)
     assert 0 <= found.complete <= found.count
     assert found.longest <= 7
-    assert 0 <= span(made, range(8)) <= 8
+    assert 0 <= longest_path(made, range(8)) <= 8
     assert all(0 <= made.density(at) <= 1 for at in range(8))
-    assert all(made.around()[at] for at in made.peripheral())
+    assert all(made.neighbors()[at] for at in made.peripheral())
 
 
 @pytest.mark.parametrize(
@@ -92,7 +91,7 @@ def heard(*answers: dict[str, Any]) -> dict[str, Any]:
             "wish": "",
             "concepts": [],
         }
-        listen(state, setup, {**blank, **answer})
+        apply_answer(state, setup, {**blank, **answer})
     return state
 
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.interview.deciding import ANSWER, apply, begun
-from memory_plugin.interview.harvest import proposals, summary
-from memory_plugin.interview.intake import intake
+from memory_plugin.interview.answer_input import parse_answer
+from memory_plugin.interview.decisions import ANSWER, apply_event, begin
+from memory_plugin.interview.proposals import propose_memories, summary
 from tests.interview.respondents import setup_for
 
 SETUP = setup_for()
@@ -17,11 +17,11 @@ SETUP = setup_for()
 
 def talk(*answers: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """The state and the last decision after answers, each as Claude hands it over."""
-    state, decision = begun(SETUP, {})
+    state, decision = begin(SETUP, {})
     for data in answers:
-        given, dropped = intake(data, SETUP, lambda text, limit: text[:limit])
+        given, dropped = parse_answer(data, SETUP, lambda text, limit: text[:limit])
         assert dropped == []
-        decision = apply(state, SETUP, {"kind": ANSWER, "given": given})
+        decision = apply_event(state, SETUP, {"kind": ANSWER, "given": given})
     return state, decision
 
 
@@ -37,7 +37,7 @@ OPENING = say("It saves the clerks some typing", "clerks type less")
 
 
 def test_the_first_question_is_wide_and_no_open_one_follows_an_open_one() -> None:
-    _, first = begun(SETUP, {})
+    _, first = begin(SETUP, {})
     assert (first["strategy"], first["focus"]["key"]) == ("broaden", "open")
     assert first["intent"].startswith("Open with one wide and easy question")
     _, second = talk(OPENING)
@@ -118,7 +118,7 @@ def test_memories_say_what_the_user_is_against_and_both_sides_of_a_contradiction
     slow = say("and slow reviews", "slow reviews", kind="decision", stance=-1)
     state, _ = talk(loved, hated, slow)
     interview: Any = SimpleNamespace(state=state, setup=SETUP, topic="releases", id="i")
-    found = {one["title"]: one["body"] for one in proposals(interview)}
+    found = {one["title"]: one["body"] for one in propose_memories(interview)}
     assert found == {
         "weekly releases": 'Decision of releases: weekly releases. The user said: "weekly releases".'
         ' In answer 2 the user spoke against it: "weekly releases".',
@@ -139,10 +139,10 @@ def test_what_they_spoke_for_and_against_is_asked_about_first() -> None:
     for _ in range(6):
         if decision["strategy"] == "contrast":
             break
-        given, _ = intake(
+        given, _ = parse_answer(
             say("as I said, more or less the same", "thing one"), SETUP, lambda text, limit: text[:limit]
         )
-        decision = apply(state, SETUP, {"kind": ANSWER, "given": given})
+        decision = apply_event(state, SETUP, {"kind": ANSWER, "given": given})
     assert (
         decision["focus"]["label"]
         == '"weekly releases" (for, question 1) and "weekly releases" (against, question 3)'

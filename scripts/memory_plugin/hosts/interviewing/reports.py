@@ -1,4 +1,4 @@
-"""Looking at interviews: status, explain, replay, export, pack."""
+"""Actions that change nothing: status, explain, replay, export, pack."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ import os
 from typing import TYPE_CHECKING
 
 from ...interview import export, pipeline
-from ...interview.errors import BadInput, InterviewError
-from ...interview.harvest import summary
+from ...interview.exceptions import InterviewError, InvalidAnswer
+from ...interview.interview_store import InterviewStore
 from ...interview.pack import SHIPPED, find_pack, read_pack
-from ...interview.setup import Terms, new_setup
+from ...interview.proposals import summary
+from ...interview.setup import InterviewLimits, new_setup
 from ..wrong_use import must_exist
-from .finding import opened, the_interview
+from .turns import find_interview
 
 if TYPE_CHECKING:
     import argparse
@@ -19,11 +20,11 @@ if TYPE_CHECKING:
 
     from ..session_context import Session
 
-__all__ = ["DEEDS"]
+__all__ = ["ACTIONS"]
 
 
 def _status(arguments: argparse.Namespace, session: Session) -> int:
-    store = opened(session)
+    store = InterviewStore(session.places.state())
     if arguments.session:
         interview = store.find(arguments.session)
         events = store.events(interview.id)
@@ -35,7 +36,7 @@ def _status(arguments: argparse.Namespace, session: Session) -> int:
         else:
             _show_one(session, found)
         return 0
-    rows = store.listed(session.places.project_key)
+    rows = store.overview(session.places.project_key)
     if arguments.json:
         session.console.json({"interviews": rows})
     elif rows:
@@ -57,10 +58,9 @@ def _show_one(session: Session, found: dict[str, Any]) -> None:
 
 
 def _explain(arguments: argparse.Namespace, session: Session) -> int:
-    """The decision that asked the question of a turn (from 1; default: the last decision)."""
-    store = opened(session)
-    interview = the_interview(arguments, session, store)
-    decisions = [pipeline.parsed_decision(decision) for _, decision in store.events(interview.id)]
+    """Show the decision that asked the question of a turn (from 1; default: the last decision)."""
+    store, interview = find_interview(arguments, session)
+    decisions = [pipeline.load_decision(decision) for _, decision in store.events(interview.id)]
     if arguments.words:
         wanted = arguments.words[0]
         chosen = [one for one in decisions if str(one["turn"]) == wanted]
@@ -99,29 +99,28 @@ def _figures(one: dict[str, Any]) -> tuple[str, str, float, float, float]:
 
 
 def _replay(arguments: argparse.Namespace, session: Session) -> int:
-    store = opened(session)
-    found = pipeline.replay(store, the_interview(arguments, session, store))
+    found = pipeline.replay(*find_interview(arguments, session))
     same = not found["differ"] and found["same_state"]
     if arguments.json:
         session.console.json(found)
     else:
-        told = "identical" if same else "DIFFERENT: events %s" % found["differ"]
-        session.console.line("%d decisions, %s" % (found["decisions"], told))
+        result = "identical" if same else "DIFFERENT: events %s" % found["differ"]
+        session.console.line("%d decisions, %s" % (found["decisions"], result))
     return 0 if same else 1
 
 
 def _export(arguments: argparse.Namespace, session: Session) -> int:
-    interview = the_interview(arguments, session, opened(session))
+    _, interview = find_interview(arguments, session)
     if arguments.format == "json" or arguments.json:
         session.console.json(export.as_json(interview))
     else:
-        made = export.as_mermaid if arguments.format == "mermaid" else export.as_transcript
-        session.console.line(made(interview).rstrip("\n"))
+        render = export.as_mermaid if arguments.format == "mermaid" else export.as_transcript
+        session.console.line(render(interview).rstrip("\n"))
     return 0
 
 
 def _pack(arguments: argparse.Namespace, session: Session) -> int:
-    """`pack check FILE`, or the names of all packs."""
+    """Run `pack check FILE`, or list all packs."""
     folder = session.places.state("interview", "packs")
     if not arguments.words:
         own = sorted(name[:-5] for name in _names(folder) if name.endswith(".json"))
@@ -133,11 +132,11 @@ def _pack(arguments: argparse.Namespace, session: Session) -> int:
             )
         return 0
     if arguments.words[0] != "check" or len(arguments.words) != 2:
-        raise BadInput("pack: expected `pack` or `pack check FILE`")
+        raise InvalidAnswer("pack: expected `pack` or `pack check FILE`")
     must_exist(*(name for name in arguments.words[1:] if name.endswith(".json")))
     path = find_pack(arguments.words[1], folder)
     pack = read_pack(path)
-    new_setup("check", pack, path, Terms(20, 0.8, close_when_falling=True))
+    new_setup("check", pack, path, InterviewLimits(20, 0.8, close_when_falling=True))
     if arguments.json:
         session.console.json({"ok": True, "id": pack["id"], "elements": len(pack["elements"])})
     else:
@@ -154,4 +153,4 @@ def _names(folder: str) -> list[str]:
         return []
 
 
-DEEDS = {"status": _status, "explain": _explain, "replay": _replay, "export": _export, "pack": _pack}
+ACTIONS = {"status": _status, "explain": _explain, "replay": _replay, "export": _export, "pack": _pack}

@@ -10,7 +10,7 @@ def test_none_is_discarded_that_was_not_named(project: Project) -> None:
     run = project.cli("interview", "discard")
     assert (run.returncode, run.stderr) == (
         2,
-        "memory: discard: expected --session ID, so that none goes by mistake; `memory interview status` lists them\n",
+        "memory: discard: expected --session ID, so that none is deleted by mistake; `memory interview status` lists them\n",
     )
     assert "discard has no default" in " ".join(project.cli("interview", "--help").stdout.split())
     assert name in project.cli("interview", "status").stdout

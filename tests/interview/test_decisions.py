@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.interview.deciding import ANSWER, WRAP_UP, apply, begun
-from memory_plugin.interview.errors import InterviewError
-from memory_plugin.interview.stopping import REASONS
-from memory_plugin.interview.tables import load_table
+from memory_plugin.interview.decisions import ANSWER, STOP_REASONS, WRAP_UP, apply_event, begin
+from memory_plugin.interview.exceptions import InterviewError
+from memory_plugin.kernel.data import load_data
 from tests.interview.respondents import KINDS, Respondent, setup_for, talk
 
 ENDS = {
@@ -33,7 +32,9 @@ ENDS = {
 
 def test_every_strategy_is_chosen_at_least_once() -> None:
     used = Counter(d["strategy"] for kind in KINDS for d in talk(kind, setup_for())[0] if not d["stop"])
-    assert set(used) == {entry["id"] for entry in load_table("scoring")["strategies"] if entry["enabled"]}
+    assert set(used) == {
+        entry["id"] for entry in load_data("interview", "scoring")["strategies"] if entry["enabled"]
+    }
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -51,7 +52,7 @@ def test_a_talk_ends_for_the_right_reason_and_repeats_nothing(kind: str) -> None
 
 
 def test_all_reasons_are_met() -> None:
-    assert {*ENDS.values(), "budget"} == set(REASONS)
+    assert {*ENDS.values(), "budget"} == set(STOP_REASONS)
 
 
 @pytest.mark.parametrize(("most", "reason"), [(1, "closed"), (2, "budget"), (3, "budget"), (11, "budget")])
@@ -71,18 +72,18 @@ def test_the_same_answers_give_the_same_decisions(kind: str) -> None:
     setup = setup_for()
     decisions, _, answers = talk(kind, setup)
     frozen = json.loads(json.dumps(setup))
-    state, decision = begun(frozen, {})
+    state, decision = begin(frozen, {})
     again = [decision]
     for given in answers:
         state = json.loads(json.dumps(state))
-        again.append(apply(state, frozen, {"kind": ANSWER, "given": json.loads(json.dumps(given))}))
+        again.append(apply_event(state, frozen, {"kind": ANSWER, "given": json.loads(json.dumps(given))}))
     assert json.dumps(again) == json.dumps(decisions)
 
 
 def test_skip_deeper_and_wrap_up() -> None:
     setup = setup_for()
     person = Respondent("steady")
-    state, decision = begun(setup, {"goal": "README", "users": "README"})
+    state, decision = begin(setup, {"goal": "README", "users": "README"})
     assert decision["progress"]["gaps"] == 10
     given: dict[str, Any] = {
         "answer": "",
@@ -94,18 +95,18 @@ def test_skip_deeper_and_wrap_up() -> None:
         "wish": "skip",
     }
     skipped = decision["focus"]["key"]
-    decision = apply(state, setup, {"kind": ANSWER, "given": given})
+    decision = apply_event(state, setup, {"kind": ANSWER, "given": given})
     assert skipped in state["skipped"]
     for _ in range(3):
         data = person.answer(decision)
         full = {**given, "wish": "", "answer": data["answer"], "concepts": []}
         full["concepts"] = [{"confidence": 0.8, "aliases": [], "revises": "", **c} for c in data["concepts"]]
-        decision = apply(state, setup, {"kind": ANSWER, "given": full})
+        decision = apply_event(state, setup, {"kind": ANSWER, "given": full})
     assert decision["strategy"] in ("broaden", "cover_element")
-    deeper = apply(state, setup, {"kind": "deeper"})
+    deeper = apply_event(state, setup, {"kind": "deeper"})
     assert deeper["strategy"] == "deepen"
-    over = apply(state, setup, {"kind": WRAP_UP})
+    over = apply_event(state, setup, {"kind": WRAP_UP})
     assert (over["stop"], over["reason"]) == (True, "asked")
     assert over["deferred"]
     with pytest.raises(InterviewError, match="has ended"):
-        apply(state, setup, {"kind": "deeper"})
+        apply_event(state, setup, {"kind": "deeper"})

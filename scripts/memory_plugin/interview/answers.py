@@ -1,10 +1,10 @@
-"""One answer taken into the state: what was said becomes nodes, edges, covered elements, and a turn with its measures."""
+"""Apply one answer to the state of an interview: concepts become nodes and edges, elements become covered, a turn is added."""
 
 from __future__ import annotations
 
+from .answer_signals import check_signals, is_terminal, sentiment, signals_by_rule
 from .graph import LEADS_TO, REVISES, Graph
-from .signals import checked, is_terminal, sentiment, signals_by_rule
-from .wording import content_stems, count, holds, spoken, within
+from .wording import contains_phrase, contains_run, content_stems, count_phrases, normalize
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
     State = dict[str, Any]
 
-__all__ = ["listen", "new_state"]
+__all__ = ["apply_answer", "new_state"]
 
-_BY_ANSWER, _BY_WORD = "answered", "named"
-_ASIDE = ("apart from", "besides", "other than", "except", "aside from", "beyond")
+_BY_ANSWER, _BY_NAME = "answered", "named"
+_EXCLUDING = ("apart from", "besides", "other than", "except", "aside from", "beyond")
 
 
 def new_state(covered: dict[str, str]) -> State:
-    """The state of an interview before its first question; `covered` maps elements that are known already to where from."""
+    """Return the state of an interview before its first question; `covered` maps elements that are known already to their source."""
     known = {name: {"turn": 0, "by": source} for name, source in covered.items()}
     return {
         "nodes": [],
@@ -33,12 +33,12 @@ def new_state(covered: dict[str, str]) -> State:
     }
 
 
-def listen(state: State, setup: dict[str, Any], given: dict[str, Any]) -> list[str]:
-    """Take an answer to the question that `state["next"]` holds into the state; what was dropped comes back in words."""
+def apply_answer(state: State, setup: dict[str, Any], given: dict[str, Any]) -> list[str]:
+    """Apply an answer to the question in `state["next"]` to the state, which is changed; return what was dropped, in words."""
     number = len(state["turns"]) + 1
     asked = state["next"]
     graph = Graph(state, setup["pack"])
-    found, dropped = checked(given["signals"], setup["signals"])
+    found, dropped = check_signals(given["signals"], setup["signals"])
     by_rule = signals_by_rule(given["answer"], setup["patterns"], said_something=bool(given["concepts"]))
     signals = dict(by_rule, **found)
     idle = frozenset(setup["redundancy"]["function_words"])
@@ -68,7 +68,7 @@ def listen(state: State, setup: dict[str, Any], given: dict[str, Any]) -> list[s
 
 
 def _turn(given: dict[str, Any], asked: dict[str, Any], setup: dict[str, Any], number: int) -> dict[str, Any]:
-    said = spoken(given["answer"])
+    said = normalize(given["answer"])
     patterns = setup["patterns"]
     return {
         "number": number,
@@ -77,9 +77,9 @@ def _turn(given: dict[str, Any], asked: dict[str, Any], setup: dict[str, Any], n
         "question": given["question"] or asked.get("question") or asked["probe"],
         "answer": given["answer"],
         "words": len(said.split()),
-        "elaborations": count(said, patterns["elaboration"]),
-        "enthusiasm": count(said, patterns["enthusiasm"]),
-        "hedges": count(said, patterns["hedge"]),
+        "elaborations": count_phrases(said, patterns["elaboration"]),
+        "enthusiasm": count_phrases(said, patterns["enthusiasm"]),
+        "hedges": count_phrases(said, patterns["hedge"]),
         "wish": given["wish"],
     }
 
@@ -87,21 +87,21 @@ def _turn(given: dict[str, Any], asked: dict[str, Any], setup: dict[str, Any], n
 def _take_concepts(
     graph: Graph, given: dict[str, Any], signals: dict[str, Any], turn: int, idle: frozenset[str]
 ) -> tuple[list[int], int]:
-    """The numbers of the nodes that an answer named, and how many of them are new."""
+    """Add the concepts of an answer to the graph; return their nodes, and how many of them are new."""
     numbers: list[int] = []
     new = 0
     for concept in given["concepts"]:
         stems = content_stems(concept["text"], idle)
         at = graph.find(stems, concept["stance"])
         if at < 0:
-            opposed = graph.opposed(stems, concept["stance"])
+            opposed = graph.find_opposite(stems, concept["stance"])
             at = graph.add(concept["text"], concept["type"], stems, concept["stance"], concept["confidence"])
             new += 1
             _revise(graph, at, opposed, concept, signals, turn, idle)
         elif not graph.nodes[at]["stance"]:
             graph.nodes[at]["stance"] = concept["stance"]
         for alias in concept["aliases"]:
-            graph.name(at, content_stems(alias, idle))
+            graph.add_name(at, content_stems(alias, idle))
         if at not in numbers:
             graph.mention(at, turn, concept["quote"], concept["confidence"])
             numbers.append(at)
@@ -117,7 +117,7 @@ def _revise(
     turn: int,
     idle: frozenset[str],
 ) -> None:
-    """Draw the edge from what is held now to what was held before, and set the old aside where the user took it back."""
+    """Link a concept to the one it revises, and mark that one superseded where the user took it back."""
     earlier = opposed
     if concept["revises"]:
         earlier = graph.find(content_stems(concept["revises"], idle), 0)
@@ -130,7 +130,7 @@ def _revise(
 
 
 def _why_edges(graph: Graph, asked: dict[str, Any], numbers: list[int], turn: int) -> None:
-    """Who answers "why does X matter?" with Y has said that X leads to Y, however many steps of the ladder that skips."""
+    """Link the concept that was asked about to the answer: "why does X matter?" answered with Y means that X leads to Y."""
     if asked["strategy"] != "deepen":
         return
     source = int(asked["focus"]["key"][1:]) - 1
@@ -153,13 +153,13 @@ def _relate(graph: Graph, relations: list[list[str]], turn: int, idle: frozenset
 
 
 def _named(setup: dict[str, Any], stems: list[str]) -> list[str]:
-    """The elements that a text names."""
-    return [e["id"] for e in setup["elements"] if any(within(part, stems) for part in e["stems"])]
+    """Return the elements that a text names."""
+    return [e["id"] for e in setup["elements"] if any(contains_run(part, stems) for part in e["stems"])]
 
 
 def _asked_for(setup: dict[str, Any], question: str, probe: str, idle: frozenset[str]) -> list[str]:
-    """The elements that Claude's own question names, besides those that the topic names anyway and those it sets aside."""
-    if not question or question == probe or holds(spoken(question), _ASIDE):
+    """Return the elements that Claude's own question names, without those that the topic names or the question excludes."""
+    if not question or question == probe or contains_phrase(normalize(question), _EXCLUDING):
         return []
     always = _named(setup, content_stems(setup["topic"], idle))
     return [name for name in _named(setup, content_stems(question, idle)) if name not in always]
@@ -174,7 +174,7 @@ def _cover(
     graph: Graph,
     idle: frozenset[str],
 ) -> None:
-    """Mark what the answer was about: what was asked and answered, what Claude says, what the answer names."""
+    """Mark elements as covered: asked about and answered, settled by Claude, or named in the answer."""
     named = _named(setup, content_stems(given["answer"], idle))
     settled = list(given["covered"])
     if turn["concepts"] and not turn["terminal"] and not turn["wish"]:
@@ -184,7 +184,7 @@ def _cover(
         state["covered"].setdefault(name, {"turn": turn["number"], "by": _BY_ANSWER})
     if not turn["terminal"] and not turn["unanswered"]:
         for name in named:
-            state["covered"].setdefault(name, {"turn": turn["number"], "by": _BY_WORD})
+            state["covered"].setdefault(name, {"turn": turn["number"], "by": _BY_NAME})
     turn["elements"] = sorted({*named, *given["covered"]})
     about = turn["elements"] + ([turn["focus"]["key"]] if turn["focus"]["kind"] == "uncovered" else [])
     for name in turn["concepts"]:
@@ -193,10 +193,10 @@ def _cover(
 
 
 def _elements_of(node: dict[str, Any], setup: dict[str, Any], about: list[str]) -> list[str]:
-    """The elements that a node belongs to: those that its name holds, else the one that the talk was about."""
+    """Return the elements that a node belongs to: those in its name, else the one that the turn was about."""
     named = [
         element["id"]
         for element in setup["elements"]
-        if any(within(part, name) for part in element["stems"] for name in node["names"])
+        if any(contains_run(part, name) for part in element["stems"] for name in node["names"])
     ]
     return named or about[:1]

@@ -1,4 +1,4 @@
-"""Interviews in SQLite: one row each, one row per event; a turn is one transaction, so a crash loses it whole or not at all."""
+"""Interviews in SQLite: one row per interview, one per event. A turn is one transaction, so a crash loses all of it or nothing."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..kernel.clock import now_iso
 from ..kernel.files import make_folder
 from ..kernel.native import dumps, loads
 from ..kernel.sqlite import SqliteError, connect
-from .errors import InterviewError
+from .exceptions import InterviewError
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from ..kernel.sqlite import Connection
 
-__all__ = ["ENDED", "FINISHED", "OPEN", "Interview", "Store"]
+__all__ = ["ENDED", "FINISHED", "OPEN", "Interview", "InterviewStore"]
 
 OPEN, ENDED, FINISHED = "open", "ended", "finished"
 FILE = "interviews.sqlite"
@@ -40,15 +40,18 @@ _SCHEMA = (_INTERVIEWS, _EVENTS, "PRAGMA user_version = %d" % _VERSION)
 
 
 class Interview:
-    """One interview as it is stored. `word` says that the user asked for it themselves; `question` is what was really asked last."""
+    """One interview as it is stored.
+
+    `approved` says that the user started it themselves (the column is called `word`); `question` is what was really asked last.
+    """
 
     __slots__ = (
-        "created", "events", "id", "project", "question", "session", "setup", "state", "status", "topic", "updated", "word",
+        "approved", "created", "events", "id", "project", "question", "session", "setup", "state", "status", "topic", "updated",
     )  # fmt: skip
 
     def __init__(self, row: tuple[Any, ...]) -> None:
         self.id, self.project, self.session, self.status, self.topic = (str(value) for value in row[:5])
-        self.word = bool(row[5])
+        self.approved = bool(row[5])
         self.created, self.updated = str(row[6]), str(row[7])
         self.setup: dict[str, Any] = _object(row[8])
         self.state: dict[str, Any] = _object(row[9])
@@ -63,13 +66,13 @@ def _object(text: str) -> dict[str, Any]:
         value = None
     if not isinstance(value, dict):
         raise InterviewError(
-            "the interview's state is damaged; `memory interview replay` can rebuild none from it"
+            "the stored interview is damaged; delete it: memory interview discard --session ID"
         )
     return value
 
 
-class Store:
-    """The interviews of one user, all projects. Every method raises InterviewError for what SQLite or the disk refuses."""
+class InterviewStore:
+    """The interviews of one user, in all projects. Every method raises InterviewError for what SQLite or the disk refuses."""
 
     __slots__ = ("_connection", "_path")
 
@@ -78,42 +81,61 @@ class Store:
         self._connection: Connection | None = None
 
     def exists(self) -> bool:
-        """Whether there ever was an interview; costs one look at the folder."""
+        """Return whether there ever was an interview, by one look at the folder."""
         return os.path.lexists(self._path)
 
     def close(self) -> None:
-        """Let the file go."""
+        """Close the database."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
 
     def find(self, identity: str) -> Interview:
-        """The interview of that id. Raises InterviewError when there is none."""
+        """Return the interview of an id. Raises InterviewError when there is none."""
         rows = self._rows("SELECT %s FROM interviews WHERE id = ?" % _COLUMNS, (identity,))
         if not rows:
             raise InterviewError("no interview %r; `memory interview status` lists them" % identity[:80])
         return Interview(rows[0])
 
-    def listed(self, project: str = "") -> list[dict[str, Any]]:
-        """What there is of each interview of a project, or of all, the latest first: id, topic, status, session, times, questions asked."""
+    def current(self, identity: str, project: str, session: str) -> Interview:
+        """Return the interview with that id; without an id, the one that is open in the session or the project.
+
+        Raises InterviewError when there is none, or more than one.
+        """
+        if identity:
+            return self.find(identity)
+        unfinished = [row for row in self.overview(project) if row["status"] != FINISHED]
+        open_ = [row for row in unfinished if row["status"] == OPEN] or unfinished
+        mine = [row for row in open_ if session and row["session"] == session] or open_
+        if not mine:
+            raise InterviewError(
+                "no interview is open in this project; start one: memory interview start TOPIC"
+            )
+        if len(mine) > 1:
+            names = ", ".join(str(row["id"]) for row in mine[:5])
+            raise InterviewError("several interviews are open, name one with --session: " + names)
+        return self.find(str(mine[0]["id"]))
+
+    def overview(self, project: str = "") -> list[dict[str, Any]]:
+        """Return id, topic, status, session, times and number of events of the interviews of a project, or of all; the latest first."""
         names = ("id", "topic", "status", "session", "created", "updated", "events")
         where, values = ("WHERE project = ?", (project,)) if project else ("", ())
         sql = "SELECT %s FROM interviews %s ORDER BY updated DESC, id" % (", ".join(names), where)
         return [dict(zip(names, row)) for row in self._rows(sql, values)] if self.exists() else []
 
     def events(self, identity: str) -> list[tuple[dict[str, Any], str]]:
-        """Each event of an interview with the text of the decision that followed, oldest first."""
+        """Return each event of an interview with the JSON text of its decision, oldest first."""
         sql = "SELECT event, decision FROM events WHERE interview = ? ORDER BY number"
         return [(_object(event), str(decision)) for event, decision in self._rows(sql, (identity,))]
 
     def add(self, interview: Interview, event: dict[str, Any], decision: dict[str, Any]) -> None:
-        """Store a new interview with its first event."""
+        """InterviewStore a new interview with its first event."""
         values = self._values(interview)
         insert = "INSERT INTO interviews (%s) VALUES (%s)" % (_COLUMNS, ", ".join("?" * len(values)))
         self._write([(insert, values), self._event(interview, event, decision)], -1, interview.id)
 
     def put(self, interview: Interview, event: dict[str, Any], decision: dict[str, Any]) -> None:
-        """Store what an event made of an interview. Raises InterviewError when somebody else changed it in the meantime."""
+        """InterviewStore an event and the changed interview. Raises InterviewError when another process changed it in the meantime."""
         expected = interview.events
         interview.events += 1
         self._write(
@@ -121,7 +143,7 @@ class Store:
         )
 
     def touch(self, interview: Interview) -> None:
-        """Store status, session and question of an interview, without an event."""
+        """InterviewStore status, session, state and question of an interview without an event."""
         self._write([self._update(interview)], interview.events, interview.id)
 
     def forget(self, identity: str) -> None:
@@ -134,7 +156,7 @@ class Store:
 
     def _values(self, interview: Interview) -> tuple[Any, ...]:
         return (
-            interview.id, interview.project, interview.session, interview.status, interview.topic, int(interview.word),
+            interview.id, interview.project, interview.session, interview.status, interview.topic, int(interview.approved),
             interview.created, now_iso(), dumps(interview.setup), dumps(interview.state), interview.question, interview.events,
         )  # fmt: skip
 
@@ -142,7 +164,7 @@ class Store:
         return (
             "UPDATE interviews SET session = ?, status = ?, word = ?, updated = ?, state = ?, question = ?, events = ? WHERE id = ?",
             (
-                interview.session, interview.status, int(interview.word), now_iso(), dumps(interview.state),
+                interview.session, interview.status, int(interview.approved), now_iso(), dumps(interview.state),
                 interview.question, interview.events, interview.id,
             ),
         )  # fmt: skip
@@ -173,7 +195,7 @@ class Store:
         row = connection.execute("SELECT events FROM interviews WHERE id = ?", (identity,)).fetchone()
         if row is None or row[0] != expected:
             raise InterviewError(
-                "another answer came in meanwhile; nothing was changed, see: memory interview status"
+                "another answer arrived in the meantime; nothing was changed, see: memory interview status"
             )
 
     def _rows(self, sql: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
@@ -197,14 +219,13 @@ class Store:
     def _opened(self) -> Connection:
         make_folder(os.path.dirname(self._path))
         flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
-        os.close(os.open(self._path, flags, 0o600))  # SQLite itself would make it readable for all
+        os.close(os.open(self._path, flags, 0o600))  # SQLite itself would make it readable by everyone
         connection = connect(self._path, timeout=_WAIT_MS / 1000, isolation_level=None)
         try:
             connection.execute("PRAGMA synchronous = NORMAL")
-            connection.execute(
-                "PRAGMA journal_mode = TRUNCATE"
-            )  # kept, for to make one costs, but not its text
-            connection.execute("PRAGMA secure_delete = ON")  # else what is deleted stays on the free pages
+            # The journal file is kept, since creating one is slow, but not what was in it.
+            connection.execute("PRAGMA journal_mode = TRUNCATE")
+            connection.execute("PRAGMA secure_delete = ON")  # else deleted text stays on the free pages
             (version,) = connection.execute("PRAGMA user_version").fetchone()
             if version == 0:
                 _create(connection)
@@ -213,12 +234,12 @@ class Store:
             raise
         if version not in (0, _VERSION):
             connection.close()
-            raise InterviewError("%s: of version %s, expected %d" % (self._path, version, _VERSION))
+            raise InterviewError("%s: version %s, expected %d" % (self._path, version, _VERSION))
         return connection
 
 
 def _create(connection: Connection) -> None:
-    """Make the tables, unless somebody else just did."""
+    """Create the tables, unless another process just did."""
     connection.execute("BEGIN IMMEDIATE")
     if connection.execute("PRAGMA user_version").fetchone() == (0,):
         for statement in _SCHEMA:

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.interview.redundancy import Likeness, prepared_table
+from memory_plugin.interview.wording import QuestionSimilarity, stem_table
 from memory_plugin.kernel.paths import data_path
 
 
-def likeness() -> Likeness:
+def likeness() -> QuestionSimilarity:
     """The rule as shipped."""
     with open(data_path("interview", "redundancy.json"), encoding="utf-8") as file:
-        return Likeness(prepared_table(json.load(file)))
+        return QuestionSimilarity(stem_table(json.load(file)))
 
 
 def pairs(half: str) -> list[dict[str, Any]]:
@@ -32,8 +32,8 @@ def test_paraphrases_are_caught_and_other_questions_pass(half: str) -> None:
     rows = pairs(half)
     same = [row for row in rows if row["same"]]
     other = [row for row in rows if not row["same"]]
-    caught = [row["id"] for row in same if rule.alike(row["first"], row["second"]) >= rule.threshold]
-    false = [row["id"] for row in other if rule.alike(row["first"], row["second"]) >= rule.threshold]
+    caught = [row["id"] for row in same if rule.score(row["first"], row["second"]) >= rule.threshold]
+    false = [row["id"] for row in other if rule.score(row["first"], row["second"]) >= rule.threshold]
     assert len(rows) >= 50
     assert len(caught) / len(same) >= 0.80
     assert len(false) / len(other) <= 0.05
@@ -56,13 +56,13 @@ def test_paraphrases_are_caught_and_other_questions_pass(half: str) -> None:
 )
 def test_single_pairs(first: str, second: str, same: bool) -> None:
     rule = likeness()
-    assert (rule.alike(first, second) >= rule.threshold) == same
-    assert rule.repeated(second, [first])[0] == (first if same else "")
+    assert (rule.score(first, second) >= rule.threshold) == same
+    assert rule.find_repeated(second, [first])[0] == (first if same else "")
 
 
 @given(st.text(max_size=80), st.text(max_size=80))
 def test_likeness_is_symmetric_and_bounded(first: str, second: str) -> None:
     rule = likeness()
-    score = rule.alike(first, second)
+    score = rule.score(first, second)
     assert 0 <= score <= 1
-    assert score == rule.alike(second, first)
+    assert score == rule.score(second, first)
