@@ -13,12 +13,12 @@ from typing import Any
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts"))
 
-from memory_plugin.sessions.signals import Signals, collect
+from memory_plugin.sessions.session_signals import SessionSignals, collect_signals
 
 
-def ours(found: Signals) -> dict[str, int]:
+def ours(found: SessionSignals) -> dict[str, int]:
     """Our figures under the other program's names."""
-    counts, totals = found.sightings.counts, found.totals
+    counts, totals = found.detections.counts, found.totals
     failed = ("errors", "denied", "cancelled", "hook_blocks", "not_read_errors")
     return {
         "tool_calls": sum(found.tools.values()),
@@ -52,7 +52,7 @@ def main(folder: str, expected: str) -> int:
     unread = compared = 0
     for name in sorted(os.listdir(folder)):
         try:
-            found = collect(os.path.join(folder, name))
+            found = collect_signals(os.path.join(folder, name))
         except Exception as error:  # noqa: BLE001 (that is what is measured)
             print("cannot read %s: %s" % (name, error))
             unread += 1

@@ -9,7 +9,7 @@ from typing import Any
 
 from memory_plugin.kernel.paths import Places, locate
 from memory_plugin.kernel.settings.load import load
-from memory_plugin.sessions.pipeline import Scorer
+from memory_plugin.sessions.pipeline import SessionScorer
 from tests.kernel.transcript.rows import answer, call, lines, result, said, user
 from tests.sessions.grades import reply
 
@@ -46,10 +46,10 @@ class Bench:
         return locate(str(self.root))
 
     @property
-    def scorer(self) -> Scorer:
+    def scorer(self) -> SessionScorer:
         """What grading needs, by the settings as they are."""
         (self.config / "settings.json").write_text(json.dumps({"memory": self.settings}), encoding="utf-8")
-        return Scorer(self.places, load(str(self.config), str(self.root)))
+        return SessionScorer(self.places, load(str(self.config), str(self.root)))
 
     def script(self, *texts: Any) -> None:  # noqa: ANN401 (replies)
         """What the scripted judge answers: a reply, or a failure by name."""

@@ -11,7 +11,7 @@ from memory_plugin.kernel.judge.accounts import Accounts
 from memory_plugin.kernel.judge.outcome import Failed
 from memory_plugin.sessions import batch as batch_module
 from memory_plugin.sessions.batch import collect, submit, waiting
-from memory_plugin.sessions.todo import undone
+from memory_plugin.sessions.score_rows import ungraded
 from tests.sessions.bench import IDS, Bench
 from tests.sessions.provider import Provider
 
@@ -65,7 +65,7 @@ def test_submitted_polled_collected(busy: Bench, provider: Provider) -> None:
     row = busy.rows()[0]
     assert row["scorer"]["by"] == "batch"
     assert row["scorer"]["cost_usd"] == round((1000 * 2 + 100 * 10) / 1e6 / 2, 6)
-    assert undone(all_paths, scorer) == []
+    assert ungraded(all_paths, scorer.places, scorer.settings) == []
     assert len(busy.rows("judge-calls")) == 5
 
 

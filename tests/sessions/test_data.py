@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.sessions.data import load_table, pattern
-from memory_plugin.sessions.shell import heads, is_test, stands_for
+from memory_plugin.kernel.data import load_data
+from memory_plugin.sessions.detection import pattern
+from memory_plugin.sessions.shell import pipeline_heads, runs_tests, tool_for
 
-PATTERNS = load_table("patterns")["patterns"]
-COMMANDS = load_table("commands")
+PATTERNS = load_data("sessions", "patterns")["patterns"]
+COMMANDS = load_data("sessions", "commands")
 
 
 @pytest.mark.parametrize("entry", PATTERNS, ids=lambda entry: str(entry["id"]))
@@ -33,7 +34,7 @@ def test_a_pattern_takes_linear_time(entry: dict[str, Any], piece: str) -> None:
 @pytest.mark.parametrize("entry", COMMANDS["stands_for"], ids=lambda entry: str(entry["id"]))
 def test_a_command_that_stands_for_a_tool(entry: dict[str, Any]) -> None:
     def hit(command: str) -> bool:
-        found = [stands_for(head) for head in heads(command)]
+        found = [tool_for(head) for head in pipeline_heads(command)]
         return entry["id"] in [one["id"] for one in found if one]
 
     assert [command for command in entry["hit"] if not hit(command)] == []
@@ -65,7 +66,7 @@ def test_a_command_that_stands_for_a_tool(entry: dict[str, Any]) -> None:
     ],
 )
 def test_commands_that_run_tests(command: str, *, runs: bool) -> None:
-    assert any(is_test(head) for head in heads(command)) is runs
+    assert any(runs_tests(head) for head in pipeline_heads(command)) is runs
 
 
 @pytest.mark.parametrize(
@@ -84,7 +85,7 @@ def test_commands_that_run_tests(command: str, *, runs: bool) -> None:
     ],
 )
 def test_the_first_words_of_pipelines(command: str, words: list[tuple[str, ...]]) -> None:
-    found = [head.words for head in heads(command)]
+    found = [head.words for head in pipeline_heads(command)]
     assert found == words
 
 
@@ -107,4 +108,4 @@ def test_the_first_words_of_pipelines(command: str, words: list[tuple[str, ...]]
     ],
 )
 def test_whether_a_failure_shows_in_the_exit_code(command: str, *, hidden: bool) -> None:
-    assert [head.hidden for head in heads(command) if is_test(head)] == [hidden]
+    assert [head.hidden for head in pipeline_heads(command) if runs_tests(head)] == [hidden]

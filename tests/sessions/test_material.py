@@ -10,17 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memory_plugin.kernel.data import load_data
 from memory_plugin.kernel.settings.load import load
-from memory_plugin.sessions.asking import Prepared, prepare, questions
-from memory_plugin.sessions.data import load_table
-from memory_plugin.sessions.material import Shown, chunks
-from memory_plugin.sessions.pages import pages
+from memory_plugin.sessions.scoring_request import PreparedSession, pages, prepare, questions
+from memory_plugin.sessions.session_digest import ShownTurn, split_turns
 from tests.kernel.transcript.rows import answer, call, lines, result, said, user
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
 
-def prepared(tmp_path: Path, *rows: dict[str, Any], most: float | None = None) -> Prepared:
+def prepared(tmp_path: Path, *rows: dict[str, Any], most: float | None = None) -> PreparedSession:
     path = tmp_path / "s.jsonl"
     path.write_bytes(lines(*rows))
     return prepare(str(path), load(None, None), most)
@@ -76,8 +75,8 @@ def test_a_long_session_is_cut_into_parts_of_about_one_size(tmp_path: Path) -> N
 
 @given(st.lists(st.floats(1, 5000), min_size=1, max_size=200), st.floats(1000, 20_000))
 def test_chunks_hold_every_turn_once_and_none_is_much_too_large(sizes: list[float], target: float) -> None:
-    shown = [Shown({"turn": at + 1}, size) for at, size in enumerate(sizes)]
-    found = chunks(shown, target * 8 / 7, target)
+    shown = [ShownTurn({"turn": at + 1}, size) for at, size in enumerate(sizes)]
+    found = split_turns(shown, target * 8 / 7, target)
     assert [turn for chunk in found for turn in chunk.turns] == [one.turn for one in shown]
     assert all(chunk.turns for chunk in found)
     assert len(found) == 1 or max(chunk.tokens for chunk in found) <= target + max(sizes)
@@ -125,7 +124,7 @@ def test_the_characters_of_the_table_bound_a_turn(tmp_path: Path) -> None:
         *(result("c%d" % n, "r " * 999) for n in range(50)),
     ]
     (turn,) = prepared(tmp_path, *rows).parts[0].turns
-    room = load_table("material")["characters"]
+    room = load_data("sessions", "material")["characters"]
     assert len(turn["user"]) <= room["prompt"]
     assert len(turn["reply"]) <= room["reply"]
     assert (len(turn["calls"]), turn["more_calls"]) == (30, 20)

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from memory_plugin.kernel.judge.reply import read_reply
 from memory_plugin.kernel.judge.rubric import load_rubric
 from memory_plugin.kernel.paths import data_path
-from memory_plugin.sessions.asking import RUBRIC
 from memory_plugin.sessions.dimensions import band_of, causes, dimensions, overall
-from memory_plugin.sessions.reply import read_scores, strike
+from memory_plugin.sessions.scorer_reply import drop_bad_evidence, read_scores
+from memory_plugin.sessions.scoring_request import RUBRIC
 from tests.sessions.grades import LEVELS, NUMBERS, reply
 
 with open(data_path("judges", "rubrics", RUBRIC + ".json"), encoding="utf-8") as _file:
@@ -105,10 +105,10 @@ def test_evidence_must_name_turns_that_exist() -> None:
     ]
     found = read_scores(reply(tool_efficiency={"score": 0.5, "evidence": items}))
     assert found is not None
-    assert strike(found, 10) == 2
+    assert drop_bad_evidence(found, 10) == 2
     kept = found["dimensions"]["tool_efficiency"]["evidence"]
     assert [item["turns"] for item in kept] == [[2], [3], [7]]
-    assert strike(found, 2) == 2
+    assert drop_bad_evidence(found, 2) == 2
 
 
 FIELDS = ["score", "evidence", "turn", "turns", "what", "rationale", "dimension", "issue"]
@@ -128,7 +128,7 @@ def test_any_reply_is_read_or_refused_and_what_is_kept_is_sound(value: dict[str,
     found = read_scores(value)
     if found is None:
         return
-    strike(found, 5)
+    drop_bad_evidence(found, 5)
     json.dumps(found, allow_nan=False)
     for name, entry in found["dimensions"].items():
         assert 0 <= entry["score"] <= (3 if name in LEVELS else 1)

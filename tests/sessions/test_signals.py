@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.sessions.data import load_table
-from memory_plugin.sessions.signals import Signals, collect, record
+from memory_plugin.kernel.data import load_data
+from memory_plugin.sessions.session_signals import SessionSignals, collect_signals, signals_record
 from tests.kernel.transcript.rows import answer, call, lines, result, said, user
 
 EDIT: dict[str, Any] = {"file_path": "/p/a.py", "old_string": "x", "new_string": "y"}
 BLOCKED = "Lint failed, fix it first."
 
 
-def seen(tmp_path: Path, *rows: dict[str, Any]) -> Signals:
+def seen(tmp_path: Path, *rows: dict[str, Any]) -> SessionSignals:
     path = tmp_path / "s.jsonl"
     path.write_bytes(lines(*rows))
-    return collect(str(path))
+    return collect_signals(str(path))
 
 
 def bash(
@@ -122,7 +122,7 @@ WORDS: list[Any] = [
 def test_what_is_told_of_a_sighting(
     tmp_path: Path, name: str, rows: list[dict[str, Any]], words: str
 ) -> None:
-    (sighting,) = seen(tmp_path, *START, *rows).sightings.seen[name]
+    (sighting,) = seen(tmp_path, *START, *rows).detections.by_signal[name]
     assert sighting == (1, words)
 
 
@@ -130,12 +130,12 @@ def test_what_is_told_of_a_sighting(
 def test_each_signal_is_seen_where_it_is(
     tmp_path: Path, rows: list[dict[str, Any]], wanted: dict[str, list[int]]
 ) -> None:
-    found = record(seen(tmp_path, *START, *rows))["signals"]
+    found = signals_record(seen(tmp_path, *START, *rows))["signals"]
     assert {name: entry["turns"] for name, entry in found.items() if entry["count"]} == wanted
 
 
 def test_every_signal_of_the_table_has_a_case() -> None:
-    names = {entry["id"] for entry in load_table("signals")["signals"]}
+    names = {entry["id"] for entry in load_data("sessions", "signals")["signals"]}
     assert names - {name for case in CASES for name in case[2]} == {"broken_links"}
 
 
@@ -143,13 +143,13 @@ def test_links_are_followed_only_while_the_folder_is_there(tmp_path: Path) -> No
     (tmp_path / "there.py").write_text("", encoding="utf-8")
     text = "[a](there.py#L3) [b](gone.py:7) [c](https://example.org/x.py) [d](#top)"
     rows = [{**row, "cwd": str(tmp_path)} for row in (user("x"), answer("m1", said(text)))]
-    assert [s.what for s in seen(tmp_path, *rows).sightings.seen["broken_links"]] == ["gone.py"]
+    assert [s.what for s in seen(tmp_path, *rows).detections.by_signal["broken_links"]] == ["gone.py"]
     moved = [{**row, "cwd": str(tmp_path / "no")} for row in rows]
-    assert seen(tmp_path, *moved).sightings.counts["broken_links"] == 0
+    assert seen(tmp_path, *moved).detections.counts["broken_links"] == 0
 
 
 def test_the_record_for_programs(tmp_path: Path) -> None:
-    found = record(seen(tmp_path, *START, *bash(1, "make"), user("Thanks")))
+    found = signals_record(seen(tmp_path, *START, *bash(1, "make"), user("Thanks")))
     assert (found["session"], found["turns"], found["calls"], found["tools"]) == ("s1", 2, 1, {"Bash": 1})
     assert found["tokens"]["input_tokens"] == 10
     assert found["tokens"]["largest_context"] == 10
@@ -159,14 +159,14 @@ def test_what_is_kept_is_bounded_and_all_is_counted(tmp_path: Path) -> None:
     rows = [
         row for n in range(700) for row in bash(n, "make %d" % n, "Exit code 1 " + "x" * 999, failed=True)
     ]
-    found = seen(tmp_path, *rows).sightings
-    assert (found.counts["errors"], len(found.seen["errors"])) == (700, 500)
-    assert max(len(sighting.what) for sighting in found.seen["errors"]) <= 160
+    found = seen(tmp_path, *rows).detections
+    assert (found.counts["errors"], len(found.by_signal["errors"])) == (700, 500)
+    assert max(len(sighting.what) for sighting in found.by_signal["errors"]) <= 160
 
 
 def test_nothing_is_read_but_regular_files(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
-        collect(str(tmp_path / "no.jsonl"))
+        collect_signals(str(tmp_path / "no.jsonl"))
     os.mkfifo(tmp_path / "pipe")
     with pytest.raises(OSError, match="not a regular file"):
-        collect(str(tmp_path / "pipe"))
+        collect_signals(str(tmp_path / "pipe"))

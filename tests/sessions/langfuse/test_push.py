@@ -9,17 +9,16 @@ import pytest
 
 from memory_plugin.kernel.clock import Deadline
 from memory_plugin.kernel.judge.outcome import Failed
-from memory_plugin.sessions.langfuse import client as client_module
+from memory_plugin.sessions.langfuse import langfuse_client as client_module
 from memory_plugin.sessions.langfuse import outbox as outbox_module
 from memory_plugin.sessions.langfuse import push as push_module
-from memory_plugin.sessions.langfuse.access import find_access
-from memory_plugin.sessions.langfuse.client import Client
-from memory_plugin.sessions.langfuse.configs import wanted
+from memory_plugin.sessions.langfuse.langfuse_access import find_access
+from memory_plugin.sessions.langfuse.langfuse_client import LangfuseClient
 from memory_plugin.sessions.langfuse.outbox import Outbox
-from memory_plugin.sessions.langfuse.push import Pushed, push
-from memory_plugin.sessions.langfuse.scores import bodies
+from memory_plugin.sessions.langfuse.push import PushResult, push
+from memory_plugin.sessions.langfuse.score_payloads import score_bodies, score_configs
 from memory_plugin.sessions.pipeline import grade_session
-from memory_plugin.sessions.records import latest
+from memory_plugin.sessions.score_rows import latest_rows
 from tests.sessions.bench import IDS, Bench
 from tests.sessions.grades import LEVELS, reply
 from tests.sessions.langfuse.server import Langfuse
@@ -31,7 +30,7 @@ class Killed(BaseException):
     """What no code of ours catches."""
 
 
-def run(bench: Bench, seconds: float = 20, looks: tuple[float, ...] = (0.0, 0.0)) -> Pushed:
+def run(bench: Bench, seconds: float = 20, looks: tuple[float, ...] = (0.0, 0.0)) -> PushResult:
     """One run of the pusher, from the ledger on."""
     scorer = bench.scorer
     access = find_access(scorer.places, scorer.settings)
@@ -39,9 +38,9 @@ def run(bench: Bench, seconds: float = 20, looks: tuple[float, ...] = (0.0, 0.0)
     with outbox.lock():
         outbox.reload()
         outbox.enqueue(
-            body for row in latest(scorer.places, scorer.settings).values() for body in bodies(row)
+            body for row in latest_rows(scorer.places, scorer.settings).values() for body in score_bodies(row)
         )
-        return push(outbox, Client(access, Deadline(seconds)), lambda _: None, looks)
+        return push(outbox, LangfuseClient(access, Deadline(seconds)), lambda _: None, looks)
 
 
 def outbox_of(bench: Bench) -> Outbox:
@@ -54,12 +53,12 @@ def on_server(langfuse: Langfuse) -> Counter[tuple[str, str]]:
     return Counter((row["sessionId"], row["name"]) for row in langfuse.scores.values())
 
 
-EVERYTHING = Counter((identity, name) for identity in IDS[:2] for name in wanted())
+EVERYTHING = Counter((identity, name) for identity in IDS[:2] for name in score_configs())
 
 
 @every_mode
 def test_fourteen_scores_arrive(graded: Bench, langfuse: Langfuse) -> None:
-    assert run(graded) == Pushed(14, 0, {})
+    assert run(graded) == PushResult(14, 0, {})
     assert on_server(langfuse) == EVERYTHING
     values = {row["name"]: row["value"] for row in langfuse.scores.values()}
     assert (values["goal_achievement"], values["tool_efficiency"], values["overall_quality"]) == (
@@ -77,7 +76,7 @@ def test_fourteen_scores_arrive(graded: Bench, langfuse: Langfuse) -> None:
 def test_a_second_run_sends_nothing(graded: Bench, langfuse: Langfuse) -> None:
     run(graded)
     before = len(langfuse.posted())
-    assert run(graded) == Pushed(0, 0, {})
+    assert run(graded) == PushResult(0, 0, {})
     assert len(langfuse.posted()) == before
 
 
@@ -107,9 +106,9 @@ def killed_at(point: int, monkeypatch: pytest.MonkeyPatch, langfuse: Langfuse) -
         if steps == point:
             raise Killed
 
-    send, save = Client._once, Outbox.save
+    send, save = LangfuseClient._once, Outbox.save
 
-    def sending(self: Client, method: str, path: str, body: bytes | None) -> Any:  # noqa: ANN401
+    def sending(self: LangfuseClient, method: str, path: str, body: bytes | None) -> Any:  # noqa: ANN401
         step()
         answer = send(self, method, path, body)
         step()
@@ -120,7 +119,7 @@ def killed_at(point: int, monkeypatch: pytest.MonkeyPatch, langfuse: Langfuse) -
         save(self)
         step()
 
-    monkeypatch.setattr(Client, "_once", sending)
+    monkeypatch.setattr(LangfuseClient, "_once", sending)
     monkeypatch.setattr(Outbox, "save", saving)
 
 
@@ -175,7 +174,7 @@ def test_what_is_stored_much_later_is_found_by_the_next_run_and_not_posted_again
     posts = len(langfuse.posted())
     langfuse.lag = 0
     langfuse._hidden = dict.fromkeys(langfuse._hidden, 0)
-    assert run(graded) == Pushed(14, 0, {})
+    assert run(graded) == PushResult(14, 0, {})
     assert len(langfuse.posted()) == posts
 
 
@@ -191,7 +190,7 @@ def test_two_hundred_then_dropped_is_noticed(graded: Bench, langfuse: Langfuse) 
     outbox.save()
     first = run(graded)
     assert (first.confirmed, first.waiting) == (12, 2)
-    assert run(graded) == Pushed(2, 0, {})
+    assert run(graded) == PushResult(2, 0, {})
     assert len(langfuse.configs) == 8
 
 
@@ -199,8 +198,8 @@ def test_what_is_never_stored_is_given_up_and_said(graded: Bench, langfuse: Lang
     langfuse.stores = False
     assert [run(graded).waiting for _ in range(2)] == [14, 14]
     third = run(graded)
-    assert (third.waiting, set(third.refused.values())) == (0, {"taken 3 times and never stored"})
-    assert run(graded) == Pushed(0, 0, {})
+    assert (third.waiting, set(third.refused.values())) == (0, {"accepted 3 times and never stored"})
+    assert run(graded) == PushResult(0, 0, {})
 
 
 @every_mode
@@ -208,13 +207,15 @@ def test_a_score_that_is_refused_does_not_stop_the_others(graded: Bench, langfus
     run(graded)
     outbox = outbox_of(graded)
     good = next(
-        body for row in latest(graded.scorer.places, graded.scorer.settings).values() for body in bodies(row)
+        body
+        for row in latest_rows(graded.scorer.places, graded.scorer.settings).values()
+        for body in score_bodies(row)
     )
     bad = [{**good, "id": "bad", "name": ""}, {**good, "id": "also", "sessionId": ""}]
     outbox.enqueue([bad[0], {**good, "id": "fine"}, bad[1]])
     found = push(
         outbox,
-        Client(find_access(graded.scorer.places, graded.scorer.settings), Deadline(20)),
+        LangfuseClient(find_access(graded.scorer.places, graded.scorer.settings), Deadline(20)),
         lambda _: None,
         (0.0,),
     )
@@ -298,7 +299,7 @@ def test_a_full_disk_stops_before_anything_is_sent(
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(outbox_module, "replace_file", full)
+    monkeypatch.setattr(outbox_module, "write_state", full)
     with pytest.raises(OSError, match="No space"):
         run(graded)
     assert langfuse.seen == []

@@ -9,13 +9,18 @@ import pytest
 
 from memory_plugin.kernel.clock import Deadline
 from memory_plugin.kernel.judge.outcome import Failed
-from memory_plugin.sessions.langfuse.access import find_access
-from memory_plugin.sessions.langfuse.client import Client
-from memory_plugin.sessions.langfuse.configs import ensure, existing, wanted
-from memory_plugin.sessions.langfuse.scores import bodies, problem
-from memory_plugin.sessions.langfuse.sending import send
+from memory_plugin.sessions.langfuse.langfuse_access import find_access
+from memory_plugin.sessions.langfuse.langfuse_client import LangfuseClient
+from memory_plugin.sessions.langfuse.push import send_scores
+from memory_plugin.sessions.langfuse.score_payloads import (
+    ensure_configs,
+    existing_configs,
+    score_bodies,
+    score_configs,
+    score_problem,
+)
 from memory_plugin.sessions.pipeline import grade_session
-from memory_plugin.sessions.records import latest
+from memory_plugin.sessions.score_rows import latest_rows
 from tests.sessions.bench import IDS, Bench
 from tests.sessions.grades import reply
 from tests.sessions.langfuse.server import Langfuse
@@ -24,22 +29,22 @@ from tests.sessions.langfuse.server import Langfuse
 def run(bench: Bench) -> None:
     """One run of the pusher."""
     scorer = bench.scorer
-    assert send(scorer.places, scorer.settings, "", 20, lambda _: None).waiting == 0
+    assert send_scores(scorer.places, scorer.settings, "", 20, lambda _: None).waiting == 0
 
 
 def test_configs_are_found_among_many_and_created_once(graded: Bench, langfuse: Langfuse) -> None:
     scorer = graded.scorer
-    client = Client(find_access(scorer.places, scorer.settings), Deadline(20))
+    client = LangfuseClient(find_access(scorer.places, scorer.settings), Deadline(20))
     for n in range(120):
         langfuse._post_config({"name": "other %d" % n, "dataType": "NUMERIC"})
-    other_scale = {**wanted()["tool_efficiency"], "maxValue": 10}
+    other_scale = {**score_configs()["tool_efficiency"], "maxValue": 10}
     langfuse._post_config(other_scale)
-    assert existing(client) == {}
-    first = ensure(client)
-    assert ensure(client) == first
+    assert existing_configs(client) == {}
+    first = ensure_configs(client)
+    assert ensure_configs(client) == first
     assert len(langfuse.configs) == 128
-    langfuse._post_config(wanted()["output_quality"])
-    assert ensure(client) == first
+    langfuse._post_config(score_configs()["output_quality"])
+    assert ensure_configs(client) == first
 
 
 def test_comments_name_turns_and_hold_no_secret(graded: Bench, langfuse: Langfuse) -> None:
@@ -55,7 +60,7 @@ def test_an_unscored_dimension_is_not_sent_as_zero(graded: Bench, langfuse: Lang
     grade_session(graded.transcript(IDS[5]), graded.scorer)
     run(graded)
     sent = {row["name"] for row in langfuse.scores.values() if row["sessionId"] == IDS[5]}
-    assert sent == set(wanted()) - {"tool_efficiency", "overall_quality"}
+    assert sent == set(score_configs()) - {"tool_efficiency", "overall_quality"}
 
 
 @pytest.mark.parametrize(
@@ -65,10 +70,12 @@ def test_an_unscored_dimension_is_not_sent_as_zero(graded: Bench, langfuse: Lang
      {"name": "goal_achievement", "dataType": "CATEGORICAL", "value": 2}],
 )  # fmt: skip
 def test_what_the_server_would_drop_is_found_before(graded: Bench, change: dict[str, Any]) -> None:
-    rows = latest(graded.scorer.places, graded.scorer.settings)
-    good = next(body for row in rows.values() for body in bodies(row) if body["name"] == "tool_efficiency")
-    assert problem(good) is None
-    assert problem({**good, **change}) is not None
+    rows = latest_rows(graded.scorer.places, graded.scorer.settings)
+    good = next(
+        body for row in rows.values() for body in score_bodies(row) if body["name"] == "tool_efficiency"
+    )
+    assert score_problem(good) is None
+    assert score_problem({**good, **change}) is not None
 
 
 ODD = '{"dimensions": {"goal_achievement": 7, "tool_efficiency": "x"}, "session": 5, "scorer": 3}'
@@ -77,7 +84,7 @@ ODD = '{"dimensions": {"goal_achievement": 7, "tool_efficiency": "x"}, "session"
 @pytest.mark.parametrize("line", ["{}", '{"dimensions": {}}', ODD])
 def test_a_ledger_line_may_say_anything(line: str) -> None:
     row = {"dimensions": {}, **json.loads(line)}
-    assert bodies(row) == []
+    assert score_bodies(row) == []
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What kind of server answers: probed once, remembered by the state."""
+"""Which version of Langfuse answers: probed once, then kept in the outbox."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ...kernel.judge.outcome import Failed
 
 if TYPE_CHECKING:
-    from .client import Client, Reply
+    from .langfuse_client import LangfuseClient, LangfuseReply
 
 __all__ = ["LEGACY", "MODERN", "probe"]
 
@@ -15,14 +15,14 @@ __all__ = ["LEGACY", "MODERN", "probe"]
 MODERN, LEGACY = "v4", "v3"
 
 
-def probe(client: Client) -> dict[str, Any]:
-    """How this server is read: `sessions` and `scores`, each MODERN or LEGACY. Raises Failed."""
+def probe(client: LangfuseClient) -> dict[str, Any]:
+    """Return how this server is read: `sessions` and `scores`, each MODERN or LEGACY. Raises Failed."""
     sessions = _is_there(client.get("/v2/observations", {"limit": 1, "fields": "core"}))
     scores = _is_there(client.get("/v3/scores", {"limit": 1}))
     return {"sessions": MODERN if sessions else LEGACY, "scores": MODERN if scores else LEGACY}
 
 
-def _is_there(reply: Reply) -> bool:
+def _is_there(reply: LangfuseReply) -> bool:
     if reply.status == 404:
         return False
     if reply.status != 200:

@@ -1,4 +1,4 @@
-"""What a scorer answered, made sound: scores on their scales, evidence that names turns, texts that are short and clean."""
+"""Read a scorer's reply: scores on their scales, evidence that names turns, short and clean texts."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from .dimensions import causes, dimensions, limit
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from .dimensions import Dimension
+    from .dimensions import ScoreDimension
 
-__all__ = ["read_scores", "strike"]
+__all__ = ["drop_bad_evidence", "read_scores"]
 
 _TURN = re.compile(r"\b(?:turns?|traces?|t)[ #:.]{0,2}(\d{1,6})\b", re.IGNORECASE)
-_MOST_ITEMS = 20
+_MAX_ITEMS = 20
 
 
 def read_scores(value: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The scores in a reply: `dimensions`, `root_cause`, `improvements`, `confidence`, and how many were `clamped` or `unreadable`.
+    """Return `dimensions`, `root_cause`, `improvements`, `confidence`, and the counts `clamped` and `unreadable`.
 
-    None when no dimension has a readable score.  A dimension without one is left out, never taken for 0; a number beyond its scale is put
-    on the scale's end and counted; a level is a whole number or its label.
+    None when no dimension has a readable score. A dimension without one is left out, never taken as 0. A number beyond its scale is set
+    to the end of the scale and counted. A level is a whole number or its label.
     """
     counts = {"clamped": 0, "unreadable": 0}
     found: dict[str, Any] = {}
@@ -53,7 +53,7 @@ def read_scores(value: Mapping[str, Any]) -> dict[str, Any] | None:
     }
 
 
-def _score(value: object, dimension: Dimension, counts: dict[str, int]) -> float | None:
+def _score(value: object, dimension: ScoreDimension, counts: dict[str, int]) -> float | None:
     if dimension.categorical and isinstance(value, str):
         label = value.strip().lower()
         return dimension.labels.index(label) if label in dimension.labels else None
@@ -68,13 +68,13 @@ def _score(value: object, dimension: Dimension, counts: dict[str, int]) -> float
 
 
 def _evidence(value: object) -> list[dict[str, Any]]:
-    """Evidence as turns and words; items may be objects or sentences that name their turns."""
+    """Return evidence as turns and words; items may be objects, or sentences that name their turns."""
     items = []
-    for item in value[:_MOST_ITEMS] if isinstance(value, list) else ():
+    for item in value[:_MAX_ITEMS] if isinstance(value, list) else ():
         if isinstance(item, dict):
             given = item.get("turns", item.get("turn"))
             numbers = given if isinstance(given, list) else [given]
-            turns = [n for n in numbers[:_MOST_ITEMS] if isinstance(n, int) and not isinstance(n, bool)]
+            turns = [n for n in numbers[:_MAX_ITEMS] if isinstance(n, int) and not isinstance(n, bool)]
             items.append({"turns": turns, "what": _text(item.get("what", item.get("text")))})
         elif isinstance(item, str):
             items.append({"turns": [int(number) for number in _TURN.findall(item)], "what": _text(item)})
@@ -102,10 +102,10 @@ def _text(value: object) -> str:
     return line(value[: 10 * limit("text")], limit("text")) if isinstance(value, str) else ""
 
 
-def strike(scores: dict[str, Any], turns: int) -> int:
-    """Strike out evidence that names no turn of 1 to `turns`, and what is more than the limit; how many named a turn that does not exist.
+def drop_bad_evidence(scores: dict[str, Any], turns: int) -> int:
+    """Remove evidence that names no turn from 1 to `turns`, and what exceeds the limit; return how many items named no real turn.
 
-    A number that does not exist is struck from an item that also names real ones; an item without any is struck whole.
+    In an item that also names real turns, only the wrong numbers are removed.
     """
     struck = 0
     for entry in scores["dimensions"].values():

@@ -1,4 +1,4 @@
-"""One request to Langfuse after the other: waits that the server asks for are kept, what may pass is tried again."""
+"""Requests to Langfuse, one after the other: waits for as long as the server asks, tries transient failures again."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ if TYPE_CHECKING:
     from ...kernel.clock import Deadline
     from ...kernel.judge.access import Access
 
-__all__ = ["API", "Client", "Reply"]
+__all__ = ["API", "LangfuseClient", "LangfuseReply"]
 
 API = "/api/public"
 _TRIES = 3
 _PAUSE = 0.5  # seconds before the second try, doubled for the third
-_UNNAMED_WAIT = 30.0
-_MOST_BYTES = 32 << 20
+_DEFAULT_WAIT = 30.0
+_MAX_BYTES = 32 << 20
 _TOO_MANY = 429
 _OK = range(200, 300)
 
 
-class Reply(NamedTuple):
-    """A status and the JSON value of the body, None where it is none."""
+class LangfuseReply(NamedTuple):
+    """A status and the JSON value of the body; None for an empty body or one that is not JSON."""
 
     status: int
     payload: Any
 
 
-class Client:
+class LangfuseClient:
     """Requests to one server within one deadline; `requests` counts them."""
 
     def __init__(self, access: Access, deadline: Deadline) -> None:
@@ -43,19 +43,19 @@ class Client:
         self._deadline = deadline
         self._tls = tls_context(access.authorities) if access.address.scheme == "https" else None
 
-    def get(self, path: str, query: Mapping[str, object] | None = None) -> Reply:
-        """The answer to a GET below API. Raises Failed, as `send`."""
+    def get(self, path: str, query: Mapping[str, object] | None = None) -> LangfuseReply:
+        """Return the reply to a GET below API. Raises Failed, as `send`."""
         return self.send("GET", path + ("?" + urlencode(query) if query else ""), None)
 
-    def post(self, path: str, body: object) -> Reply:
-        """The answer to a POST below API. Raises Failed, as `send`."""
+    def post(self, path: str, body: object) -> LangfuseReply:
+        """Return the reply to a POST below API. Raises Failed, as `send`."""
         return self.send("POST", path, dumps(body).encode("ascii"))
 
-    def send(self, method: str, path: str, body: bytes | None) -> Reply:
-        """The answer, whatever its status, apart from those that mean "later" or "never".
+    def send(self, method: str, path: str, body: bytes | None) -> LangfuseReply:
+        """Return the reply, whatever its status, except those that mean "later" or "never".
 
-        429 is waited for as long as the deadline allows; transport errors and 5xx are tried again, three times in all: each request here
-        may be repeated without harm.  Raises Failed: http_401, http_403, redirect, rate_limited (with the wait), http_5xx, and those of
+        After 429 it waits, if the deadline allows it. Transport errors and 5xx are tried three times: every request here may be
+        repeated without harm. Raises Failed: http_401, http_403, redirect, rate_limited (with the wait), http_5xx, and those of
         `fetch`.
         """
         tried = 0
@@ -73,9 +73,9 @@ class Client:
         again = failed.name in ("network", "timeout") or failed.name.startswith("http_5")
         return _PAUSE * 2 ** (tried - 1) if again and tried < _TRIES else None
 
-    def _once(self, method: str, path: str, body: bytes | None) -> Reply:
+    def _once(self, method: str, path: str, body: bytes | None) -> LangfuseReply:
         self.requests += 1
-        request = Request(method, API + path, (), body, _MOST_BYTES)
+        request = Request(method, API + path, (), body, _MAX_BYTES)
         response = fetch(self.access, request, self._deadline, Outcome(), self._tls)
         status = response.status
         if status == _TOO_MANY:
@@ -90,8 +90,8 @@ class Client:
             payload = None
         if status in _OK and payload is None:
             raise Failed("wrong_type", "the answer is no JSON")
-        return Reply(status, payload)
+        return LangfuseReply(status, payload)
 
 
 def _seconds(text: str) -> float:
-    return float(text) if text.isascii() and text.isdigit() and len(text) < 9 else _UNNAMED_WAIT
+    return float(text) if text.isascii() and text.isdigit() and len(text) < 9 else _DEFAULT_WAIT

@@ -1,4 +1,4 @@
-"""Where Langfuse is and with which keys: the user's own settings, then the cleaned environment."""
+"""The address and keys of Langfuse: from the user's own settings, then from the cleaned environment."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _LONGEST_KEY = 500
 
 
 def wanted(places: Places, settings: Settings) -> bool:
-    """Whether anything of the user's speaks of a server: a host, a key, or the wish to send by itself."""
+    """Return whether the user's settings or environment mention a server: a host, a key, or automatic sending."""
     if settings.text("sessions.langfuse.host") or settings.flag("sessions.langfuse.automatic"):
         return True
     return bool(Variables(places.config_dir).first((*_HOSTS, _PUBLIC, _SECRET)))
 
 
 def find_access(places: Places, settings: Settings, off: str = "") -> Access:
-    """The way to the server. Raises Failed: disabled (with `off` as its reason), bad_url, no_key."""
+    """Return the address and credentials of the server. Raises Failed: disabled (with `off` as its reason), bad_url, no_key."""
     if off:
         raise Failed("disabled", off)
     variables = Variables(places.config_dir)

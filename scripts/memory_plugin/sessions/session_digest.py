@@ -1,28 +1,30 @@
-"""What the scorer is shown of a session: every turn shortened, redacted, numbered; in parts when it is long."""
+"""What a scorer is shown of a session: every turn shortened, redacted and numbered, in parts when it is long."""
 
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..kernel.data import load_data
 from ..kernel.judge.material import excerpt, line
 from ..kernel.native import dumps
 from ..kernel.transcript.size import tokens_of
-from .data import load_table
-from .detectors.errors import cause_of, main_argument
+from .detection import signal_entries
+from .detectors.failures import failure_cause, main_argument
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..kernel.transcript.turn import Call, Turn
-    from .signals import Signals
+    from .session_signals import SessionSignals
 
-__all__ = ["Chunk", "Digest", "Shown", "chunks", "facts"]
+__all__ = ["Chunk", "ShownTurn", "TranscriptDigest", "display_limits", "signal_facts", "split_turns"]
 
-_MOST_TURNS_NAMED = 20
+_MAX_TURNS_NAMED = 20
 
 
-class Shown(NamedTuple):
+class ShownTurn(NamedTuple):
     """One turn as it is shown, with its estimated tokens."""
 
     turn: dict[str, Any]
@@ -30,41 +32,47 @@ class Shown(NamedTuple):
 
 
 class Chunk(NamedTuple):
-    """Some turns in a row."""
+    """Some consecutive turns."""
 
     turns: list[dict[str, Any]]
     tokens: float
 
 
-class Digest:
-    """The turns of a session as they go by; above a bound the middle is thinned out, so that memory stays flat.
+@cache
+def display_limits() -> dict[str, Any]:
+    """Return `config/sessions/material.json`: how much of a session a scorer is shown."""
+    return load_data("sessions", "material")
 
-    `task` is what was asked first; `left_out` counts turns that are not shown.
+
+class TranscriptDigest:
+    """The turns of a session as they are read; above a limit the middle is thinned out, so that memory stays bounded.
+
+    `task` is the first request; `left_out` counts turns that are not shown.
     """
 
     def __init__(self, most_tokens: float | None = None) -> None:
-        table = load_table("material")
-        self._room: dict[str, int] = table["characters"]
-        self._most = most_tokens or table["thinning"]["most_tokens"]
-        self._ends: float = table["thinning"]["ends"]
-        self._calls: int = table["calls_per_turn"]
+        limits = display_limits()
+        self._max_characters: dict[str, int] = limits["characters"]
+        self._max_tokens = most_tokens or limits["thinning"]["most_tokens"]
+        self._ends: float = limits["thinning"]["ends"]
+        self._max_calls: int = limits["calls_per_turn"]
         self.task = ""
-        self.shown: list[Shown] = []
+        self.shown: list[ShownTurn] = []
         self.tokens = 0.0
         self.left_out = 0
 
     def add(self, turn: Turn) -> None:
-        """Take the next turn."""
+        """Add the next turn."""
         entry = self._entry(turn)
         if not self.task and entry.get("user"):
             self.task = excerpt(
                 "\n".join(said.text for said in turn.said if said.kind in ("prompt", "command")),
-                self._room["task"],
+                self._max_characters["task"],
             )
-        shown = Shown(entry, tokens_of(dumps(entry)))
+        shown = ShownTurn(entry, tokens_of(dumps(entry)))
         self.shown.append(shown)
         self.tokens += shown.tokens
-        if self.tokens > self._most:
+        if self.tokens > self._max_tokens:
             self._thin()
 
     def _entry(self, turn: Turn) -> dict[str, Any]:
@@ -75,28 +83,28 @@ class Digest:
             if said.kind != "local"
         ]
         if said:
-            entry["user"] = excerpt("\n".join(said), self._room["prompt"])
+            entry["user"] = excerpt("\n".join(said), self._max_characters["prompt"])
         if turn.texts:
-            entry["reply"] = excerpt("\n".join(turn.texts), self._room["reply"])
+            entry["reply"] = excerpt("\n".join(turn.texts), self._max_characters["reply"])
         if turn.calls:
-            entry["calls"] = [self._call(call, turn.version) for call in turn.calls[: self._calls]]
-        if len(turn.calls) > self._calls:
-            entry["more_calls"] = len(turn.calls) - self._calls
+            entry["calls"] = [self._call(call, turn.version) for call in turn.calls[: self._max_calls]]
+        if len(turn.calls) > self._max_calls:
+            entry["more_calls"] = len(turn.calls) - self._max_calls
         return entry
 
     def _call(self, call: Call, version: str) -> dict[str, Any]:
         shown: dict[str, Any] = {"tool": line(call.name, 80)}
         argument = main_argument(call)
         if argument:
-            shown["input"] = excerpt(argument, self._room["argument"])
-        cause = cause_of(call, version)
+            shown["input"] = excerpt(argument, self._max_characters["argument"])
+        cause = failure_cause(call, version)
         if call.result is None:
             shown["result"] = None
         elif cause:
-            shown["error"] = excerpt(call.result, self._room["error"])
+            shown["error"] = excerpt(call.result, self._max_characters["error"])
             shown["cause"] = cause
         else:
-            shown["result"] = excerpt(call.result, self._room["result"])
+            shown["result"] = excerpt(call.result, self._max_characters["result"])
         return shown
 
     def _thin(self) -> None:
@@ -109,8 +117,8 @@ class Digest:
         self.tokens -= sum(shown.tokens for shown in dropped)
 
 
-def chunks(shown: Sequence[Shown], threshold: float, target: float) -> list[Chunk]:
-    """The turns in one chunk, or, above `threshold` tokens, in chunks near `target`, all of about one size, cut between turns."""
+def split_turns(shown: Sequence[ShownTurn], threshold: float, target: float) -> list[Chunk]:
+    """Return the turns in one chunk, or, above `threshold` tokens, in chunks of equal size near `target`, cut between turns."""
     total = sum(one.tokens for one in shown)
     if total <= threshold:
         return [Chunk([one.turn for one in shown], total)]
@@ -119,8 +127,8 @@ def chunks(shown: Sequence[Shown], threshold: float, target: float) -> list[Chun
     turns: list[dict[str, Any]] = []
     tokens = before = 0.0
     for one in shown:
-        border = size * (len(found) + 1)
-        if turns and before + one.tokens / 2 > border:
+        boundary = size * (len(found) + 1)
+        if turns and before + one.tokens / 2 > boundary:
             found.append(Chunk(turns, tokens))
             turns, tokens = [], 0.0
         turns.append(one.turn)
@@ -129,10 +137,10 @@ def chunks(shown: Sequence[Shown], threshold: float, target: float) -> list[Chun
     return [*found, Chunk(turns, tokens)]
 
 
-def facts(signals: Signals) -> dict[str, Any]:
-    """The sums and the signals as evidence for a judge: counts and turns, no texts."""
-    totals, seen = signals.totals, signals.sightings
-    labels = {entry["id"]: entry for entry in load_table("signals")["signals"]}
+def signal_facts(signals: SessionSignals) -> dict[str, Any]:
+    """Return the totals and signals as evidence for a scorer: counts and turns, no text."""
+    totals, detections = signals.totals, signals.detections
+    labels = {entry["id"]: entry for entry in signal_entries()}
     return {
         "turns": totals.turns,
         "calls": sum(signals.tools.values()),
@@ -143,9 +151,9 @@ def facts(signals: Signals) -> dict[str, Any]:
                 "dimension": labels[name]["dimension"],
                 "signal": labels[name]["label"],
                 "count": count,
-                "turns": seen.turns(name)[:_MOST_TURNS_NAMED],
+                "turns": detections.turns(name)[:_MAX_TURNS_NAMED],
             }
-            for name, count in seen.counts.items()
+            for name, count in detections.counts.items()
             if count
         ],
     }

@@ -1,16 +1,16 @@
-"""Calls that failed, told apart by who said no; and the same command again after its error."""
+"""Calls that failed, by cause; the same command repeated after its error; interrupts."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..data import pattern
+from ..detection import pattern
 
 if TYPE_CHECKING:
     from ...kernel.transcript.turn import Call, Turn
-    from ..sightings import Note
+    from ..detection import Report
 
-__all__ = ["EDITORS", "Errors", "cause_of", "main_argument"]
+__all__ = ["EDITORS", "FailureDetector", "failure_cause", "main_argument"]
 
 EDITORS = frozenset(["Edit", "MultiEdit", "Write", "NotebookEdit"])
 _BY_TEXT = ("rejected", "permission", "cancelled", "not_read", "hook")
@@ -22,9 +22,9 @@ _SIGNALS = {
     "own": "errors",
 }
 _HEAD = 2000
-_USER_SAID = "the user said:"  # the client puts it into a refusal
+_USER_SAID = "the user said:"  # the client's words before the user's reason for a refusal
 _MOST_COMMANDS = 2000
-# Where the arguments of tools lie that tell most about a call.
+# The arguments that say most about a call, by preference.
 _ARGUMENTS = (
     "command",
     "file_path",
@@ -40,10 +40,10 @@ _ARGUMENTS = (
 )
 
 
-def cause_of(call: Call, version: str) -> str:
-    """Why a call failed: rejected, permission, cancelled, not_read, hook, or own; empty when it did not.
+def failure_cause(call: Call, version: str) -> str:
+    """Return why a call failed: rejected, permission, cancelled, not_read, hook, or own; empty when it did not fail.
 
-    From 2.1 on the client begins the text of a failed command with its exit code; a text without one is that of a hook.
+    Since 2.1 the client begins the output of a failed command with its exit code; a text without one comes from a hook.
     """
     if not call.failed:
         return ""
@@ -51,50 +51,50 @@ def cause_of(call: Call, version: str) -> str:
     for name in _BY_TEXT:
         if pattern("error_" + name).search(text):
             return name
-    return "hook" if _is_hooks_text(call, text, version) else "own"
+    return "hook" if _is_hook_text(call, text, version) else "own"
 
 
-def _is_hooks_text(call: Call, text: str, version: str) -> bool:
+def _is_hook_text(call: Call, text: str, version: str) -> bool:
     newer = version[:1].isdigit() and not version.startswith(("0.", "1.", "2.0."))
-    told = text.lstrip().lower().startswith(("<tool_use_error>", "error", "command timed out", "user "))
+    is_error = text.lstrip().lower().startswith(("<tool_use_error>", "error", "command timed out", "user "))
     return (
         newer
         and call.name == "Bash"
         and bool(text.strip())
-        and not told
+        and not is_error
         and not pattern("exit_code").match(text)
     )
 
 
 def main_argument(call: Call) -> str:
-    """What tells most about a call: its command, file or pattern."""
+    """Return the argument that says most about a call: its command, file or pattern."""
     return next((call.text(name) for name in _ARGUMENTS if call.text(name)), "")
 
 
-class Errors:
-    """Failures by cause, and retries of a failed command with no edit in between."""
+class FailureDetector:
+    """Failures by cause, and repetitions of a failed command with no edit in between."""
 
     def __init__(self) -> None:
         self._failed: set[str] = set()
 
-    def see(self, turn: Turn, note: Note) -> None:
+    def see(self, turn: Turn, report: Report) -> None:
         """Look at the next turn."""
         for call in turn.calls if self._failed else ():
             if call.name == "Bash" and call.text("command") in self._failed:
-                note("retries", turn.number, call.text("command"))
+                report("retries", turn.number, call.text("command"))
         for call in (*turn.calls, *turn.late):
             if call.failed or self._failed:
-                self._result(call, turn, note)
+                self._result(call, turn, report)
         for said in turn.said:
             if said.kind == "interrupt":
-                note("interrupts", turn.number)
+                report("interrupts", turn.number)
 
-    def _result(self, call: Call, turn: Turn, note: Note) -> None:
-        cause = cause_of(call, turn.version)
+    def _result(self, call: Call, turn: Turn, report: Report) -> None:
+        cause = failure_cause(call, turn.version)
         if cause == "not_read":
-            note("not_read_errors", call.turn, main_argument(call))
+            report("not_read_errors", call.turn, main_argument(call))
         elif cause:
-            note(_SIGNALS[cause], call.turn, "%s: %s" % (call.name, _reason(call)))
+            report(_SIGNALS[cause], call.turn, "%s: %s" % (call.name, _reason(call)))
         if call.result is not None and call.name in EDITORS and not call.failed:
             self._failed.clear()
         if call.name == "Bash":
@@ -103,12 +103,12 @@ class Errors:
             elif call.result is not None and not cause:
                 self._failed.discard(call.text("command"))
 
-    def finish(self, note: Note) -> None:
-        """Nothing is left for the end."""
+    def finish(self, report: Report) -> None:
+        """Report nothing: everything is reported as it is seen."""
 
 
-def _told(text: str) -> str:
-    """The part of a result that tells why: what the user said to a refused call, else its beginning."""
+def _explanation(text: str) -> str:
+    """Return the part of a result that says why it failed: what the user said about a refused call, else its beginning."""
     return text.partition(_USER_SAID)[2][:_HEAD] or text[:_HEAD]
 
 
@@ -116,11 +116,13 @@ def _reason(call: Call) -> str:
     argument = " ".join(main_argument(call).split())[:60]
     lines = [
         line.strip()
-        for line in _told(call.result or "")
+        for line in _explanation(call.result or "")
         .replace("<tool_use_error>", "")
         .replace("</tool_use_error>", "")
         .split("\n")
     ]
-    told = [line for line in lines if line and not pattern("exit_code").fullmatch(line)]
-    said = next((line for line in told if pattern("trouble").search(line)), told[0] if told else "")
-    return "%s -> %s" % (argument, said[:80]) if argument else said[:120]
+    explained = [line for line in lines if line and not pattern("exit_code").fullmatch(line)]
+    shown = next(
+        (line for line in explained if pattern("trouble").search(line)), explained[0] if explained else ""
+    )
+    return "%s -> %s" % (argument, shown[:80]) if argument else shown[:120]

@@ -11,66 +11,74 @@ from ..kernel.files import read_regular
 from ..kernel.ledger import Ledger
 from ..kernel.native import digest, loads
 from ..kernel.paths import locate
-from .asking import rubric_digest
 from .dimensions import OVERALL, band_of, dimensions, overall
+from .scoring_request import rubric_digest
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..kernel.paths import Places
     from ..kernel.settings.load import Settings
-    from .asking import Prepared
+    from .scoring_request import PreparedSession
 
 __all__ = [
     "LABEL",
     "SCORE",
     "SOURCE",
-    "append",
-    "latest",
-    "ledger",
-    "named",
+    "RowNotWritten",
+    "append_row",
+    "grade_row",
+    "latest_rows",
     "pulled_folder",
-    "row_of",
+    "score_subject",
     "scores_of",
     "session_id",
-    "subject_of",
+    "session_id_of",
+    "session_ledger",
+    "ungraded",
 ]
 
 SCORE, LABEL = "score", "label"
-SOURCE = ".source"  # beside a session that was read from Langfuse
+SOURCE = ".source"  # ending of the file beside a session that was read from Langfuse
 _NAME = "sessions"
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\Z")
 
 
-def session_id(prepared: Prepared) -> str:
-    """The id of a session: its file's name where that is one, else what its rows say, else the name."""
-    return named(prepared.path, prepared.signals.totals.session)
+def session_id(prepared: PreparedSession) -> str:
+    """Return the id of a session: its file's name if that is a UUID, else the id in its rows, else the name."""
+    return session_id_of(prepared.path, prepared.signals.totals.session)
 
 
-def named(path: str, session: str) -> str:
-    """The id of the session in a file whose rows say `session`."""
+def session_id_of(path: str, session: str) -> str:
+    """Return the id of the session in a file whose rows say `session`."""
     name = os.path.splitext(os.path.basename(path))[0]
     return name if _UUID.match(name) else session or name
 
 
-def ledger(places: Places, settings: Settings) -> Ledger:
-    """The ledger of sessions. Raises RuntimeError without a state folder."""
+def session_ledger(places: Places, settings: Settings) -> Ledger:
+    """Return the ledger of sessions. Raises RuntimeError without a state folder."""
     return Ledger(
         places.state(), _NAME, settings.integer("ledger.max_bytes"), settings.integer("ledger.keep_files")
     )
 
 
-def append(places: Places, settings: Settings, row: dict[str, Any]) -> str:
-    """Write a row; what went wrong, or an empty text."""
+class RowNotWritten(OSError):
+    """The ledger did not take a row; the text says why."""
+
+
+def append_row(places: Places, settings: Settings, row: dict[str, Any]) -> None:
+    """Write a row. Raises RowNotWritten."""
     fields = {name: value for name, value in row.items() if name not in ("session", "project")}
-    return (
-        ledger(places, settings).append(row["session"], row.get("project") or places.project_key, fields)
-        or ""
-    )
+    project = row.get("project") or places.project_key
+    problem = session_ledger(places, settings).append(row["session"], project, fields)
+    if problem:
+        raise RowNotWritten(problem)
 
 
-def latest(places: Places, settings: Settings, kind: str = SCORE) -> dict[str, dict[str, Any]]:
-    """The row in force of each session, by session id."""
+def latest_rows(places: Places, settings: Settings, kind: str = SCORE) -> dict[str, dict[str, Any]]:
+    """Return the current row of each session, by session id, in the order in which they were written."""
     found: dict[str, dict[str, Any]] = {}
-    for row in ledger(places, settings).rows():
+    for row in session_ledger(places, settings).rows():
         if (
             row.get("kind") == kind
             and isinstance(row.get("session"), str)
@@ -81,18 +89,18 @@ def latest(places: Places, settings: Settings, kind: str = SCORE) -> dict[str, d
     return found
 
 
-def row_of(
-    prepared: Prepared,
+def grade_row(
+    prepared: PreparedSession,
     grade: dict[str, Any],
     scorer: dict[str, Any],
     settings: Settings,
     places: Places,
     before: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
-    """The row for a grade: scores, overall, what is missing, and who scored it.
+    """Return the row for a grade: scores, overall, what is missing, and who scored it.
 
-    `stamp` is the time under which the scores go to Langfuse; it never changes for a session, since a score is updated there only by the
-    same id and time.
+    `before` is the earlier row of the session. `stamp` is the time of the scores in Langfuse; it never changes for a session, since
+    Langfuse updates a score only under the same id and time.
     """
     totals = prepared.signals.totals
     found = grade["dimensions"]
@@ -105,7 +113,7 @@ def row_of(
         "id": digest(session_id(prepared).encode("utf-8", "replace"), 8),
         "session": session_id(prepared),
         "project": locate(totals.folder).project_key if os.path.isabs(totals.folder) else places.project_key,
-        "stamp": (before or {}).get("stamp") or _whole_seconds(totals.started) or now_iso(),
+        "stamp": (before or {}).get("stamp") or _ledger_time(totals.started) or now_iso(),
         "scorer": {
             **scorer,
             "rubric": rubric_digest(),
@@ -113,7 +121,7 @@ def row_of(
             "tokens": round(prepared.tokens),
             "left_out": prepared.left_out,
         },
-        "subject": subject_of(prepared.path, places),
+        "subject": score_subject(prepared.path, places),
         "dimensions": found,
         OVERALL: whole,
         "improvement": None if whole is None else band_of(whole),
@@ -126,29 +134,29 @@ def row_of(
         "turns": totals.turns,
         "started": totals.started,
         "ended": totals.ended,
-        "bytes": _size(prepared.path),
-        "signals": {name: count for name, count in prepared.signals.sightings.counts.items() if count},
+        "bytes": max(0, _size(prepared.path)),
+        "signals": {name: count for name, count in prepared.signals.detections.counts.items() if count},
     }
 
 
-def subject_of(path: str, places: Places) -> dict[str, str]:
-    """What the scores are about in Langfuse: the session, or for one that was read from there its first trace."""
+def score_subject(path: str, places: Places) -> dict[str, str]:
+    """Return what the scores are about in Langfuse: the session, or for one that was read from there its first trace."""
     inside = os.path.dirname(os.path.abspath(path)) == pulled_folder(places)
     try:
-        told = loads(read_regular(path + SOURCE, 4096)[0].decode("utf-8")) if inside else None
+        source = loads(read_regular(path + SOURCE, 4096)[0].decode("utf-8")) if inside else None
     except (OSError, ValueError):
-        told = None
-    trace = told.get("trace") if isinstance(told, dict) else None
+        source = None
+    trace = source.get("trace") if isinstance(source, dict) else None
     return {"kind": "trace", "id": trace} if isinstance(trace, str) and trace else {"kind": "session"}
 
 
 def pulled_folder(places: Places) -> str:
-    """Where sessions lie that were read from Langfuse."""
+    """Return the folder of sessions that were read from Langfuse."""
     return places.state("grading", "pulled")
 
 
 def scores_of(row: dict[str, Any]) -> dict[str, float]:
-    """The numbers of a row by dimension; those that are no scores are left out, for a ledger's line may say anything."""
+    """Return the valid scores of a row by dimension: a line of a ledger may hold anything."""
     found = {}
     for name in dimensions():
         entry = row["dimensions"].get(name)
@@ -162,8 +170,24 @@ def scores_of(row: dict[str, Any]) -> dict[str, float]:
     return found
 
 
-def _whole_seconds(time: str) -> str:
-    """A transcript's time as ours are written; empty for one of another form."""
+def ungraded(paths: Sequence[str], places: Places, settings: Settings) -> list[str]:
+    """Return the transcripts without a complete grade by the present rubric, and those that changed since."""
+    rows = latest_rows(places, settings)
+    return [
+        path
+        for path in paths
+        if not _is_current(rows.get(os.path.splitext(os.path.basename(path))[0]), _size(path))
+    ]
+
+
+def _is_current(row: dict[str, Any] | None, size: int) -> bool:
+    scorer = row.get("scorer") if row else None
+    same_rubric = isinstance(scorer, dict) and scorer.get("rubric") == rubric_digest()
+    return bool(row and same_rubric and row.get("bytes") == size and not row.get("missing"))
+
+
+def _ledger_time(time: str) -> str:
+    """Return a transcript's time in the form of our ledgers; empty for one of another form."""
     head = time[:19]
     sound = (
         len(head) == 19
@@ -178,4 +202,4 @@ def _size(path: str) -> int:
     try:
         return os.stat(path).st_size
     except OSError:
-        return 0
+        return -1
