@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -29,7 +26,7 @@ from memory_plugin.kernel.judge import judge as judge_module
 from memory_plugin.kernel.judge.question import Question, Verdict
 from memory_plugin.kernel.judge.reply import read_reply
 from memory_plugin.kernel.judge.rubric import load_rubric
-from memory_plugin.kernel.paths import Places, data_path, locate
+from memory_plugin.kernel.paths import Places, data_path
 from memory_plugin.kernel.settings.load import load
 from tests.interview.respondents import setup_for
 
@@ -112,21 +109,6 @@ def test_the_judges_rubric_asks_for_the_same_signals() -> None:
     for example in examples:
         values = read_reply(example["reply"], lambda value: check_signals(value, TABLE)[0] or None)
         assert (None if values is None else list(values)) == example["signals"]
-
-
-@pytest.fixture
-def places(tmp_path: Path) -> Places:
-    """The places of an empty project."""
-    os.makedirs(tmp_path / "project" / ".git")
-    return locate(str(tmp_path / "project"))
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[InterviewStore]:
-    """A store of its own."""
-    opened = InterviewStore(str(tmp_path / "state"))
-    yield opened
-    opened.close()
 
 
 class FakeJudge:

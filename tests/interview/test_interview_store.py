@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -60,14 +59,6 @@ def held(folder: Path) -> str:
 def plain(text: str, limit: int) -> str:
     """The text as it is."""
     return text[:limit]
-
-
-@pytest.fixture
-def store(tmp_path: Path) -> Iterator[InterviewStore]:
-    """A store of its own."""
-    opened = InterviewStore(str(tmp_path / "state"))
-    yield opened
-    opened.close()
 
 
 def test_of_two_answers_at_once_one_is_refused(store: InterviewStore) -> None:

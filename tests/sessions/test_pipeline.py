@@ -1,8 +1,7 @@
-"""Grading a session, from the transcript to the ledger."""
+"""Grade a session, from the transcript to the ledger."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -11,9 +10,8 @@ import pytest
 from memory_plugin.kernel.judge.judge import Judge
 from memory_plugin.kernel.judge.question import Verdict
 from memory_plugin.sessions import pipeline
-from memory_plugin.sessions.grading_runs import grade_one_by_one
 from memory_plugin.sessions.pipeline import grade_session, store_reply
-from memory_plugin.sessions.score_rows import RowNotWritten, latest_rows, ungraded
+from memory_plugin.sessions.score_rows import RowNotWritten, latest_rows
 from memory_plugin.sessions.scorer_reply import read_scores
 from memory_plugin.sessions.scoring_request import prepare
 from tests.kernel.transcript.rows import answer, said, user
@@ -169,34 +167,6 @@ def test_what_a_sub_agent_answers_is_checked_and_kept(bench: Bench) -> None:
         row["clamped"],
         row["dimensions"]["output_quality"]["score"],
     ) == ("agent", 1, 1, 1.0)
-
-
-def quiet(_line: str) -> None:
-    """Show no progress."""
-
-
-def test_many_are_graded_with_a_memory_of_what_is_done(bench: Bench) -> None:
-    paths = [bench.transcript(identity) for identity in IDS[:4]]
-    grade_session(paths[0], bench.scorer)
-    assert ungraded(paths, bench.scorer.places, bench.scorer.settings) == paths[1:]
-    with open(paths[1], "wb"):
-        pass
-    run = grade_one_by_one(paths, bench.scorer, quiet, again=False)
-    assert (len(run.rows), run.already, run.failed) == (2, 1, {})
-    assert ungraded(paths, bench.scorer.places, bench.scorer.settings) == [paths[1]]
-    os.utime(paths[2])
-    with open(paths[2], "a", encoding="utf-8") as file:
-        file.write("\n")
-    assert ungraded(paths, bench.scorer.places, bench.scorer.settings) == [paths[1], paths[2]]
-
-
-def test_a_failure_that_lasts_ends_the_run(bench: Bench) -> None:
-    bench.script("http_401")
-    paths = [bench.transcript(identity) for identity in IDS[:4]]
-    run = grade_one_by_one(paths, bench.scorer, quiet, again=False)
-    assert (run.rows, run.already) == ([], 0)
-    assert list(run.failed.values()) == ["http_401"] * 4
-    assert len(bench.rows("judge-calls")) == 1
 
 
 def test_a_full_disk_is_said(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,34 +1,15 @@
-"""The tables of sessions: every pattern and command hits and misses what it says, and takes linear time."""
+"""Shell commands: the first command of each pipeline, test runs, and commands that a tool could replace."""
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import pytest
 
 from memory_plugin.kernel.data import load_data
-from memory_plugin.sessions.detection import pattern
 from memory_plugin.sessions.shell import pipeline_heads, runs_tests, tool_for
 
-PATTERNS = load_data("sessions", "patterns")["patterns"]
 COMMANDS = load_data("sessions", "commands")
-
-
-@pytest.mark.parametrize("entry", PATTERNS, ids=lambda entry: str(entry["id"]))
-def test_a_pattern_hits_and_misses_its_examples(entry: dict[str, Any]) -> None:
-    found = pattern(entry["id"])
-    assert [text for text in entry["hit"] if not found.search(text)] == []
-    assert [text for text in entry["miss"] if found.search(text)] == []
-
-
-@pytest.mark.parametrize("entry", PATTERNS, ids=lambda entry: str(entry["id"]))
-@pytest.mark.parametrize("piece", ["a", "1 ", "[", "[x](", ".a", "it's ", "| ", "<b>\n", "the user ", "-- "])
-def test_a_pattern_takes_linear_time(entry: dict[str, Any], piece: str) -> None:
-    found = pattern(entry["id"])
-    started = time.perf_counter()
-    found.search(piece * (50_000 // len(piece)))
-    assert time.perf_counter() - started < 10
 
 
 @pytest.mark.parametrize("entry", COMMANDS["stands_for"], ids=lambda entry: str(entry["id"]))

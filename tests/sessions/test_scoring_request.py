@@ -1,4 +1,4 @@
-"""What the scorer is shown: short, redacted, numbered, bounded; cut into parts between turns."""
+"""The request to a scorer: short, redacted, numbered and bounded, in parts or in pages."""
 
 from __future__ import annotations
 
@@ -6,14 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-from hypothesis import given
-from hypothesis import strategies as st
-
 from memory_plugin.kernel.data import load_data
 from memory_plugin.kernel.settings.load import load
 from memory_plugin.sessions.scoring_request import PreparedSession, pages, prepare, questions
-from memory_plugin.sessions.session_digest import ShownTurn, split_turns
 from tests.kernel.transcript.rows import answer, call, lines, result, said, user
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -71,16 +66,6 @@ def test_a_long_session_is_cut_into_parts_of_about_one_size(tmp_path: Path) -> N
         '"part":{"number":%d,"of":4}' % (n + 1) in question.message for n, question in enumerate(asked)
     ] == [True] * 4
     assert all('"task":"Go"' in question.message for question in asked)
-
-
-@given(st.lists(st.floats(1, 5000), min_size=1, max_size=200), st.floats(1000, 20_000))
-def test_chunks_hold_every_turn_once_and_none_is_much_too_large(sizes: list[float], target: float) -> None:
-    shown = [ShownTurn({"turn": at + 1}, size) for at, size in enumerate(sizes)]
-    found = split_turns(shown, target * 8 / 7, target)
-    assert [turn for chunk in found for turn in chunk.turns] == [one.turn for one in shown]
-    assert all(chunk.turns for chunk in found)
-    assert len(found) == 1 or max(chunk.tokens for chunk in found) <= target + max(sizes)
-    assert sum(chunk.tokens for chunk in found) == pytest.approx(sum(sizes))
 
 
 def test_a_very_long_session_is_thinned_in_its_middle(tmp_path: Path) -> None:

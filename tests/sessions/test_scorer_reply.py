@@ -1,4 +1,4 @@
-"""Replies of a scorer: read with care, put on their scales, evidence checked against the session."""
+"""Replies of a scorer: read with care, set on their scales, evidence checked against the session."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from memory_plugin.kernel.judge.reply import read_reply
 from memory_plugin.kernel.judge.rubric import load_rubric
 from memory_plugin.kernel.paths import data_path
-from memory_plugin.sessions.dimensions import band_of, causes, dimensions, overall
+from memory_plugin.sessions.dimensions import causes, dimensions
 from memory_plugin.sessions.scorer_reply import drop_bad_evidence, read_scores
 from memory_plugin.sessions.scoring_request import RUBRIC
 from tests.sessions.grades import LEVELS, NUMBERS, reply
@@ -133,40 +133,3 @@ def test_any_reply_is_read_or_refused_and_what_is_kept_is_sound(value: dict[str,
     for name, entry in found["dimensions"].items():
         assert 0 <= entry["score"] <= (3 if name in LEVELS else 1)
         assert all(1 <= turn <= 5 for item in entry["evidence"] for turn in item["turns"])
-
-
-def test_the_sources_formula() -> None:
-    """Worked example of `session-scoring.md`: categorical / 3, then the weighted sum."""
-    found = {**LEVELS, **NUMBERS}
-    by_hand = (2 / 3) * 0.30 + 0.8 * 0.20 + 0.6 * 0.20 + 0.4 * 0.15 + (1 / 3) * 0.10 + 1.0 * 0.05
-    assert overall(found) == round(by_hand, 4) == 0.6233
-    assert overall(dict.fromkeys(LEVELS, 3) | dict.fromkeys(NUMBERS, 1)) == 1.0
-    assert overall(dict.fromkeys(LEVELS, 0) | dict.fromkeys(NUMBERS, 0)) == 0.0
-
-
-def test_missing_is_not_zero() -> None:
-    found = {name: score for name, score in {**LEVELS, **NUMBERS}.items() if name != "goal_achievement"}
-    assert overall(found) is None
-    by_hand = (0.8 * 0.20 + 0.6 * 0.20 + 0.4 * 0.15 + (1 / 3) * 0.10 + 1.0 * 0.05) / 0.7
-    assert overall(found, renormalize=True) == round(by_hand, 4)
-    assert overall({}, renormalize=True) is None
-
-
-def test_weights_make_one() -> None:
-    assert round(sum(dimension.weight for dimension in dimensions().values()), 12) == 1
-
-
-@pytest.mark.parametrize(
-    ("score", "band"),
-    [
-        (0.0, "critical"),
-        (0.39, "critical"),
-        (0.4, "significant"),
-        (0.6, "moderate"),
-        (0.75, "minor"),
-        (0.85, "none"),
-        (1.0, "none"),
-    ],
-)
-def test_bands(score: float, band: str) -> None:
-    assert band_of(score) == band
