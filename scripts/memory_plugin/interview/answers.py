@@ -35,161 +35,152 @@ def new_state(covered: dict[str, str]) -> State:
 
 def apply_answer(state: State, setup: dict[str, Any], given: dict[str, Any]) -> list[str]:
     """Apply an answer to the question in `state["next"]` to the state, which is changed; return what was dropped, in words."""
-    number = len(state["turns"]) + 1
-    asked = state["next"]
-    graph = Graph(state, setup["pack"])
-    found, dropped = check_signals(given["signals"], setup["signals"])
+    found, invalid = check_signals(given["signals"], setup["signals"])
     by_rule = signals_by_rule(given["answer"], setup["patterns"], said_something=bool(given["concepts"]))
-    signals = dict(by_rule, **found)
-    idle = frozenset(setup["redundancy"]["function_words"])
-    numbers, new = _take_concepts(graph, given, signals, number, idle)
-    notes = ["signals.%s: not of the expected form" % name for name in dropped]
-    _why_edges(graph, asked, numbers, number)
-    notes += _relate(graph, given["relations"], number, idle)
-    turn = _turn(given, asked, setup, number)
-    turn.update(signals=signals, by_rule=by_rule, terminal=is_terminal(signals))
-    turn["sentiment"] = sentiment(signals, setup["signals"])
-    turn.update(concepts=["n%d" % (at + 1) for at in numbers], new=new)
-    turn["unanswered"] = not numbers and signals.get("uncertainty", {}).get("type") == "conceptual_clarity"
-    turn["low"] = (
-        not new
-        and turn["words"] <= setup["scoring"]["stop"]["low_words"]
-        and not turn["terminal"]
-        and not turn["unanswered"]
-        and turn["wish"] != "skip"
-    )
+    answer = _Answer(state, setup, given, dict(by_rule, **found))
+    # The order counts: relations may name concepts of this very answer, and link what the question has not linked.
+    answer.add_concepts()
+    answer.link_to_question()
+    dropped = ["signals.%s: not of the expected form" % name for name in invalid] + answer.add_relations()
+    turn = answer.turn(by_rule)
     if turn["wish"] == "skip":
-        state["skipped"].append(asked["focus"]["key"])
-    _cover(state, setup, given, asked, turn, graph, idle)
+        state["skipped"].append(answer.asked["focus"]["key"])
+    answer.cover(turn)
     weight = setup["scoring"]["stop"]["rate_weight"]
-    state["rate"] = round((1 - weight) * state["rate"] + weight * new, 6)
+    state["rate"] = round((1 - weight) * state["rate"] + weight * answer.new, 6)
     state["turns"].append(turn)
-    return notes
+    return dropped
 
 
-def _turn(given: dict[str, Any], asked: dict[str, Any], setup: dict[str, Any], number: int) -> dict[str, Any]:
-    said = normalize(given["answer"])
-    patterns = setup["patterns"]
-    return {
-        "number": number,
-        "strategy": asked["strategy"],
-        "focus": asked["focus"],
-        "question": given["question"] or asked.get("question") or asked["probe"],
-        "answer": given["answer"],
-        "words": len(said.split()),
-        "elaborations": count_phrases(said, patterns["elaboration"]),
-        "enthusiasm": count_phrases(said, patterns["enthusiasm"]),
-        "hedges": count_phrases(said, patterns["hedge"]),
-        "wish": given["wish"],
-    }
+class _Answer:
+    """An answer while it is applied; `nodes` are the graph's nodes that it names, `new` is how many of them are new."""
 
+    def __init__(
+        self, state: State, setup: dict[str, Any], given: dict[str, Any], signals: dict[str, Any]
+    ) -> None:
+        self.state, self.setup, self.given, self.signals = state, setup, given, signals
+        self.asked: dict[str, Any] = state["next"]
+        self.number = len(state["turns"]) + 1
+        self.graph = Graph(state, setup["pack"])
+        self.idle = frozenset(setup["redundancy"]["function_words"])
+        self.nodes: list[int] = []
+        self.new = 0
 
-def _take_concepts(
-    graph: Graph, given: dict[str, Any], signals: dict[str, Any], turn: int, idle: frozenset[str]
-) -> tuple[list[int], int]:
-    """Add the concepts of an answer to the graph; return their nodes, and how many of them are new."""
-    numbers: list[int] = []
-    new = 0
-    for concept in given["concepts"]:
-        stems = content_stems(concept["text"], idle)
-        at = graph.find(stems, concept["stance"])
-        if at < 0:
-            opposed = graph.find_opposite(stems, concept["stance"])
-            at = graph.add(concept["text"], concept["type"], stems, concept["stance"], concept["confidence"])
-            new += 1
-            _revise(graph, at, opposed, concept, signals, turn, idle)
-        elif not graph.nodes[at]["stance"]:
-            graph.nodes[at]["stance"] = concept["stance"]
-        for alias in concept["aliases"]:
-            graph.add_name(at, content_stems(alias, idle))
-        if at not in numbers:
-            graph.mention(at, turn, concept["quote"], concept["confidence"])
-            numbers.append(at)
-    return numbers, new
+    def _find(self, text: str, stance: int = 0) -> int:
+        return self.graph.find(content_stems(text, self.idle), stance)
 
+    def add_concepts(self) -> None:
+        """Add the concepts to the graph, or count one more mention of those it has."""
+        for concept in self.given["concepts"]:
+            at = self._find(concept["text"], concept["stance"])
+            if at < 0:
+                at = self._add(concept)
+            elif not self.graph.nodes[at]["stance"]:
+                self.graph.nodes[at]["stance"] = concept["stance"]
+            for alias in concept["aliases"]:
+                self.graph.add_name(at, content_stems(alias, self.idle))
+            if at not in self.nodes:
+                self.graph.mention(at, self.number, concept["quote"], concept["confidence"])
+                self.nodes.append(at)
 
-def _revise(
-    graph: Graph,
-    at: int,
-    opposed: int,
-    concept: dict[str, Any],
-    signals: dict[str, Any],
-    turn: int,
-    idle: frozenset[str],
-) -> None:
-    """Link a concept to the one it revises, and mark that one superseded where the user took it back."""
-    earlier = opposed
-    if concept["revises"]:
-        earlier = graph.find(content_stems(concept["revises"], idle), 0)
-    contradiction = signals.get("contradiction", {})
-    taken_back = contradiction.get("present") and contradiction.get("kind", "") == "stance_reversal"
-    if 0 <= earlier != at:
-        graph.link(at, earlier, REVISES, turn)
-        if concept["revises"] or taken_back:
-            graph.nodes[earlier]["superseded_by"] = graph.nodes[at]["id"]
+    def _add(self, concept: dict[str, Any]) -> int:
+        """Add a node; link it to the one it revises, and mark that one superseded where the user took it back."""
+        graph, stems = self.graph, content_stems(concept["text"], self.idle)
+        earlier = graph.find_opposite(stems, concept["stance"])
+        at = graph.add(concept["text"], concept["type"], stems, concept["stance"], concept["confidence"])
+        self.new += 1
+        if concept["revises"]:
+            earlier = self._find(concept["revises"])
+        if 0 <= earlier != at:
+            graph.link(at, earlier, REVISES, self.number)
+            contradiction = self.signals.get("contradiction", {})
+            reversed_ = contradiction.get("present") and contradiction.get("kind") == "stance_reversal"
+            if concept["revises"] or reversed_:
+                graph.nodes[earlier]["superseded_by"] = graph.nodes[at]["id"]
+        return at
 
+    def link_to_question(self) -> None:
+        """Link the concept that was asked about to the answer: "why does X matter?" answered with Y means that X leads to Y."""
+        if self.asked["strategy"] != "deepen":
+            return
+        source = int(self.asked["focus"]["key"][1:]) - 1
+        for target in self.nodes:
+            if target != source and self.graph.climbs(source, target, len(self.graph.ladder)):
+                self.graph.link(source, target, LEADS_TO, self.number)
 
-def _why_edges(graph: Graph, asked: dict[str, Any], numbers: list[int], turn: int) -> None:
-    """Link the concept that was asked about to the answer: "why does X matter?" answered with Y means that X leads to Y."""
-    if asked["strategy"] != "deepen":
-        return
-    source = int(asked["focus"]["key"][1:]) - 1
-    for target in numbers:
-        if target != source and graph.climbs(source, target, len(graph.ladder)):
-            graph.link(source, target, LEADS_TO, turn)
+    def add_relations(self) -> list[str]:
+        """Add the relations that climb one step of the ladder; return what was dropped, in words."""
+        dropped = []
+        for at, (source, target) in enumerate(map(self._find, ends) for ends in self.given["relations"]):
+            if source < 0 or target < 0:
+                dropped.append("relations.%d: no such concept" % at)
+            elif not self.graph.climbs(source, target):
+                dropped.append("relations.%d: not one step up the ladder" % at)
+            else:
+                self.graph.link(source, target, LEADS_TO, self.number)
+        return dropped
 
+    def turn(self, by_rule: dict[str, Any]) -> dict[str, Any]:
+        """Return the turn as it is stored, but for its elements."""
+        given, asked, patterns = self.given, self.asked, self.setup["patterns"]
+        said = normalize(given["answer"])
+        words, terminal = len(said.split()), is_terminal(self.signals)
+        unclear = self.signals.get("uncertainty", {}).get("type") == "conceptual_clarity"
+        unanswered = not self.nodes and unclear
+        short = words <= self.setup["scoring"]["stop"]["low_words"]
+        low = not self.new and short and not terminal and not unanswered and given["wish"] != "skip"
+        return {
+            "number": self.number,
+            "strategy": asked["strategy"],
+            "focus": asked["focus"],
+            "question": given["question"] or asked.get("question") or asked["probe"],
+            "answer": given["answer"],
+            "words": words,
+            "elaborations": count_phrases(said, patterns["elaboration"]),
+            "enthusiasm": count_phrases(said, patterns["enthusiasm"]),
+            "hedges": count_phrases(said, patterns["hedge"]),
+            "wish": given["wish"],
+            "signals": self.signals,
+            "by_rule": by_rule,
+            "terminal": terminal,
+            "sentiment": sentiment(self.signals, self.setup["signals"]),
+            "concepts": ["n%d" % (at + 1) for at in self.nodes],
+            "new": self.new,
+            "unanswered": unanswered,
+            "low": low,
+        }
 
-def _relate(graph: Graph, relations: list[list[str]], turn: int, idle: frozenset[str]) -> list[str]:
-    notes = []
-    for at, ends in enumerate(relations):
-        source, target = (graph.find(content_stems(end, idle), 0) for end in ends)
-        if source < 0 or target < 0:
-            notes.append("relations.%d: no such concept" % at)
-        elif not graph.climbs(source, target):
-            notes.append("relations.%d: not one step up the ladder" % at)
-        else:
-            graph.link(source, target, LEADS_TO, turn)
-    return notes
+    def cover(self, turn: dict[str, Any]) -> None:
+        """Mark elements as covered: asked about and answered, settled by Claude, or named in the answer."""
+        covered = self.state["covered"]
+        named = _named(self.setup, content_stems(self.given["answer"], self.idle))
+        settled = list(self.given["covered"])
+        if self.nodes and not turn["terminal"] and not turn["wish"]:
+            settled += [e["id"] for e in self.setup["elements"] if e["id"] == turn["focus"]["key"]]
+            settled += self._asked_for()
+        for name in settled:
+            covered.setdefault(name, {"turn": self.number, "by": _BY_ANSWER})
+        if not turn["terminal"] and not turn["unanswered"]:
+            for name in named:
+                covered.setdefault(name, {"turn": self.number, "by": _BY_NAME})
+        turn["elements"] = sorted({*named, *self.given["covered"]})
+        about = turn["elements"] + ([turn["focus"]["key"]] if turn["focus"]["kind"] == "uncovered" else [])
+        for at in self.nodes:
+            node = self.graph.nodes[at]
+            node["elements"] = sorted({*node["elements"], *_elements_of(node, self.setup, about)})
+
+    def _asked_for(self) -> list[str]:
+        """Return the elements that Claude's own question names, without those that the topic names or the question excludes."""
+        question = self.given["question"]
+        if question in ("", self.asked["probe"]) or contains_phrase(normalize(question), _EXCLUDING):
+            return []
+        always = _named(self.setup, content_stems(self.setup["topic"], self.idle))
+        return [n for n in _named(self.setup, content_stems(question, self.idle)) if n not in always]
 
 
 def _named(setup: dict[str, Any], stems: list[str]) -> list[str]:
     """Return the elements that a text names."""
     return [e["id"] for e in setup["elements"] if any(contains_run(part, stems) for part in e["stems"])]
-
-
-def _asked_for(setup: dict[str, Any], question: str, probe: str, idle: frozenset[str]) -> list[str]:
-    """Return the elements that Claude's own question names, without those that the topic names or the question excludes."""
-    if not question or question == probe or contains_phrase(normalize(question), _EXCLUDING):
-        return []
-    always = _named(setup, content_stems(setup["topic"], idle))
-    return [name for name in _named(setup, content_stems(question, idle)) if name not in always]
-
-
-def _cover(
-    state: State,
-    setup: dict[str, Any],
-    given: dict[str, Any],
-    asked: dict[str, Any],
-    turn: dict[str, Any],
-    graph: Graph,
-    idle: frozenset[str],
-) -> None:
-    """Mark elements as covered: asked about and answered, settled by Claude, or named in the answer."""
-    named = _named(setup, content_stems(given["answer"], idle))
-    settled = list(given["covered"])
-    if turn["concepts"] and not turn["terminal"] and not turn["wish"]:
-        settled += [e["id"] for e in setup["elements"] if e["id"] == turn["focus"]["key"]]
-        settled += _asked_for(setup, given["question"], asked["probe"], idle)
-    for name in settled:
-        state["covered"].setdefault(name, {"turn": turn["number"], "by": _BY_ANSWER})
-    if not turn["terminal"] and not turn["unanswered"]:
-        for name in named:
-            state["covered"].setdefault(name, {"turn": turn["number"], "by": _BY_NAME})
-    turn["elements"] = sorted({*named, *given["covered"]})
-    about = turn["elements"] + ([turn["focus"]["key"]] if turn["focus"]["kind"] == "uncovered" else [])
-    for name in turn["concepts"]:
-        node = graph.nodes[int(name[1:]) - 1]
-        node["elements"] = sorted({*node["elements"], *_elements_of(node, setup, about)})
 
 
 def _elements_of(node: dict[str, Any], setup: dict[str, Any], about: list[str]) -> list[str]:

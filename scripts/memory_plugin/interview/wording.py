@@ -24,7 +24,7 @@ __all__ = [
     "stem_table",
 ]
 
-_KNOWN: dict[str, str] = {}
+_STEMS: dict[str, str] = {}
 _BLANKS = {code: " " for code in range(128) if not chr(code).isalnum()}
 
 
@@ -48,9 +48,9 @@ def contains_phrase(said: str, phrases: Iterable[str]) -> bool:
 
 def cached_stem(word: str) -> str:
     """Return the stem of one word, cached."""
-    if word not in _KNOWN:
-        _KNOWN[word] = stem(word)
-    return _KNOWN[word]
+    if word not in _STEMS:
+        _STEMS[word] = stem(word)
+    return _STEMS[word]
 
 
 def content_stems(text: str, idle: Collection[str]) -> list[str]:
@@ -69,7 +69,7 @@ def contains_run(part: list[str], whole: list[str]) -> bool:
 
 
 def stem_table(table: dict[str, Any]) -> dict[str, Any]:
-    """Return the table of `config/interview/redundancy.json` with its words cached_stem, JSON throughout."""
+    """Return the table of `config/interview/redundancy.json` with its words stemmed, JSON throughout."""
     groups = [(word, name) for name, members in table["groups"].items() for word in members.split()]
     return dict(
         table,
@@ -120,18 +120,18 @@ class QuestionSimilarity:
         own, and where they ask for different things (who, why) or for opposites.
         """
         (mine, my_kind, my_words), (yours, your_kind, your_words) = self._read(first), self._read(second)
-        whole = self._weight(mine) + self._weight(yours)
-        if not whole:
+        total = self._weight(mine) + self._weight(yours)
+        if not total:
             return 0.0
-        score = 2 * self._weight(mine & yours) / whole
-        own = self._heavy(mine - yours) or (my_kind and not your_kind)
-        if own and (self._heavy(yours - mine) or (your_kind and not my_kind)):
+        score = 2 * self._weight(mine & yours) / total
+        own = self._has_heavy(mine - yours) or (my_kind and not your_kind)
+        if own and (self._has_heavy(yours - mine) or (your_kind and not my_kind)):
             score -= self._both_sides
-        if (my_kind and your_kind and my_kind != your_kind) or self._opposed(my_words, your_words):
+        if (my_kind and your_kind and my_kind != your_kind) or self._has_opposites(my_words, your_words):
             score -= self._other_word
         return max(0.0, score)
 
-    def _opposed(self, mine: frozenset[str], yours: frozenset[str]) -> bool:
+    def _has_opposites(self, mine: frozenset[str], yours: frozenset[str]) -> bool:
         """Return whether one question holds a word and the other its opposite in the same place."""
         only, other = mine - yours, yours - mine
         return any((a in only and b in other) or (b in only and a in other) for a, b in self._opposites)
@@ -179,5 +179,5 @@ class QuestionSimilarity:
     def _weight(self, stems: frozenset[str]) -> float:
         return sum(self._light if one in self._light_words else 1.0 for one in stems)
 
-    def _heavy(self, stems: frozenset[str]) -> bool:
+    def _has_heavy(self, stems: frozenset[str]) -> bool:
         return any(one not in self._light_words for one in stems)

@@ -112,12 +112,12 @@ def _entries(text: str) -> Iterable[dict[str, Any]]:
         except csv.Error as error:
             raise UnreadableLabels("not a readable CSV: %s" % error) from None
     try:
-        total = loads(text)
+        data = loads(text)
     except ValueError:
         return [row for line in text.split("\n") for row in [_object(line)] if row is not None]
-    if isinstance(total, dict) and not any(total.get(name) for name in _SESSION_NAMES):
-        return [{"session": session, **row} for session, row in total.items() if isinstance(row, dict)]
-    return [row for row in (total if isinstance(total, list) else [total]) if isinstance(row, dict)]
+    if isinstance(data, dict) and not any(data.get(name) for name in _SESSION_NAMES):
+        return [{"session": session, **row} for session, row in data.items() if isinstance(row, dict)]
+    return [row for row in (data if isinstance(data, list) else [data]) if isinstance(row, dict)]
 
 
 def _object(line: str) -> dict[str, Any] | None:

@@ -1,6 +1,6 @@
 """What the detectors share: the table of signals, the patterns, and how a detector reports what it found.
 
-To add a detector, write a class with `see` and `finish` in `detectors/`, add it to DETECTORS in `session_signals.py`, and give each of its
+To add a detector, write a subclass of Detector in `detectors/`, add it to DETECTORS in `session_signals.py`, and give each of its
 signals an entry in `config/sessions/signals.json`.
 """
 
@@ -71,11 +71,12 @@ class Report(Protocol):
         """Record a detection."""
 
 
-class Detector(Protocol):
-    """Something that looks at the turns one after the other and remembers what it needs."""
+class Detector:
+    """Base of detectors: looks at the turns one after the other and remembers what it needs."""
 
     def see(self, turn: Turn, report: Report) -> None:
         """Look at the next turn."""
+        raise NotImplementedError
 
     def finish(self, report: Report) -> None:
-        """Report what can only be known at the end of the session."""
+        """Report what can only be known at the end of the session; nothing by default."""

@@ -104,7 +104,7 @@ def grade_row(
     """
     totals = prepared.signals.totals
     found = grade["dimensions"]
-    whole = overall(
+    total = overall(
         {name: entry["score"] for name, entry in found.items()},
         renormalize=settings.flag("sessions.renormalize"),
     )
@@ -123,8 +123,8 @@ def grade_row(
         },
         "subject": score_subject(prepared.path, places),
         "dimensions": found,
-        OVERALL: whole,
-        "improvement": None if whole is None else band_of(whole),
+        OVERALL: total,
+        "improvement": None if total is None else band_of(total),
         "missing": [name for name in dimensions() if name not in found],
         "root_cause": grade["root_cause"],
         "improvements": grade["improvements"],
@@ -189,13 +189,13 @@ def _is_current(row: dict[str, Any] | None, size: int) -> bool:
 def _ledger_time(time: str) -> str:
     """Return a transcript's time in the form of our ledgers; empty for one of another form."""
     head = time[:19]
-    sound = (
+    valid = (
         len(head) == 19
         and head[4] == head[7] == "-"
         and head[10] == "T"
         and head.replace("-", "").replace(":", "").replace("T", "").isdigit()
     )
-    return head + "Z" if sound else ""
+    return head + "Z" if valid else ""
 
 
 def _size(path: str) -> int:

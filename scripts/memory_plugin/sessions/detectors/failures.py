@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..detection import pattern
+from ..detection import Detector, pattern
 
 if TYPE_CHECKING:
     from ...kernel.transcript.turn import Call, Turn
@@ -71,7 +71,7 @@ def main_argument(call: Call) -> str:
     return next((call.text(name) for name in _ARGUMENTS if call.text(name)), "")
 
 
-class FailureDetector:
+class FailureDetector(Detector):
     """Failures by cause, and repetitions of a failed command with no edit in between."""
 
     def __init__(self) -> None:
@@ -102,9 +102,6 @@ class FailureDetector:
                 self._failed.add(call.text("command"))
             elif call.result is not None and not cause:
                 self._failed.discard(call.text("command"))
-
-    def finish(self, report: Report) -> None:
-        """Report nothing: everything is reported as it is seen."""
 
 
 def _explanation(text: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..detection import pattern
+from ..detection import Detector, pattern
 from .failures import EDITORS, failure_cause
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ _MAX_FILES = 20_000
 _MAX_TEXT = 20_000  # characters of one text that are searched for names of files
 
 
-class FileDetector:
+class FileDetector(Detector):
     """The ranges in the context, the files seen so far, and the file names mentioned later."""
 
     def __init__(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from ..detection import pattern
+from ..detection import Detector, pattern
 
 if TYPE_CHECKING:
     from ...kernel.transcript.turn import Turn
@@ -20,7 +20,7 @@ _AROUND = 80  # characters of a claim's sentence on both sides
 _SENTENCE_ENDS = (". ", "! ", "? ", "\n")
 
 
-class PeopleDetector:
+class PeopleDetector(Detector):
     """What both sides say; `folder` is where the session ran, for links, or empty."""
 
     def __init__(self, folder: str = "") -> None:
@@ -63,9 +63,6 @@ class PeopleDetector:
             return os.path.isdir(self.folder) and not os.path.lexists(os.path.join(self.folder, target))
         except ValueError:
             return True
-
-    def finish(self, report: Report) -> None:
-        """Report nothing: everything is reported as it is seen."""
 
 
 def _sentence(text: str, start: int, end: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..detection import pattern
+from ..detection import Detector, pattern
 from ..shell import pipeline_heads, runs_tests, tool_for
 from .failures import failure_cause, main_argument
 
@@ -23,7 +23,7 @@ _BY_TOOL = {
 }
 
 
-class CommandDetector:
+class CommandDetector(Detector):
     """Shell commands: test runs, commits, and commands that a tool could replace."""
 
     def see(self, turn: Turn, report: Report) -> None:
@@ -49,9 +49,6 @@ class CommandDetector:
             entry = tool_for(head)
             if entry is not None:
                 report("shell_for_tools", turn.number, "%s: %s" % (entry["tool"], " ".join(head.words)))
-
-    def finish(self, report: Report) -> None:
-        """Report nothing: everything is reported as it is seen."""
 
 
 def _output(call: Call) -> str:
@@ -87,7 +84,7 @@ def tests_outcome(call: Call, found: list[Head], version: str) -> str:
     return "unknown" if call.result is None or hidden or started else "passed"
 
 
-class PlanningDetector:
+class PlanningDetector(Detector):
     """Plans, skills, sub-agents, parallel calls and compactions."""
 
     def see(self, turn: Turn, report: Report) -> None:
@@ -100,6 +97,3 @@ class PlanningDetector:
             report("parallel", turn.number, ", ".join(call.name for call in turn.calls[:10]))
         if any(said.kind == "summary" for said in turn.said):
             report("compactions", turn.number)
-
-    def finish(self, report: Report) -> None:
-        """Report nothing: everything is reported as it is seen."""
