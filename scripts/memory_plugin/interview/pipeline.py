@@ -59,8 +59,14 @@ def clean_text(text: str, limit: int) -> str:
     """Return a text as it may be stored: without private passages and secrets, on one line, at most `limit` characters."""
     from ..kernel.hygiene import redact  # not needed for most commands
 
-    text = plain(without_private(text), 4 * len(text) + 1)
-    return plain(redact(text, "memory").text, limit)
+    line = _one_line(without_private(text), 4 * len(text) + 1)
+    return _one_line(redact(line, "memory").text, limit)
+
+
+def _one_line(text: str, limit: int) -> str:
+    """Return what `plain` returns. Most texts are plain already, and compiling its patterns takes milliseconds."""
+    line = " ".join(text.split())
+    return line if line.isascii() and line.isprintable() and len(line) <= limit else plain(text, limit)
 
 
 def start(store: InterviewStore, setup: dict[str, Any], new: NewInterview) -> tuple[Interview, Decision]:

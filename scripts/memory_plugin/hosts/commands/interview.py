@@ -5,6 +5,7 @@ The actions are in the modules of `hosts/interviewing/`, imported when they are 
 
 from __future__ import annotations
 
+import gc
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -93,6 +94,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
     """Run one action."""
+    gc.disable()  # Claude waits for each answer, and the process ends before there is anything worth collecting
     module = import_module("..interviewing." + ACTIONS[arguments.action][0], __package__)
     result: int = module.ACTIONS[arguments.action](arguments, session)
     return result
