@@ -1,4 +1,4 @@
-"""A project and a store of interviews in folders of their own."""
+"""Fixtures: a project and a store of interviews in their own folders."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from memory_plugin.kernel.paths import Places, locate
 
 @pytest.fixture
 def places(tmp_path: Path) -> Places:
-    """The places of an empty project."""
+    """Return the places of an empty project."""
     os.makedirs(tmp_path / "project" / ".git")
     return locate(str(tmp_path / "project"))
 
 
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[InterviewStore]:
-    """A store of its own."""
+    """Yield a store in its own folder."""
     made = InterviewStore(str(tmp_path / "state"))
     yield made
     made.close()

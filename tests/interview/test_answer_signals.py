@@ -95,7 +95,7 @@ def test_rules_read_an_answer(answer: str, terminal: bool, mood: float) -> None:
         ("No", False),
     ],
 )
-def test_a_wish_to_stop_is_the_whole_answer(answer: str, stops: bool) -> None:
+def test_a_request_to_stop_is_the_whole_answer(answer: str, stops: bool) -> None:
     assert wants_to_stop(answer, PATTERNS) is stops
 
 
@@ -112,7 +112,7 @@ def test_the_judges_rubric_asks_for_the_same_signals() -> None:
 
 
 class FakeJudge:
-    """A judge that always gives the same reply; what it was sent is kept."""
+    """A judge that always gives the same reply and keeps what it was sent."""
 
     reply = ""
     sent = ""
@@ -121,7 +121,7 @@ class FakeJudge:
         pass
 
     def ask(self, question: Question, _: Deadline) -> Verdict:
-        """The verdict."""
+        """Return the verdict."""
         FakeJudge.sent = question.message
         values = read_reply(FakeJudge.reply, question.read)
         return Verdict(values, "" if values else "parse_error")

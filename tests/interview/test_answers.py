@@ -16,7 +16,7 @@ SETUP = setup_for()
 
 
 def talk(*answers: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The state and the last decision after answers, each as Claude hands it over."""
+    """Return the state and the last decision after answers, each as Claude passes it on."""
     state, decision = begin(SETUP, {})
     for data in answers:
         given, dropped = parse_answer(data, SETUP, lambda text, limit: text[:limit])
@@ -28,7 +28,7 @@ def talk(*answers: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
 def say(
     answer: str, *concepts: str, question: str = "", kind: str = "behaviour", stance: int = 0
 ) -> dict[str, Any]:
-    """An answer with concepts."""
+    """Return an answer with concepts."""
     made = [{"type": kind, "text": text, "stance": stance, "quote": text} for text in concepts]
     return {"answer": answer, "question": question, "concepts": made}
 
@@ -90,7 +90,7 @@ def test_what_covers_the_element_that_was_asked_for(answer: dict[str, Any], *, s
         ("", set()),
     ],
 )
-def test_what_claude_asked_for_besides_is_covered_too(question: str, covered: set[str]) -> None:
+def test_elements_in_the_question_of_claude_are_covered_too(question: str, covered: set[str]) -> None:
     state, _ = talk(say("About forty of them, mostly in the north", "forty of them", question=question))
     assert set(state["covered"]) == covered
 
@@ -130,7 +130,7 @@ def test_memories_say_what_the_user_is_against_and_both_sides_of_a_contradiction
     assert summary(interview)["learnt"] == {"Decision": list(found)}
 
 
-def test_what_they_spoke_for_and_against_is_asked_about_first() -> None:
+def test_contradictions_are_asked_about_first() -> None:
     loved = say("I love weekly releases", "weekly releases", kind="decision", stance=1)
     hated = say("Weekly releases are awful", "weekly releases", kind="decision", stance=-1)
     slow = say("and slow reviews", "slow reviews", kind="decision", stance=-1)

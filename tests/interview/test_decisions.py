@@ -1,4 +1,4 @@
-"""Whole talks with simulated respondents: no dead strategy, no repeated question, and an end for the right reason."""
+"""Complete interviews with simulated respondents: every strategy is used, no question is repeated, each ends for the right reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The graph: canonical concepts, what is measured on it, chains with and without cycles, Chao1 against its formula."""
+"""The graph: canonical concepts, its measures, chains with and without cycles, Chao1 against its formula."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PACK = {"ladder": ["a", "b", "c", "d"], "terminal": ["d"]}
 
 
 def graph(types: str, *edges: tuple[int, int]) -> Graph:
-    """A graph with a node of each of the types, and edges by number."""
+    """Return a graph with one node per type, and edges by index."""
     made = Graph({"nodes": [], "edges": []}, PACK)
     for at, kind in enumerate(types):
         made.mention(made.add("node %d" % at, kind, ["node", str(at)], 0, 0.8), 1, "", 0.8)
@@ -69,7 +69,7 @@ def test_chao1(mentions: list[int], share: float) -> None:
     assert chao1(mentions) == pytest.approx(share)
 
 
-def test_density_and_the_edge() -> None:
+def test_density_and_peripheral_nodes() -> None:
     made = graph("abbb", (0, 1), (0, 2), (1, 2), (0, 3))
     assert made.density(1) == 1.0
     assert made.density(0) == pytest.approx(4 / 6)
@@ -77,8 +77,8 @@ def test_density_and_the_edge() -> None:
     assert made.peripheral() == [3]
 
 
-def heard(*answers: dict[str, Any]) -> dict[str, Any]:
-    """The state after answers to an open question."""
+def state_after(*answers: dict[str, Any]) -> dict[str, Any]:
+    """Return the state after answers to an open question."""
     setup, state = setup_for(), new_state({})
     for answer in answers:
         focus = {"kind": "open", "key": "open", "label": "it"}
@@ -96,13 +96,13 @@ def heard(*answers: dict[str, Any]) -> dict[str, Any]:
 
 
 def concept(text: str, kind: str = "behaviour", stance: int = 0, **more: Any) -> dict[str, Any]:  # noqa: ANN401
-    """A concept as the intake gives it."""
+    """Return a concept as `parse_answer` gives it."""
     blank: dict[str, Any] = {"confidence": 0.8, "quote": text, "aliases": [], "revises": ""}
     return {**blank, "text": text, "type": kind, "stance": stance, **more}
 
 
 def test_concepts_are_canonical_and_counted() -> None:
-    state = heard(
+    state = state_after(
         {"answer": "x", "concepts": [concept("retry failed uploads", aliases=["second try"])]},
         {"answer": "x", "concepts": [concept("Retrying a failed upload")]},
         {"answer": "x", "concepts": [concept("a second try")]},
@@ -118,7 +118,7 @@ def test_concepts_are_canonical_and_counted() -> None:
     ids=["a contrast stays", "a reversal takes back"],
 )
 def test_an_opposite_stance_is_another_node(signals: Any, superseded: str) -> None:  # noqa: ANN401
-    state = heard(
+    state = state_after(
         {"answer": "x", "concepts": [concept("weekly releases", stance=1)]},
         {"answer": "x", "concepts": [concept("weekly releases", stance=-1)], "signals": signals},
     )
@@ -127,7 +127,7 @@ def test_an_opposite_stance_is_another_node(signals: Any, superseded: str) -> No
 
 
 def test_what_revises_names_is_taken_back() -> None:
-    state = heard(
+    state = state_after(
         {"answer": "x", "concepts": [concept("weekly releases")]},
         {"answer": "x", "concepts": [concept("a release a day", revises="weekly releases")]},
     )
@@ -136,7 +136,7 @@ def test_what_revises_names_is_taken_back() -> None:
 
 def test_why_draws_the_edge_and_relations_climb_one_step() -> None:
     why = {"strategy": "deepen", "focus": {"kind": "recent_node", "key": "n1", "label": "x"}, "probe": "Why?"}
-    state = heard(
+    state = state_after(
         {"answer": "x", "concepts": [concept("offline mode", "constraint")]},
         {
             "answer": "x",

@@ -21,14 +21,14 @@ TOPIC = "the merger that nobody knows of"
 
 
 def as_sqlite_comes(*args: Any, **named: Any) -> Connection:  # noqa: ANN401 (handed on)
-    """A connection that wipes nothing by itself: some systems build SQLite to do so, most do not."""
+    """Return a connection without secure_delete: some systems build SQLite with it, most do not."""
     connection: Connection = connect(*args, **named)
     connection.execute("PRAGMA secure_delete = OFF")
     return connection
 
 
 def an_interview(identity: str) -> Interview:
-    """An interview with a text in each of its columns."""
+    """Return an interview with text in each column."""
     text = '{"text": "%s"}' % TOPIC
     return Interview((identity, "p", "s", OPEN, TOPIC, 1, "t", "t", text, text, TOPIC, 0))
 
@@ -52,12 +52,12 @@ def test_a_discarded_interview_leaves_no_text_on_the_disk(
 
 
 def held(folder: Path) -> str:
-    """All that the files of a folder hold."""
+    """Return the content of all files in a folder."""
     return "".join(path.read_bytes().decode("latin-1") for path in sorted(folder.iterdir()))
 
 
 def plain(text: str, limit: int) -> str:
-    """The text as it is."""
+    """Return the text, cut to the limit."""
     return text[:limit]
 
 

@@ -16,14 +16,14 @@ from tests.interview.respondents import ANY_JSON
 
 
 def pack(name: str = SHIPPED[0]) -> dict[str, Any]:
-    """A shipped pack."""
+    """Return a shipped pack."""
     with open(data_path("interview", "packs", name + ".json"), encoding="utf-8") as file:
         found: dict[str, Any] = json.load(file)
     return found
 
 
 def schema() -> Draft202012Validator:
-    """The published schema of packs."""
+    """Return the published schema of packs."""
     with open(data_path("interview", "pack.schema.json"), encoding="utf-8") as file:
         return Draft202012Validator(json.load(file))
 

@@ -1,4 +1,4 @@
-"""The reminder of an open interview: what it says is one line, whatever the topic holds."""
+"""The reminder of an open interview is one line, whatever the topic holds."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ PHASES = [entry["id"] for entry in SCORING["phases"]]
 
 
 def test_the_worked_example() -> None:
-    """The source prints 1.19 and 1.43, which are slips: its own contributions add up to 1.23, times 1.2 is 1.476."""
+    """The source prints 1.19 and 1.43 by mistake: its own contributions add up to 1.23, times 1.2 is 1.476."""
     weights = [0.20, 0.15, 0.20, 0.10, 0.15, 0.15, 0.15, 0.12, 0.12]
     raws = [1.2, 1.0, 0.6, 1.2, 0.4, 1.0, 1.0, 1.0, 1.0]
     assert [entry["weight"] for entry in SCORING["scorers"]] == weights
@@ -47,13 +47,13 @@ def test_the_worked_example() -> None:
     }
 
 
-def test_raw_scores_are_held_within_zero_and_two() -> None:
+def test_raw_scores_are_limited_to_zero_to_two() -> None:
     assert combine_scores([(5.0, 1.0), (-3.0, 1.0)], 1.0) == (2.0, 2.0)
 
 
 @lru_cache(maxsize=1)
 def states() -> list[str]:
-    """Every state that the respondents led the strategist into, as JSON."""
+    """Return every state that the respondents led to, as JSON."""
     found = []
     for kind in KINDS:
         setup = setup_for()
@@ -68,17 +68,17 @@ def states() -> list[str]:
 
 
 def plain_setup() -> dict[str, Any]:
-    """The set-up with the shipped multipliers, without what the pack changes of them."""
+    """Return the setup with the shipped multipliers, without the changes of the pack."""
     return dict(setup_for(), scoring=copy.deepcopy(SCORING))
 
 
 def in_phase(setup: dict[str, Any], turns: int, phase: str) -> dict[str, Any]:
-    """The set-up with a budget under which that many turns lie in a phase."""
+    """Return the setup with a budget that puts the given turn into a phase."""
     return dict(setup, max_turns={"exploratory": 10_000, "focused": 2 * turns, "closing": turns + 1}[phase])
 
 
 def chosen(setup: dict[str, Any], text: str) -> tuple[str, str]:
-    """Strategy and focus that are chosen in a state."""
+    """Return the strategy and focus chosen in a state."""
     now = Situation(json.loads(text), setup, QuestionSimilarity(setup["redundancy"]))
     best = select_question(now).chosen
     return best.strategy, best.focus.key
@@ -86,7 +86,7 @@ def chosen(setup: dict[str, Any], text: str) -> tuple[str, str]:
 
 @lru_cache(maxsize=1)
 def baseline() -> list[tuple[str, str, tuple[str, str]]]:
-    """State, phase and choice as shipped, for each state in each phase."""
+    """Return state, phase and choice with the shipped table, for each state in each phase."""
     setup = plain_setup()
     found = []
     for text in states():
@@ -98,7 +98,7 @@ def baseline() -> list[tuple[str, str, tuple[str, str]]]:
 
 
 def decides(change: Any) -> bool:  # noqa: ANN401 (a function that changes a set-up)
-    """Whether a change of the scoring table changes at least one choice."""
+    """Return whether a change of the scoring table changes at least one choice."""
     setup = plain_setup()
     change(setup["scoring"])
     return any(
@@ -117,7 +117,7 @@ def test_every_veto_decides_something(name: str) -> None:
 
 @pytest.mark.parametrize("name", [entry["id"] for entry in SCORING["scorers"]])
 def test_every_scorer_and_its_weight_decide_something(name: str) -> None:
-    """A scorer that were dead, or the same for all candidates, would change nothing at any weight."""
+    """A scorer that is inactive, or the same for all candidates, changes nothing at any weight."""
 
     def changed(scoring: dict[str, Any]) -> None:
         entry = next(entry for entry in scoring["scorers"] if entry["id"] == name)

@@ -15,13 +15,13 @@ from memory_plugin.kernel.paths import data_path
 
 
 def likeness() -> QuestionSimilarity:
-    """The rule as shipped."""
+    """Return the shipped rule."""
     with open(data_path("interview", "redundancy.json"), encoding="utf-8") as file:
         return QuestionSimilarity(stem_table(json.load(file)))
 
 
 def pairs(half: str) -> list[dict[str, Any]]:
-    """The pairs of one half."""
+    """Return the pairs of one half."""
     with open(os.path.join(os.path.dirname(__file__), "question_pairs.jsonl"), encoding="utf-8") as file:
         return [row for row in map(json.loads, file) if row["half"] == half]
 
@@ -61,7 +61,7 @@ def test_single_pairs(first: str, second: str, same: bool) -> None:
 
 
 @given(st.text(max_size=80), st.text(max_size=80))
-def test_likeness_is_symmetric_and_bounded(first: str, second: str) -> None:
+def test_similarity_is_symmetric_and_bounded(first: str, second: str) -> None:
     rule = likeness()
     score = rule.score(first, second)
     assert 0 <= score <= 1

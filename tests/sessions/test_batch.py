@@ -1,4 +1,4 @@
-"""Many sessions through one batch: submitted, remembered, collected, at half the price and within the caps."""
+"""Many sessions through one batch: submitted, recorded, collected, at half the price and within the caps."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
 
 @pytest.fixture
 def busy(make_bench: Callable[..., Bench], provider: Provider) -> Bench:
-    """A bench with five sessions and the provider as its judge."""
+    """Return a bench with five sessions and the provider as its judge."""
     made = make_bench()
     made.settings["judge"] = {"base_url": provider.url, "caps": {"day_usd": 1}}
     for identity in IDS[:5]:
@@ -46,7 +46,7 @@ def located(bench: Bench) -> list[tuple[str, str]]:
 
 
 def quiet(_at: int) -> None:
-    """No progress."""
+    """Show no progress."""
 
 
 def test_submitted_polled_collected(busy: Bench, provider: Provider) -> None:

@@ -141,7 +141,7 @@ def test_figures_stay_in_their_ranges_and_do_not_depend_on_the_order(
 
 
 def scored(count: int, change: float = 0.0) -> dict[str, dict[str, float]]:
-    """Scores of some sessions, ours or a person's."""
+    """Return scores of some sessions, ours or a person's."""
     return {
         "s%d" % n: with_overall(
             {
@@ -234,14 +234,14 @@ UNSOUND = [
 
 
 @pytest.mark.parametrize("content", [*UNSOUND, "a\x00b\n1,2\n"])
-def test_files_without_sound_labels_are_named(tmp_path: Path, content: str) -> None:
+def test_files_without_valid_labels_are_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "x").write_text(content, encoding="utf-8")
     with pytest.raises(UnreadableLabels):
         read_labels(str(tmp_path / "x"))
 
 
 @given(st.text(max_size=60))
-def test_any_file_is_read_or_named(tmp_path_factory: pytest.TempPathFactory, content: str) -> None:
+def test_any_file_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, content: str) -> None:
     path = tmp_path_factory.getbasetemp() / "any-labels"
     path.write_text(content, encoding="utf-8", errors="replace")
     try:

@@ -8,7 +8,7 @@ from memory_plugin.sessions.dimensions import band_of, dimensions, overall
 from tests.sessions.grades import LEVELS, NUMBERS
 
 
-def test_the_sources_formula() -> None:
+def test_the_formula_of_the_source() -> None:
     """Worked example of `session-scoring.md`: categorical / 3, then the weighted sum."""
     found = {**LEVELS, **NUMBERS}
     by_hand = (2 / 3) * 0.30 + 0.8 * 0.20 + 0.6 * 0.20 + 0.4 * 0.15 + (1 / 3) * 0.10 + 1.0 * 0.05

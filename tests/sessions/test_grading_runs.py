@@ -14,7 +14,7 @@ def quiet(_line: str) -> None:
     """Show no progress."""
 
 
-def test_many_are_graded_with_a_memory_of_what_is_done(bench: Bench) -> None:
+def test_a_second_run_skips_what_is_graded(bench: Bench) -> None:
     paths = [bench.transcript(identity) for identity in IDS[:4]]
     grade_session(paths[0], bench.scorer)
     assert ungraded(paths, bench.scorer.places, bench.scorer.settings) == paths[1:]

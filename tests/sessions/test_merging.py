@@ -1,4 +1,4 @@
-"""Parts of a long session made one: by tokens, by the last part, without forgetting a collapse."""
+"""Parts of a long session are merged: by tokens, by the last part, and with an earlier collapse counted."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_the_goal_is_the_last_parts(parts: list[tuple[int, dict[str, float]]]) -
         ([2, 1], 1),
     ],
 )
-def test_a_collapse_in_an_earlier_part_is_not_forgotten(levels: list[int], kept: int) -> None:
+def test_a_collapse_in_an_earlier_part_still_counts(levels: list[int], kept: int) -> None:
     assert merged([part(10, error_handling=level) for level in levels])["error_handling"] == kept
 
 
@@ -115,5 +115,5 @@ def test_rule_and_parts_are_recorded_and_evidence_comes_from_all() -> None:
         (["x", "x"], None),
     ],
 )
-def test_causes(given_causes: list[str], kept: str | None) -> None:
+def test_root_causes(given_causes: list[str], kept: str | None) -> None:
     assert merge([part(1, root_cause=cause) for cause in given_causes])["root_cause"] == kept

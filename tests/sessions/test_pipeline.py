@@ -45,7 +45,7 @@ def test_a_grade_becomes_a_row(bench: Bench) -> None:
     )
 
 
-def test_evidence_whose_turn_does_not_exist_is_struck_and_counted(bench: Bench) -> None:
+def test_evidence_for_missing_turns_is_removed_and_counted(bench: Bench) -> None:
     bench.script(
         reply(
             tool_efficiency={"score": 0.5, "evidence": [{"turn": 4, "what": "x"}, {"turn": 2, "what": "y"}]}
@@ -169,7 +169,7 @@ def test_what_a_sub_agent_answers_is_checked_and_kept(bench: Bench) -> None:
     ) == ("agent", 1, 1, 1.0)
 
 
-def test_a_full_disk_is_said(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_disk_is_reported(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
 
     def full(*_: object) -> None:
         raise RowNotWritten("sessions: No space left on device")

@@ -33,7 +33,7 @@ def test_a_turn_is_shown_with_what_was_said_called_and_answered(tmp_path: Path) 
     assert turn == {"turn": 1, "user": "Fix it", "reply": "I try.", "calls": [shown_call]}
 
 
-def test_secrets_and_private_parts_stay_here(tmp_path: Path) -> None:
+def test_secrets_and_private_parts_are_not_sent(tmp_path: Path) -> None:
     rows = [
         user("Use %s <private>my diary</private>" % SECRET),
         answer("m1", said(SECRET), call("c1", command="curl -H %s" % SECRET)),
@@ -91,7 +91,7 @@ def test_pages_hold_all_turns_and_stay_below_what_a_tool_may_print(tmp_path: Pat
     ]
 
 
-def test_a_reserve_is_made_for_what_a_question_can_cost(tmp_path: Path) -> None:
+def test_the_reservation_covers_what_a_question_can_cost(tmp_path: Path) -> None:
     """A session just below the bound of one part fits the default cap of $0.25, by the price of the default model."""
     from memory_plugin.kernel.judge.billing import Billing
 

@@ -1,4 +1,4 @@
-"""Signals: each seen where it is, and only there, with its turns."""
+"""Signals: each is detected where it occurs, and only there, with its turns."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def seen(tmp_path: Path, *rows: dict[str, Any]) -> SessionSignals:
 def bash(
     number: int, command: str, output: str = "", *, failed: bool = False, **given: object
 ) -> list[dict[str, Any]]:
-    """One answer with one shell command, and its result."""
+    """Return one answer with one shell command, and its result."""
     name = "c%d" % number
     return [answer("m%d" % number, call(name, command=command, **given)), result(name, output, failed=failed)]
 
@@ -33,7 +33,7 @@ def bash(
 def tool(
     number: int, name: str, output: str = "ok", *, failed: bool = False, **given: object
 ) -> list[dict[str, Any]]:
-    """One answer with one call of another tool."""
+    """Return one answer with one call of another tool."""
     return [
         answer("m%d" % number, call("c%d" % number, name, **given)),
         result("c%d" % number, output, failed=failed),
@@ -119,9 +119,7 @@ WORDS: list[Any] = [
 @pytest.mark.parametrize(
     ("name", "rows", "words"), [pytest.param(case[1], case[2], case[3], id=case[0]) for case in WORDS]
 )
-def test_what_is_told_of_a_sighting(
-    tmp_path: Path, name: str, rows: list[dict[str, Any]], words: str
-) -> None:
+def test_the_words_of_a_detection(tmp_path: Path, name: str, rows: list[dict[str, Any]], words: str) -> None:
     (sighting,) = seen(tmp_path, *START, *rows).detections.by_signal[name]
     assert sighting == (1, words)
 

@@ -130,7 +130,7 @@ def test_the_reminder_comes_once_after_start_and_compaction(project: Project) ->
 
 
 @pytest.mark.parametrize("typed", [True, False], ids=["opened by the user", "opened by Claude"])
-def test_only_what_the_user_opened_is_trusted(project: Project, *, typed: bool) -> None:
+def test_only_memories_of_interviews_the_user_started_are_trusted(project: Project, *, typed: bool) -> None:
     project.save("Something of the user's", "It begins the store.")
     if typed:
         project.prompt("/memory:interview billing export")
@@ -205,7 +205,7 @@ def test_a_damaged_file_is_named(project: Project) -> None:
     assert "interviews.sqlite" in run.stderr
 
 
-def test_it_says_things_to_people_too(project: Project) -> None:
+def test_the_output_for_people(project: Project) -> None:
     begin(project)
     run = project.cli("interview", "answer", stdin="clerks use it")
     assert "why:" in run.stdout

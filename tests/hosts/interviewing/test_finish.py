@@ -1,4 +1,4 @@
-"""How an interview ends for good."""
+"""How an interview is deleted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a person reads of an interview's decisions."""
+"""What a person reads about the decisions of an interview."""
 
 from __future__ import annotations
 

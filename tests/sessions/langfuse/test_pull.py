@@ -1,4 +1,4 @@
-"""Sessions read from Langfuse: the same from every generation of server, and graded like any other."""
+"""Sessions read from Langfuse: the same from each server version, and graded like any other."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ FOREIGN = [{**OBSERVATIONS[0], "traceId": "other", "sessionId": "other"}]
 
 
 def pulled(bench: Bench) -> str:
-    """The path of the session, pulled."""
+    """Pull the session; return its path."""
     scorer = bench.scorer
     client = LangfuseClient(find_access(scorer.places, scorer.settings), Deadline(20))
     return keep_session(scorer.places, SESSION, read_session(client, probe(client), SESSION))
@@ -195,7 +195,7 @@ def test_any_session_becomes_rows(traces: list[Trace]) -> None:
 
 
 def read_with(bench: Bench, langfuse: Langfuse, payload: object) -> list[Trace]:
-    """What is read from a server that answers so."""
+    """Return what is read from a server with these answers."""
     langfuse.before = lambda *_: (200, payload, {})
     scorer = bench.scorer
     return read_session(
@@ -204,10 +204,10 @@ def read_with(bench: Bench, langfuse: Langfuse, payload: object) -> list[Trace]:
 
 
 @pytest.mark.parametrize("payload", [{}, {"data": 5}, []])
-def test_an_odd_answer_is_named(graded: Bench, langfuse: Langfuse, payload: object) -> None:
+def test_an_unexpected_answer_is_named(graded: Bench, langfuse: Langfuse, payload: object) -> None:
     with pytest.raises(Failed, match="http_200"):
         read_with(graded, langfuse, payload)
 
 
-def test_odd_rows_are_passed_over(graded: Bench, langfuse: Langfuse) -> None:
+def test_invalid_rows_are_skipped(graded: Bench, langfuse: Langfuse) -> None:
     assert len(read_with(graded, langfuse, {"data": [None, 3, {"sessionId": SESSION}]})) == 1

@@ -1,4 +1,4 @@
-"""Scores on their way to Langfuse: each exactly once, none lost, whatever the server and the pusher go through."""
+"""Scores sent to Langfuse: each exactly once, none lost, whatever happens to the server and the sender."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ every_mode = pytest.mark.parametrize("langfuse", ["v4", "v3", "array"], indirect
 
 
 class Killed(BaseException):
-    """What no code of ours catches."""
+    """An exception that none of our code catches."""
 
 
 def run(bench: Bench, seconds: float = 20, looks: tuple[float, ...] = (0.0, 0.0)) -> PushResult:
-    """One run of the pusher, from the ledger on."""
+    """Run the sender once, from the ledger on."""
     scorer = bench.scorer
     access = find_access(scorer.places, scorer.settings)
     outbox = Outbox(scorer.places, access)
@@ -49,7 +49,7 @@ def outbox_of(bench: Bench) -> Outbox:
 
 
 def on_server(langfuse: Langfuse) -> Counter[tuple[str, str]]:
-    """How often each score of each session is stored."""
+    """Return how often each score of each session is stored."""
     return Counter((row["sessionId"], row["name"]) for row in langfuse.scores.values())
 
 
@@ -97,7 +97,7 @@ def test_a_new_grade_updates_what_is_there(graded: Bench, langfuse: Langfuse) ->
 
 
 def killed_at(point: int, monkeypatch: pytest.MonkeyPatch, langfuse: Langfuse) -> None:
-    """Let the pusher die at its n-th step: before a request, after the server got it but before we know, before or after a save."""
+    """Kill the sender at its n-th step: before a request, after the server got it but before we know, before or after a save."""
     steps = 0
 
     def step() -> None:
@@ -127,7 +127,7 @@ def killed_at(point: int, monkeypatch: pytest.MonkeyPatch, langfuse: Langfuse) -
 def test_a_pusher_killed_at_any_point_loses_and_doubles_nothing(
     graded: Bench, langfuse: Langfuse, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Over all points at which it can die: run again, every score is on the server exactly once."""
+    """Wherever the sender is killed: after another run every score is on the server exactly once."""
     folder = graded.config / "lcars" / "memory" / "langfuse"
     point, finished = 0, False
     while not finished:
@@ -179,8 +179,8 @@ def test_what_is_stored_much_later_is_found_by_the_next_run_and_not_posted_again
 
 
 @every_mode
-def test_two_hundred_then_dropped_is_noticed(graded: Bench, langfuse: Langfuse) -> None:
-    """The config of one score is archived behind our back: the server says 200 and drops, until the configs are asked for again."""
+def test_scores_dropped_after_a_200_are_noticed(graded: Bench, langfuse: Langfuse) -> None:
+    """One config is archived meanwhile: the server answers 200 and drops its score until we ask for the configs again."""
     run(graded)
     langfuse.scores.clear()
     langfuse.configs[0]["isArchived"] = True
@@ -194,7 +194,7 @@ def test_two_hundred_then_dropped_is_noticed(graded: Bench, langfuse: Langfuse) 
     assert len(langfuse.configs) == 8
 
 
-def test_what_is_never_stored_is_given_up_and_said(graded: Bench, langfuse: Langfuse) -> None:
+def test_scores_that_are_never_stored_are_refused(graded: Bench, langfuse: Langfuse) -> None:
     langfuse.stores = False
     assert [run(graded).waiting for _ in range(2)] == [14, 14]
     third = run(graded)
@@ -261,7 +261,7 @@ def test_429_without_time_keeps_all_for_later_and_asks_nothing_before(
 
 
 @pytest.mark.parametrize("status", [0, 500, 503])
-def test_what_may_pass_is_tried_again(
+def test_transient_failures_are_tried_again(
     graded: Bench, langfuse: Langfuse, monkeypatch: pytest.MonkeyPatch, status: int
 ) -> None:
     monkeypatch.setattr(client_module, "sleep", lambda _: None)
@@ -280,7 +280,7 @@ def test_what_may_pass_is_tried_again(
     ("status", "name"),
     [(401, "http_401"), (403, "http_403"), (302, "redirect"), (500, "http_500"), (0, "network")],
 )
-def test_what_does_not_pass_is_named_and_nothing_is_lost(
+def test_a_failed_push_is_named_and_nothing_is_lost(
     graded: Bench, langfuse: Langfuse, monkeypatch: pytest.MonkeyPatch, status: int, name: str
 ) -> None:
     monkeypatch.setattr(client_module, "sleep", lambda _: None)

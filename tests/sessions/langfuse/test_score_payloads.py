@@ -1,4 +1,4 @@
-"""Scores and configs as Langfuse takes them: found once, checked before they are sent, without keys and secrets."""
+"""Scores and configs as Langfuse takes them: created once, checked before they are sent, without keys and secrets."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from tests.sessions.langfuse.server import Langfuse
 
 
 def run(bench: Bench) -> None:
-    """One run of the pusher."""
+    """Run the sender once."""
     scorer = bench.scorer
     assert send_scores(scorer.places, scorer.settings, "", 20, lambda _: None).waiting == 0
 
@@ -82,7 +82,7 @@ ODD = '{"dimensions": {"goal_achievement": 7, "tool_efficiency": "x"}, "session"
 
 
 @pytest.mark.parametrize("line", ["{}", '{"dimensions": {}}', ODD])
-def test_a_ledger_line_may_say_anything(line: str) -> None:
+def test_a_ledger_line_may_hold_anything(line: str) -> None:
     row = {"dimensions": {}, **json.loads(line)}
     assert score_bodies(row) == []
 
@@ -96,7 +96,7 @@ def test_a_ledger_line_may_say_anything(line: str) -> None:
         ({}, "ftp://x", "bad_url"),
     ],
 )
-def test_keys_and_address_must_be_sound(
+def test_keys_and_address_must_be_valid(
     graded: Bench, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], host: str | None, failure: str
 ) -> None:
     for name, value in variables.items():
