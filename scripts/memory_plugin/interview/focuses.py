@@ -41,17 +41,8 @@ class QuestionCandidate:
     """
 
     __slots__ = (
-        "category",
-        "focus",
-        "multiplier",
-        "order",
-        "parts",
-        "probe",
-        "score",
-        "strategy",
-        "total",
-        "veto",
-    )
+        "category", "focus", "multiplier", "order", "parts", "probe", "score", "strategy", "total", "veto",
+    )  # fmt: skip
 
     def __init__(self, entry: dict[str, Any], focus: Focus, probe: str, order: int) -> None:
         self.strategy: str = entry["id"]

@@ -34,25 +34,8 @@ class Situation:
     """
 
     __slots__ = (
-        "_depths",
-        "_momenta",
-        "_said",
-        "breadth",
-        "budget",
-        "chains",
-        "graph",
-        "idle",
-        "peripheral",
-        "phase",
-        "recent",
-        "saturation",
-        "scoring",
-        "setup",
-        "similarity",
-        "state",
-        "turns",
-        "uncovered",
-        "wish",
+        "_depths", "_momenta", "_said", "breadth", "budget", "chains", "graph", "idle", "peripheral", "phase",
+        "recent", "saturation", "scoring", "setup", "similarity", "state", "turns", "uncovered", "wish",
     )  # fmt: skip
 
     def __init__(

@@ -86,18 +86,9 @@ class QuestionSimilarity:
     """The comparison of questions by a prepared table."""
 
     __slots__ = (
-        "_both_sides",
-        "_groups",
-        "_idle",
-        "_kinds",
-        "_light",
-        "_light_words",
-        "_opposites",
-        "_other_word",
-        "_phrases",
-        "_seen",
-        "threshold",
-    )
+        "_both_sides", "_groups", "_idle", "_kinds", "_light", "_light_words", "_opposites", "_other_word",
+        "_phrases", "_seen", "threshold",
+    )  # fmt: skip
 
     def __init__(self, table: dict[str, Any]) -> None:
         self.threshold: float = table["threshold"]

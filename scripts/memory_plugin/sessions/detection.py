@@ -15,7 +15,7 @@ from ..kernel.data import load_data
 if TYPE_CHECKING:
     from ..kernel.transcript.turn import Turn
 
-__all__ = ["Detection", "Detections", "Detector", "Report", "pattern", "signal_entries"]
+__all__ = ["Detection", "Detections", "Detector", "ReportSignal", "pattern", "signal_entries"]
 
 _MAX_KEPT = 500  # of one signal, with their turns; all are counted
 _MAX_TEXT = 160
@@ -64,7 +64,7 @@ class Detections:
         return sorted({detection.turn for detection in self.by_signal[name]})
 
 
-class Report(Protocol):
+class ReportSignal(Protocol):
     """How a detector reports."""
 
     def __call__(self, name: str, turn: int, what: str = "") -> None:
@@ -74,9 +74,9 @@ class Report(Protocol):
 class Detector:
     """Base of detectors: looks at the turns one after the other and remembers what it needs."""
 
-    def see(self, turn: Turn, report: Report) -> None:
+    def see(self, turn: Turn, report: ReportSignal) -> None:
         """Look at the next turn."""
         raise NotImplementedError
 
-    def finish(self, report: Report) -> None:
+    def finish(self, report: ReportSignal) -> None:
         """Report what can only be known at the end of the session; nothing by default."""

@@ -125,16 +125,12 @@ def _check(arguments: argparse.Namespace, session: Session, access: Access) -> i
         "reads_scores": server["scores"],
         "missing_configs": missing,
     }
-    configs = (
-        "; missing score configs: %s (memory langfuse setup)" % ", ".join(missing)
-        if missing
-        else "; all score configs are there"
-    )
-    line = "%s answers; sessions are read as %s, scores as %s%s" % (
+    configs = "missing score configs: %s (memory langfuse setup)" % ", ".join(missing)
+    line = "%s answers; sessions are read as %s, scores as %s; %s" % (
         access.address.authority,
         server["sessions"],
         server["scores"],
-        configs,
+        configs if missing else "all score configs are there",
     )
     _say(arguments, session, record, line)
     return DONE
@@ -166,12 +162,8 @@ def _push(arguments: argparse.Namespace, session: Session, access: Access) -> in
     session.console.progress("")
     counts = (pushed.confirmed, pushed.waiting, len(pushed.refused))
     line = "%d scores arrived, %d pending, %d refused" % counts if any(counts) else "nothing to send"
-    _say(
-        arguments,
-        session,
-        {"arrived": pushed.confirmed, "waiting": pushed.waiting, "refused": pushed.refused},
-        line,
-    )
+    record = {"arrived": pushed.confirmed, "waiting": pushed.waiting, "refused": pushed.refused}
+    _say(arguments, session, record, line)
     if pushed.waiting:
         session.console.error(
             "not confirmed by the server yet: %d; run it again later, nothing is lost" % pushed.waiting
@@ -190,12 +182,8 @@ def _pull(arguments: argparse.Namespace, session: Session, access: Access) -> in
     path = keep_session(session.places, arguments.session, traces)
     steps = sum(len(trace.steps) for trace in traces)
     record = {"file": path, "traces": len(traces), "observations": steps}
-    _say(
-        arguments,
-        session,
-        record,
-        "%d traces, %d observations: %s; grade it: memory session score FILE" % (len(traces), steps, path),
-    )
+    line = "%d traces, %d observations: %s; grade it: memory session score FILE"
+    _say(arguments, session, record, line % (len(traces), steps, path))
     return DONE
 
 
@@ -209,13 +197,8 @@ def _status(arguments: argparse.Namespace, session: Session, access: Access) -> 
         "refused": found.refused,
         "not_before": iso(found.not_before) if found.not_before else None,
     }
-    line = "%s: %d sent, %d pending, %d not queued yet, %d refused" % (
-        found.host,
-        found.sent,
-        found.waiting,
-        found.unqueued,
-        len(found.refused),
-    )
+    counts = (found.sent, found.waiting, found.unqueued, len(found.refused))
+    line = "%s: %d sent, %d pending, %d not queued yet, %d refused" % (found.host, *counts)
     _say(arguments, session, record, line)
     if not arguments.json:
         for why in sorted(set(found.refused.values())):

@@ -172,14 +172,8 @@ def _score(path: str, arguments: argparse.Namespace, session: Session) -> int:
 def _show(graded: GradeResult, arguments: argparse.Namespace, session: Session) -> int:
     console = session.console
     if arguments.json:
-        console.json(
-            {
-                "file": graded.prepared.path,
-                "row": graded.row,
-                "failures": graded.failures,
-                "detail": graded.detail,
-            }
-        )
+        found = {"row": graded.row, "failures": graded.failures, "detail": graded.detail}
+        console.json({"file": graded.prepared.path, **found})
     else:
         show_signals(console, session_id(graded.prepared), graded.prepared.signals)
         show_scores(console, graded.row)
@@ -215,10 +209,8 @@ def _why(failure: str, graded: GradeResult) -> str:
     words = words_for(failure, "sessions")
     size = ""
     if failure == "over_budget":
-        size = " This session has about %d tokens in %d parts." % (
-            graded.prepared.tokens,
-            len(graded.prepared.parts),
-        )
+        counts = (graded.prepared.tokens, len(graded.prepared.parts))
+        size = " This session has about %d tokens in %d parts." % counts
     return "not graded (%s): %s%s %s" % (failure, words.says, size, words.do)
 
 
@@ -256,17 +248,12 @@ def _prepare(path: str, arguments: argparse.Namespace, session: Session) -> int:
     if not 1 <= arguments.page <= len(found):
         session.console.error("--page: expected 1 to %d, got %d" % (len(found), arguments.page))
         return USAGE
+    text = found[arguments.page - 1]
     if arguments.json:
-        session.console.json(
-            {
-                "session": os.path.basename(path),
-                "page": arguments.page,
-                "pages": len(found),
-                "text": found[arguments.page - 1],
-            }
-        )
+        numbers = {"page": arguments.page, "pages": len(found)}
+        session.console.json({"session": os.path.basename(path), **numbers, "text": text})
     else:
-        session.console.line(found[arguments.page - 1])
+        session.console.line(text)
     return DONE
 
 
@@ -276,9 +263,8 @@ def _store(path: str, arguments: argparse.Namespace, session: Session) -> int:
         session.console.error(_NO_AGENT if arguments.agent else _NO_GRADE)
         return FAILED
     prepared = prepare(path, session.settings, agent_tokens())
-    graded = store_reply(
-        prepared, answer, {"by": "agent", "cost_usd": None, "failures": []}, session_scorer(session)
-    )
+    by: dict[str, Any] = {"by": "agent", "cost_usd": None, "failures": []}
+    graded = store_reply(prepared, answer, by, session_scorer(session))
     return _show(graded, arguments, session)
 
 

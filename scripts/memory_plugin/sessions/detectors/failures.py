@@ -8,7 +8,7 @@ from ..detection import Detector, pattern
 
 if TYPE_CHECKING:
     from ...kernel.transcript.turn import Call, Turn
-    from ..detection import Report
+    from ..detection import ReportSignal
 
 __all__ = ["EDITORS", "FailureDetector", "failure_cause", "main_argument"]
 
@@ -77,7 +77,7 @@ class FailureDetector(Detector):
     def __init__(self) -> None:
         self._failed: set[str] = set()
 
-    def see(self, turn: Turn, report: Report) -> None:
+    def see(self, turn: Turn, report: ReportSignal) -> None:
         """Look at the next turn."""
         for call in turn.calls if self._failed else ():
             if call.name == "Bash" and call.text("command") in self._failed:
@@ -89,7 +89,7 @@ class FailureDetector(Detector):
             if said.kind == "interrupt":
                 report("interrupts", turn.number)
 
-    def _result(self, call: Call, turn: Turn, report: Report) -> None:
+    def _result(self, call: Call, turn: Turn, report: ReportSignal) -> None:
         cause = failure_cause(call, turn.version)
         if cause == "not_read":
             report("not_read_errors", call.turn, main_argument(call))
@@ -120,6 +120,6 @@ def _reason(call: Call) -> str:
     ]
     explained = [line for line in lines if line and not pattern("exit_code").fullmatch(line)]
     shown = next(
-        (line for line in explained if pattern("trouble").search(line)), explained[0] if explained else ""
+        (line for line in explained if pattern("error_line").search(line)), explained[0] if explained else ""
     )
     return "%s -> %s" % (argument, shown[:80]) if argument else shown[:120]

@@ -9,7 +9,7 @@ from .failures import EDITORS, failure_cause
 
 if TYPE_CHECKING:
     from ...kernel.transcript.turn import Call, Turn
-    from ..detection import Report
+    from ..detection import ReportSignal
 
 __all__ = ["FileDetector"]
 
@@ -26,7 +26,7 @@ class FileDetector(Detector):
         self._read: dict[str, int] = {}
         self._named: dict[str, int] = {}
 
-    def see(self, turn: Turn, report: Report) -> None:
+    def see(self, turn: Turn, report: ReportSignal) -> None:
         """Look at the next turn."""
         if any(said.kind == "summary" for said in turn.said):
             self._ranges.clear()  # what was read before is gone from the context
@@ -37,7 +37,7 @@ class FileDetector(Detector):
         for call in turn.late:
             self._seen(call, turn)
 
-    def _call(self, call: Call, turn: Turn, report: Report) -> None:
+    def _call(self, call: Call, turn: Turn, report: ReportSignal) -> None:
         if call.name == "Bash":
             self._mention(call.text("command"), turn.number)
             return
@@ -52,7 +52,7 @@ class FileDetector(Detector):
             self._mention(call.text("command") or call.text("path") or call.text("prompt"), turn.number)
         self._seen(call, turn)
 
-    def _read_call(self, call: Call, path: str, turn: Turn, report: Report) -> None:
+    def _read_call(self, call: Call, path: str, turn: Turn, report: ReportSignal) -> None:
         span = (_plain(call.input.get("offset")), _plain(call.input.get("limit")))
         if span != (None, None):
             report("reads_targeted", turn.number, path)
@@ -83,7 +83,7 @@ class FileDetector(Detector):
         for name in pattern("file_name").findall(text[:_MAX_TEXT]):
             self._named[name] = turn
 
-    def finish(self, report: Report) -> None:
+    def finish(self, report: ReportSignal) -> None:
         """Report the files that were read and never mentioned again."""
         for path, turn in self._read.items():
             name = path.replace("\\", "/").rpartition("/")[2]

@@ -9,7 +9,7 @@ from ..detection import Detector, pattern
 
 if TYPE_CHECKING:
     from ...kernel.transcript.turn import Turn
-    from ..detection import Report
+    from ..detection import ReportSignal
 
 __all__ = ["PeopleDetector"]
 
@@ -28,7 +28,7 @@ class PeopleDetector(Detector):
         self._spoken = False
         self._checked = 0
 
-    def see(self, turn: Turn, report: Report) -> None:
+    def see(self, turn: Turn, report: ReportSignal) -> None:
         """Look at the next turn."""
         for said in turn.said:
             if said.kind == "prompt":
@@ -36,14 +36,14 @@ class PeopleDetector(Detector):
         for text in turn.texts:
             self._reply(text[:_MAX_TEXT], turn.number, report)
 
-    def _prompt(self, text: str, turn: int, report: Report) -> None:
+    def _prompt(self, text: str, turn: int, report: ReportSignal) -> None:
         if self._spoken and pattern("correction").match(text):
             report("corrections", turn, text)
         elif self._spoken and pattern("thanks").search(text):
             report("thanks", turn, text)
         self._spoken = True
 
-    def _reply(self, text: str, turn: int, report: Report) -> None:
+    def _reply(self, text: str, turn: int, report: ReportSignal) -> None:
         claim = pattern("completion").search(text)
         if claim:
             report("completions", turn, _sentence(text, claim.start(), claim.end()))

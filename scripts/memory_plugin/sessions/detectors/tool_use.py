@@ -10,7 +10,7 @@ from .failures import failure_cause, main_argument
 
 if TYPE_CHECKING:
     from ...kernel.transcript.turn import Call, Turn
-    from ..detection import Report
+    from ..detection import ReportSignal
     from ..shell import Head
 
 __all__ = ["CommandDetector", "PlanningDetector", "tests_outcome"]
@@ -26,14 +26,14 @@ _BY_TOOL = {
 class CommandDetector(Detector):
     """Shell commands: test runs, commits, and commands that a tool could replace."""
 
-    def see(self, turn: Turn, report: Report) -> None:
+    def see(self, turn: Turn, report: ReportSignal) -> None:
         """Look at the next turn."""
         for call in turn.calls:
             command = call.text("command") if call.name == "Bash" else ""
             if command:
                 self._command(command, call, turn, report)
 
-    def _command(self, command: str, call: Call, turn: Turn, report: Report) -> None:
+    def _command(self, command: str, call: Call, turn: Turn, report: ReportSignal) -> None:
         found = pipeline_heads(command)
         outcome = tests_outcome(call, found, turn.version)
         if outcome:
@@ -87,7 +87,7 @@ def tests_outcome(call: Call, found: list[Head], version: str) -> str:
 class PlanningDetector(Detector):
     """Plans, skills, sub-agents, parallel calls and compactions."""
 
-    def see(self, turn: Turn, report: Report) -> None:
+    def see(self, turn: Turn, report: ReportSignal) -> None:
         """Look at the next turn."""
         for call in turn.calls:
             name = _BY_TOOL.get(call.name)

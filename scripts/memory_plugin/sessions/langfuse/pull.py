@@ -118,34 +118,19 @@ def _read_legacy(client: LangfuseClient, session: str) -> list[Trace]:
         rows = field(found.payload, "observations")
         steps = sorted(map(_observation, rows if isinstance(rows, list) else ()), key=lambda step: step.start)
         trace = found.payload
-        traces.append(
-            Trace(
-                str(field(trace, "id")),
-                str(field(trace, "timestamp")),
-                field(trace, "input"),
-                field(trace, "output"),
-                steps,
-            )
-        )
+        names = (str(field(trace, "id")), str(field(trace, "timestamp")))
+        traces.append(Trace(*names, field(trace, "input"), field(trace, "output"), steps))
     return traces
 
 
 def _observation(row: Any) -> Observation:  # noqa: ANN401 (what the server has)
-    texts = [str(field(row, name) or "") for name in ("id", "type", "name", "startTime")]
+    identity, kind, name, start = (str(field(row, key) or "") for key in ("id", "type", "name", "startTime"))
     usage = field(row, "usageDetails") or field(row, "usage")
     model = str(field(row, "providedModelName") or field(row, "model") or "")
     level = str(field(row, "level") or "")
-    return Observation(
-        texts[0],
-        texts[1].upper(),
-        texts[2],
-        texts[3],
-        field(row, "input"),
-        field(row, "output"),
-        level,
-        model,
-        usage if isinstance(usage, dict) else {},
-    )
+    data = (field(row, "input"), field(row, "output"))
+    usage = usage if isinstance(usage, dict) else {}
+    return Observation(identity, kind.upper(), name, start, *data, level, model, usage)
 
 
 def keep_session(places: Places, session: str, traces: Sequence[Trace]) -> str:
@@ -175,9 +160,8 @@ def transcript_rows(session: str, traces: Sequence[Trace]) -> Iterator[dict[str,
             answered = answered or step.kind == "GENERATION"
             yield from _step(step, "%s-%d" % (trace.id, number), {**common, "timestamp": step.start})
         if not answered and text_of(trace.output):
-            yield _answer(
-                trace.id + "-end", [{"type": "text", "text": _clean(text_of(trace.output))}], common, "", {}
-            )
+            block = {"type": "text", "text": _clean(text_of(trace.output))}
+            yield _answer(trace.id + "-end", [block], common, "", {})
 
 
 def _step(step: Observation, name: str, common: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -196,21 +180,16 @@ def _step(step: Observation, name: str, common: dict[str, Any]) -> Iterator[dict
             else {"prompt": _clean(text_of(given))}
         )
         tool = step.name.partition(": ")[2] or step.name
-        yield _answer(
-            name, [{"type": "tool_use", "id": name, "name": tool, "input": given}], common, step.model, {}
-        )
+        call = {"type": "tool_use", "id": name, "name": tool, "input": given}
+        yield _answer(name, [call], common, step.model, {})
         result = {
             "type": "tool_result",
             "tool_use_id": name,
             "content": _clean(text_of(step.output)),
             "is_error": step.level == "ERROR",
         }
-        yield {
-            "type": "user",
-            "uuid": name + "-result",
-            **common,
-            "message": {"role": "user", "content": [result]},
-        }
+        message = {"role": "user", "content": [result]}
+        yield {"type": "user", "uuid": name + "-result", **common, "message": message}
 
 
 def _answer(
