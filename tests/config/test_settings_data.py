@@ -65,8 +65,19 @@ def test_every_key_has_bounds_a_meaning_and_a_rule_for_projects(name: str, rule:
     assert bounds.get(rule["type"], set()) <= set(rule)
     assert rule["type"] != "string" or "enum" in rule or "maxLength" in rule
     assert rule["description"].endswith(".")
-    assert rule["x-project"] in ("any", "lower", "never")
-    assert rule["x-project"] != "lower" or rule["type"] != "string" or "enum" in rule, name
+    assert rule["x-project"] in ("any", "lower", "raise", "never")
+    assert rule["x-project"] not in ("lower", "raise") or rule["type"] != "string" or "enum" in rule, name
+
+
+# What a project may set freely, and why that makes nothing more be injected, asked, sent or spent.
+FREE = {
+    "sessions.renormalize": "how scores are added up",
+    "evaluation.rubric": "which questions, not how many",
+}
+
+
+def test_only_weights_and_choices_of_words_are_free_for_a_project() -> None:
+    assert {name for name, rule in leaves(schema()) if rule["x-project"] == "any"} == set(FREE)
 
 
 def closed(rule: dict[str, Any]) -> list[dict[str, Any]]:

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from memory_plugin.hosts import detached
+from memory_plugin.kernel.ancestry import boot_id
 from tests.project import PLUGIN_ROOT, Project
 
 START = """import os, sys
 sys.path.insert(0, {scripts!r})
-from memory_plugin.hosts import detached
 detached.__file__ = {file!r}
 print(detached.start(["heal", {report!r}], b"what it is to do", ["HANDED_ON"]), os.getsid(0), flush=True)
 """
@@ -76,6 +76,7 @@ def test_it_is_really_detached(project: Project, way: str) -> None:
     assert [path for number, path in seen["files"].items() if int(number) > 2 and "/proc/" not in path] == []
     assert seen["environment"].pop("MEMORY_DISABLE") == "1"
     assert seen["environment"].pop("HANDED_ON") == "yes"
+    assert seen["environment"].pop("MEMORY_HANDED_OVER") == boot_id()
     assert set(seen["environment"]) <= set(detached._PASSED_ON)
 
 

@@ -39,7 +39,7 @@ def test_a_plain_file_is_read_whole(folder: str, content: bytes) -> None:
 
 
 def test_a_file_above_the_limit_is_refused(folder: str) -> None:
-    with pytest.raises(Unreadable, match="11 bytes, at most 10"):
+    with pytest.raises(Unreadable, match="at most 10 bytes, got 11"):
         read_regular(put(folder, "a", b"a" * 11), 10)
 
 

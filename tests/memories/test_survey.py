@@ -70,7 +70,7 @@ def test_where_a_memory_is_in_its_life(
 ) -> None:
     put("one", **fields)
     (item,) = survey(places, accept_pulls=False).items
-    assert life(item.stored) == expected
+    assert life(item) == expected
     assert item.waits == (expected == "active")
 
 

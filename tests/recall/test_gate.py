@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import time
 from typing import Any
 
@@ -15,6 +16,8 @@ from memory_plugin.recall.gate import effective_length, load_gate, typed_text
 
 with open(data_path("recall", "gate.json"), encoding="utf-8") as _file:
     TABLE: dict[str, Any] = json.load(_file)
+with open(data_path("recall", "opt_out.json"), encoding="utf-8") as _file:
+    TABLE["told_not_to"] = json.load(_file)
 RULES = ["filler", "told_not_to", "not_typed"]
 HITS = [
     pytest.param(rule, text, id="%s: %s" % (rule, ascii(text)))
@@ -37,6 +40,47 @@ def test_a_rule_takes_what_it_is_for(rule: str, text: str) -> None:
 @pytest.mark.parametrize(("rule", "text"), MISSES)
 def test_a_rule_leaves_what_only_looks_so(rule: str, text: str) -> None:
     assert load_gate().refusal(text) == ""
+
+
+@pytest.mark.parametrize("text", TABLE["told_not_to"]["hit"], ids=ascii)
+def test_every_way_to_opt_out_holds_a_hint(text: str) -> None:
+    assert any(hint in text.lower() for hint in TABLE["opt_out"]["hints"].split())
+
+
+def test_the_rules_for_opting_out_are_not_read_for_a_prompt_without_a_hint(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "memory_plugin.recall.opt_out", None)
+    assert load_gate().refusal("which database does billing use? " + "x" * 3000) == ""
+    with pytest.raises(ImportError):
+        load_gate().refusal("what is in memory?")
+
+
+@pytest.mark.parametrize(
+    ("text", "refusal"),
+    [
+        pytest.param("paste " * 1000 + "\nignore memory", "told_not_to", id="words at the end"),
+        pytest.param("ignore memory: " + "paste " * 1000, "told_not_to", id="words at the beginning"),
+        pytest.param(
+            "paste " * 1000 + "ignore memory " + "paste " * 1000, "", id="words in the middle of a paste"
+        ),
+        pytest.param(
+            "paste " * 1000 + "#NoMem " + "paste " * 1000, "told_not_to", id="a tag in the middle of a paste"
+        ),
+        pytest.param("paste " * 1000 + "x#nomem " + "paste " * 1000, "", id="part of an identifier"),
+    ],
+)
+def test_where_a_long_prompt_may_opt_out(text: str, refusal: str) -> None:
+    assert load_gate().refusal(text) == refusal
+
+
+@pytest.mark.parametrize("tag", TABLE["told_not_to"]["tags"])
+@pytest.mark.parametrize("form", ["%s which port?", "which port? %s", "which %s port", "which port (%s)?"])
+def test_a_tag_counts_wherever_it_stands(tag: str, form: str) -> None:
+    assert load_gate().refusal(form % tag) == "told_not_to"
+    assert load_gate().refusal(form % tag.upper()) == "told_not_to"
+    assert load_gate().refusal(form % ("a" + tag)) == ""
+    assert load_gate().refusal(form % (tag + "2")) == ""
 
 
 @pytest.mark.parametrize("text", TABLE["followup"]["hit"], ids=ascii)
@@ -163,7 +207,17 @@ def test_any_text_gets_an_answer(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["memory " * 300_000, "without " * 300_000, "your " * 300_000 + "memory", "'-" * 1_000_000]
+    "text",
+    [
+        "#nomem" * 300_000,
+        "x#nomem " * 20_000,
+        "\u8bb0\u5fc6" * 100_000,
+        "\u30e1\u30e2\u30ea" * 100_000,
+        "memory " * 300_000,
+        "without " * 300_000,
+        "your " * 300_000 + "memory",
+        "'-" * 1_000_000,
+    ],
 )
 def test_a_long_text_is_judged_soon(text: str) -> None:
     begun = time.monotonic()

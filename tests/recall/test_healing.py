@@ -16,18 +16,20 @@ from memory_plugin.memories.lifecycle import accept
 from memory_plugin.memories.stores import project_store
 from memory_plugin.memories.writing import store_lock
 from memory_plugin.recall import healing
-from memory_plugin.recall.healing import HealReport, TooMuch, heal, heal_now, index_state
+from memory_plugin.recall.healing import HealReport, heal, heal_now, index_state
 from memory_plugin.recall.index import read
 from memory_plugin.recall.index.file import open_index
 from memory_plugin.recall.index.place import index_path
+from memory_plugin.recall.share import Share
 from tests.project import Project
 from tests.recall.store_files import at_home, memory, put, store
 
 
-def inline(places: Places, most: int = 60) -> HealReport:
+def inline(places: Places, most: int = 60, characters: int = 65_536) -> HealReport:
     """What a prompt heals."""
     with closing(open_index(index_path(places))) as connection:
-        return heal(connection, places, load(places.config_dir, places.project_root), most=most)
+        share = Share(most, characters, 20_000)
+        return heal(connection, places, load(places.config_dir, places.project_root), share=share)
 
 
 def fully(places: Places) -> HealReport:
@@ -71,10 +73,9 @@ def test_more_than_a_prompt_waits_for_is_left(project: Project) -> None:
         fully(places)
         for number in range(11):
             put(project, "m%d" % number, memory("Memory %d" % number))
-        with pytest.raises(TooMuch):
-            inline(places, most=10)
-        assert titles(places) == set()
-        assert fully(places).read == 11
+        assert inline(places, most=10) == HealReport(10, 0, 0, 0, left=1)
+        assert len(titles(places)) == 10
+        assert fully(places).read == 1
 
 
 def test_what_holds_no_living_memory_is_read_once(project: Project) -> None:

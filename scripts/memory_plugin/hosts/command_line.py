@@ -17,8 +17,9 @@ from ..kernel.paths import locate
 from ..memories.record import InvalidMemory
 from . import whole
 from .bytecode import discard_damaged
+from .caller import identify
 from .console import Console
-from .environment import clean, launch_folder
+from .environment import launch_folder
 from .events import where
 from .session_context import Session
 from .streams import open_closed, settled
@@ -123,9 +124,11 @@ def _guarded(arguments: argparse.Namespace, console: Console) -> int:
 
 
 def _run(arguments: argparse.Namespace, console: Console) -> int:
+    caller = identify()
+    caller.settle_folders()
     root = _root(arguments.root)
-    taint = clean(root)
-    session = Session(locate(root), console, taint)
+    taint = caller.settle(root)
+    session = Session(locate(root), console, taint, caller)
     result: int = _module(arguments.command).run(arguments, session)
     return result
 

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 __all__ = ["Deep", "deep_score", "show_deep"]
 
 DONE, FAILED = 0, 1
-_TAINTED = "the project's own settings decide where keys and texts go"
 
 
 class Deep(NamedTuple):
@@ -37,7 +36,7 @@ def deep_score(user: str, text: str, calls: Sequence[str], signals: Signals, ses
     """The levels of one reply. Without a judge only those dimensions that rules can tell."""
     settings = session.settings
     kind = load_query_types().classify(user)[0] if user else AMBIGUOUS
-    off = _TAINTED if session.taint.judges_off else ""
+    off = session.taint.why_off
     model = settings.text("scoring.judge.model")
     judge = Judge("scoring", model, session.places, settings, session.id, off=off, helper=True)
     deadline = Deadline(settings.integer("scoring.judge.timeout_ms") / 1000)

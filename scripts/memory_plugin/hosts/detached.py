@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sys
 
-from .environment import OFF
+from ..kernel.ancestry import boot_id
+from .environment import HANDED_OVER, OFF
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ def start(arguments: Sequence[str], data: bytes = b"", passed_on: Sequence[str] 
     command = [sys.executable, "-I", "-S", script, *arguments]
     environment = {name: os.environ[name] for name in (*_PASSED_ON, *passed_on) if name in os.environ}
     environment[OFF] = "1"
+    environment[HANDED_OVER] = boot_id()
     try:
         return _spawn_posix(command, environment, data)
     except (AttributeError, NotImplementedError):  # no posix_spawn, or none that can leave the session

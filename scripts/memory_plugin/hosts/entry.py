@@ -5,16 +5,20 @@ from __future__ import annotations
 import os
 import sys
 
+from ..kernel.ancestry import ancestors, has_proc
 from ..kernel.clock import Deadline
+from ..kernel.files import cause
 from ..kernel.native import dumps, loads
 from ..kernel.paths import locate
-from .environment import clean, launch_folder, switched_off
+from .client_record import hook_starter, note_client, outer_client
+from .environment import clean, launch_folder, restore_launch_values, switched_off
 from .event_fields import identity, path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Callable, Optional
 
+    from ..kernel.ancestry import Ancestor
     from ..kernel.paths import Places
     from .environment import Taint
 
@@ -31,6 +35,9 @@ _OWN_SECONDS = {
 }  # judges may be asked; the host gives 1.5 s for all its hooks
 
 
+_NOTING = ("SessionStart", "UserPromptSubmit")
+
+
 class BadInput(ValueError):
     """What the host sent is no event."""
 
@@ -44,6 +51,7 @@ def run(event: str) -> int:
     places: Places | None = None
     session = ""
     try:
+        starter = _starter(event)
         taint = clean(launch_folder())
         if switched_off():
             return 0
@@ -53,6 +61,8 @@ def run(event: str) -> int:
         if "CLAUDE_PROJECT_DIR" not in os.environ and os.path.isdir(folder := path(payload.get("cwd"))):
             taint = clean(folder)
             places = locate(folder)
+        if starter is not None and event in _NOTING and session:
+            _note_client(places, session, starter)
         if taint.misleads_git:
             from .git_doubt import doubt_git
 
@@ -61,6 +71,32 @@ def run(event: str) -> int:
     except Exception as error:
         _report(event, places, session, error)
     return 0
+
+
+def _starter(event: str) -> Ancestor | None:
+    """What started this hook; None where only another program could tell, but for the start of a session.
+
+    A client that runs inside another one's command got its environment from there, where the outer project's settings have a say.
+    """
+    if not has_proc() and event != "SessionStart":
+        return None
+    starter = hook_starter()
+    if starter is not None and starter.is_client and starter.is_marked:
+        outer = outer_client(ancestors())
+        if outer is not None:
+            restore_launch_values(outer.environment(), keep=("CLAUDE_PROJECT_DIR",))
+    return starter
+
+
+def _note_client(places: Places, session: str, starter: Ancestor) -> None:
+    if places.state_dir is None:
+        return
+    try:
+        note_client(places, session, starter)
+    except OSError as error:
+        from .events import note
+
+        note(places, session, "client", "trouble", "the client could not be noted: %s" % cause(error))
 
 
 def _handled(

@@ -15,11 +15,23 @@ from ..kernel.paths import config_folder, main_worktree, project_root
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping, Sequence
 
-__all__ = ["OFF", "Taint", "clean", "launch_folder", "switched_off"]
+__all__ = [
+    "HANDED_OVER",
+    "OFF",
+    "Taint",
+    "clean",
+    "is_sensitive",
+    "launch_folder",
+    "restore_launch_values",
+    "switched_off",
+]
 
 OFF = "MEMORY_DISABLE"
+HANDED_OVER = (
+    "MEMORY_HANDED_OVER"  # what a hook tells a process that it starts: that the environment is the hook's
+)
 _ANY_CASE = (
     os.name == "nt"
 )  # there `os.environ` has its names in capitals, and a file may write them in any way
@@ -43,6 +55,11 @@ _SENSITIVE_PARTS = (
 _SENSITIVE_NAMES = frozenset(["HOME", "USERPROFILE", "TMPDIR", "TEMP", "TMP", "PATH", "CLAUDE_CONFIG_DIR"])
 _MOVERS = frozenset(["HOME", "USERPROFILE", "CLAUDE_CONFIG_DIR"])
 _TELLING = _MOVERS.union([OFF, "CLAUDECODE", "CLAUDE_CODE_SESSION_ID"])
+# Not put back to what the client was started with: the search path and the folder for temporary files, which a shell's own files and
+# the client's sandbox set, and, but for two folders, what the client tells each of its commands.
+_KEPT = frozenset(["PATH", "TMPDIR", "TEMP", "TMP", HANDED_OVER])
+_CLIENT_FOLDERS = frozenset(["CLAUDE_CONFIG_DIR", "CLAUDE_PROJECT_DIR"])
+_SET_BY_PROJECT = "the project's own settings set %s, which decides where keys and texts go"
 _GIT_LOG = frozenset(["GIT_REFLOG_ACTION", "GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR"])
 _SENSITIVE_STARTS = (
     "ANTHROPIC",
@@ -62,20 +79,38 @@ _SENSITIVE_STARTS = (
 class Taint:
     """What a project's settings had put into the environment.
 
-    `names` maps each dropped name to its file; `unread` lists settings files that could not be understood.  `judges_off` says that the
-    project may not use judges or uploads, because one of the names decides where keys and texts go, or because we cannot know.
+    `names` maps each dropped name to its file; `unread` lists settings files that could not be understood; `locked` is why no key may be
+    used although no file says anything.  `judges_off` says that the project may not use judges or uploads, because one of the names
+    decides where keys and texts go, or because we cannot know.
     """
 
-    __slots__ = ("names", "unread")
+    __slots__ = ("locked", "names", "unread")
 
     def __init__(self) -> None:
         self.names: dict[str, str] = {}
         self.unread: list[str] = []
+        self.locked = ""
+
+    def add(self, other: Taint) -> None:
+        """Take over what another folder's settings had put there."""
+        self.unread += [path for path in other.unread if path not in self.unread]
+        for name, path in other.names.items():
+            self.names.setdefault(name, path)
+
+    @property
+    def why_off(self) -> str:
+        """Why nothing may be sent out for this project; empty where it may."""
+        if not self.judges_off:
+            return ""
+        names = ", ".join(sorted(filter(is_sensitive, self.names)))
+        if self.locked and not names:
+            return self.locked
+        return _SET_BY_PROJECT % (names or "something unreadable")
 
     @property
     def judges_off(self) -> bool:
         """Whether nothing may be sent out for this project."""
-        return bool(self.unread) or any(is_sensitive(name) for name in self.names)
+        return bool(self.unread or self.locked) or any(is_sensitive(name) for name in self.names)
 
     @property
     def misleads_git(self) -> bool:
@@ -120,6 +155,18 @@ def clean(launch: str) -> Taint:
     for name in [name for name in os.environ if name in taint.names]:
         del os.environ[name]
     return taint
+
+
+def restore_launch_values(launch: Mapping[str, str], *, keep: Sequence[str] = ()) -> None:
+    """Put back what the client was started with under each name that may hold or redirect a key; what it lacked goes."""
+    for name in {*os.environ, *launch}:
+        told_by_client = name.startswith("CLAUDE") and name not in _CLIENT_FOLDERS
+        if not is_sensitive(name) or name in _KEPT or name in keep or told_by_client:
+            continue
+        if name in launch:
+            os.environ[name] = launch[name]
+        else:
+            os.environ.pop(name, None)
 
 
 def _collect_names(path: str, taint: Taint) -> None:

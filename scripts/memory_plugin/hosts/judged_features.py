@@ -5,25 +5,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..evaluation.jury import Bench, judge_at
+from ..kernel.judge.backends import load_backend
 from ..kernel.judge.judge import Judge
 from ..kernel.judge.prices import price_of
 from ..kernel.native import loads
 from ..kernel.paths import data_path
 from ..kernel.settings.advice import terminal_safe
+from .addresses import address_words
 
 if TYPE_CHECKING:
     from ..kernel.settings.load import Settings
     from .session_context import Session
 
-__all__ = ["FEATURES", "JudgedFeature", "costs", "judged_feature", "judges_of"]
+__all__ = ["FEATURES", "JudgedFeature", "costs", "judged_feature", "judges_of", "where"]
 
 FEATURES = ("retrieval", "scoring", "sessions", "interview", "evaluation")
+_HEADERS = {"anthropic": ("ANTHROPIC_CUSTOM_HEADERS",)}  # sent along with each request
 _UNKNOWN = "unknown for %s; the caps count it as if it cost $%g and $%g a million tokens in and out"
 _OF_THIS_MACHINE = (
     "%s runs on this machine; the caps count it as if it cost $%g and $%g a million tokens in and out,"
     " until judge.prices says [0, 0] for it"
 )
-_TAINTED = "the project's own settings set %s, which decides where keys and texts go"
 
 
 class JudgedFeature(NamedTuple):
@@ -49,14 +51,23 @@ def judged_feature(name: str) -> JudgedFeature:
 
 def judges_of(session: Session, feature: str) -> list[Judge]:
     """The judges of a feature, as a command may use them: one, or each of the jury. Raises EvaluationError for a backend unknown there."""
-    names = ", ".join(sorted(session.taint.names)) or "something unreadable"
-    off = _TAINTED % terminal_safe(names) if session.taint.judges_off else ""
+    off = terminal_safe(session.taint.why_off)
     settings = session.settings
     if feature == "evaluation":
         bench = Bench(session.places, settings, session.id, off)
         return [judge_at(bench, name) for name in settings.texts("evaluation.judge.judges")]
     model = settings.text(feature + ".judge.model")
     return [Judge(feature, model, session.places, settings, session.id, off=off, helper=True)]
+
+
+def where(session: Session, judges: list[Judge]) -> list[str]:
+    """The address of each judge's server and who names it, and which variables are not used, in sentences."""
+    lines: list[str] = []
+    for judge in judges:
+        route, door = judge.route(), load_backend(judge.backend).DOOR
+        if route is not None and door is not None:
+            lines += address_words(session, route, (door.base_variable, *_HEADERS.get(judge.backend, ())))
+    return list(dict.fromkeys(lines))
 
 
 def costs(judges: list[Judge], feature: str, settings: Settings) -> str:

@@ -2,33 +2,34 @@
 
 from __future__ import annotations
 
-import os
 from typing import TYPE_CHECKING
 
+from ..kernel.ancestry import MARK
 from ..kernel.settings.load import load
 from ..memories.grants import is_granted
+from .caller import identify
 from .hygiene_setting import follow_hygiene
 
 if TYPE_CHECKING:
     from ..kernel.paths import Places
     from ..kernel.settings.load import Settings
+    from .caller import Caller
     from .console import Console
     from .environment import Taint
 
 __all__ = ["Session"]
 
-
-_MARK = "CLAUDECODE"
 _HOMES = ("CLAUDE_CONFIG_DIR", "HOME", "USERPROFILE")
 
 
 class Session:
     """One run of the command line."""
 
-    def __init__(self, places: Places, console: Console, taint: Taint) -> None:
+    def __init__(self, places: Places, console: Console, taint: Taint, caller: Caller | None = None) -> None:
         self.places = places
         self.console = console
         self.taint = taint
+        self.caller = caller or identify()
         if places.config_dir is None and self.moved_home:
             words = self.moved_home, taint.names[self.moved_home]
             places.why_no_state = (
@@ -36,7 +37,7 @@ class Session:
             )
         self.settings: Settings = load(places.config_dir, places.project_root)
         follow_hygiene(self.settings)
-        self.id = os.environ.get("CLAUDE_CODE_SESSION_ID", "")
+        self.id = self.caller.session
 
     @property
     def moved_home(self) -> str:
@@ -49,7 +50,7 @@ class Session:
 
         A project that sets the mark itself had it dropped with the rest, and gains nothing by that.
         """
-        return bool(os.environ.get(_MARK) or self.id) or _MARK in self.taint.names
+        return self.caller.inside or MARK in self.taint.names
 
     @property
     def has_word(self) -> bool:

@@ -13,7 +13,13 @@ if TYPE_CHECKING:
 __all__ = ["prune_state"]
 
 _DAYS = 30
-_FOLDERS = ("sessions", "grants", os.path.join("grading", "pulled"), os.path.join("grading", "ended"))
+_FOLDERS = (
+    "sessions",
+    "grants",
+    "clients",
+    os.path.join("grading", "pulled"),
+    os.path.join("grading", "ended"),
+)
 
 
 def prune_state(places: Places) -> int:

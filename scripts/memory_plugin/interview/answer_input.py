@@ -35,7 +35,7 @@ _FLAGS = {"true": True, "false": False}
 _FIELDS = ("answer", "question", "concepts", "relations", "signals", "covered", "wish")
 _WISHES = ("", "stop", "skip", "deeper")
 _ANSWER_LINES = ("question", "answer", "concept", "relation", "signal", "covered", "wish")
-_MEMORY_LINES = ("memory", "category", "title", "body", "tags", "asked_as")
+_MEMORY_LINES = ("memory", "category", "title", "body", "context", "tags", "asked_as")
 
 
 def decode_answer(text: str) -> dict[str, Any]:

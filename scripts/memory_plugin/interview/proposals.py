@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..memories.lifecycle import save
-from ..memories.record import body_content, categories, category_named, new_memory
+from ..memories.record import CONTEXT, body_content, categories, category_named, new_memory
 from ..memories.stores import PROJECT, named_store
 from .answer_input import decode_memories
 from .exceptions import InvalidAnswer
@@ -14,20 +14,25 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..kernel.paths import Places
+    from ..memories.writing import Written
     from .interview_store import Interview
 
 __all__ = ["MAX_MEMORIES", "choose_memories", "propose_memories", "save_memory", "summary"]
 
 MAX_MEMORIES = 20
 _MIN_CONFIDENCE = 0.5
-_FIELDS = ("concept", "category", "title", "body", "tags", "asked_as")
+_MAX_PHRASE = 200
+_MAX_ANSWER = 1000
+_FIELDS = ("concept", "category", "title", "body", "context", "tags", "asked_as")
 _MAX_TAGS = 8
 
 
 def propose_memories(interview: Interview) -> list[dict[str, Any]]:
-    """Return the memories to propose, the concepts named most often first: concept, category, title, body, turn and quote.
+    """Return the memories to propose, the concepts named most often first.
 
-    Left out are concepts that are superseded, that the user is unsure of, or that came up in no answer.
+    Each has concept, category, title, body, context, asked_as, turn and quote. The context is the question and the user's answer in their
+    own words; `asked_as`, by which the memory may be asked for, is that question. Left out are concepts that are superseded, that the
+    user is unsure of, or that came up in no answer.
     """
     nodes = interview.state["nodes"]
     kinds = {entry["id"]: entry for entry in interview.setup["pack"]["types"]}
@@ -60,15 +65,33 @@ def _proposal(
     against = " The user is against it." if node["stance"] < 0 else ""
     both = _other_side(nodes[contrary]) if contrary >= 0 else ""
     said = ' The user said: "%s".' % quote if quote else ""
+    question, answer = _asked(interview, turn)
     return {
         "concept": node["id"],
         "category": kind["memory"],
         "title": _signed(node),
         "body": "%s of %s: %s.%s%s%s%s"
         % (kind["name"], interview.topic, node["label"].rstrip("."), against, leads, said, both),
+        "context": _context(question, answer, quote),
+        "asked_as": [question] if question else [],
         "turn": turn,
         "quote": quote,
     }
+
+
+def _asked(interview: Interview, number: int) -> tuple[str, str]:
+    """Return the question and the answer of a turn, on one line each; empty texts for a turn that was not kept."""
+    for turn in interview.state["turns"]:
+        if turn["number"] == number:
+            return " ".join(turn["question"].split())[:_MAX_PHRASE], " ".join(turn["answer"].split())
+    return "", ""
+
+
+def _context(question: str, answer: str, quote: str) -> str:
+    """Return what led to a concept; the answer is left out where the quote in the body is all of it."""
+    more = answer[:_MAX_ANSWER] if answer and answer.strip(".! ") != quote.strip(".! ") else ""
+    asked = 'Asked in an interview: "%s"' % question if question else ""
+    return " ".join(filter(None, [asked, 'The user answered: "%s"' % more if more else ""]))
 
 
 def _signed(node: dict[str, Any]) -> str:
@@ -124,13 +147,13 @@ def _changed(entry: object, known: dict[str, dict[str, Any]]) -> dict[str, Any]:
     if entry.get("concept") not in known:
         raise InvalidAnswer("memories: concept: expected one of %s" % ", ".join(known))
     found = dict(known[entry["concept"]])
-    for name in ("category", "title", "body"):
+    for name in ("category", "title", "body", "context"):
         if name in entry:
             if not isinstance(entry[name], str) or not entry[name].strip():
                 raise InvalidAnswer("memories: %s: expected a text" % name)
             found[name] = entry[name]
     for name in ("tags", "asked_as"):
-        value = entry.get(name, [])
+        value = entry.get(name, found.get(name, []))
         if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
             raise InvalidAnswer("memories: %s: expected a list of texts" % name)
         found[name] = value[:_MAX_TAGS]
@@ -140,8 +163,8 @@ def _changed(entry: object, known: dict[str, dict[str, Any]]) -> dict[str, Any]:
 
 def save_memory(
     interview: Interview, chosen: dict[str, Any], places: Places, *, approved: bool
-) -> dict[str, Any]:
-    """Write one chosen memory to the project's store; return its id, category, and what became of it."""
+) -> tuple[Written, dict[str, Any]]:
+    """Write one chosen memory to the project's store; return what was written, and a record of it for programs."""
     category = categories()[category_named(chosen["category"]).name]
     extra: dict[str, Any] = {
         "tags": chosen.get("tags") or ["interview"],
@@ -149,9 +172,12 @@ def save_memory(
     }
     if chosen.get("asked_as"):
         extra["asked_as"] = chosen["asked_as"]
-    data = new_memory(category, "", chosen["title"], body_content(category, chosen["body"]), extra)
+    content = body_content(category, chosen["body"])
+    if chosen.get("context"):
+        content[CONTEXT] = chosen["context"]
+    data = new_memory(category, "", chosen["title"], content, extra)
     written = save(places, named_store(places, PROJECT), data, approved)
-    return {
+    return written, {
         "id": written.stored.memory.id,
         "category": category.name,
         "created": written.created,

@@ -72,7 +72,7 @@ def read_regular(path: str, limit: int, follow: bool = False) -> tuple[bytes, os
         if not modes.S_ISREG(status.st_mode):
             raise Unreadable("%s: not a regular file" % path)
         if status.st_size > limit:
-            raise Unreadable("%s: %d bytes, at most %d are read" % (path, status.st_size, limit))
+            raise Unreadable("%s: expected at most %d bytes, got %d" % (path, limit, status.st_size))
         return _read_all(handle, limit, path), status
     finally:
         os.close(handle)

@@ -6,6 +6,8 @@ OpenSSL and more.  The C modules underneath do the same work.  They are private 
 
 from __future__ import annotations
 
+import sys
+
 try:
     from _blake2 import blake2b
 except ImportError:  # an interpreter without the private C module
@@ -16,6 +18,16 @@ __all__ = ["digest", "dumps", "loads"]
 _SPACE = " \t\n\r"
 
 
+# Python 3.9.14 and later limit the digits themselves (CVE-2020-10735); elsewhere a number of 250,000 digits takes a second.
+_MAX_DIGITS = 4300
+
+
+def _integer(text: str) -> int:
+    if len(text) > _MAX_DIGITS:
+        raise ValueError("not JSON that is read: a number of %d digits" % len(text))
+    return int(text)
+
+
 class _Defaults:
     """What the C scanner reads from `json.JSONDecoder`."""
 
@@ -23,7 +35,7 @@ class _Defaults:
     object_hook = None
     object_pairs_hook = None
     parse_float = float
-    parse_int = int
+    parse_int = int if hasattr(sys, "get_int_max_str_digits") else staticmethod(_integer)
 
     @staticmethod
     def parse_constant(name: str) -> float:

@@ -6,9 +6,15 @@ import os
 
 from .native import digest
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
 __all__ = [
     "Places",
+    "account_home",
     "config_folder",
+    "config_folder_of",
     "data_path",
     "git_folder",
     "home_folder",
@@ -35,17 +41,45 @@ def data_path(*parts: str) -> str:
 
 def config_folder() -> str | None:
     """The host's config folder: CLAUDE_CONFIG_DIR, else `.claude` in the home folder; None when the environment names neither."""
-    chosen = os.environ.get("CLAUDE_CONFIG_DIR", "")
+    return config_folder_of(os.environ)
+
+
+def config_folder_of(environment: Mapping[str, str]) -> str | None:
+    """Return the host's config folder as `config_folder` does, in an environment that may be another process's."""
+    chosen = environment.get("CLAUDE_CONFIG_DIR", "")
     if os.path.isabs(chosen):
         return os.path.normpath(chosen)
-    home = home_folder()
-    return os.path.join(home, ".claude") if home is not None else None
+    home = environment.get("HOME") or environment.get("USERPROFILE") or ""
+    return os.path.join(os.path.normpath(home), ".claude") if os.path.isabs(home) else None
 
 
 def home_folder() -> str | None:
     """The user's home folder as the environment names it; None when it names none."""
     home = os.environ.get("HOME") or os.environ.get("USERPROFILE") or ""
     return os.path.normpath(home) if os.path.isabs(home) else None
+
+
+def account_home() -> str | None:
+    """Return the home folder of the account that runs this process, whatever the environment says; None when the system names none."""
+    try:
+        from pwd import getpwuid
+
+        home = getpwuid(os.getuid()).pw_dir
+    except (ImportError, KeyError):
+        home = _profile_of_windows() if os.name == "nt" else ""
+    return os.path.normpath(home) if os.path.isabs(home) else None
+
+
+def _profile_of_windows() -> str:
+    """Ask the shell for the profile folder (CSIDL_PROFILE)."""
+    try:
+        import ctypes
+
+        text = ctypes.create_unicode_buffer(260)
+        ctypes.windll.shell32.SHGetFolderPathW(None, 0x28, None, 0, text)  # type: ignore[attr-defined,unused-ignore]
+    except (ImportError, OSError, AttributeError):
+        return ""
+    return str(text.value)
 
 
 def state_folder(config: str | None, project: str | None) -> tuple[str | None, str]:

@@ -29,7 +29,7 @@ def note(store: Store, stored: StoredMemory) -> None:
     """Bring the line of one memory up to date."""
     lines = _lines(store)
     lines.pop(_shown_path(store, stored.path), None)
-    if stored.memory.status == ACTIVE:
+    if _is_listed(stored):
         lines[_shown_path(store, stored.path)] = _line(store, stored)
     _save(store, lines)
 
@@ -43,22 +43,20 @@ def forget(store: Store, path: str) -> None:
 
 def rebuild(store: Store) -> int:
     """Write the index anew from the files; how many memories it lists."""
-    lines = {
-        _shown_path(store, s.path): _line(store, s) for s in all_memories(store) if s.memory.status == ACTIVE
-    }
+    lines = {_shown_path(store, s.path): _line(store, s) for s in all_memories(store) if _is_listed(s)}
     _save(store, lines)
     return len(lines)
+
+
+def _is_listed(stored: StoredMemory) -> bool:
+    return stored.memory.status == ACTIVE and not stored.memory.superseded_by
 
 
 def _lines(store: Store) -> dict[str, str]:
     """The lines by the path that they name; made from the files when there is no index yet."""
     present = _present(store)
     if present is None:
-        return {
-            _shown_path(store, s.path): _line(store, s)
-            for s in all_memories(store)
-            if s.memory.status == ACTIVE
-        }
+        return {_shown_path(store, s.path): _line(store, s) for s in all_memories(store) if _is_listed(s)}
     text = present.decode("utf-8", "replace")
     rows = (line for line in text.splitlines() if line.startswith("- [") and _ARROW in line)
     return {row.rpartition(_ARROW)[2].partition(" #tags:")[0]: row for row in rows}

@@ -18,8 +18,11 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MAX_BYTES",
+    "MAX_FOLDER_BYTES",
+    "MAX_VALUES",
     "FileProblem",
     "StoredMemory",
+    "TooManyEntries",
     "all_memories",
     "category_folders",
     "is_read",
@@ -30,6 +33,10 @@ __all__ = [
 
 MAX_BYTES = 256 * 1024
 MAX_FILES = 200_000
+# 100,000 memories of 600 bytes fit; a folder of more is somebody's mischief, and is read from its smallest file up to here.
+MAX_FOLDER_BYTES = 64 << 20
+# Three bytes of JSON, such as `[],`, become 70 bytes of memory, and each value costs every walk over the data a microsecond.
+MAX_VALUES = 10_000
 
 
 class StoredMemory(NamedTuple):
@@ -52,6 +59,10 @@ class FileProblem(NamedTuple):
 
     path: str
     reason: str
+
+
+class TooManyEntries(Exception):
+    """A folder has more entries than were to be looked at."""
 
 
 def memory_key(scope: str, category: str, identity: str) -> str:
@@ -100,17 +111,39 @@ def is_read(folder: str) -> bool:
     )
 
 
-def listing(folder: str) -> Iterator[tuple[str, os.stat_result]]:
-    """The JSON files of a folder with their status; links, folders and hidden files are passed over.
+def listing(folder: str, most: int | None = None) -> list[tuple[str, os.stat_result]]:
+    """The JSON files of a folder with their status; links, folders and hidden files are passed over, and all after 200,000 entries.
 
-    Nothing for a folder that cannot be read.
+    Where the files of at most MAX_BYTES together hold more than MAX_FOLDER_BYTES, the largest are left out. Nothing for a folder that
+    cannot be read. Raises TooManyEntries for a folder of more than `most` entries; None is no limit.
     """
+    return _within_folder_limit(list(_entries(folder, most)))[0]
+
+
+def _within_folder_limit(
+    found: list[tuple[str, os.stat_result]],
+) -> tuple[list[tuple[str, os.stat_result]], list[tuple[str, os.stat_result]]]:
+    """Return the files that are read, and those that are not since the smaller ones of their folder hold enough already."""
+    if sum(status.st_size for _, status in found if status.st_size <= MAX_BYTES) <= MAX_FOLDER_BYTES:
+        return found, []
+    found.sort(key=lambda file: (file[1].st_size, file[0]))
+    total = 0
+    for at, (_, status) in enumerate(found):
+        total += status.st_size
+        if total > MAX_FOLDER_BYTES:
+            return found[:at], found[at:]
+    return found, []
+
+
+def _entries(folder: str, most: int | None = None) -> Iterator[tuple[str, os.stat_result]]:
     try:
         entries = os.scandir(folder)
     except OSError:
         return
     with entries:
         for count, entry in enumerate(entries):
+            if most is not None and count >= most:
+                raise TooManyEntries
             if count >= MAX_FILES:
                 return
             if (
@@ -127,12 +160,28 @@ def listing(folder: str) -> Iterator[tuple[str, os.stat_result]]:
 def read_memory(store: Store, category: Category, path: str) -> StoredMemory:
     """The memory in a file. Raises InvalidMemory for content that is none, Unreadable or FileNotFoundError for the file."""
     data, status = read_regular(path, MAX_BYTES)
+    _refuse_many_values(data)
     try:
         parsed = loads(data.decode("utf-8-sig"))
     except ValueError as error:
         raise InvalidMemory("not a JSON text in UTF-8: %s" % error) from None
     memory = parse_memory(parsed, os.path.basename(path)[: -len(".json")], category)
     return StoredMemory(memory, store, path, stamp(status), digest(data))
+
+
+def _refuse_many_values(data: bytes) -> None:
+    """Refuse a JSON text of more than MAX_VALUES values before any of them takes memory. Raises InvalidMemory."""
+    if _separators(data) <= MAX_VALUES:
+        return
+    # Commas and brackets inside strings are text. Without its escapes, every other piece between quotes lies outside of strings.
+    outside = data.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')[::2]
+    values = _separators(b"".join(outside))
+    if values > MAX_VALUES:
+        raise InvalidMemory("expected at most %d values, got about %d" % (MAX_VALUES, values))
+
+
+def _separators(data: bytes) -> int:
+    return data.count(b",") + data.count(b"[") + data.count(b"{")
 
 
 def all_memories(store: Store, problems: list[FileProblem] | None = None) -> Iterator[StoredMemory]:
@@ -158,8 +207,17 @@ def _passed_over(store: Store) -> Iterator[FileProblem]:
         folder = os.path.join(store.root, category.folder)
         if is_read(folder):
             yield from _odd_entries(folder)
+            yield from _beyond_folder_limit(folder)
         elif os.path.lexists(folder):
             yield FileProblem(folder, "a plain folder is read alone, no link and no repository of its own")
+
+
+def _beyond_folder_limit(folder: str) -> Iterator[FileProblem]:
+    """Name the folder that holds too much as a whole; what is too large for itself is named elsewhere."""
+    left = [file for file in _within_folder_limit(list(_entries(folder)))[1] if file[1].st_size <= MAX_BYTES]
+    if left:
+        reason = "expected at most %d bytes of memories in a folder; the %d largest are not read"
+        yield FileProblem(folder, reason % (MAX_FOLDER_BYTES, len(left)))
 
 
 def _odd_entries(folder: str) -> Iterator[FileProblem]:

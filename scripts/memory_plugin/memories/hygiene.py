@@ -10,11 +10,13 @@ from ..kernel.text.clean import block, plain
 from ..kernel.text.private import without_private
 from .record import MAX_DEPTH, MAX_TITLE, InvalidMemory
 
-__all__ = ["Redacted", "clean_data", "clean_text", "shown", "shown_line"]
+__all__ = ["Redacted", "clean_data", "clean_text", "shown", "shown_block", "shown_line"]
 
 MAX_TAG = 40
 _LONGEST_LINE = 1000
 _LONGEST_WORD = 200
+# Characters redacted beyond a cut and then dropped: more than the longest secret that a rule knows (a private key of 8,000).
+CUT_MARGIN = 10_000
 MAX_PHRASE = 200
 _GROWTH = 4  # how much longer a text may become in NFC, amply
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,78}[a-z0-9])?\Z")
@@ -117,7 +119,7 @@ def _without_secrets(text: str, place: str) -> Redaction:
     """The visible text without secrets, looked for twice: a hidden character may split one, or keep one apart from the word before."""
     first = redact(text, place)
     visible = _visible(first.text)
-    if visible == text:
+    if visible == first.text:  # redacting it again changes nothing
         return first
     second = redact(visible, place)
     return Redaction(second.text, first.findings + second.findings)
@@ -128,9 +130,27 @@ def shown(text: str) -> str:
     return _without_secrets(text, "inject").text
 
 
-def shown_line(text: str) -> str:
-    """As `shown`, on one line: a title of several could pass for what the commands themselves say."""
-    return plain(shown(text), _LONGEST_LINE)
+def shown_line(text: str, limit: int = _LONGEST_LINE) -> str:
+    """Return the text as `shown`, on one line of at most `limit` characters: a title of several could pass for the commands' own words.
+
+    Like `shown_block`, it redacts no more than `limit` characters and a margin, however long the text is.
+    """
+    return plain(_beginning(text, limit), limit)
+
+
+def shown_block(text: str, limit: int) -> str:
+    """Return the first lines of the text as `shown`, at most `limit` characters.
+
+    A text cut before redaction ends in what may be half a secret, so the last `CUT_MARGIN` characters of what is left are dropped: by
+    length in the redacted text, since a long secret that became a short mark would move that end forward.
+    """
+    return block(_beginning(text, limit), limit)
+
+
+def _beginning(text: str, limit: int) -> str:
+    piece = text[: limit + CUT_MARGIN]
+    redacted = shown(piece)
+    return redacted if len(piece) == len(text) else redacted[:-CUT_MARGIN]
 
 
 def clean_text(text: str, field: str, redacted: list[Redacted]) -> str:

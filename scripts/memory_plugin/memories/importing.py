@@ -12,7 +12,11 @@ from ..kernel.files import Unreadable, read_regular
 from ..kernel.native import loads
 from ..kernel.paths import data_path
 from .markdown import Section, front_matter, sections
+from .markdown_records import is_over, questions_in, records_in
 from .record import (
+    ARCHIVED,
+    CONTEXT,
+    MAX_ASKED_AS,
     MAX_TITLE,
     InvalidMemory,
     body_content,
@@ -25,6 +29,10 @@ from .record import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from .markdown_records import WrittenRecord
+
+    Fields = dict[str, str | list[str]]
 
 __all__ = ["Draft", "Reading", "category_for", "read"]
 
@@ -118,25 +126,71 @@ def _read_markdown(path: str, text: str, category: str, reading: Reading) -> Non
     if fields:
         _collect(reading, path, partial(_note, fields, rest, stem, category))
         return
-    for section in sections(rest):
+    parts = sections(rest)
+    records = records_in(rest, parts, stem)
+    for record in records:
+        source = "%s:%d" % (path, record.line + skipped)
+        _collect(reading, source, partial(_from_record, record, category, {}))
+    for section in [] if records else parts:
         source = "%s:%d" % (path, section.line + skipped)
         _collect(reading, source, partial(_from_section, section, stem, category))
 
 
-def _note(fields: dict[str, str | list[str]], text: str, stem: str, category: str) -> dict[str, Any]:
-    """A note with fields at its head is one memory."""
+def _note(fields: Fields, text: str, stem: str, category: str) -> dict[str, Any]:
+    """Return the one memory of a note with fields at its head."""
     parts = sections(text)
     headings = [section.heading for section in parts if section.heading]
     title = _one(fields, "title") or _one(fields, "name") or (headings[0] if headings else stem)
-    description = _one(fields, "description")
-    body = "\n\n".join(part for part in (description, text.strip()) if part)
     named = _one(fields, "category") or _one(fields, "type")
-    tags = fields.get("tags", [])
-    item = {"title": title, "body": body, "tags": tags.split(",") if isinstance(tags, str) else tags}
-    return _item(item, category_for(named) or category or category_for(title, otherwise=True))
+    chosen = category_for(named) or category
+    records = records_in(text, parts, stem)
+    if len(records) == 1:
+        record = records[0]
+        return _from_record(record._replace(title=_one(fields, "title") or record.title), chosen, fields)
+    body = "\n\n".join(part for part in (_one(fields, "description"), text.strip()) if part)
+    item = {"title": title, "body": body, **_about(fields)}
+    item.setdefault("asked_as", [heading for heading in headings if questions_in(heading)][:MAX_ASKED_AS])
+    return _item(item, chosen or category_for(title, otherwise=True))
 
 
-def _one(fields: dict[str, str | list[str]], name: str) -> str:
+def _about(fields: Fields) -> dict[str, Any]:
+    """Return what the fields at a note's head say besides its title, under the names that `_item` knows."""
+    found: dict[str, Any] = {"tags": _listed(fields.get("tags", []))}
+    for name, others in _HEAD_FIELDS.items():
+        said = [value for other in others for value in _listed(fields.get(other, []))]
+        if said:
+            found[name] = said
+    context = _one(fields, "context") or _one(fields, "problem")
+    return {**found, "context": context} if context else found
+
+
+def _listed(value: str | list[str]) -> list[str]:
+    return value.split(",") if isinstance(value, str) else value
+
+
+def _from_record(record: WrittenRecord, category: str, fields: Fields) -> dict[str, Any]:
+    """Return the memory of a decision record or a runbook."""
+    chosen = categories()[category or record.category]
+    about = _about(fields)
+    status = _one(fields, "status")
+    texts = {**record.fields, **({"context": about["context"]} if "context" in about else {})}
+    content = body_content(chosen, texts.pop("answer"))
+    content.update((name, texts[name].strip()) for name in (*chosen.fields, *texts) if name in texts)
+    asked = [*about.get("asked_as", []), *record.asked_as]
+    item = {
+        "title": record.title,
+        "body": "-",
+        **about,
+        "asked_as": list(dict.fromkeys(asked))[:MAX_ASKED_AS],
+    }
+    data = _item(item, chosen.name)
+    data["content"] = content
+    if record.is_over or is_over(status):
+        data.update(record_status=ARCHIVED, archived_reason=(status or texts.get("status", "")).strip()[:200])
+    return data
+
+
+def _one(fields: Fields, name: str) -> str:
     value = fields.get(name, "")
     return value if isinstance(value, str) else ", ".join(value)
 
@@ -145,7 +199,8 @@ def _from_section(section: Section, stem: str, category: str) -> dict[str, Any]:
     title = section.heading or section.text.splitlines()[0].lstrip("#-*> ")[:MAX_TITLE] or stem
     if section.above:
         title = "%s: %s" % (section.above, title)
-    return _item({"title": title, "body": section.text}, category or category_for(title, otherwise=True))
+    item = {"title": title, "body": section.text, "asked_as": questions_in(section.heading)}
+    return _item(item, category or category_for(title, otherwise=True))
 
 
 def _read_json(path: str, text: str, category: str, reading: Reading) -> None:
@@ -236,11 +291,19 @@ def _item(item: object, category: str, identity: str = "") -> dict[str, Any]:
     body = item.get("body", item.get("text"))
     if not isinstance(body, str) or not body.strip():
         raise InvalidMemory("body: expected a text, got %.80r" % (body,))
-    extra = {name: _texts(item.get(old)) for name, old in _LISTS.items() if old in item}
-    return new_memory(chosen, "", title, body_content(chosen, body), extra)
+    extra = {name: _texts(item.get(old)) for name, old in _LISTS.items() if item.get(old)}
+    content = body_content(chosen, body)
+    if isinstance(item.get(CONTEXT), str) and item[CONTEXT].strip():
+        content[CONTEXT] = item[CONTEXT].strip()
+    wished = item.get("id") if is_id(item.get("id")) else ""
+    return new_memory(chosen, str(wished), title, content, extra)
 
 
-_LISTS = {"tags": "tags", "related_files": "files", "asked_as": "asked_as"}
+_LISTS = {"tags": "tags", "related_files": "files", "asked_as": "asked_as", "supersedes": "supersedes"}
+_HEAD_FIELDS = {
+    "asked_as": ("asked_as", "aliases", "questions", "symptoms"),
+    "files": ("files", "related_files"),
+}
 
 
 def _texts(value: object) -> list[str]:

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import os
 from datetime import datetime, timedelta, timezone
+from functools import partial
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from ..kernel.clock import now_iso
 from . import catalog, writing
 from .files import StoredMemory, all_memories
 from .hygiene import clean_text
-from .record import ACTIVE, ARCHIVED, RETIRED, InvalidMemory, with_change
-from .trust import BY_CLAUDE, load_trust
+from .record import ACTIVE, ARCHIVED, MAX_SUPERSEDES, RETIRED, InvalidMemory, with_change
+from .supersession import name_for
+from .trust import BY_CLAUDE, TRUSTED, load_trust
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ..kernel.paths import Places
     from .stores import Store
+    from .survey import Item
     from .trust import StoreTrust
     from .writing import Written
 
@@ -33,6 +36,8 @@ __all__ = [
     "rewrite",
     "save",
     "save_all",
+    "supersede",
+    "unsupersede",
 ]
 
 
@@ -94,6 +99,52 @@ def edit(
     written = writing.change(places, stored, lambda data: with_change(data, summary, fields(data)))
     _settle(places, stored.store, [written], word, begins=False)
     return written
+
+
+def supersede(places: Places, old: Item, new: Item) -> StoredMemory:
+    """Let one memory replace another, on the user's word; return the older one as it is then.
+
+    Both ends say so, the newer one first: wherever this is interrupted, the older one is superseded or all is as before. An end that is
+    not trusted is not written, since its whole text would become trusted with it; nor is the older one of another store, where other
+    projects do not have the newer one.
+    """
+    names = [name_for(old.stored.key, new.stored.key), *old.stored.memory.supersedes]
+    if new.trust == TRUSTED and set(names).difference(new.stored.memory.supersedes):
+        summary = "supersedes " + old.stored.memory.id
+        edit(places, new.stored, partial(_with_older, names), summary, word=True)
+    if old.trust != TRUSTED or old.stored.store != new.stored.store:
+        return old.stored
+    mark = {"superseded_by": name_for(new.stored.key, old.stored.key)}
+    summary = "superseded by " + new.stored.memory.id
+    return edit(places, old.stored, lambda _: mark, summary, word=True).stored
+
+
+def _with_older(names: list[str], data: dict[str, Any]) -> dict[str, Any]:
+    there = data.get("supersedes")
+    kept = [name for name in there if isinstance(name, str)] if isinstance(there, list) else []
+    return {"supersedes": list(dict.fromkeys([*kept, *names]))[:MAX_SUPERSEDES]}
+
+
+def unsupersede(places: Places, old: StoredMemory, newer: Iterable[Item], word: bool) -> StoredMemory:
+    """Undo `supersede`: let a memory speak for itself again; return it as it is then.
+
+    `newer` are the memories that name it in `supersedes`. Those that are not trusted stay as they are, and so do all without the user's
+    word, since a change would make them pending.
+    """
+    for one in newer:
+        if word and one.trust == TRUSTED:
+            summary = "does not supersede %s any more" % old.memory.id
+            edit(places, one.stored, partial(_without, old), summary, word)
+    if not old.memory.superseded_by:
+        return old
+    return edit(places, old, lambda _: {"superseded_by": None}, "not superseded any more", word).stored
+
+
+def _without(old: StoredMemory, data: dict[str, Any]) -> dict[str, Any]:
+    there = data.get("supersedes")
+    names = (old.memory.id, "%s/%s" % (old.memory.category, old.memory.id), old.key)
+    kept = [name for name in there if name not in names] if isinstance(there, list) else []
+    return {"supersedes": kept}
 
 
 def rewrite(places: Places, stored: StoredMemory, data: dict[str, Any], summary: str, word: bool) -> Written:

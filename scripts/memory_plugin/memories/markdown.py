@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-__all__ = ["Section", "front_matter", "sections"]
+__all__ = ["Section", "first_heading", "front_matter", "sections"]
 
 _FRONT = re.compile(r"\A---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.DOTALL | re.MULTILINE)
 _FIELD = re.compile(r"([A-Za-z][\w-]*)[ \t]*:[ \t]*(.*)\Z")
@@ -85,6 +85,17 @@ def sections(text: str) -> list[Section]:
         heading, line_of, lines = mark[2], number, []
     found.append(_section(heading, open_headings, lines, line_of))
     return [section for section in found if section.text]
+
+
+def first_heading(text: str) -> str:
+    """Return the first heading of a text, outside code fences; empty when there is none."""
+    fence = ""
+    for line in text.splitlines():
+        fence = _fence_after(line, fence)
+        mark = None if fence else _HEADING.match(line)
+        if mark is not None:
+            return mark[2]
+    return ""
 
 
 def _section(heading: str, open_headings: list[tuple[int, str]], lines: list[str], line: int) -> Section:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat as modes
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..kernel.files import Unreadable, read_regular, stamp
@@ -19,12 +20,13 @@ if TYPE_CHECKING:
 
     from ..kernel.paths import Places
 
-__all__ = ["NativeNote", "native_folders", "notes"]
+__all__ = ["NativeNote", "native_folders", "note_files", "notes", "notes_in"]
 
 _MAX_BYTES = 512 * 1024
 _MAX_TRANSCRIPTS = 5
 _HEAD_BYTES = 256 * 1024
 _MAX_NOTES_PER_FILE = 200
+_MAX_FILES = 2000
 _HEADING = re.compile(r"^#{1,3}[ \t]+(\S.*)$", re.MULTILINE)
 _FRONT = re.compile(r"\A---[ \t]*\n(.*?)\n---[ \t]*(?:\n|\Z)", re.DOTALL)
 _FIELD = re.compile(r"^(name|title|description)[ \t]*:[ \t]*(\S.*)$", re.MULTILINE)
@@ -86,21 +88,42 @@ def _working_folder_is(path: str, root: str) -> bool:
     return False
 
 
-def notes(folder: str) -> Iterator[NativeNote]:
-    """The passages of all Markdown files in a memory folder; what cannot be read is passed over."""
+def note_files(folder: str) -> list[tuple[str, os.stat_result]]:
+    """The Markdown files of a memory folder by name, at most 2,000, with their status.
+
+    Without links, what is no regular file or too large. Nothing for a folder that cannot be read.
+    """
     try:
-        names = sorted(name for name in os.listdir(folder) if name.endswith(".md"))
+        names = sorted(name for name in os.listdir(folder) if name.endswith(".md"))[:_MAX_FILES]
     except OSError:
-        return
+        return []
+    found = []
     for name in names:
         path = os.path.join(folder, name)
         try:
-            data, status = read_regular(path, _MAX_BYTES)
-        except (FileNotFoundError, Unreadable):
+            status = os.lstat(path)
+        except OSError:
             continue
-        text = data.decode("utf-8", "replace").replace("\r\n", "\n")
-        for number, (title, body) in enumerate(_passages(name, text)):
-            yield NativeNote("native:%s#%d" % (path, number), path, title, body, stamp(status), digest(data))
+        if modes.S_ISREG(status.st_mode) and status.st_size <= _MAX_BYTES:
+            found.append((path, status))
+    return found
+
+
+def notes(folder: str) -> Iterator[NativeNote]:
+    """The passages of all Markdown files in a memory folder; what cannot be read is passed over."""
+    for path, _ in note_files(folder):
+        yield from notes_in(path)
+
+
+def notes_in(path: str) -> Iterator[NativeNote]:
+    """The passages of one Markdown file; nothing for one that cannot be read."""
+    try:
+        data, status = read_regular(path, _MAX_BYTES)
+    except (FileNotFoundError, Unreadable):
+        return
+    text = data.decode("utf-8", "replace").replace("\r\n", "\n")
+    for number, (title, body) in enumerate(_passages(os.path.basename(path), text)):
+        yield NativeNote("native:%s#%d" % (path, number), path, title, body, stamp(status), digest(data))
 
 
 def _passages(name: str, text: str) -> list[tuple[str, str]]:

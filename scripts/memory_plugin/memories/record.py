@@ -16,7 +16,9 @@ from ..kernel.paths import data_path
 __all__ = [
     "ACTIVE",
     "ARCHIVED",
+    "CONTEXT",
     "MAX_CHANGES",
+    "MAX_SUPERSEDES",
     "MAX_TITLE",
     "RETIRED",
     "Category",
@@ -38,8 +40,13 @@ __all__ = [
 SCHEMA_VERSION = "1.0"
 ACTIVE, RETIRED, ARCHIVED = "active", "retired", "archived"
 MAX_TITLE = 120
+CONTEXT = "context"
 MAX_CHANGES = 50
 MAX_ASKED_AS = 8
+MAX_LISTED = 64  # tags, and also files
+_LONGEST_ITEM = 1000
+_LONGEST_LIST = 4000
+MAX_SUPERSEDES = 20
 MAX_DEPTH = 32
 _ID = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,78}[a-z0-9])?\Z")
 _STEP_MARK = re.compile(r"\A\s*(?:[-*+]|\d{1,3}[.)])\s+")
@@ -80,6 +87,7 @@ class Memory(NamedTuple):
     updated_at: str
     expires_at: str
     superseded_by: str
+    supersedes: tuple[str, ...]
     data: dict[str, Any]
 
 
@@ -126,12 +134,13 @@ def parse_memory(data: object, identity: str, category: Category) -> Memory:
         title=title,
         tags=_texts(data.get("tags")),
         files=_texts(data.get("related_files")),
-        asked_as=_texts(data.get("asked_as"))[:MAX_ASKED_AS],
+        asked_as=_texts(data.get("asked_as"), MAX_ASKED_AS),
         status=_status(data.get("record_status")),
         created_at=_text(data.get("created_at")),
         updated_at=_text(data.get("updated_at")),
         expires_at=_expiry(data),
         superseded_by=_text(data.get("superseded_by")),
+        supersedes=_texts(data.get("supersedes"))[:MAX_SUPERSEDES],
         data=data,
     )
 
@@ -191,8 +200,21 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _texts(value: object) -> tuple[str, ...]:
-    return tuple(item for item in value if isinstance(item, str) and item) if isinstance(value, list) else ()
+def _texts(value: object, most: int = MAX_LISTED) -> tuple[str, ...]:
+    """Return the first texts of a list: at most `most`, of 1 to 1,000 characters each and 4,000 in all.
+
+    Each of them is redacted for itself wherever it is shown, so there must be few. A longer one is no tag, path or question; it is passed
+    over, since a cut could leave half a secret.
+    """
+    found: list[str] = []
+    left = _LONGEST_LIST
+    for item in value if isinstance(value, list) else ():
+        if isinstance(item, str) and 0 < len(item) <= min(left, _LONGEST_ITEM):
+            found.append(item)
+            left -= len(item)
+            if len(found) == most:
+                break
+    return tuple(found)
 
 
 def slug(title: str) -> str:
@@ -245,10 +267,15 @@ def body_content(category: Category, body: str) -> dict[str, Any]:
     return {category.primary: [line for line in lines if line]}
 
 
-def body_text(memory: Memory) -> str:
-    """The content as a person would read it: one `name: value` line per field, the category's main field first and without a name."""
+def body_text(memory: Memory, longest_context: int | None = None) -> str:
+    """Return the content as a person would read it: one `name: value` line per field, the category's main field first and unnamed.
+
+    A context of more than `longest_context` characters is left out; None keeps any.
+    """
     category = categories()[memory.category]
     content = memory.data["content"]
+    if longest_context is not None and len(_readable(content.get(CONTEXT))) > longest_context:
+        content = {name: value for name, value in content.items() if name != CONTEXT}
     names = [category.primary] + [n for n in category.fields if n != category.primary]
     names += [n for n in content if n not in names]
     lines = []
@@ -293,6 +320,9 @@ def canonical_digest(memory: Memory) -> str:
         memory.status,
         data["content"],
     ]
+    if memory.superseded_by or memory.supersedes:
+        # Only then, so that what was trusted before these fields counted stays trusted.
+        shown += [memory.superseded_by, memory.supersedes]
     return digest(dumps(_sorted(shown)).encode("ascii"))
 
 

@@ -89,6 +89,10 @@ class StoreTrust:
         name = _name(stored)
         return name in self.pending or canonical_digest(stored.memory) in self._trusted.get(name, ())
 
+    def knows_name(self, category: str, identity: str) -> bool:
+        """Whether some content of a memory of this name was trusted once."""
+        return "%s/%s" % (category, identity) in self._trusted
+
     def is_trusted(self, stored: StoredMemory) -> bool:
         """Whether this very content is trusted."""
         return canonical_digest(stored.memory) in self._trusted.get(_name(stored), ())
@@ -126,13 +130,18 @@ class StoreTrust:
         self.doubted = self.mine and self._store.worktree is not None
 
     def review(
-        self, found: Iterable[StoredMemory], accept_pulls: bool = False, log: gitlog.Mark | None = None
+        self,
+        found: Iterable[StoredMemory],
+        accept_pulls: bool = False,
+        log: gitlog.Mark | None = None,
+        complete: bool = True,
     ) -> dict[str, str]:
         """The standing of each memory found, by its key, after taking note of edits by hand and of what git brought.
 
         `log` is the end of git's log before the files were read: what git brings while they are being read is brought since then.
         Edits that git may still be making are answered as pending without being noted; while it is at it, `settled` is False and one
-        more look is due.
+        more look is due. Not `complete` says that other changed files are still to be reviewed: git's log is then read again for them,
+        or what a pull brought with them would pass for an edit by hand.
         """
         folder = repository(self._store)
         logged = bool(folder and self._mark and gitlog.moved_since(folder, self._mark))
@@ -141,7 +150,7 @@ class StoreTrust:
         standings = {
             stored.key: self._standing(stored, moved, self.settled or accept_pulls) for stored in found
         }
-        if self.mine and folder and self.settled:
+        if complete and self.mine and folder and self.settled:
             self._mark = log or gitlog.mark(folder)
         return standings
 

@@ -9,43 +9,51 @@ from typing import TYPE_CHECKING
 from ..kernel.clock import now_iso
 from ..kernel.paths import home_folder
 from ..kernel.text.clean import block, escape, escape_content, plain
-from ..memories.hygiene import shown
+from ..memories.hygiene import shown_block, shown_line
 from ..memories.record import MAX_TITLE, body_text, categories
 from ..memories.trust import TRUSTED
 from .index.document import Document
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..memories.files import StoredMemory
     from ..memories.native import NativeNote
 
-__all__ = ["MAX_LESSON", "may_inject", "memory_document", "note_document"]
+__all__ = ["MAX_CONTEXT", "MAX_LESSON", "may_inject", "memory_document", "note_document"]
 
 MAX_LESSON = 1500
+# A context is indexed in full, since prompts sound like the problem; Claude needs the answer, with the problem only where it is one line.
+MAX_CONTEXT = 160
 MAX_INDEXED = 20_000
 _MAX_SHOWN_FILES = 5
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T|\Z)")
 
 
-def memory_document(stored: StoredMemory, standing: str, root: str) -> Document:
-    """The document of a memory whose standing is trusted, pending or foreign; only the trusted one may be injected.
+def memory_document(
+    stored: StoredMemory, standing: str, root: str, inherited: Sequence[str] = ()
+) -> Document:
+    """Return the document of a memory whose standing is trusted, pending or foreign; only the trusted one may be injected.
 
-    `root` is the real path of the project that Claude works in.
+    `root` is the real path of the project that Claude works in; `inherited` are the phrases of memories that this one replaces.
     """
     memory = stored.memory
     label = categories()[memory.category].label
-    title = _safe_line(memory.title, MAX_TITLE)
-    body = block(shown(body_text(memory)), MAX_INDEXED)
-    files = [_safe_line(name, 200) for name in memory.files]
+    title = shown_line(memory.title, MAX_TITLE)
+    text, short = body_text(memory), body_text(memory, MAX_CONTEXT)
+    body = shown_block(text, MAX_INDEXED)
+    lesson = body if short == text else shown_block(short, MAX_INDEXED)
+    files = [shown_line(name, 200) for name in memory.files]
     return Document(
         key=stored.key,
         scope=stored.store.scope,
         id=memory.id,
         category=label,
         title=title,
-        tags=[_safe_line(tag, 40) for tag in memory.tags],
+        tags=[shown_line(tag, 40) for tag in memory.tags],
         body=body,
         files=files,
-        asked_as=[_safe_line(phrase, 200) for phrase in memory.asked_as],
+        asked_as=[shown_line(phrase, 200) for phrase in memory.asked_as],
         path=stored.path,
         stamp=stored.stamp,
         digest=stored.digest,
@@ -53,20 +61,24 @@ def memory_document(stored: StoredMemory, standing: str, root: str) -> Document:
         trust=standing,
         expires_at=memory.expires_at,
         updated_at=memory.updated_at,
-        inject=_block(memory.category, _source(stored.path, root), memory.updated_at, title, body, files),
+        inject=_block(memory.category, _source(stored.path, root), memory.updated_at, title, lesson, files),
+        superseded_by=shown_line(memory.superseded_by, 200),
+        supersedes=[shown_line(name, 200) for name in memory.supersedes],
+        inherited=inherited,
     )
 
 
 def may_inject(stored: StoredMemory, standing: str) -> bool:
-    """Whether a memory may be put before Claude: it is trusted, and its time is not over."""
+    """Return whether a memory may be put before Claude as far as it says itself: it is trusted, holds still, and names no successor."""
     expires_at = stored.memory.expires_at
-    return standing == TRUSTED and not (expires_at and expires_at <= now_iso())
+    holds = not (expires_at and expires_at <= now_iso())
+    return standing == TRUSTED and holds and not stored.memory.superseded_by
 
 
 def note_document(note: NativeNote) -> Document:
     """The document of a passage from Claude Code's own memory, which the user trusts by using it."""
-    title = _safe_line(note.title, MAX_TITLE)
-    body = block(shown(note.body), MAX_INDEXED)
+    title = shown_line(note.title, MAX_TITLE)
+    body = shown_block(note.body, MAX_INDEXED)
     return Document(
         key=note.key,
         scope="native",
@@ -86,10 +98,6 @@ def note_document(note: NativeNote) -> Document:
         updated_at="",
         inject=_block("note", os.path.basename(note.path), "", title, body, []),
     )
-
-
-def _safe_line(text: str, limit: int) -> str:
-    return plain(shown(text), limit)
 
 
 def _source(path: str, root: str) -> str:

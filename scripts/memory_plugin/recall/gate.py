@@ -22,6 +22,7 @@ CONFIRMATION, COMMAND, EMPTY, NOT_TYPED, SHORT, TOLD_NOT_TO = (
 )
 _LONGEST_CHAT = 80
 _LOOKED_AT = 2000
+_LAST_WORDS = 400
 _LONGEST = 200_000
 _WORD_MARKS = "'-"
 _loaded: list[Gate] = []
@@ -40,14 +41,14 @@ def load_gate() -> Gate:
 class Gate:
     """The word lists of the gate."""
 
-    __slots__ = ("_filler", "_followup", "_followup_starts", "_not_typed", "_told_not_to")
+    __slots__ = ("_filler", "_followup", "_followup_starts", "_not_typed", "_opt_out_hints")
 
     def __init__(self, table: dict[str, Any]) -> None:
         self._filler = {word for words in table["filler"]["words"].values() for word in words.split()}
         self._followup = set(table["followup"]["words"].split())
         self._followup_starts = tuple(table["followup"]["starts"])
         self._not_typed = tuple(table["not_typed"]["starts"])
-        self._told_not_to = table["told_not_to"]
+        self._opt_out_hints = table["opt_out"]["hints"].split()
 
     def refusal(self, prompt: str) -> str:
         """Why this prompt gets no memories, whatever they are; empty when it may get some.
@@ -62,8 +63,8 @@ class Gate:
         if not self.is_typed(text):
             return NOT_TYPED
         head = _folded(text)
-        words = _words(head)
-        if self._is_told_not_to(head, words):
+        words = split_words(head)
+        if self._opts_out(text):
             return TOLD_NOT_TO
         if len(text) <= _LONGEST_CHAT and self._filler.issuperset(words):
             return CONFIRMATION
@@ -78,36 +79,24 @@ class Gate:
         text = prompt.strip()
         if len(text) > longest or effective_length(text) > longest:
             return False
-        return text.startswith(self._followup_starts) or not self._followup.isdisjoint(_words(_folded(text)))
+        return text.startswith(self._followup_starts) or not self._followup.isdisjoint(
+            split_words(_folded(text))
+        )
 
-    def _is_told_not_to(self, head: str, words: list[str]) -> bool:
-        rule = self._told_not_to
-        if any(passage in head for passage in rule["passages"]):
-            return True
-        nouns = set(rule["nouns"].split())
-        if nouns.isdisjoint(words):
-            return False
-        senses, determiners = set(rule["other_senses"].split()), set(rule["determiners"].split())
-        for at, word in enumerate(words):
-            if word in nouns and not senses.intersection(words[at + 1 : at + 2]):
-                before = _without_last(words[:at], determiners)
-                if any(_ends_with(before, verb.split()) for verb in rule["verbs"]):
-                    return True
-        return False
+    def _opts_out(self, text: str) -> bool:
+        """Return whether a prompt asks for no memories: by a tag anywhere, or in words near its beginning or end."""
+        lowered = text.lower()
+        if not any(hint in lowered for hint in self._opt_out_hints):
+            return False  # the rules are read for a prompt that may hold one
+        from .opt_out import load_opt_out
+
+        rules = load_opt_out()
+        ends = [_folded(text)] + ([_folded(text[-_LAST_WORDS:])] if len(text) > _LOOKED_AT else [])
+        return rules.is_tagged(text) or any(map(rules.is_told, ends))
 
 
 def _folded(text: str) -> str:
     return text[:_LOOKED_AT].lower().replace("\u2019", "'")
-
-
-def _without_last(words: list[str], unwanted: set[str]) -> list[str]:
-    while words and words[-1] in unwanted:
-        words = words[:-1]
-    return words
-
-
-def _ends_with(words: list[str], end: list[str]) -> bool:
-    return words[-len(end) :] == end
 
 
 def _is_command(text: str) -> bool:
@@ -118,7 +107,8 @@ def _is_command(text: str) -> bool:
     return name[:1].isalpha() and all(c.isalnum() or c in ":_-." for c in name)
 
 
-def _words(text: str) -> list[str]:
+def split_words(text: str) -> list[str]:
+    """Return the words of a text; apostrophes and hyphens inside a word stay."""
     spaced = "".join(c if c.isalnum() or c in _WORD_MARKS else " " for c in text)
     return [word.strip(_WORD_MARKS) for word in spaced.split() if word.strip(_WORD_MARKS)]
 

@@ -1,32 +1,42 @@
 """Healing: the index brought in line with the stores, file by file, and never more than that.
 
-On a prompt only the folders that changed are looked at, and only a few changed files are read; more than that is left to a detached
-process, and until it is done the old index answers.  Everything here may be interrupted at any point: the index is disposable.
+On a prompt only the folders that changed are looked at, and of the changed files only a share is read: a few, the likely ones and the
+small ones first, counted in files and characters.  The rest is left to a detached process, and until it is done what is indexed answers.
+Everything is committed in batches and may be interrupted at any point: the index is disposable, and a file that was not read is still due.
 """
 
 from __future__ import annotations
 
 import os
 from contextlib import closing
-from typing import TYPE_CHECKING, NamedTuple
+from time import sleep, time
+from typing import TYPE_CHECKING
 
 from ..kernel.clock import now
-from ..kernel.files import Unreadable, make_folder, stamp
+from ..kernel.files import Unreadable, make_folder
 from ..kernel.locks import FileLock
 from ..kernel.native import dumps, loads
 from ..memories import gitlog
-from ..memories.files import StoredMemory, category_folders, is_read, listing, read_memory, why_left_alone
-from ..memories.native import native_folders, notes
+from ..memories.files import (
+    StoredMemory,
+    read_memory,
+)
+from ..memories.native import native_folders
 from ..memories.record import ACTIVE, InvalidMemory, categories
 from ..memories.stores import project_store, repository, stores
 from ..memories.trust import load_trust, trust_path
 from ..memories.writing import LOCK_WAIT, store_lock
-from .documents import may_inject, memory_document, note_document
+from .documents import may_inject, memory_document
+from .due import DueFile, DueWork, View, by_urgency, find_due
 from .freshness import UNSURE, changed_paths, glance, remember
 from .index import read, write
 from .index.file import IndexError_, create_index, meta_get, meta_set, open_index, refresh_model, transaction
 from .index.place import index_path
 from .index.trouble import INDEX_FAULTS, is_locked
+from .note_refresh import refresh_notes
+from .refresh_report import HealReport, added
+from .share import batches, cost, round_share
+from .superseding import settle
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,14 +44,12 @@ if TYPE_CHECKING:
     from ..kernel.paths import Places
     from ..kernel.settings.load import Settings
     from ..kernel.sqlite import Connection
-    from ..memories.gitlog import Mark
-    from ..memories.record import Category
     from ..memories.stores import Store
+    from .index.document import Document
+    from .share import Share
 
 __all__ = [
-    "INLINE_FILES",
     "HealReport",
-    "TooMuch",
     "heal",
     "heal_now",
     "index_state",
@@ -50,84 +58,45 @@ __all__ = [
     "scrub_index",
 ]
 
-# About 1 ms a file on a small machine, so that a prompt waits less than 100 ms for its index.
-INLINE_FILES = 60
 _BATCH = 500
+_ROUNDS = 1000
+_PAUSE = 0.01  # seconds in which a waiting prompt or command gets the lock
+_RACY_SECONDS = 2.1  # a file changed this recently may still be being written; the coarsest clock of a file system steps by 2 s
+_MOST_LIFELESS = 4 << 20
 _HEAL_WAIT = 20.0
 _HEAL_PATIENCE = 5.0
 _PROMPT_LOCK_WAIT = 0.1
 _LIFELESS = "lifeless"
 
 
-class TooMuch(Exception):
-    """More files changed than a prompt waits for."""
-
-
-class HealReport(NamedTuple):
-    """What a healing did: memories read anew, dropped, and given another standing; files that are no memories."""
-
-    read: int
-    dropped: int
-    regraded: int
-    unreadable: int
-
-
-class _File(NamedTuple):
-    """A file that needs a look, with the mark by which one without a living memory is known and passed over."""
-
-    category: Category
-    path: str
-    mark: str
-
-
-class _View(NamedTuple):
-    """What is known before a healing.
-
-    The paths that changed (None: nobody knows), whether everything is looked at all the same, files known to differ from the index, and
-    the marks of files that hold no living memory.
-    """
-
-    changed: set[str] | None
-    everything: bool
-    edited: set[str]
-    lifeless: dict[str, str]
-
-    def has_changed(self, *paths: str) -> bool:
-        """Whether one of these paths may have changed."""
-        return self.changed is None or not self.changed.isdisjoint(paths)
-
-    def is_due(self, folder: str) -> bool:
-        """Whether a folder needs a look."""
-        return (
-            self.everything
-            or self.has_changed(folder)
-            or any(os.path.dirname(p) == folder for p in self.edited)
-        )
-
-
-class _Work(NamedTuple):
-    """What needs a look in one store: `log` is the end of git's log before anything was looked at."""
-
-    store: Store
-    log: Mark | None
-    changed: list[_File]
-    gone: list[str]
-
-
-def heal_now(places: Places, settings: Settings) -> HealReport:
+def heal_now(places: Places, settings: Settings, rounds: int = _ROUNDS) -> HealReport:
     """Bring the index fully up to date, making it when there is none or it is damaged.
 
-    Raises IndexError_ when it cannot be made, Busy when another process is at it for long, OSError for the disk.
+    It works in rounds of some 10,000 usual memories, and between them lets others at the index; with fewer `rounds` than that takes, the
+    report says how many files are left. Raises IndexError_ when it cannot be made, Busy when another process is at it for long, OSError
+    for the disk.
     """
     path = index_path(places)
     make_folder(os.path.dirname(path))
+    done: set[str] = set()
+    total = _round(path, places, settings, done)
+    for _ in range(1, rounds):
+        if not total.left:
+            break
+        sleep(_PAUSE)
+        total = added(total._replace(left=0), _round(path, places, settings, done))
+    return total
+
+
+def _round(path: str, places: Places, settings: Settings, done: set[str]) -> HealReport:
     with FileLock(path + ".heal", _HEAL_WAIT):
         try:
-            return _heal_all(open_index(path, timeout=_HEAL_PATIENCE), places, settings)
+            return _heal_all(open_index(path, timeout=_HEAL_PATIENCE), places, settings, done)
         except INDEX_FAULTS as error:
             if is_locked(error):
                 raise
-            return _heal_all(create_index(path), places, settings)
+            done.clear()
+            return _heal_all(create_index(path), places, settings, done)
 
 
 def scrub_index(places: Places) -> None:
@@ -144,15 +113,16 @@ def make_anew(places: Places, settings: Settings) -> HealReport:
     """Put a new index in the place of one that turned out to be damaged. Raises as `heal_now` does."""
     path = index_path(places)
     with FileLock(path + ".heal", _HEAL_WAIT):
-        return _heal_all(create_index(path), places, settings)
+        create_index(path).close()
+    return heal_now(places, settings)
 
 
-def _heal_all(connection: Connection, places: Places, settings: Settings) -> HealReport:
+def _heal_all(connection: Connection, places: Places, settings: Settings, done: set[str]) -> HealReport:
     with closing(connection):
         # A writer that spills its cache locks readers out until it commits.
         connection.execute("PRAGMA cache_spill = OFF")
         refresh_model(connection)
-        return heal(connection, places, settings, full=True)
+        return heal(connection, places, settings, full=True, share=round_share(), done=done)
 
 
 def heal(
@@ -160,32 +130,59 @@ def heal(
     places: Places,
     settings: Settings,
     full: bool = False,
-    most: int | None = None,
+    share: Share | None = None,
     edited: Iterable[str] = (),
+    done: set[str] | None = None,
 ) -> HealReport:
-    """Bring the index up to date with the folders that changed, or with everything.
+    """Bring the index up to date with the folders that changed, or with everything, as far as the share goes (None: a round's).
 
-    `edited` names files known to differ from the index. Raises TooMuch, with nothing done, when more than `most` files have to be read.
+    `edited` names files known to differ from the index; `done` those that an earlier round has read, and gets those of this one.
     """
+    share = share or round_share()
     # First git's logs, then the folders: what git brings in between belongs to the next healing.
     repositories = [repository(store) for store in stores(places)]
     logs = [gitlog.mark(folder) if folder else None for folder in repositories]
-    view = _View(changed_paths(connection), full, set(edited), _lifeless(connection))
+    wait = LOCK_WAIT if share.entries is None else _PROMPT_LOCK_WAIT
+    if _is_large(connection, share):
+        return HealReport(0, 0, 0, 0, left=1)
+    done = set() if done is None else done
+    view = View(changed_paths(connection), full, set(edited), _lifeless(connection), done, share.entries)
     marks = glance(_watched(places, settings), _trust_paths(places))
-    work = [_survey(connection, places, store, log, view) for store, log in zip(stores(places), logs)]
-    if most is not None and sum(len(part.changed) for part in work) > most:
-        raise TooMuch
-    wait = LOCK_WAIT if most is None else _PROMPT_LOCK_WAIT
+    work = [find_due(connection, places, store, log, view) for store, log in zip(stores(places), logs)]
     report = HealReport(0, 0, 0, 0)
-    for part in work:
-        report = _add(report, _heal_store(connection, places, settings, part, view, marks, wait))
+    for part in reversed(
+        work
+    ):  # the user's own store is small, and must not wait for what came with a repository
+        report = added(report, _heal_store(connection, places, settings, part, view, marks, share, wait))
     folders = native_folders(places) if settings.flag("native.enabled") else []
     if full or view.edited or view.has_changed(*_native_paths(folders)):
-        report = _add(report, _heal_notes(connection, folders))
+        report = added(report, refresh_notes(connection, folders, view, marks, share))
     with transaction(connection):
+        settle(connection, lambda document, phrases: _read_again(places, document, phrases))
         remember(connection, marks)
         meta_set(connection, _LIFELESS, dumps(view.lifeless))
     return report
+
+
+def _is_large(connection: Connection, share: Share) -> bool:
+    """Whether merely looking for what changed would take longer than a prompt waits."""
+    if share.entries is None:
+        return False
+    held = read.documents_held(connection)
+    return held > share.entries or len(meta_get(connection, _LIFELESS) or "") > _MOST_LIFELESS
+
+
+def _read_again(places: Places, document: Document, inherited: tuple[str, ...]) -> Document | None:
+    """Return a document made again from its file, with the phrases that it inherits; None when the file changed since."""
+    store = next((store for store in stores(places) if store.scope == document.scope), None)
+    category = next(one for one in categories().values() if one.label == document.category)
+    try:
+        stored = None if store is None else read_memory(store, category, document.path)
+    except (InvalidMemory, Unreadable, FileNotFoundError):
+        return None
+    if stored is None or stored.digest != document.digest:
+        return None
+    return memory_document(stored, document.trust, places.project_root, inherited)
 
 
 def _lifeless(connection: Connection) -> dict[str, str]:
@@ -193,10 +190,6 @@ def _lifeless(connection: Connection) -> dict[str, str]:
     kept = meta_get(connection, _LIFELESS)
     found = loads(kept) if kept else {}
     return {k: v for k, v in found.items() if isinstance(v, str)} if isinstance(found, dict) else {}
-
-
-def _add(one: HealReport, other: HealReport) -> HealReport:
-    return HealReport(*(a + b for a, b in zip(one, other)))
 
 
 def _watched(places: Places, settings: Settings) -> list[str]:
@@ -221,57 +214,66 @@ def _native_paths(folders: list[str]) -> list[str]:
     return [path for folder in folders for path in (folder, os.path.join(folder, "MEMORY.md"))]
 
 
-def _survey(connection: Connection, places: Places, store: Store, log: Mark | None, view: _View) -> _Work:
-    """What of a store has to be read: everything when its trust changed, else the files whose stamp is not the indexed one."""
-    known = read.stamps(connection, store.scope)
-    if why_left_alone(store):
-        return _Work(store, None, [], [key for key, _, _ in known.values()])
-    regrade = view.has_changed(trust_path(places, store))
-    fresh: list[_File] = []
-    seen: set[str] = set()
-    looked_at: set[str] = set()
-    for category, folder in category_folders(store):
-        if regrade or view.is_due(folder):
-            looked_at.add(folder)
-            for path, status in listing(folder):
-                seen.add(path)
-                mark = _lifeless_mark(status)
-                as_known = path in known and known[path][1] == stamp(status) and path not in view.edited
-                if view.lifeless.get(path) != mark and (regrade or not as_known):
-                    fresh.append(_File(category, path, mark))
-    for path in [path for path in view.lifeless if path not in seen and _is_gone(path, looked_at)]:
-        del view.lifeless[path]
-    outside = {path for path in known if os.path.dirname(os.path.dirname(path)) != store.root}
-    gone = [path for path in known if path not in seen and (path in outside or _is_gone(path, looked_at))]
-    return _Work(store, log, fresh, [known[path][0] for path in gone])
-
-
-def _is_gone(path: str, looked_at: set[str]) -> bool:
-    """Whether a file that was not seen is no longer in the store: its folder was looked at, or is none that is read."""
-    folder = os.path.dirname(path)
-    return folder in looked_at or not is_read(folder)
-
-
-def _lifeless_mark(status: os.stat_result) -> str:
-    """As `stamp`, and the time of the last change of rights: a file that could not be read may be readable now."""
-    return "%s:%d" % (stamp(status), status.st_ctime_ns)
-
-
-def _heal_store(
+def _heal_store(  # noqa: PLR0913, PLR0917  (what one refresh knows and may do)
     connection: Connection,
     places: Places,
     settings: Settings,
-    work: _Work,
-    view: _View,
+    work: DueWork,
+    view: View,
     marks: dict[str, str],
+    share: Share,
     wait: float,
 ) -> HealReport:
-    found, unreadable = _read(work, view.lifeless)
+    if work.unseen:
+        marks.update((path, UNSURE) for path in marks if path.startswith(work.store.root))
+        marks[trust_path(places, work.store)] = UNSURE
+        return HealReport(0, 0, 0, 0, left=1)
+    marks.update((folder, UNSURE) for folder in work.again)
+    due = work.changed
+    if share.files < len(due) or share.characters < sum(cost(file.size) for file in due):
+        due = by_urgency(due, view.edited, load_trust(places, work.store))
+    taken, left = batches(due, share, lambda file: file.size)
+    report = HealReport(0, 0, 0, 0, left=len(left))
+    for at, files in enumerate(taken or [[]]):
+        part = work._replace(changed=files, gone=[] if at else work.gone)
+        complete = not left and not work.again and at >= len(taken) - 1
+        report = added(report, _heal_batch(connection, places, settings, part, view, marks, wait, complete))
+    _leave(connection, work.store, left, marks)
+    return report
+
+
+def _leave(connection: Connection, store: Store, left: list[DueFile], marks: dict[str, str]) -> None:
+    """Make sure that the next refresh finds what this one leaves, also where only its trust had changed."""
+    if left:
+        marks.update((os.path.dirname(file.path), UNSURE) for file in left)
+        known = read.stamps(connection, store.scope)
+        unread = [known[file.path][0] for file in left if _seems_known(file, known)]
+        with transaction(connection):
+            write.forget_stamps(connection, unread)
+
+
+def _seems_known(file: DueFile, known: dict[str, tuple[str, str, str]]) -> bool:
+    """Whether nothing but this refresh knows that a file is due."""
+    return file.path in known and file.mark.startswith(known[file.path][1] + ":")
+
+
+def _heal_batch(  # noqa: PLR0913, PLR0917  (as `_heal_store`)
+    connection: Connection,
+    places: Places,
+    settings: Settings,
+    work: DueWork,
+    view: View,
+    marks: dict[str, str],
+    wait: float,
+    complete: bool,
+) -> HealReport:
+    found, unreadable = _read(work, view.lifeless, marks)
     with store_lock(places, work.store, wait):
         trust = load_trust(places, work.store)
-        standings = trust.review(found, settings.text("trust.pulls") == "accept", work.log)
+        standings = trust.review(found, settings.text("trust.pulls") == "accept", work.log, complete)
         trust.save()
         marks.update(glance(_trust_paths(places), _trust_paths(places)))
+    view.done.update(file.path for file in work.changed)
     if not trust.settled:
         marks.update((os.path.dirname(file.path), UNSURE) for file in work.changed)
         marks.update(
@@ -284,27 +286,33 @@ def _heal_store(
     return HealReport(len(found) - regraded, len(no_longer), regraded, len(unreadable))
 
 
-def _read(work: _Work, lifeless: dict[str, str]) -> tuple[list[StoredMemory], list[str]]:
+def _read(
+    work: DueWork, lifeless: dict[str, str], marks: dict[str, str]
+) -> tuple[list[StoredMemory], list[str]]:
     """The memories in the files that need a look, and the files that hold none; `lifeless` is brought up to date."""
     found: list[StoredMemory] = []
     unreadable: list[str] = []
-    for category, path, mark in work.changed:
-        lifeless.pop(path, None)
+    for file in work.changed:
+        lifeless.pop(file.path, None)
         try:
-            stored = read_memory(work.store, category, path)
+            stored = read_memory(work.store, file.category, file.path)
         except (InvalidMemory, Unreadable, FileNotFoundError):
-            unreadable.append(path)
-            lifeless[path] = mark
+            unreadable.append(file.path)
+            lifeless[file.path] = file.mark
+            if (
+                0 <= time() - file.changed_at < _RACY_SECONDS
+            ):  # the rest of it may come without a trace in the folder
+                marks[os.path.dirname(file.path)] = UNSURE
             continue
         found.append(stored)
         if not is_alive(stored):
-            lifeless[path] = mark
+            lifeless[file.path] = file.mark
     return found, unreadable
 
 
 def is_alive(stored: StoredMemory) -> bool:
-    """Whether a memory belongs into the index."""
-    return stored.memory.status == ACTIVE and not stored.memory.superseded_by
+    """Return whether a memory belongs in the index; superseded ones do, for search."""
+    return stored.memory.status == ACTIVE
 
 
 def _write(
@@ -317,6 +325,7 @@ def _write(
 ) -> int:
     """Put what was found into the index, in batches, so that no reader waits long; how many needed no analysis."""
     regraded = 0
+    superseded = read.superseded(connection)
     with transaction(connection):
         write.drop(connection, gone)
     for start in range(0, len(found), _BATCH):
@@ -327,25 +336,15 @@ def _write(
                 if not is_alive(stored):
                     write.drop(connection, [stored.key])
                 elif stored.path in known and known[stored.path][2] == stored.digest:
-                    write.set_flags(
-                        connection, stored.key, may_inject(stored, standing), standing, stored.stamp
-                    )
+                    injectable = may_inject(stored, standing) and stored.key not in superseded
+                    write.set_flags(connection, stored.key, injectable, standing, stored.stamp)
                     regraded += 1
                 else:
-                    documents.append(memory_document(stored, standing, root))
+                    document = memory_document(stored, standing, root)
+                    document.injectable = document.injectable and stored.key not in superseded
+                    documents.append(document)
             write.put(connection, documents)
     return regraded
-
-
-def _heal_notes(connection: Connection, folders: list[str]) -> HealReport:
-    """Read Claude Code's own notes anew; they are few."""
-    before = {document.key for document in read.rows(connection, "native")}
-    documents = [note_document(note) for folder in folders for note in notes(folder)]
-    gone = before.difference(document.key for document in documents)
-    with transaction(connection):
-        write.drop(connection, gone)
-        write.put(connection, documents)
-    return HealReport(len(documents), len(gone), 0, 0)
 
 
 def index_state(places: Places) -> dict[str, object]:

@@ -142,10 +142,14 @@ def _asks_always(settings: Settings) -> bool:
 
 
 def _unsure(hits: list[Hit], mode: str, settings: Settings) -> list[Hit]:
-    """What the judges are asked about."""
+    """What the judges are asked about.
+
+    The band ends at the user's own threshold: a project that raises it lets less through, and must not have more judged.
+    """
     if mode == SEARCH:
         return hits[:_SEARCH_POOL]
-    low, high = settings.number("retrieval.low_floor"), settings.number("retrieval.high_floor")
+    low = settings.number("retrieval.low_floor")
+    high = min(settings.number("retrieval.high_floor"), settings.own_number("retrieval.high_floor"))
     every = _asks_always(settings)
     pool = hits[: settings.integer(_BLOCK + "candidate_pool_size")]
     return [hit for hit in pool if hit.confidence >= low and (every or hit.confidence < high)]

@@ -14,6 +14,7 @@ from .index.file import IndexError_, IndexMissing, open_index
 from .index.place import index_path, opened_or_made
 from .index.trouble import DAMAGED, INDEX_FAULTS, LOCKED, trouble
 from .ranking import analyse, rank, way_to_candidates
+from .share import prompt_share
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ class Lookup:
         "_deadline",
         "_places",
         "_settings",
+        "_share",
         "answered_by",
         "healed",
         "trouble",
@@ -53,6 +55,7 @@ class Lookup:
         self._places = places
         self._settings = settings
         self._deadline = deadline
+        self._share = prompt_share()  # one for all refreshes of this prompt
         self._connection: Connection | None = None
         self.answered_by = "none"
         self.healed = 0
@@ -125,7 +128,7 @@ class Lookup:
         return True
 
     def _make(self) -> bool:
-        """Make an index of a few files at once; of many, detached, and until then there is nothing to recall from.
+        """Make an index of the first few files; the others are read detached.
 
         Of several hooks that find none, one makes it while the others wait a moment.
         """
@@ -134,12 +137,23 @@ class Lookup:
             make_folder(os.path.dirname(path))
             with self._lock(min(_MAKE_WAIT, self._deadline.remaining())):
                 self._connection = opened_or_made(path)
-                return changed_paths(self._connection) == set() or self._bring_up()
+                if changed_paths(self._connection) != set():
+                    self._bring_up()
+                return True
         except Busy:
             self.trouble = "healed_elsewhere"
+            return self._open_begun(path)
         except (IndexError_, OSError) as error:
             self.trouble = "no_index: %s" % cause(error)
         return False
+
+    def _open_begun(self, path: str) -> bool:
+        """Open the index that another process is still filling; what it has committed can be recalled."""
+        try:
+            self._connection = open_index(path)
+        except IndexError_:
+            return False
+        return True
 
     def _discard(self) -> bool:
         """Remove a damaged index; whether it is gone."""
@@ -168,23 +182,25 @@ class Lookup:
         return False
 
     def _bring_up(self, edited: list[str] | None = None) -> bool:
-        """Read a few changed files; whether the index is up to date. Raises OSError."""
-        from .healing import INLINE_FILES, TooMuch, heal
+        """Read a few changed files; whether anything was done, or nothing is left to do. Raises OSError."""
+        from .healing import heal
 
         assert self._connection is not None
         try:
             report = heal(
-                self._connection, self._places, self._settings, most=INLINE_FILES, edited=edited or ()
+                self._connection, self._places, self._settings, share=self._share, edited=edited or ()
             )
-        except TooMuch:
-            self.trouble = "healing"
         except SqliteError as error:
             self.trouble = trouble(error)
             if self.trouble.startswith(DAMAGED):
                 raise
         else:
-            self.healed += report.read + report.dropped + report.regraded
-            return True
+            done = report.read + report.dropped + report.regraded
+            self.healed += done
+            if report.left:
+                self.trouble = "healing"
+                self.wants_healing = True
+            return bool(done or not report.left)
         self.wants_healing = True
         return False
 

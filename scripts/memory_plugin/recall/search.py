@@ -8,10 +8,10 @@ from ..kernel.clock import Deadline, now_iso
 from ..kernel.files import in_words
 from ..kernel.sqlite import SqliteError
 from ..memories.native import native_folders, notes
-from ..memories.survey import survey
+from ..memories.survey import supersession, survey
 from .documents import memory_document, note_document
 from .healing import heal_now, is_alive, make_anew
-from .index import write
+from .index import read, write
 from .index.file import IndexError_, create_index_in_memory, open_index, transaction
 from .index.place import index_path
 from .index.trouble import INDEX_FAULTS, is_locked
@@ -29,21 +29,25 @@ _SECONDS = 10.0
 
 
 class Found(NamedTuple):
-    """What a search found, best first; which path answered: fts5 or keyword; and what kept the index from answering, mostly empty."""
+    """What a search found, best first; which path answered: fts5 or keyword; and what kept the index from answering, mostly empty.
+
+    `superseded` maps the key of each hit that is superseded to the key of the memory that replaces it, or to its name where there is none.
+    """
 
     hits: list[Hit]
     answered_by: str
     trouble: str
+    superseded: dict[str, str]
 
 
 def search(places: Places, settings: Settings, query: str, limit: int) -> Found:
-    """The best memories of all scopes, also those that wait for the user's word or have expired.
+    """The best memories of all scopes, also those that wait for the user's word, have expired or are superseded.
 
     The index is brought up to date first, and made anew when it turns out to be damaged; where that cannot be, every file is read.
     Raises IndexError_ where there is no SQLite, RuntimeError without a state folder.
     """
     try:
-        heal_now(places, settings)
+        heal_now(places, settings, rounds=1)
         return _from_file(places, settings, query, limit)
     except (IndexError_, SqliteError, OSError) as error:
         found = _asked(_index_of_everything(places, settings), settings, query, limit)
@@ -55,11 +59,17 @@ def _index_of_everything(places: Places, settings: Settings) -> Connection:
     connection = create_index_in_memory()
     items = survey(places, settings.text("trust.pulls") == "accept").items
     root = places.project_root
-    documents = [memory_document(item.stored, item.trust, root) for item in items if is_alive(item.stored)]
+    resolution = supersession(items)
+    documents = [
+        memory_document(item.stored, item.trust, root, resolution.inherited.get(item.stored.key, ()))
+        for item in items
+        if is_alive(item.stored)
+    ]
     if settings.flag("native.enabled"):
         documents += [note_document(note) for folder in native_folders(places) for note in notes(folder)]
     with transaction(connection):
         write.put(connection, documents)
+        write.set_superseded(connection, resolution.superseded)
     return connection
 
 
@@ -77,6 +87,7 @@ def _asked(connection: Connection, settings: Settings, query: str, limit: int) -
     try:
         way = way_to_candidates(connection, settings.text("retrieval.match_strategy"))
         hits = rank(connection, analyse(query), limit, False, now_iso(), Deadline(_SECONDS), way)
-        return Found(hits, way, "")
+        superseded = read.superseded(connection)
+        return Found(hits, way, "", {hit.key: superseded[hit.key] for hit in hits if hit.key in superseded})
     finally:
         connection.close()

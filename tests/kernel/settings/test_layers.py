@@ -18,7 +18,10 @@ JUDGE = "retrieval.judge.enabled"
         pytest.param("retrieval.enabled", False, False, id="a feature switched off"),
         pytest.param("native.enabled", False, False, id="native memory switched off"),
         pytest.param("retrieval.low_floor", 0.9, 0.9, id="a threshold raised"),
-        pytest.param("retrieval.high_floor", 0.1, 0.1, id="a threshold lowered"),
+        pytest.param("retrieval.high_floor", 0.9, 0.9, id="another threshold raised"),
+        pytest.param("retrieval.min_prompt_length", 90, 90, id="short prompts left out"),
+        pytest.param("scoring.judge.dimensions", ["SyA"], ["SyA"], id="fewer dimensions"),
+        pytest.param("interview.close_when_falling", True, True, id="a switch that ends something early"),
         pytest.param("retrieval.match_strategy", "keyword", "keyword", id="the plain strategy"),
         pytest.param("judge.caps.day_usd", 0, 0, id="a cap lowered"),
         pytest.param("retrieval.judge.timeout_per_call", 1, 1, id="a time-out lowered"),
@@ -39,6 +42,16 @@ def test_what_a_project_may_say(box: Box, layer: str, key: str, value: object, e
         pytest.param("retrieval.max_inject", 4, id="a limit raised"),
         pytest.param("retrieval.max_tokens", 2000, id="more tokens"),
         pytest.param("search.limit", 50, id="more results"),
+        pytest.param("retrieval.low_floor", 0, id="the judge asked about everything"),
+        pytest.param("retrieval.high_floor", 0.1, id="weak matches injected unseen"),
+        pytest.param("retrieval.repeat_after_turns", 1, id="the same again and again"),
+        pytest.param("scoring.escalation.padding_range", [0, 1000], id="every reply in doubt"),
+        pytest.param("scoring.escalation.density_margin", 0.5, id="a wider doubt"),
+        pytest.param("scoring.escalation.preamble_min", 5, id="every preamble in doubt"),
+        pytest.param("scoring.holdout", 0, id="more corrections"),
+        pytest.param("sessions.chunk_tokens", 5000, id="a session in more calls"),
+        pytest.param("evaluation.packs", ["honesty"], id="a gate left out"),
+        pytest.param("evaluation.quorum", 1, id="a smaller quorum"),
         pytest.param("judge.backend", "openai", id="a backend"),
         pytest.param("judge.backend", "anthropic", id="the same backend"),
         pytest.param("judge.base_url", "https://example.org", id="a URL"),
@@ -75,6 +88,19 @@ def test_the_measure_is_the_users_own_value_not_the_default(box: Box) -> None:
     box.write(LOCAL, block("retrieval.max_inject", 6))
     settings = box.load()
     assert (settings.integer("retrieval.max_inject"), settings.problems) == (6, [])
+
+
+def test_the_user_s_own_value_outlives_the_project_s(box: Box) -> None:
+    box.write(USER, block("retrieval.high_floor", 0.6))
+    assert box.load().own_number("retrieval.high_floor") == 0.6
+    box.write(PROJECT, block("retrieval.high_floor", 0.8))
+    settings = box.load()
+    assert (settings.number("retrieval.high_floor"), settings.own_number("retrieval.high_floor")) == (
+        0.8,
+        0.6,
+    )
+    varied = settings.varied({"retrieval.high_floor": 0.7})
+    assert varied.own_number("retrieval.high_floor") == 0.7
 
 
 def test_a_switch_that_the_user_turned_off_stays_off(box: Box) -> None:

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from memory_plugin.kernel.settings.keys import keys
-from memory_plugin.kernel.settings.values import allowed, expected, fits, lower_than, shown
+from memory_plugin.kernel.settings.values import allowed, expected, fits, project_limit, shown
 
 URL = keys()["judge.base_url"].rule
 VARIABLE = keys()["judge.key_variable"].rule
@@ -95,6 +95,7 @@ def test_blocks_of_names_of_the_users_own(value: object, *, good: bool) -> None:
     assert expected(PRICES) == "a block of names, each with a list of 2 numbers"
 
 
+DIRECTIONS = ("lower", "raise")
 ANY = st.one_of(
     st.booleans(),
     st.integers(-5, 20),
@@ -126,7 +127,53 @@ def test_every_default_fits_and_every_rule_says_what_it_expects(name: str) -> No
     assert fits(key.rule, key.default)
     assert expected(key.rule)
     assert key.project == "never" or allowed(key.rule, key.default, key.default)
-    assert key.project != "lower" or "project's file" in lower_than(key.rule, key.default)
+    assert key.project not in DIRECTIONS or "project's file" in project_limit(key.rule, key.default)
+
+
+def rule(kind: str, direction: str, **more: Any) -> dict[str, Any]:  # noqa: ANN401 (any JSON)
+    return {"type": kind, "x-project": direction, **more}
+
+
+ITEMS = {"items": {"type": "string", "maxLength": 9}, "maxItems": 9}
+LIMIT, SWITCH = {"minimum": 0, "maximum": 9}, {"enum": ["a", "b", "c"]}
+
+
+@pytest.mark.parametrize(
+    ("kind", "more", "less", "own", "above"),
+    [
+        pytest.param("number", LIMIT, 1, 2, 3, id="a number"),
+        pytest.param("number", LIMIT, 0.25, 0.5, 0.75, id="a share"),
+        pytest.param("string", SWITCH, "a", "b", "c", id="a choice"),
+        pytest.param("array", ITEMS, ["x"], ["x", "y"], ["x", "y", "z"], id="a list"),
+        pytest.param("array", ITEMS, [], ["x"], ["y", "x"], id="a list in another order"),
+    ],
+)
+def test_a_direction_allows_the_own_value_and_one_side_of_it(
+    kind: str,
+    more: dict[str, Any],
+    less: Any,  # noqa: ANN401 (any JSON)
+    own: Any,  # noqa: ANN401
+    above: Any,  # noqa: ANN401
+) -> None:
+    lower, raised = rule(kind, "lower", **more), rule(kind, "raise", **more)
+    assert [allowed(lower, value, own) for value in (less, own, above)] == [True, True, False]
+    assert [allowed(raised, value, own) for value in (less, own, above)] == [False, True, True]
+    for direction in ("any", "never"):
+        said = [allowed(rule(kind, direction, **more), value, own) for value in (less, own, above)]
+        assert said == [direction == "any"] * 3
+
+
+@pytest.mark.parametrize("direction", ["lower", "raise"])
+@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize("value", [False, True])
+def test_a_switch_goes_one_way_only(direction: str, *, own: bool, value: bool) -> None:
+    kept = value == own or value == (direction == "raise")
+    assert allowed(rule("boolean", direction), value, own) == kept
+
+
+def test_lists_that_neither_hold_the_other_are_refused_both_ways() -> None:
+    for direction in ("lower", "raise"):
+        assert not allowed(rule("array", direction, **ITEMS), ["x"], ["y"])
 
 
 @pytest.mark.parametrize(

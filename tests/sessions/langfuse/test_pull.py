@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from memory_plugin.kernel.clock import Deadline
 from memory_plugin.kernel.judge.outcome import Failed
 from memory_plugin.kernel.transcript.reader import Reader, open_transcript
-from memory_plugin.sessions.langfuse.langfuse_access import find_access
 from memory_plugin.sessions.langfuse.langfuse_client import LangfuseClient
+from memory_plugin.sessions.langfuse.langfuse_server import find_access, probe
 from memory_plugin.sessions.langfuse.pull import (
     Observation,
     Trace,
@@ -23,7 +23,6 @@ from memory_plugin.sessions.langfuse.pull import (
     transcript_rows,
 )
 from memory_plugin.sessions.langfuse.score_payloads import score_bodies
-from memory_plugin.sessions.langfuse.server import probe
 from memory_plugin.sessions.pipeline import grade_session
 from tests.sessions.bench import Bench
 from tests.sessions.langfuse.server import Langfuse

@@ -12,8 +12,8 @@ from memory_plugin.kernel.judge.outcome import Failed
 from memory_plugin.sessions.langfuse import langfuse_client as client_module
 from memory_plugin.sessions.langfuse import outbox as outbox_module
 from memory_plugin.sessions.langfuse import push as push_module
-from memory_plugin.sessions.langfuse.langfuse_access import find_access
 from memory_plugin.sessions.langfuse.langfuse_client import LangfuseClient
+from memory_plugin.sessions.langfuse.langfuse_server import find_access
 from memory_plugin.sessions.langfuse.outbox import Outbox
 from memory_plugin.sessions.langfuse.push import PushResult, push
 from memory_plugin.sessions.langfuse.score_payloads import score_bodies, score_configs

@@ -9,8 +9,8 @@ import pytest
 
 from memory_plugin.kernel.clock import Deadline
 from memory_plugin.kernel.judge.outcome import Failed
-from memory_plugin.sessions.langfuse.langfuse_access import find_access
 from memory_plugin.sessions.langfuse.langfuse_client import LangfuseClient
+from memory_plugin.sessions.langfuse.langfuse_server import find_access
 from memory_plugin.sessions.langfuse.push import send_scores
 from memory_plugin.sessions.langfuse.score_payloads import (
     ensure_configs,

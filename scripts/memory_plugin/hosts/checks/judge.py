@@ -10,7 +10,7 @@ from ...kernel.judge.judge import FOLDER
 from ...kernel.judge.outcome import Failed
 from ...kernel.judge.words import ways_to_a_judge, words_for
 from ..judge_figures import KEPT_NOTHING, opinions
-from ..judged_features import FEATURES, judged_feature, judges_of
+from ..judged_features import FEATURES, judged_feature, judges_of, where
 from .check import NOTE, OK, WARN, Check
 
 if TYPE_CHECKING:
@@ -54,7 +54,9 @@ def _trouble(session: Session, feature: str) -> Check | None:
     says = judged_feature(feature).without if no_key else words.says
     ways = tuple(ways_to_a_judge(feature)) if no_key else ()
     fix = "take one of these two ways, then: memory judge check %s" % feature if no_key else words.do
-    return Check(_NAME, WARN, "%s: %s: %s. %s" % (feature, trouble.failure, trouble.detail, says), fix, ways)
+    addresses = tuple(where(session, judges_of(session, feature)))
+    text = "%s: %s: %s. %s" % (feature, trouble.failure, trouble.detail, says)
+    return Check(_NAME, WARN, text, fix, (*ways, *addresses))
 
 
 def _accounts(session: Session, features: list[str]) -> Check:
@@ -69,4 +71,6 @@ def _accounts(session: Session, features: list[str]) -> Check:
     silent = opinions(session.places, _DAYS).none_kept
     if silent >= KEPT_NOTHING:
         return Check(_NAME, WARN, "on, but it kept nothing in the last %d decisions" % silent, _TRY)
-    return Check(_NAME, OK, "on for %s; $%.4f spent today" % (", ".join(features), figures.day))
+    addresses = [line for feature in features for line in where(session, judges_of(session, feature))]
+    text = "on for %s; $%.4f spent today" % (", ".join(features), figures.day)
+    return Check(_NAME, OK, text, "", tuple(dict.fromkeys(addresses)))

@@ -14,7 +14,7 @@ from ...memories.gitlog import has_commits, log_path
 from ...memories.hygiene import shown_line
 from ...memories.record import ACTIVE, unreadable_expiry
 from ...memories.stores import project_store, repository, stores
-from ...memories.survey import EXPIRED, Survey, life, unmistakable
+from ...memories.survey import EXPIRED, Survey, life, supersession, unmistakable
 from ...memories.trust import FOREIGN, load_trust
 from ..secrets_scan import scan_paths
 from .check import NOTE, OK, WARN, Check, counted
@@ -32,6 +32,7 @@ __all__ = [
     "left_alone",
     "names",
     "secrets",
+    "superseded",
     "waiting",
 ]
 
@@ -57,7 +58,13 @@ def files(_session: Session, found: Survey) -> Check:
         "%s: %s" % (problem.path, plain(problem.reason, _MAX_REASON)) for problem in found.problems
     )
     text = "%s cannot be read as memories, and are not recalled" % counted(len(details), "file")
-    return Check("files", WARN, text, "mend or delete them", details)
+    return Check(
+        "files",
+        WARN,
+        text,
+        "fix or delete them; where one is too large, keep the long text in a file of its own and name that in the memory",
+        details,
+    )
 
 
 def names(_session: Session, found: Survey) -> Check:
@@ -157,7 +164,7 @@ def git_log(session: Session, _found: Survey) -> Check:
 def expired(_session: Session, found: Survey) -> Check:
     """Memories whose time is over."""
     names = unmistakable(found.items)
-    paths = tuple(names[item.stored.key] for item in found.items if life(item.stored) == EXPIRED)
+    paths = tuple(names[item.stored.key] for item in found.items if life(item) == EXPIRED)
     if paths:
         text = "%s expired and not recalled any more" % (
             "1 memory is" if len(paths) == 1 else "%d memories are" % len(paths)
@@ -174,11 +181,30 @@ def expired(_session: Session, found: Survey) -> Check:
     return Check("expired", OK, "none")
 
 
+def superseded(_session: Session, found: Survey) -> Check:
+    """Superseded memories whose successor cannot speak for them: none has its name, or they supersede one another."""
+    names = unmistakable(found.items)
+    lost = tuple(
+        "%s: superseded by %s, which is not there" % (names[item.stored.key], shown_line(item.superseded_by))
+        for item in found.items
+        if item.superseded_by and item.superseded_by not in names
+    )
+    rings = [key for key in supersession(found.items).circular if key in names]
+    details = lost + tuple("%s: supersedes a memory that supersedes it" % names[key] for key in rings)
+    if not details:
+        return Check("superseded", OK, "every superseded memory has its successor")
+    name = next(
+        (names[item.stored.key] for item in found.items if item.superseded_by not in ("", *names)), ""
+    )
+    fix = "memory restore %s, or memory forget it" % (name or names[rings[0]])
+    return Check("superseded", NOTE, "nothing speaks for some superseded memories", fix, details)
+
+
 def duplicates(_session: Session, found: Survey) -> Check:
     """Active memories with one title."""
     titles: dict[str, list[Item]] = {}
     for item in sorted(found.items, key=lambda item: item.stored.memory.updated_at):
-        if life(item.stored) == ACTIVE:
+        if life(item) == ACTIVE:
             titles.setdefault(" ".join(item.stored.memory.title.casefold().split()), []).append(item)
     groups = [items for items in titles.values() if len(items) > 1]
     if not groups:

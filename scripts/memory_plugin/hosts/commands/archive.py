@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ...memories.lifecycle import archive
 from ...memories.survey import choose, survey, unmistakable
-from .memory_row import as_json
+from .memory_row import as_json, replaced_lines
 from .refresh import refresh
 
 if TYPE_CHECKING:
@@ -39,4 +39,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     else:
         named = item.stored.memory.id, unmistakable(items)[item.stored.key]
         session.console.line("archived: %s; `memory restore %s` brings it back" % named)
+        after = survey(session.places, session.accepts_pulls).items
+        for line in replaced_lines(items, after, item.stored.key):
+            session.console.line(line)
     return 0

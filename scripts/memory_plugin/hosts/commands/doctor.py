@@ -50,6 +50,7 @@ STORE_CHECKS: tuple[Callable[[Session, Survey], Check], ...] = (
     stores.git_log,
     stores.expired,
     stores.duplicates,
+    stores.superseded,
 )
 _COLOURS = {OK: "green", NOTE: "cyan", WARN: "yellow", FAIL: "red"}
 _MAX_LINE = 1000

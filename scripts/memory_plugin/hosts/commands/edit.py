@@ -6,9 +6,12 @@ import sys
 from typing import TYPE_CHECKING, Any, Callable
 
 from ...kernel.files import in_words
-from ...memories.lifecycle import edit, rewrite
+from ...memories.lifecycle import edit, rewrite, supersede, unsupersede
 from ...memories.record import MAX_TITLE, InvalidMemory, body_content, categories
-from ...memories.survey import choose, survey, unmistakable
+from ...memories.supersession import name_for
+from ...memories.survey import choose, naming, successors, survey, unmistakable
+from ...memories.trust import TRUSTED
+from ...memories.writing import Written
 from .draft import edited_draft
 from .fields import add_fields, content_json, project_files, text_of, wrong_use
 from .memory_row import as_json, standing
@@ -19,7 +22,6 @@ if TYPE_CHECKING:
 
     from ...memories.files import StoredMemory
     from ...memories.survey import Item
-    from ...memories.writing import Written
     from ..session_context import Session
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
@@ -59,10 +61,18 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     items = survey(session.places, session.accepts_pulls).items
     item = choose(items, arguments.id)
     named = _named(arguments)
-    if named:
-        change = _change(arguments, session, item.stored, items)
-        summary = "edited: " + ", ".join(named)
-        _report(arguments, session, edit(session.places, item.stored, change, summary, session.has_word))
+    if named or arguments.superseded_by is not None:
+        successor = _successor(arguments.superseded_by, item, items)
+        written = Written(item.stored, [], False)
+        if named:
+            change = _change(arguments, session, item.stored)
+            summary = "edited: " + ", ".join(named)
+            written = edit(session.places, item.stored, change, summary, session.has_word)
+        if arguments.superseded_by is not None:
+            is_trusted = item.trust == TRUSTED or (named and session.has_word)
+            item = item._replace(stored=written.stored, trust=TRUSTED if is_trusted else item.trust)
+            written = written._replace(stored=_resupersede(session, item, successor, items))
+        _report(arguments, session, written)
         return DONE
     if _has_terminal(session):
         return _edit_by_hand(arguments, session, item.stored)
@@ -95,19 +105,19 @@ def _named(arguments: argparse.Namespace) -> list[str]:
     options = (
         "title",
         "body",
+        "context",
         "content_json",
         "tags",
         "add_tag",
         "files",
         "asked_as",
         "expires",
-        "superseded_by",
     )
     return [name.replace("_", " ") for name in options if getattr(arguments, name) not in (None, [])]
 
 
 def _change(
-    arguments: argparse.Namespace, session: Session, stored: StoredMemory, items: list[Item]
+    arguments: argparse.Namespace, session: Session, stored: StoredMemory
 ) -> Callable[[dict[str, Any]], dict[str, Any]]:
     """What the options make of a memory's data, whatever it is by the time it is written."""
     given = {"title": arguments.title, "tags": arguments.tags, "asked_as": arguments.asked_as}
@@ -116,8 +126,6 @@ def _change(
         fixed["related_files"] = project_files(arguments.files, session.places)
     if arguments.expires is not None:
         fixed["expires_at"] = arguments.expires or None
-    if arguments.superseded_by is not None:
-        fixed["superseded_by"] = _successor(arguments.superseded_by, stored, items)
     content = _content(arguments, stored)
 
     def fields(data: dict[str, Any]) -> dict[str, Any]:
@@ -133,19 +141,44 @@ def _change(
     return fields
 
 
-def _successor(name: str, stored: StoredMemory, items: list[Item]) -> str | None:
-    if name == _NONE:
+def _successor(name: str | None, item: Item, items: list[Item]) -> Item | None:
+    """Return the memory named by --superseded-by. Raises InvalidMemory for the memory itself, and for one that it replaces."""
+    if name in (None, _NONE):
         return None
-    chosen = choose(items, name).stored
-    if chosen.key == stored.key:
+    chosen = choose(items, str(name))
+    if chosen.stored.key == item.stored.key:
         raise InvalidMemory("--superseded-by: a memory cannot replace itself")
-    return chosen.memory.id
+    if chosen.trust != TRUSTED:
+        raise InvalidMemory(
+            "--superseded-by: %s awaits approval and would silence this memory unheard; first: memory accept %s"
+            % (chosen.stored.memory.id, unmistakable(items)[chosen.stored.key])
+        )
+    if item.stored.key in successors(items, chosen):
+        own, other = item.stored.memory.id, chosen.stored.memory.id
+        raise InvalidMemory(
+            "--superseded-by: %s is itself superseded by %s; first: memory edit %s --superseded-by none"
+            % (other, own, other)
+        )
+    return chosen
+
+
+def _resupersede(session: Session, item: Item, successor: Item | None, items: list[Item]) -> StoredMemory:
+    """Let another memory replace this one, or none any more; return it as it is then."""
+    if successor is None:
+        return unsupersede(session.places, item.stored, naming(items, item), session.has_word)
+    if session.has_word:
+        return supersede(session.places, item, successor)
+    mark = {"superseded_by": name_for(successor.stored.key, item.stored.key)}
+    return edit(session.places, item.stored, lambda _: mark, "edited: superseded by", word=False).stored
 
 
 def _content(arguments: argparse.Namespace, stored: StoredMemory) -> dict[str, Any]:
     content = content_json(arguments.content_json) if arguments.content_json is not None else {}
     if arguments.body is not None:
         content.update(body_content(categories()[stored.memory.category], text_of(arguments.body, "--body")))
+    if arguments.context is not None:
+        text = text_of(arguments.context, "--context").strip()
+        content["context"] = None if text == _NONE else text
     if arguments.expires is not None and "expires" in stored.memory.data["content"]:
         content["expires"] = None  # a constraint's own date must not go on holding
     return content

@@ -25,6 +25,7 @@ from ...kernel.clock import Deadline
 from ...kernel.files import Unreadable, in_words, read_regular, replace_file
 from ...kernel.ledger import Ledger
 from ...kernel.native import loads
+from ...kernel.settings.advice import terminal_safe
 from ..evaluation_batch import Done, evaluate_all, inputs, summary
 from ..wrong_use import must_be_known, must_exist
 
@@ -49,7 +50,6 @@ EXAMPLES = """\
 DONE, FAILED, USAGE, UNJUDGED = 0, 1, 2, 3
 _EXIT = {"pass": DONE, "fail": FAILED, "unjudged": UNJUDGED}
 _MAX_FILE = 200_000_000
-_TAINTED = "the project's own settings set variables that decide where keys and texts go"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -149,7 +149,7 @@ def _plan(
 ) -> tuple[Plan, Callable[[], Subject] | None]:
     settings = session.settings
     rubric = load_rubric(arguments.rubric or settings.text("evaluation.rubric"))
-    off = _TAINTED if session.taint.judges_off else ""
+    off = terminal_safe(session.taint.why_off)
     bench = Bench(session.places, settings, session.id, off)
     on = settings.judge_asked_for("evaluation") and not off and not arguments.gates_only
     why = "gates only" if arguments.gates_only else off or "judges are off; see: memory judge on evaluation"

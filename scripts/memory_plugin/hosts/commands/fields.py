@@ -42,10 +42,13 @@ def add_fields(parser: argparse.ArgumentParser) -> None:
         help="a file that it is about; may be repeated",
     )
     parser.add_argument(
+        "--context", metavar="TEXT|-", help="what went wrong, and what was considered; - reads standard input"
+    )
+    parser.add_argument(
         "--asked-as",
         action="append",
         metavar="PHRASE",
-        help="other words by which a prompt may ask for it; up to %d times" % MAX_ASKED_AS,
+        help="how somebody would ask or complain weeks later, in other words; up to %d times" % MAX_ASKED_AS,
     )
     parser.add_argument(
         "--expires", type=_expiry, metavar="DATE", help="YYYY-MM-DD, after which it is not recalled"
@@ -87,7 +90,7 @@ def _expiry(text: str) -> str:
 
 def wrong_use(arguments: argparse.Namespace) -> str:
     """What is wrong with how often an option was given, or with one that says nothing; or empty."""
-    for name in ("title", "body"):
+    for name in ("title", "body", "context"):
         given = getattr(arguments, name)
         if given is not None and not given.strip():
             return "--%s: expected a text, got nothing" % name
@@ -95,8 +98,8 @@ def wrong_use(arguments: argparse.Namespace) -> str:
         return "--tags: at most %d, got %d" % (MAX_TAGS, len(arguments.tags))
     if len(arguments.asked_as or ()) > MAX_ASKED_AS:
         return "--asked-as: at most %d, got %d" % (MAX_ASKED_AS, len(arguments.asked_as))
-    if arguments.body == arguments.content_json == "-":
-        return "only one of --body and --content-json can read standard input"
+    if [arguments.body, arguments.context, arguments.content_json].count("-") > 1:
+        return "only one of --body, --context and --content-json can read standard input"
     return ""
 
 

@@ -8,6 +8,7 @@ from ...memories.hygiene import shown_line
 from ...memories.lifecycle import forget
 from ...memories.record import RETIRED, InvalidMemory
 from ...memories.survey import choose, survey, unmistakable
+from .memory_row import replaced_lines
 from .refresh import refresh
 
 if TYPE_CHECKING:
@@ -65,6 +66,9 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
             "  its file goes after %s; until then: memory restore %s" % (removal.goes_at[:10], name)
         )
         session.console.line("  " + item.stored.path)
+    after = survey(session.places, session.accepts_pulls).items
+    for line in replaced_lines(items, after, item.stored.key):
+        session.console.line(line)
     return DONE
 
 

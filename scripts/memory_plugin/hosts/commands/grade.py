@@ -26,7 +26,6 @@ EXAMPLES = """\
   memory grade < order.json
 """
 _MAX_BYTES = 1 << 20
-_TAINTED = "the project's own settings decide where keys and texts go"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -42,13 +41,9 @@ def run(arguments: argparse.Namespace, session: Session) -> int:  # noqa: ARG001
         return USAGE
     settings, places = session.settings, session.places
     user, calls = turn_so_far(path(row.get("transcript")))
-    off = (
-        _TAINTED
-        if session.taint.judges_off
-        else ""
-        if settings.text("scoring.mode") == "hybrid"
-        else "scoring.mode is not hybrid"
-    )
+    off = session.taint.why_off
+    if not off and settings.text("scoring.mode") != "hybrid":
+        off = "scoring.mode is not hybrid"
     judge = Judge(
         "scoring", settings.text("scoring.judge.model"), places, settings, order.session, off=off, helper=True
     )

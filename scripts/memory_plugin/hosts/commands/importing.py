@@ -8,15 +8,17 @@ from ...kernel.text.clean import plain
 from ...memories.hygiene import clean_data
 from ...memories.importing import Draft, read
 from ...memories.lifecycle import save_all
-from ...memories.record import InvalidMemory, categories
+from ...memories.record import InvalidMemory, categories, parse_memory
 from ...memories.stores import PROJECT, USER, named_store
 from ..wrong_use import must_exist
 from .fields import to_category
 from .refresh import refresh
+from .similar import similar_to
 
 if TYPE_CHECKING:
     import argparse
 
+    from ...memories.record import Memory
     from ...memories.writing import Written
     from ..session_context import Session
 
@@ -59,9 +61,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         reading = read(path, arguments.category or "")
         drafts += reading.drafts
         skipped += reading.problems
-    results = (
-        list(map(_would_store, drafts)) if arguments.dry_run else _store(drafts, arguments.scope, session)
-    )
+    results = _would_store(drafts, session) if arguments.dry_run else _store(drafts, arguments.scope, session)
     results += [
         {"source": source, "outcome": "skipped", "reason": plain(why, _MAX_REASON)} for source, why in skipped
     ]
@@ -81,7 +81,22 @@ def _store(drafts: list[Draft], scope: str, session: Session) -> list[dict[str, 
     store = named_store(session.places, scope)
     written = save_all(session.places, store, (draft.data for draft in drafts), session.has_word)
     refresh(session)
-    return [_stored(draft, one) for draft, one in zip(drafts, written)]
+    results = [_stored(draft, one) for draft, one in zip(drafts, written)]
+    new = {
+        at: (one.stored.key, one.stored.memory)
+        for at, one in enumerate(written)
+        if not isinstance(one, InvalidMemory) and one.created
+    }
+    return _with_similar(results, new, session)
+
+
+def _with_similar(
+    results: list[dict[str, Any]], new: dict[int, tuple[str, Memory]], session: Session
+) -> list[dict[str, Any]]:
+    """Add to the results of new memories, by their places, which stored ones say the same."""
+    for at, similar in zip(new, similar_to(session, list(new.values()), repeated_only=True)):
+        results[at]["similar"] = [one._asdict() for one in similar]
+    return results
 
 
 def _stored(draft: Draft, result: Written | InvalidMemory) -> dict[str, Any]:
@@ -98,18 +113,28 @@ def _stored(draft: Draft, result: Written | InvalidMemory) -> dict[str, Any]:
     }
 
 
-def _would_store(draft: Draft) -> dict[str, Any]:
-    try:
-        data, redacted = clean_data(draft.data)
-    except InvalidMemory as error:
-        return {"source": draft.source, "outcome": "skipped", "reason": plain(str(error), _MAX_REASON)}
-    return {
-        "source": draft.source,
-        "outcome": "would be stored",
-        "category": data["category"],
-        "title": data["title"],
-        "redacted": [found._asdict() for found in redacted],
-    }
+def _would_store(drafts: list[Draft], session: Session) -> list[dict[str, Any]]:
+    results: list[dict[str, Any]] = []
+    new: dict[int, tuple[str, Memory]] = {}
+    for draft in drafts:
+        try:
+            data, redacted = clean_data(draft.data)
+            memory = parse_memory(data, "draft", categories()[data["category"]])
+        except InvalidMemory as error:
+            reason = plain(str(error), _MAX_REASON)
+            results.append({"source": draft.source, "outcome": "skipped", "reason": reason})
+            continue
+        new[len(results)] = ("draft", memory)
+        results.append(
+            {
+                "source": draft.source,
+                "outcome": "would be stored",
+                "category": data["category"],
+                "title": data["title"],
+                "redacted": [found._asdict() for found in redacted],
+            }
+        )
+    return _with_similar(results, new, session)
 
 
 def _counts(results: list[dict[str, Any]]) -> dict[str, int]:
@@ -130,6 +155,13 @@ def _print(results: list[dict[str, Any]], arguments: argparse.Namespace, session
             console.error("%s: skipped: %s" % (result["source"], result["reason"]))
         for found in result.get("redacted", ()):
             console.line("taken out of %s, %s: %s" % (result["source"], found["field"], found["rule"]))
+        for one in result.get("similar", ()):
+            console.line(
+                "%s, from %s: %s: %s  %s"
+                % (result["title"], result["source"], one["why"], one["id"], one["title"])
+            )
+            if one["command"]:
+                console.line("  if the new one replaces it: " + one["command"])
     console.line("%(created)d stored, %(same)d there already, %(skipped)d skipped" % _counts(results))
     if kept and not arguments.dry_run and not session.has_word:
         console.line(

@@ -21,8 +21,9 @@ from ...kernel.judge.words import ways_to_a_judge, words_for
 from ...kernel.settings.advice import terminal_safe
 from ...kernel.settings.edit import EditError, set_value
 from ...kernel.settings.load import load
+from ..addresses import keep_address
 from ..judge_figures import KEPT_NOTHING, calls, opinions
-from ..judged_features import FEATURES, costs, judged_feature, judges_of
+from ..judged_features import FEATURES, costs, judged_feature, judges_of, where
 
 if TYPE_CHECKING:
     from typing import Any
@@ -45,6 +46,7 @@ EXAMPLES = """\
   memory judge off all
 """
 _ALL = "all"
+_ADDRESS = "judge.base_url"
 _ITEM = "- "
 
 
@@ -68,6 +70,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
                 default="retrieval",
                 metavar="FEATURE",
                 help="whose judge: %s (default: retrieval, which is recall)" % ", ".join(choices),
+            )
+        if name == "on":
+            action.add_argument(
+                "--keep-address",
+                action="store_true",
+                help="write an address that only your environment names into your own settings, without asking",
             )
         # Suppressed defaults: what stands before the action's name must survive what is missing after it.
         action.add_argument("--root", metavar="DIR", default=argparse.SUPPRESS, help="the project")
@@ -99,13 +107,15 @@ def check_question() -> Question:
 def _on(arguments: argparse.Namespace, session: Session) -> int:
     feature: str = arguments.feature
     shape, judges = judged_feature(feature), judges_of(session, feature)
-    said = [shape.sent, costs(judges, feature, session.settings), *_key_words(judges, feature)]
+    price = costs(judges, feature, session.settings)
+    said = [shape.sent, price, *where(session, judges), *_key_words(judges, feature)]
     if not arguments.json:
         for text in said:
             _tell(text, session)
     if not session.require_word("switch the judge on"):
         return FAILED
     change = set_value(session.places.config_dir, feature + ".judge.enabled", value=True)
+    said += _keep_address(arguments, session, judges)
     now = load(session.places.config_dir, session.places.project_root)
     on = now.judge_asked_for(feature) and not session.taint.judges_off
     if arguments.json:
@@ -120,6 +130,16 @@ def _on(arguments: argparse.Namespace, session: Session) -> int:
     if not on:
         _tell("In this project it stays off; see: memory doctor", session)
     return DONE
+
+
+def _keep_address(arguments: argparse.Namespace, session: Session, judges: list[Judge]) -> list[str]:
+    """Offer to write down the address of the one judge, where only the environment names it; what was said."""
+    route = judges[0].route() if len(judges) == 1 else None
+    lines = [] if route is None else keep_address(session, route, _ADDRESS, keep=arguments.keep_address)
+    if not arguments.json:
+        for text in lines:
+            _tell(text, session)
+    return lines
 
 
 def _tell(text: str, session: Session) -> None:
@@ -168,16 +188,18 @@ def _check(arguments: argparse.Namespace, session: Session) -> int:
     verdicts = [judge.ask(check_question(), Deadline(seconds), again=True, fresh=True) for judge in judges]
     pairs = list(zip(judges, verdicts))
     if arguments.json:
-        records = [_check_record(judge, verdict, arguments.feature) for judge, verdict in pairs]
+        records = [_check_record(judge, verdict, arguments.feature, session) for judge, verdict in pairs]
         session.console.json(records[0] if len(records) == 1 else {"judges": records})
     else:
         for judge, verdict in pairs:
             for text in _check_words(judge, verdict, arguments.feature):
                 _tell(text, session)
+        for text in where(session, judges):
+            _tell(text, session)
     return FAILED if any(verdict.failure for verdict in verdicts) else DONE
 
 
-def _check_record(judge: Judge, verdict: Verdict, feature: str) -> dict[str, Any]:
+def _check_record(judge: Judge, verdict: Verdict, feature: str, session: Session) -> dict[str, Any]:
     record: dict[str, Any] = {
         "ok": not verdict.failure,
         "failure": verdict.failure,
@@ -186,6 +208,7 @@ def _check_record(judge: Judge, verdict: Verdict, feature: str) -> dict[str, Any
         "model": judge.model,
         "ms": verdict.ms,
         "cost_usd": verdict.cost,
+        "address": where(session, [judge]),
     }
     if verdict.failure:
         words = words_for(verdict.failure, feature)

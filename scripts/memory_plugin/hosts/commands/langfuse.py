@@ -12,13 +12,13 @@ from ...kernel.clock import Deadline, iso
 from ...kernel.judge.outcome import Failed
 from ...kernel.judge.words import words_for
 from ...kernel.settings.advice import terminal_safe
-from ...sessions.langfuse.langfuse_access import find_access
 from ...sessions.langfuse.langfuse_client import LangfuseClient
+from ...sessions.langfuse.langfuse_server import HOSTS, find_access, probe, server_route
 from ...sessions.langfuse.outbox import Outbox, outbox_overview
 from ...sessions.langfuse.pull import keep_session, read_session
 from ...sessions.langfuse.push import send_scores
 from ...sessions.langfuse.score_payloads import ensure_configs, existing_configs, score_configs
-from ...sessions.langfuse.server import probe
+from ..addresses import address_words, ignored_words, keep_address
 from .session import session_scorer
 
 if TYPE_CHECKING:
@@ -69,6 +69,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
                 metavar="N",
                 help="how long it may take, including waits (default: 120)",
             )
+        if name == "setup":
+            action.add_argument(
+                "--keep-address",
+                action="store_true",
+                help="write a host that only your environment names into your own settings, without asking",
+            )
         if name == "pull":
             action.add_argument("session", metavar="SESSION", help="the session's id in Langfuse")
 
@@ -90,6 +96,8 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
             session.console.json({"ok": False, "failure": failed.name, "detail": detail, "do": hint})
         else:
             session.console.error(": ".join(filter(None, [failed.name, detail, hint])))
+            for text in [] if failed.name == "disabled" else ignored_words(session, HOSTS):
+                session.console.error(text)
         return FAILED
 
 
@@ -124,6 +132,7 @@ def _check(arguments: argparse.Namespace, session: Session, access: Access) -> i
         "reads_sessions": server["sessions"],
         "reads_scores": server["scores"],
         "missing_configs": missing,
+        "address": _address(session),
     }
     configs = "missing score configs: %s (memory langfuse setup)" % ", ".join(missing)
     line = "%s answers; sessions are read as %s, scores as %s; %s" % (
@@ -133,7 +142,14 @@ def _check(arguments: argparse.Namespace, session: Session, access: Access) -> i
         configs if missing else "all score configs are there",
     )
     _say(arguments, session, record, line)
+    if not arguments.json:
+        for text in _address(session):
+            session.console.paragraph(text)
     return DONE
+
+
+def _address(session: Session) -> list[str]:
+    return address_words(session, server_route(session.places, session.settings), HOSTS)
 
 
 def _setup(arguments: argparse.Namespace, session: Session, access: Access) -> int:
@@ -145,11 +161,13 @@ def _setup(arguments: argparse.Namespace, session: Session, access: Access) -> i
         outbox.configs = ensure_configs(client)
         outbox.save()
     created = sorted(set(outbox.configs) - set(before))
+    route = server_route(session.places, session.settings)
+    said = keep_address(session, route, "sessions.langfuse.host", keep=arguments.keep_address)
     _say(
         arguments,
         session,
-        {"configs": outbox.configs, "created": created},
-        "%d score configs, %d of them new" % (len(outbox.configs), len(created)),
+        {"configs": outbox.configs, "created": created, "said": said},
+        "\n".join(["%d score configs, %d of them new" % (len(outbox.configs), len(created)), *said]),
     )
     return DONE
 

@@ -8,6 +8,7 @@ from ...kernel.files import in_words
 from ...kernel.sqlite import SqliteError
 from ...recall.healing import heal_now, scrub_index
 from ...recall.index.file import IndexError_
+from ..background_healing import start_healing
 
 if TYPE_CHECKING:
     from ..session_context import Session
@@ -21,7 +22,7 @@ def refresh(session: Session, *, scrub: bool = False) -> bool:
     With `scrub` no word of what was deleted is left in the index's file either.
     """
     try:
-        heal_now(session.places, session.settings)
+        report = heal_now(session.places, session.settings, rounds=1)
         if scrub:
             scrub_index(session.places)
     except (IndexError_, SqliteError, OSError) as error:
@@ -29,4 +30,10 @@ def refresh(session: Session, *, scrub: bool = False) -> bool:
             "done, but the index is not up to date yet (%s); the next prompt sees to it" % in_words(error)
         )
         return False
+    if report.left:
+        start_healing(session.places)
+        session.console.error(
+            "done; the index is still being brought up to date in the background: %d files are left"
+            % report.left
+        )
     return True

@@ -1,11 +1,11 @@
-"""`memory restore`: a retired or archived memory is recalled again."""
+"""`memory restore`: a retired, archived or superseded memory is recalled again."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...memories.lifecycle import restore
-from ...memories.survey import choose, survey, unmistakable
+from ...memories.lifecycle import restore, unsupersede
+from ...memories.survey import SUPERSEDED, choose, life, naming, survey, unmistakable
 from .memory_row import as_json, standing
 from .refresh import refresh
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
-HELP = "bring a forgotten or archived memory back"
+HELP = "bring a forgotten, archived or superseded memory back"
 EXAMPLES = """\
   memory list --status retired
   memory restore use-mysql
@@ -30,11 +30,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
     """Make it active; what the user forgot comes back on the user's word only."""
-    item = choose(survey(session.places, session.accepts_pulls).items, arguments.id)
-    written = restore(session.places, item.stored, session.has_word)
+    before = survey(session.places, session.accepts_pulls).items
+    item = choose(before, arguments.id)
+    if life(item) == SUPERSEDED:
+        stored = unsupersede(session.places, item.stored, naming(before, item), session.has_word)
+    else:
+        stored = restore(session.places, item.stored, session.has_word).stored
     refresh(session)
     items = survey(session.places, session.accepts_pulls).items
-    after = choose(items, written.stored.key)
+    after = choose(items, stored.key)
     if arguments.json:
         session.console.json(as_json(after))
     else:

@@ -12,6 +12,7 @@ from ...memories.trust import TRUSTED
 from ...recall.index.file import IndexError_
 from ...recall.judging import SEARCH, Candidates, judge_candidates
 from ...recall.search import search
+from .memory_row import shown_name
 
 if TYPE_CHECKING:
     import argparse
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from ...recall.search import Found
     from ..session_context import Session
 
-HELP = "find memories, also those that wait for your word"
+HELP = "find memories, also those that await approval or are superseded"
 EXAMPLES = """\
   memory search "billing database"
   memory search --limit 3 --json deploy rollback
@@ -67,9 +68,9 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     judged = _judged(query, found, session) if arguments.judge else None
     hits = (found.hits if judged is None else judged.kept)[:limit]
     if arguments.json:
-        session.console.json(_document(hits, found.answered_by, judged))
+        session.console.json(_document(hits, found, judged))
     else:
-        _show(session, hits, judged)
+        _show(session, hits, found, judged)
     return 0
 
 
@@ -85,9 +86,9 @@ def _judged(query: str, found: Found, session: Session) -> Judged:
     return judged
 
 
-def _document(hits: list[Hit], answered_by: str, judged: Judged | None) -> dict[str, Any]:
-    rows = [_row(hit) for hit in hits]
-    document: dict[str, Any] = {"results": rows, "answered_by": answered_by}
+def _document(hits: list[Hit], found: Found, judged: Judged | None) -> dict[str, Any]:
+    rows = [_row(hit, found.superseded.get(hit.key, "")) for hit in hits]
+    document: dict[str, Any] = {"results": rows, "answered_by": found.answered_by}
     if judged is not None:
         document["judge"] = judged.record()
         for hit, row in zip(hits, rows):
@@ -106,7 +107,7 @@ def _query(words: list[str]) -> str:
     return without_private(text)
 
 
-def _row(hit: Hit) -> dict[str, Any]:
+def _row(hit: Hit, superseded_by: str) -> dict[str, Any]:
     return {
         "id": hit.id,
         "title": hit.title,
@@ -118,11 +119,12 @@ def _row(hit: Hit) -> dict[str, Any]:
         "scope": hit.scope,
         "tags": hit.tags,
         "expired": bool(hit.expires_at and hit.expires_at <= now_iso()),
+        "superseded_by": superseded_by and shown_name(superseded_by, hit.key),
         "text": hit.inject,
     }
 
 
-def _show(session: Session, hits: list[Hit], judged: Judged | None) -> None:
+def _show(session: Session, hits: list[Hit], found: Found, judged: Judged | None) -> None:
     console = session.console
     if not hits:
         console.line("Nothing is stored about that.")
@@ -136,6 +138,8 @@ def _show(session: Session, hits: list[Hit], judged: Judged | None) -> None:
             )
         if hit.expires_at and hit.expires_at <= now_iso():
             marks.append("expired")
+        if hit.key in found.superseded:
+            marks.append("superseded by " + shown_name(found.superseded[hit.key], hit.key))
         if judged is not None:
             marks += [
                 {"relevance": "relevant", "usefulness": "useful"}[name] for name in _approvers(hit, judged)

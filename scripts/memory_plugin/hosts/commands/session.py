@@ -142,13 +142,7 @@ def named_transcript(arguments: argparse.Namespace, session: Session) -> str:
 
 def session_scorer(session: Session) -> SessionScorer:
     """Return what grading needs in this run."""
-    names = terminal_safe(", ".join(sorted(session.taint.names)) or "something unreadable")
-    off = (
-        "the project's own settings set %s, which decides where keys and texts go" % names
-        if session.taint.judges_off
-        else ""
-    )
-    return SessionScorer(session.places, session.settings, off)
+    return SessionScorer(session.places, session.settings, terminal_safe(session.taint.why_off))
 
 
 def _signals(path: str, arguments: argparse.Namespace, session: Session) -> int:

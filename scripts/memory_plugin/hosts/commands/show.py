@@ -60,7 +60,7 @@ def _print(item: Item, session: Session) -> None:
     console.line(console.style(str(facts["title"]), "bold"))
     waits = " (%s)" % item.reason if item.reason else ""
     console.line("%s, %s, %s%s" % (memory.category, item.stored.store.scope, standing(item), waits))
-    for name in ("tags", "files", "expires_at", "superseded_by", "updated_at", "path"):
+    for name in ("tags", "files", "expires_at", "superseded_by", "supersedes", "updated_at", "path"):
         value = facts[name]
         text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
         if text:

@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
 
 
 def _stored(found: Survey) -> Counter[tuple[str, str, str]]:
-    items = [item for item in found.items if life(item.stored) == ACTIVE]
+    items = [item for item in found.items if life(item) == ACTIVE]
     return Counter((item.stored.store.scope, item.stored.memory.category, item.trust) for item in items)
 
 

@@ -9,6 +9,7 @@ from ...interview.interview_store import FINISHED, InterviewStore
 from ...interview.proposals import choose_memories, propose_memories, save_memory, summary
 from ...interview.reminder import Reminder
 from ..commands.refresh import refresh
+from ..commands.similar import Similar, similar_lines, similar_to
 from ..wrong_use import WrongUse
 from .turns import find_interview, read_input
 
@@ -38,7 +39,10 @@ def _finish(arguments: argparse.Namespace, session: Session) -> int:
     if interview.session:
         Reminder(session.places, interview.session).delete()
     refresh(session)
-    return _show_written(arguments, session, interview, written)
+    new = [(one.stored.key, one.stored.memory) for one, _ in written]
+    for (_, record), similar in zip(written, similar_to(session, new)):
+        record["similar"] = [one._asdict() for one in similar]
+    return _show_written(arguments, session, interview, [record for _, record in written])
 
 
 def _is_approved(session: Session, interview: Interview) -> bool:
@@ -72,6 +76,8 @@ def _show_written(
         return 0
     for one in written:
         session.console.line("%s %s" % ("saved" if one["created"] else "already stored as", one["id"]))
+        for line in similar_lines([Similar(**found) for found in one["similar"]]):
+            session.console.line(line)
     if written and not written[0]["trusted"]:
         session.console.line(
             "they are pending: accept them with /memory:status, or `memory accept` in a terminal"

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 __all__ = ["FILTERS", "Candidate", "entropy"]
 
-_MASKED = r"[xX]{4}|\*{3}|\.{3}|\u2026|\u2022{2}|#{4}|_{4}|-{4,}$|\?{3}|[xX.*_-]{8}"
+# The lookahead spares most characters eleven tries.
+_MASKED = (
+    r"(?=[xX.*_\-#?\u2026\u2022])(?:[xX]{4}|\*{3}|\.{3}|\u2026|\u2022{2}|#{4}|_{4}|-{4,}$|\?{3}|[xX.*_-]{8})"
+)
 _REPEATED = r"(.)\1{7}"
 _TEMPLATE = r"^\$|\$[{(]|\{\{|\}\}|<[A-Za-z_%/]|%[sdr(]|%\w+%|^[<{\[(`]|^[@&][\w.-]+$|#\{|^%"
 _HEX = r"(?:0x)?(?:[0-9a-f]+|[0-9A-F]+)"
@@ -133,7 +136,7 @@ def _letters(candidate: Candidate) -> bool:
 
 def _wordy(candidate: Candidate) -> bool:
     """Most letters stand in runs that look like words: identifiers, file names, prose."""
-    letters = sum(c.isalpha() for c in candidate.value)
+    letters = sum(map(str.isalpha, candidate.value))
     runs = [
         run
         for run in _compiled(_FRAGMENT).findall(candidate.value)
@@ -157,7 +160,7 @@ def _is_word(run: str) -> bool:
 
 
 def _no_digit(candidate: Candidate) -> bool:
-    return not any(c.isdigit() for c in candidate.value)
+    return not any(map(str.isdigit, candidate.value))
 
 
 def _number(candidate: Candidate) -> bool:

@@ -25,6 +25,10 @@ _HIDDEN = "\0"  # stands for what is already found
 _ROUNDS = 4  # hostile text could keep one waiting for the next
 _TOUCH = 2  # hidden characters begin behind a bracket
 _CONTEXT_AFTER = 24
+# Values of up to 3,000 characters may begin every 14 characters, so that filters would see each character 200 times. Beyond this many
+# times a value counts as a finding unfiltered: only text made for it gets there, and redacting too much of that is the safe error.
+_TIMES_SEEN = 8
+_ALWAYS_SEEN = 20_000
 
 
 class _Span:
@@ -47,8 +51,9 @@ def scan(text: str, kinds: Collection[str] | None, place: str) -> list[Finding]:
     hidden = _MARKER.sub(_hide, text.replace(_HIDDEN, " "))
     anchors = Anchors(hidden)  # hiding adds none
     found: list[_Span] = []
+    seen: dict[str, int] = {}
     for _ in range(_ROUNDS):
-        spans = _resolved(list(_spans(hidden, anchors, kinds)))
+        spans = _resolved(list(_spans(hidden, anchors, kinds, seen)))
         if not spans:
             break
         found += spans
@@ -82,11 +87,16 @@ def _without(text: str, spans: list[_Span]) -> str:
     return "".join([*pieces, text[position:]])
 
 
-def _spans(text: str, anchors: Anchors, kinds: Collection[str] | None) -> Iterator[_Span]:
+def _spans(
+    text: str, anchors: Anchors, kinds: Collection[str] | None, seen: dict[str, int]
+) -> Iterator[_Span]:
+    """The findings of every rule, overlapping; `seen` counts the characters that each rule's filters have been given."""
+    most = _ALWAYS_SEEN + _TIMES_SEEN * len(text)
     for rank, rule, begun in _ranked(chosen_packs()):
         if (kinds is None or rule.kind in kinds) and anchors.may_hold(begun):
             for match in _matches(rule, text, anchors):
-                end = _accepted(rule, match, text)
+                seen[rule.id] = seen.get(rule.id, 0) + match.end() - match.start()
+                end = _accepted(rule, match, text) if seen[rule.id] <= most else _unfiltered(match, text)
                 if end:
                     yield _Span(match.start(_group(match)), end, rank, rule)
 
@@ -138,6 +148,12 @@ def _accepted(rule: Rule, match: re.Match[str], text: str) -> int:
     if any(FILTERS[name](candidate) for name in rule.filters):
         return 0
     return end if not rule.context or _in_context(rule, text, start, end) else 0
+
+
+def _unfiltered(match: re.Match[str], text: str) -> int:
+    """Return the end of a match that nothing but what is hidden already rules out, else 0."""
+    start, end = match.span(_group(match))
+    return 0 if start == end or _HIDDEN in text[max(0, start - _TOUCH) : end + _TOUCH] else end
 
 
 def _in_context(rule: Rule, text: str, start: int, end: int) -> bool:

@@ -76,6 +76,10 @@ class Variables:
         """The value of a variable, without space around it; empty when it is not set."""
         return (self._own.get(name) or os.environ.get(name) or "").strip()
 
+    def is_own(self, name: str) -> bool:
+        """Return whether the user's own settings file holds a variable."""
+        return bool(self._own.get(name, "").strip())
+
     def first(self, names: Sequence[str]) -> str:
         """The first of some variables that is set in the settings file, else the first in the environment; or empty."""
         for values in (self._own, os.environ):

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from .access import Access
     from .outcome import Outcome
     from .question import Question
+    from .route import Route
 
 __all__ = ["FOLDER", "Judge"]
 
@@ -83,6 +84,16 @@ class Judge:
     def needs_no_key(self) -> bool:
         """Whether its server is one on this machine that is asked without a key."""
         return self.unready(anyway=True) is None and self._access is not None and not self._access.headers
+
+    def route(self) -> Route | None:
+        """Return the address that is asked and who names it; None for the scripted backend, which asks none."""
+        from .route import route_of  # for people, not for the prompt's path
+
+        door = load_backend(self.backend).DOOR
+        if door is None:
+            return None
+        variables = Variables(self._places.config_dir)
+        return route_of("judge.base_url", [door.base_variable], door.base, self._settings, variables)
 
     def access(self) -> Access:
         """The way to the server, for what is no single question. Raises Failed, as `unready` tells."""

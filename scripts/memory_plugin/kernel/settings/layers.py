@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .record import JUDGE_SWITCH, USER, Problem, Settings
-from .values import allowed, expected, fits, got, lower_than, misfit, shown
+from .values import allowed, expected, fits, got, misfit, project_limit, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,14 +36,14 @@ class _Reading:
 
 def apply(settings: Settings, schema: Block, contents: list[tuple[str, str, Block]]) -> None:
     """Lay files over the settings: `contents` holds layer, path and JSON object, the user's layer first."""
-    ceiling: dict[str, object] = {}
+    own: dict[str, object] = {}
     for layer, path, content in contents:
         reading = _read(schema, path, content)
         if layer == USER:
             _apply_user(settings, reading)
         else:
-            ceiling = ceiling or {key: settings.get(key) for key in settings.names()}
-            _apply_project(settings, ceiling, reading, layer)
+            own = own or settings.keep_own()
+            _apply_project(settings, own, reading, layer)
         settings.problems += reading.problems
 
 
@@ -87,11 +87,11 @@ def _apply_user(settings: Settings, reading: _Reading) -> None:
             settings.put(switch, True, USER)
 
 
-def _apply_project(settings: Settings, ceiling: dict[str, object], reading: _Reading, layer: str) -> None:
+def _apply_project(settings: Settings, own: dict[str, object], reading: _Reading, layer: str) -> None:
     for key, (value, rule, path) in reading.leaves.items():
-        if allowed(rule, value, ceiling[key]):
+        if allowed(rule, value, own[key]):
             settings.put(key, value, layer)
         elif rule["x-project"] == "never":
             reading.report("refused", path, "this key only in your own settings", shown(value))
         else:
-            reading.report("refused", path, lower_than(rule, ceiling[key]), shown(value))
+            reading.report("refused", path, project_limit(rule, own[key]), shown(value))

@@ -52,10 +52,11 @@ class Settings:
     said otherwise.
     """
 
-    __slots__ = ("_origins", "_values", "files", "problems")
+    __slots__ = ("_origins", "_own", "_values", "files", "problems")
 
     def __init__(self, defaults: Mapping[str, object]) -> None:
         self._values = dict(defaults)
+        self._own: dict[str, object] = {}
         self._origins: dict[str, str] = {}
         self.files: dict[str, str] = {}
         self.problems: list[Problem] = []
@@ -67,10 +68,21 @@ class Settings:
         self._values[key] = value
         self._origins[key] = layer
 
+    def keep_own(self) -> dict[str, object]:
+        """Keep and return the values of now as the user's own, before a project's file is laid over them."""
+        self._own = dict(self._values)
+        return self._own
+
+    def own_number(self, key: str) -> float:
+        """Return the number under a key as it is without the project's files; 0.0 when it holds none."""
+        value = self._own.get(key, self._values.get(key))
+        return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else 0.0
+
     def varied(self, values: Mapping[str, object]) -> Settings:
         """These settings with other values for some keys; these themselves stay as they are."""
         other = Settings({**self._values, **values})
         other._values.update(self._values, **values)
+        other._own = {key: value for key, value in self._own.items() if key not in values}
         other._origins, other.files, other.problems = self._origins, self.files, self.problems
         return other
 

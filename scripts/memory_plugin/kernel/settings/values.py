@@ -8,7 +8,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["allowed", "expected", "fits", "got", "lower_than", "misfit", "nearest_choice", "shown"]
+__all__ = ["allowed", "expected", "fits", "got", "misfit", "nearest_choice", "project_limit", "shown"]
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "boolean": (bool,),
@@ -130,25 +130,38 @@ def got(rule: dict[str, Any], value: object) -> str:
     return shown(value) if item is None else "one with " + shown(item)
 
 
-def lower_than(rule: dict[str, Any], ceiling: object) -> str:
-    """What a project may say under a key that it may only lower, in words."""
+def project_limit(rule: dict[str, Any], own: Any) -> str:  # noqa: ANN401 - it fits the schema
+    """Return in words what a project's file may say under a key with a direction, given the user's own value."""
+    raised = rule["x-project"] == "raise"
     if rule["type"] == "boolean":
-        return "nothing but false in a project's file"
+        return "nothing but %s in a project's file" % ("true" if raised else "false")
+    if rule["type"] == "array":
+        return "a list that %s your own settings in a project's file" % (
+            "keeps each item of" if raised else "adds nothing to"
+        )
     if "enum" in rule:
-        choices = rule["enum"][: rule["enum"].index(ceiling) + 1]
+        at = rule["enum"].index(own)
+        choices = rule["enum"][at:] if raised else rule["enum"][: at + 1]
         return "in a project's file " + " or ".join(dumps(choice) for choice in choices)
-    return "at most %s in a project's file, the value of your own settings" % dumps(ceiling)
+    most = "at least" if raised else "at most"
+    return "%s %s in a project's file, the value of your own settings" % (most, dumps(own))
 
 
-def allowed(rule: dict[str, Any], value: Any, ceiling: Any) -> bool:  # noqa: ANN401 - both fit the same schema
-    """Whether a project may set this value, given the user's own; both fit the schema."""
-    if rule["x-project"] == "any":
-        return True
-    if rule["x-project"] == "never":
-        return False
+def allowed(rule: dict[str, Any], value: Any, own: Any) -> bool:  # noqa: ANN401 - both fit the same schema
+    """Return whether a project may set this value, given the user's own; both fit the schema.
+
+    The key's `x-project` is the direction in which less is done: `lower` for limits, switches and lists of what is allowed, `raise` for
+    thresholds and lists of what is checked.
+    """
+    direction = rule["x-project"]
+    if direction not in ("lower", "raise"):
+        return bool(direction == "any")
+    less, more = (value, own) if direction == "lower" else (own, value)
     if "enum" in rule:
-        return bool(rule["enum"].index(value) <= rule["enum"].index(ceiling))
-    return bool(value <= ceiling)
+        return bool(rule["enum"].index(less) <= rule["enum"].index(more))
+    if isinstance(less, list):
+        return all(item in more for item in less)
+    return bool(less <= more)
 
 
 def nearest_choice(rule: dict[str, Any], item: object) -> str | None:

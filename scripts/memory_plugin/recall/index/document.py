@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 CATEGORIES = ("DECISION", "CONSTRAINT", "PREFERENCE", "RUNBOOK", "TECH_DEBT", "SESSION_SUMMARY")
 
 
@@ -11,11 +15,12 @@ class Document:
     `key` is unique over all scopes, `path` is its source file, `stamp` is "mtime_ns:size:inode" of that file and `digest` the digest of its
     bytes.  `expires_at` is "" for never, else ISO 8601 in UTC.  `inject` is the text that a prompt gets, redacted and escaped already.
     A document read back from the index has an empty `body`, since the index keeps only its terms.
+    `superseded_by` and `supersedes` are what the memory says of others, `inherited` the phrases of older memories that it replaces.
     """
 
     __slots__ = (
-        "asked_as", "body", "category", "digest", "expires_at", "files", "id", "inject", "injectable", "key", "path", "scope", "stamp",
-        "tags", "title", "trust", "updated_at",
+        "asked_as", "body", "category", "digest", "expires_at", "files", "id", "inherited", "inject", "injectable", "key", "path", "scope",
+        "stamp", "superseded_by", "supersedes", "tags", "title", "trust", "updated_at",
     )  # fmt: skip
 
     def __init__(  # noqa: PLR0913, PLR0917 - a record, made by keyword
@@ -37,6 +42,9 @@ class Document:
         expires_at: str,
         updated_at: str,
         inject: str,
+        superseded_by: str = "",
+        supersedes: Sequence[str] = (),
+        inherited: Sequence[str] = (),
     ) -> None:
         self.key = key
         self.scope = scope
@@ -55,3 +63,6 @@ class Document:
         self.expires_at = expires_at
         self.updated_at = updated_at
         self.inject = inject
+        self.superseded_by = superseded_by
+        self.supersedes = supersedes
+        self.inherited = inherited

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 # Another number makes every older index unusable, so that it is built anew.  It changes with the tables, the analysis of texts, the stop
 # words, the background, the form of what is injected and the signals that weights name; other weights alone are what `refresh_model` takes
 # over.
-SCHEMA = 5
+SCHEMA = 6
 _version = [SCHEMA]
 
 _TABLES = """
@@ -35,6 +35,9 @@ CREATE TABLE vocabulary (
 CREATE TABLE totals (
   injectable INTEGER PRIMARY KEY, documents INTEGER NOT NULL, title INTEGER NOT NULL, tags INTEGER NOT NULL, body INTEGER NOT NULL,
   files INTEGER NOT NULL, asked_as INTEGER NOT NULL);
+CREATE TABLE links (key TEXT PRIMARY KEY, superseded_by TEXT NOT NULL, supersedes TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE superseded (key TEXT PRIMARY KEY, by TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE inherited (key TEXT PRIMARY KEY, asked_as TEXT NOT NULL) WITHOUT ROWID;
 INSERT INTO totals VALUES (0, 0, 0, 0, 0, 0, 0), (1, 0, 0, 0, 0, 0, 0);
 """
 # Terms come analysed, so the tokenizer only parts them at spaces.  Nothing but the row ids is wanted of FTS5: no positions, no sizes.

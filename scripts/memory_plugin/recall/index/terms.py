@@ -51,7 +51,7 @@ def document_terms(document: Document, stop: dict[str, frozenset[str]], memo: di
         "\n".join(document.tags),
         document.body,
         "\n".join(document.files),
-        "\n".join(document.asked_as),
+        "\n".join([*document.asked_as, *document.inherited]),
     )
     fields = [words(text)[:MOST_WORDS] for text in texts]
     idle = stop[language([word for field in fields for word in field], stop)]

@@ -68,7 +68,21 @@ def put(connection: Connection, documents: Iterable[Document]) -> None:
             "INSERT INTO vectors VALUES (?, ?, ?, ?, ?, ?, ?)", (rowid, document.expires_at, *terms.fields)
         )
         _index(connection, rowid, terms, document.injectable, counts, fts5)
+        _link(connection, document)
     counts.write(connection)
+
+
+def _link(connection: Connection, document: Document) -> None:
+    """Keep what a document says of others, and what it inherits."""
+    if document.superseded_by or document.supersedes:
+        named = dumps([_clean(name) for name in document.supersedes])
+        connection.execute(
+            "INSERT INTO links VALUES (?, ?, ?)",
+            (_clean(document.key), _clean(document.superseded_by), named),
+        )
+    if document.inherited:
+        phrases = dumps([_clean(phrase) for phrase in document.inherited])
+        connection.execute("INSERT INTO inherited VALUES (?, ?)", (_clean(document.key), phrases))
 
 
 def drop(connection: Connection, keys: Iterable[str]) -> None:
@@ -99,6 +113,20 @@ def set_flags(
         _unindex(connection, rowid, terms, was, counts, fts5)
         _index(connection, rowid, terms, injectable, counts, fts5)
         counts.write(connection)
+
+
+def forget_stamps(connection: Connection, keys: Iterable[str]) -> None:
+    """Make the files of these documents look changed, so that a later refresh reads them, inside the caller's transaction."""
+    connection.executemany("UPDATE documents SET stamp = '' WHERE key = ?", ((key,) for key in keys))
+
+
+def set_superseded(connection: Connection, superseded: dict[str, str]) -> None:
+    """Keep which documents are superseded, and by which key, instead of what was kept before."""
+    connection.execute("DELETE FROM superseded")
+    connection.executemany(
+        "INSERT INTO superseded VALUES (?, ?)",
+        ((_clean(key), _clean(by)) for key, by in superseded.items()),
+    )
 
 
 def scrub(connection: Connection) -> None:
@@ -144,6 +172,8 @@ def _take_out(connection: Connection, key: str, counts: _Counts, fts5: bool) -> 
     _unindex(connection, row[0], _terms(connection, row[0]), bool(row[1]), counts, fts5)
     connection.execute("DELETE FROM vectors WHERE rowid = ?", (row[0],))
     connection.execute("DELETE FROM documents WHERE rowid = ?", (row[0],))
+    for table in ("links", "inherited"):
+        connection.execute("DELETE FROM %s WHERE key = ?" % table, (_clean(key),))
 
 
 def _terms(connection: Connection, rowid: int) -> Terms:

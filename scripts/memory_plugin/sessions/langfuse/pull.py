@@ -16,7 +16,7 @@ from ...kernel.judge.wire import field
 from ...kernel.native import digest, dumps, loads
 from ...kernel.text.private import without_private
 from ..score_rows import SOURCE, pulled_folder
-from .server import MODERN
+from .langfuse_server import MODERN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -9,11 +9,10 @@ from ...kernel.clock import Deadline, now
 from ...kernel.judge.outcome import Failed
 from ...kernel.judge.wire import field
 from ..score_rows import latest_rows
-from .langfuse_access import find_access
 from .langfuse_client import LangfuseClient
+from .langfuse_server import MODERN, find_access, probe
 from .outbox import MAX_TRIES, Outbox
 from .score_payloads import ensure_configs, score_bodies
-from .server import MODERN, probe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -1,0 +1,153 @@
+"""Which process is the client, in which folders it keeps the user's settings, and which session it is in: noted by hooks, read by commands.
+
+Hooks get the real values from the client.  A command that Claude runs may not: a project's settings can put another home, config or
+project folder into its environment.  So it looks its own ancestors up in these notes, which lie in the state folder and name the
+client's process by number and start, and the machine's run by an id that no repository can know.
+"""
+
+from __future__ import annotations
+
+import os
+
+from ..kernel.ancestry import boot_id, walk
+from ..kernel.files import Unreadable, make_folder, read_regular, replace_file
+from ..kernel.native import dumps, loads
+from ..kernel.paths import account_home, home_folder
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..kernel.ancestry import Ancestor
+    from ..kernel.paths import Places
+
+__all__ = [
+    "ClientRecord",
+    "account_config",
+    "hook_starter",
+    "note_client",
+    "outer_client",
+    "read_record",
+    "recorded_clients",
+]
+
+_FOLDER = ("lcars", "memory", "clients")
+_MAX_BYTES = 16_384
+_MOST_SESSIONS = 8
+_MOST_FILES = 64
+
+
+class ClientRecord:
+    """What a hook noted. `named` says that the process looks like Claude Code, not only like what started a hook."""
+
+    __slots__ = ("boot", "config", "named", "pid", "project", "sessions", "start")
+
+    def __init__(self, row: dict[str, Any]) -> None:
+        """Raises KeyError, TypeError and ValueError for another form."""
+        self.pid, self.start, self.boot = int(row["pid"]), str(row["start"]), str(row["boot"])
+        self.config, self.project = str(row["config"]), str(row["project"])
+        self.named = row["named"] is True
+        self.sessions = [str(one) for one in list(row["sessions"])[-_MOST_SESSIONS:]]
+
+    def is_of(self, process: Ancestor) -> bool:
+        """Whether it was noted for this very process."""
+        return (self.pid, self.start) == (process.pid, process.start) and self.boot == boot_id()
+
+    def session(self, claimed: str) -> str:
+        """Return the session that a command is in: the claimed one if the client was in it, else the client's last."""
+        return claimed if claimed in self.sessions else self.sessions[-1] if self.sessions else ""
+
+
+def account_config() -> str | None:
+    """Return the config folder in the account's own home; None without one."""
+    home = account_home()
+    return os.path.join(home, ".claude") if home else None
+
+
+def note_client(places: Places, session: str, starter: Ancestor) -> None:
+    """Note the client that started this hook, unless that is known. Raises OSError.
+
+    A client inside another client's command is not noted: what it is told is Claude's word, not the user's.
+    """
+    if places.config_dir is None or starter.is_marked:
+        return
+    for config in _registries(places.config_dir):
+        _keep(config, starter, places, session)
+
+
+def hook_starter() -> Ancestor | None:
+    """Return the client above this hook, or what else started it: the nearest process that is no shell."""
+    starter = None
+    chain = walk()
+    next(chain, None)  # this process
+    for process in chain:
+        if process.is_client:
+            return process
+        if starter is None and not process.is_shell and not process.is_init:
+            starter = process
+    return starter
+
+
+def _registries(config: str) -> list[str]:
+    """The config folder, and that of the account, where the user moved the one and not the home: there a command finds it by itself."""
+    account = account_config()
+    moved = account is not None and home_folder() == os.path.dirname(account) and account != config
+    return [config, account] if moved and account is not None else [config]
+
+
+def _keep(config: str, process: Ancestor, places: Places, session: str) -> None:
+    old = read_record(config, process)
+    sessions = [one for one in (old.sessions if old else []) if one != session]
+    row = {
+        "pid": process.pid,
+        "start": process.start,
+        "boot": boot_id(),
+        "named": process.is_client,
+        "config": places.config_dir,
+        "project": places.launch_dir,
+        "sessions": [*sessions, session][-_MOST_SESSIONS:],
+    }
+    if old is not None and all(getattr(old, name) == value for name, value in row.items()):
+        return
+    path = _path(config, process.pid)
+    make_folder(os.path.dirname(path))
+    replace_file(path, dumps(row).encode("ascii"), durable=False)
+
+
+def _path(config: str, pid: int) -> str:
+    return os.path.join(config, *_FOLDER, "%d.json" % pid)
+
+
+def read_record(config: str, process: Ancestor) -> ClientRecord | None:
+    """Return what a hook noted in a config folder for this very process; None without it."""
+    record = _read(_path(config, process.pid))
+    return record if record is not None and record.is_of(process) else None
+
+
+def _read(path: str) -> ClientRecord | None:
+    try:
+        row: Any = loads(read_regular(path, _MAX_BYTES)[0].decode("ascii"))
+        return ClientRecord(row)
+    except (FileNotFoundError, Unreadable, KeyError, TypeError, ValueError):
+        return None
+
+
+def recorded_clients(config: str) -> list[ClientRecord]:
+    """Return the notes in a config folder, at most 64; whether their processes still run is not looked at."""
+    try:
+        names = sorted(os.listdir(os.path.join(config, *_FOLDER)))[:_MOST_FILES]
+    except OSError:
+        return []
+    found = [_read(os.path.join(config, *_FOLDER, name)) for name in names]
+    return [record for record in found if record is not None]
+
+
+def outer_client(chain: list[Ancestor]) -> Ancestor | None:
+    """Return the user's own client in a chain of processes, nearest first: the innermost that no other client started, or None."""
+    found = None
+    for process in reversed(chain):
+        if process.is_marked:
+            break
+        if process.is_client:
+            found = process
+    return found

@@ -1,0 +1,204 @@
+"""The processes above this one: what started us, when, and in which environment.
+
+A project's settings may put any variable into the environment of a command that Claude runs, but they cannot change which processes
+that command descends from, nor the environment in which the client itself was started.  Linux tells both by `/proc`; elsewhere `ps`
+tells the processes alone.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from typing import Callable, Optional
+
+    Finder = Callable[[int], Optional["Ancestor"]]
+
+__all__ = ["MARK", "Ancestor", "ancestors", "boot_id", "has_proc", "parsed_ps", "process", "walk"]
+
+# Set by the client for each command and hook; measured: a project's settings cannot override it.
+MARK = "CLAUDECODE"
+_PROC = "/proc"
+_MOST = 64
+_MAX_BYTES = 2 << 20
+_PS = ("/bin/ps", "-axo", "pid=,ppid=,tty=,lstart=,command=")
+_PS_SECONDS = 2.0
+_CLIENTS = frozenset(["claude", "claude.exe"])
+_RUNTIMES = frozenset(["node", "bun", "deno", "MainThread"])
+_PACKAGE = "/claude-code/"
+_SHELLS = frozenset(["sh", "bash", "dash", "zsh", "fish", "ksh", "ash", "busybox", "cmd.exe", "env"])
+_INITS = frozenset(["init", "systemd", "launchd"])
+
+
+class Ancestor:
+    """One process. `start` tells it from a later one with the same number."""
+
+    __slots__ = ("_environment", "_words", "name", "parent", "pid", "start", "terminal")
+
+    def __init__(
+        self,
+        pid: int,
+        parent: int,
+        start: str,
+        name: str,
+        *,
+        terminal: bool,
+        words: Sequence[str] | None = None,
+    ) -> None:
+        self.pid, self.parent, self.start, self.name = pid, parent, start, name
+        self.terminal = terminal
+        self._words = words
+        self._environment: dict[str, str] | None = None
+
+    @property
+    def words(self) -> Sequence[str]:
+        """Its first two arguments, its own name among them; empty where they cannot be read."""
+        if self._words is None:
+            self._words = _proc(self.pid, "cmdline").split("\0")[:2]
+        return self._words
+
+    @property
+    def is_client(self) -> bool:
+        """Whether it looks like Claude Code: by its name, or as a script of that package."""
+        if self.name in _CLIENTS:
+            return True
+        first = os.path.basename(self.words[0]) if self.words else ""
+        if first in _CLIENTS:
+            return True
+        runs_script = (self.name in _RUNTIMES or first in _RUNTIMES) and len(self.words) > 1
+        return runs_script and (
+            _PACKAGE in self.words[1] or os.path.basename(self.words[1]) in ("claude", "claude.js")
+        )
+
+    @property
+    def is_shell(self) -> bool:
+        """Whether it is a shell, which stands between the client and what it runs."""
+        return self.name in _SHELLS
+
+    @property
+    def is_init(self) -> bool:
+        """Whether it adopts processes whose parent has ended."""
+        return self.pid == 1 or self.name in _INITS
+
+    @property
+    def is_marked(self) -> bool:
+        """Whether it was started by the client, or below a process that was; False where its environment cannot be read."""
+        return MARK in self.environment()
+
+    def environment(self) -> dict[str, str]:
+        """Return the environment in which it was started; empty where that cannot be read."""
+        if self._environment is None:
+            pairs = (pair.partition("=") for pair in _proc(self.pid, "environ").split("\0"))
+            self._environment = {name: value for name, mark, value in pairs if mark}
+        return self._environment
+
+    def folder(self) -> str:
+        """Return the folder in which it works; empty where that cannot be read."""
+        try:
+            return os.readlink("%s/%d/cwd" % (_PROC, self.pid))
+        except OSError:
+            return ""
+
+
+def has_proc() -> bool:
+    """Whether the processes can be read without starting another program."""
+    return os.path.exists(_PROC + "/self/stat")
+
+
+def walk() -> Iterator[Ancestor]:
+    """Yield this process and those above it, nearest first, at most 64; none where neither `/proc` nor `ps` tells."""
+    find = _by_proc if has_proc() else _by_ps()
+    seen: set[int] = set()
+    pid = os.getpid()
+    while pid > 0 and pid not in seen and len(seen) < _MOST:
+        seen.add(pid)
+        found = find(pid)
+        if found is None:
+            return
+        yield found
+        pid = found.parent
+
+
+def ancestors() -> list[Ancestor]:
+    """Return what `walk` yields."""
+    return list(walk())
+
+
+def process(pid: int) -> Ancestor | None:
+    """Return one process by its number; None when there is none."""
+    return (_by_proc if has_proc() else _by_ps())(pid)
+
+
+def _by_proc(pid: int) -> Ancestor | None:
+    """Read `/proc/PID/stat` (proc(5)): the name in parentheses may hold any character, so the fields are counted from its end."""
+    before, mark, after = _proc(pid, "stat").rpartition(")")
+    fields = after.split()
+    if not mark or len(fields) < 20 or not fields[1].isdigit():
+        return None
+    name = before.partition("(")[2]
+    return Ancestor(pid, int(fields[1]), fields[19], name, terminal=fields[4] != "0")
+
+
+def _proc(pid: int, name: str) -> str:
+    try:
+        with open("%s/%d/%s" % (_PROC, pid, name), "rb") as file:
+            return os.fsdecode(file.read(_MAX_BYTES))
+    except OSError:
+        return ""
+
+
+def _by_ps() -> Finder:
+    from subprocess import DEVNULL, PIPE, SubprocessError, run
+
+    try:
+        done = run(_PS, stdout=PIPE, stderr=DEVNULL, env={"LC_ALL": "C"}, timeout=_PS_SECONDS, check=False)
+        found = parsed_ps(os.fsdecode(done.stdout))
+    except (OSError, SubprocessError):
+        found = {}
+    return found.get
+
+
+def parsed_ps(output: str) -> dict[int, Ancestor]:
+    """Return the processes in the output of `ps` by their numbers; lines of another form are left out."""
+    found = {}
+    for line in output.splitlines():
+        fields = line.split(None, 8)
+        if len(fields) == 9 and fields[0].isdigit() and fields[1].isdigit():
+            words = fields[8].split()[:2]
+            name = os.path.basename(words[0]).lstrip("-")
+            one = Ancestor(
+                int(fields[0]),
+                int(fields[1]),
+                " ".join(fields[3:8]),
+                name,
+                terminal="?" not in fields[2],
+                words=words,
+            )
+            found[one.pid] = one
+    return found
+
+
+def boot_id() -> str:
+    """Return what names this run of the machine: random, the same for each process, unknown to a repository. Empty where none is told."""
+    try:
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+            return file.read(64).strip()
+    except (OSError, ValueError):
+        return _boot_id_of_darwin() if sys.platform == "darwin" else ""
+
+
+def _boot_id_of_darwin() -> str:
+    """Ask sysctl(3) for `kern.bootsessionuuid`."""
+    try:
+        from ctypes import CDLL, byref, c_size_t, create_string_buffer
+
+        size = c_size_t(64)
+        text = create_string_buffer(size.value)
+        if CDLL(None).sysctlbyname(b"kern.bootsessionuuid", text, byref(size), None, c_size_t(0)):
+            return ""
+        return text.value.decode("ascii", "replace")
+    except (ImportError, OSError, AttributeError):
+        return ""

@@ -1,0 +1,129 @@
+"""Decision records and runbooks written in Markdown: one memory each, with the problem as its context and questions as its phrases.
+
+Which headings stand for which field is data (`roles` in `config/memories/importing.json`): those of Nygard's template, of MADR, and of
+runbooks as teams write them.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..kernel.native import loads
+from ..kernel.paths import data_path
+from .markdown import first_heading
+from .record import CONTEXT, MAX_ASKED_AS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from .markdown import Section
+
+__all__ = ["WrittenRecord", "is_over", "phrases_in", "questions_in", "records_in"]
+
+_NUMBER = re.compile(r"\A(?:(?:ADR|RFC|DR|Decision)[\s#-]*\d+|\d{1,5})[\s.:)\u2013\u2014-]+", re.IGNORECASE)
+_MARK = re.compile(r"\A\s*(?:[-*+]|\d{1,3}[.)]|>)\s+")
+_QUOTED = re.compile(r"\A([`*_\"']{1,3})(.*)\1\Z")
+_SENTENCE_END = re.compile(r"(?<=[.!?\uff1f\u3002])\s+|\n+")
+_SHORTEST, _LONGEST = 8, 160
+_MOST_PHRASES = 5
+_ANSWER, _NOTES = "answer", "notes"
+_OF_RUNBOOKS = frozenset(["steps", "symptoms", "root_cause"])
+
+
+class WrittenRecord(NamedTuple):
+    """A record as it was found: its category, the texts by field (`answer` is the category's main field), its phrases, and the line."""
+
+    title: str
+    category: str
+    fields: dict[str, str]
+    asked_as: list[str]
+    is_over: bool
+    line: int
+
+
+def records_in(text: str, parts: list[Section], stem: str) -> list[WrittenRecord]:
+    """Return the records that a document consists of: the whole document, or one below each heading; empty when it is something else."""
+    top = first_heading(text)
+    title = top if top and not _role(top) else stem.replace("-", " ").replace("_", " ")
+    whole = _record(title, parts)
+    if whole is not None:
+        return [whole]
+    groups: dict[str, list[Section]] = {}
+    for part in parts:
+        owner = part.heading if any(other.above == part.heading for other in parts) else part.above
+        groups.setdefault(owner, []).append(part)
+    found = [_record(owner, group) for owner, group in groups.items() if owner]
+    return (
+        [record for record in found if record is not None]
+        if found and all(found) and "" not in groups
+        else []
+    )
+
+
+def _record(title: str, parts: list[Section]) -> WrittenRecord | None:
+    """Return the record that these sections make, or None: it needs an answer, something around it, and no field twice."""
+    fields: dict[str, list[str]] = {}
+    owners: list[str] = []
+    for part in parts:
+        role = _role(part.heading) or _role(part.above)
+        if _role(part.heading):
+            owners.append(_role(part.heading))
+        named = (
+            part.text
+            if _role(part.heading) or part.heading in ("", title)
+            else "%s: %s" % (part.heading, part.text)
+        )
+        fields.setdefault(role or _NOTES, []).append(named)
+    around = set(owners) - {_ANSWER, "steps"}
+    if not around or len(around) == len(set(owners)) or len(owners) != len(set(owners)):
+        return None
+    texts = {role: "\n\n".join(lines) for role, lines in fields.items()}
+    if "steps" in texts:
+        texts[_ANSWER] = "\n".join(filter(None, (texts.get(_ANSWER), texts.pop("steps"))))
+    runbook = not _OF_RUNBOOKS.isdisjoint(owners)
+    asked = [*phrases_in(texts.get("symptoms", "")), *questions_in(texts.get(CONTEXT, ""))]
+    over = is_over(texts.get("status", ""))
+    clean = _NUMBER.sub("", title, count=1).strip() or title
+    return WrittenRecord(
+        clean, "runbook" if runbook else "decision", texts, _distinct(asked), over, parts[0].line
+    )
+
+
+def is_over(status: str) -> bool:
+    """Return whether the status of a record says that it does not hold any more."""
+    return status.strip().lower().lstrip("*_[").startswith(tuple(_table()["over"]))
+
+
+def phrases_in(text: str) -> list[str]:
+    """Return the lines of a text without their list marks, as phrases: symptoms are what people complain of."""
+    lines = (_QUOTED.sub(r"\2", _MARK.sub("", line).strip()) for line in text.splitlines())
+    return _distinct(line for line in lines if _SHORTEST <= len(line) <= _LONGEST)
+
+
+def questions_in(text: str) -> list[str]:
+    """Return the questions that a text asks."""
+    sentences = (_MARK.sub("", part).strip().lstrip("#").strip() for part in _SENTENCE_END.split(text))
+    return _distinct(
+        one for one in sentences if one.endswith(("?", "\uff1f")) and _SHORTEST <= len(one) <= _LONGEST
+    )
+
+
+def _distinct(phrases: Iterable[str]) -> list[str]:
+    return list(dict.fromkeys(phrases))[: min(_MOST_PHRASES, MAX_ASKED_AS)]
+
+
+def _role(heading: str) -> str:
+    """Return the field that a heading stands for; empty when it stands for none."""
+    plain = " ".join(re.findall(r"[^\W\d_]+", heading.lower()))
+    return str(_table()["headings"].get(plain, ""))
+
+
+@cache
+def _table() -> dict[str, Any]:
+    with open(data_path("memories", "importing.json"), encoding="utf-8") as handle:
+        table = loads(handle.read())
+    assert isinstance(table, dict)
+    headings = {heading: role for role, names in table["roles"].items() for heading in names}
+    return {"headings": headings, "over": table["over"]}

@@ -1,0 +1,104 @@
+"""How alike two memories are: whether one says what another says already, or gives another answer to the same question."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import cache
+from math import log, sqrt
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..kernel.native import loads
+from ..kernel.paths import data_path
+from ..kernel.text.stem import stem
+from ..kernel.text.stopwords import language
+from ..kernel.text.tokens import words
+from .record import body_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from .record import Memory
+
+__all__ = ["NEAR_DUPLICATE", "SAME_TITLE", "Similarity"]
+
+SAME_TITLE, NEAR_DUPLICATE = "same title", "near duplicate"
+_SAME_QUESTION = "older %s on the same question"
+_QUESTIONS = frozenset(["decision", "constraint", "preference", "runbook"])
+_MOST_WORDS = 400
+
+
+class _Terms(NamedTuple):
+    """What is compared of one memory, as sets of stems."""
+
+    title: frozenset[str]
+    text: frozenset[str]
+    tags: frozenset[str]
+    files: frozenset[str]
+
+
+class Similarity:
+    """Compares memories; how much a word tells is taken from the memories of `around`, and `stop` has stop words by language."""
+
+    def __init__(self, around: Iterable[Memory], stop: dict[str, frozenset[str]]) -> None:
+        self._stop = stop
+        self._known: dict[tuple[str, str, str], _Terms] = {}
+        held = [self._terms(memory) for memory in around]
+        self._number = max(len(held), _setting("rarest"))
+        self._held = Counter(term for terms in held for term in terms.text | terms.tags)
+
+    def why(self, new: Memory, old: Memory) -> str:
+        """Return what the older memory is to the newer one: "same title", "near duplicate", "older decision on the same question", or "".
+
+        A decision is compared with decisions, a runbook with runbooks; technical debt and summaries of sessions answer no question.
+        """
+        if _plain(new.title) == _plain(old.title):
+            return SAME_TITLE
+        one, other = self._terms(new), self._terms(old)
+        text = self._cosine(one.text, other.text)
+        if text >= _setting("near_duplicate"):
+            return NEAR_DUPLICATE
+        same = new.category == old.category in _QUESTIONS and self._same_question(one, other, text)
+        return _SAME_QUESTION % old.category.replace("_", " ") if same else ""
+
+    def _same_question(self, one: _Terms, other: _Terms, text: float) -> bool:
+        around = _setting("tags") * _shared(one.tags, other.tags)
+        around += _setting("files") * _shared(one.files, other.files)
+        if not around and text < _setting("text_alone"):
+            return False
+        total = _setting("title") * self._cosine(one.title, other.title) + _setting("text") * text + around
+        return total >= _setting("same_question")
+
+    def _terms(self, memory: Memory) -> _Terms:
+        key = (memory.category, memory.id, memory.updated_at)
+        if key not in self._known:
+            title, body = words(memory.title), words(body_text(memory))[:_MOST_WORDS]
+            idle = self._stop[language(title + body, self._stop)]
+            stems = frozenset(stem(word) for word in title if word not in idle)
+            rest = frozenset(stem(word) for word in body if word not in idle)
+            tags = frozenset(stem(word) for tag in memory.tags for word in words(tag))
+            self._known[key] = _Terms(stems, stems | rest, tags, frozenset(memory.files))
+        return self._known[key]
+
+    def _cosine(self, one: frozenset[str], other: frozenset[str]) -> float:
+        size = sqrt(self._square(one) * self._square(other))
+        return self._square(one & other) / size if size else 0.0
+
+    def _square(self, terms: frozenset[str]) -> float:
+        """Return the squared length of a vector of terms, each weighed by how few memories hold it (idf)."""
+        return sum(log(1 + self._number / max(1, self._held[term])) ** 2 for term in terms)
+
+
+def _shared(one: frozenset[str], other: frozenset[str]) -> float:
+    return len(one & other) / min(len(one), len(other)) if one and other else 0.0
+
+
+def _plain(title: str) -> str:
+    return " ".join(title.casefold().split())
+
+
+@cache
+def _setting(name: str) -> float:
+    with open(data_path("memories", "similarity.json"), encoding="utf-8") as handle:
+        table = loads(handle.read())
+    assert isinstance(table, dict)
+    return float(table["entries"][name]["value"])

@@ -1,0 +1,175 @@
+"""Opting out: whether a prompt asks for an answer without memories, in the languages that people type."""
+
+from __future__ import annotations
+
+from ..kernel.native import loads
+from ..kernel.paths import data_path
+from .gate import split_words
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+__all__ = ["OptOut", "load_opt_out"]
+
+_LONGEST_OF = 3
+_LONGEST_CLAUSE = 60
+_loaded: list[OptOut] = []
+
+
+def load_opt_out() -> OptOut:
+    """Return the rules of `config/recall/opt_out.json`, read once."""
+    if not _loaded:
+        with open(data_path("recall", "opt_out.json"), encoding="utf-8") as handle:
+            table = loads(handle.read())
+        assert isinstance(table, dict)
+        _loaded.append(OptOut(table))
+    return _loaded[0]
+
+
+class OptOut:
+    """The wordings with which a prompt opts out of memories."""
+
+    __slots__ = ("_around", "_clause_ends", "_clauses", "_table", "_verbs", "_words")
+
+    def __init__(self, table: dict[str, Any]) -> None:
+        self._table = table
+        names = ("polite", "many", "determiners", "nouns", "of", "of_determiners", "owners", "other_senses")
+        self._words = {name: set(table[name].split()) for name in names}
+        self._clauses = set(table["clauses"])
+        self._clause_ends = str.maketrans(dict.fromkeys(table["clause_ends"], "\n"))
+        self._verbs = _sequences(table["verbs"])
+        self._around = [(verb.split(), then.split()) for verb, then in table["around"]]
+
+    def is_tagged(self, text: str) -> bool:
+        """Return whether a tag such as `#nomem` stands anywhere in a text, as a word of its own."""
+        lowered = text.lower().replace("\uff03", "#")
+        return any(_stands_alone(lowered, tag, self._table["before_tags"]) for tag in self._table["tags"])
+
+    def is_told(self, text: str) -> bool:
+        """Return whether a passage says to leave memories out; `text` is in lower case, with plain apostrophes."""
+        return self._has_clause(text) or self._has_phrase(split_words(text)) or self._has_unspaced(text)
+
+    def _has_clause(self, text: str) -> bool:
+        for clause in text.translate(self._clause_ends).replace(" - ", "\n").split("\n"):
+            if clause and len(clause) < _LONGEST_CLAUSE:
+                words = [word for word in clause.split() if word not in self._words["polite"]]
+                if " ".join(words) in self._clauses:
+                    return True
+        return False
+
+    def _has_phrase(self, words: list[str]) -> bool:
+        nouns = self._words["nouns"]
+        if nouns.isdisjoint(words):
+            return False
+        return any(
+            word in nouns
+            and (self._is_refused_before(words, at) or self._is_refused_after(words, at))
+            and not self._is_of_a_computer(words[at + 1 : at + 2 + _LONGEST_OF])
+            for at, word in enumerate(words)
+        )
+
+    def _is_refused_before(self, words: list[str], at: int) -> bool:
+        """Return whether a verb of refusal leads to the noun at this place, past determiners, and nothing turns it round."""
+        start = self._first_determiner(words, at)
+        verb = _longest_end(words[:start], self._verbs)
+        if not verb or _follows(words, at + 1, self._table["turned_round_by"]):
+            return False
+        before = words[: start - len(verb)]
+        if any(_ends_with(before, one.split()) for one in self._table["not_after"]):
+            return False
+        alone = len(verb) == 1 and verb[0] in self._table["verbs_of_many"]
+        return not alone or not self._words["many"].isdisjoint(words[start : at + 1])
+
+    def _is_refused_after(self, words: list[str], at: int) -> bool:
+        """Return whether the refusal follows the noun at this place, as in "nutze dein Gedächtnis nicht"."""
+        if _follows(words, at + 1, self._table["after_noun"]):
+            return True
+        before = words[: self._first_determiner(words, at)]
+        return any(
+            _ends_with(before, verb) and words[at + 1 : at + 1 + len(then)] == then
+            for verb, then in self._around
+        )
+
+    def _first_determiner(self, words: list[str], at: int) -> int:
+        while at > 0 and words[at - 1] in self._words["determiners"]:
+            at -= 1
+        return at
+
+    def _is_of_a_computer(self, after: list[str]) -> bool:
+        """Return whether the words after a noun make it a computer's memory: "leak", or "of" something that is not ours."""
+        if not after:
+            return False
+        if after[0] not in self._words["of"]:
+            return after[0] in self._words["other_senses"]
+        owner = [word for word in after[1:] if word not in self._words["of_determiners"]]
+        return bool(owner) and owner[0] not in self._words["owners"] | self._words["determiners"]
+
+    def _has_unspaced(self, text: str) -> bool:
+        if text.isascii():
+            return False
+        squeezed = "".join(text.split())
+        return any(
+            _has_pair(squeezed, group["verbs"], group["nouns"], group)
+            if group["order"] == "verb first"
+            else _has_pair(squeezed, group["nouns"], group["verbs"], group)
+            for group in self._table["unspaced"]
+        )
+
+
+def _sequences(phrases: list[str]) -> dict[str, list[list[str]]]:
+    """Return phrases as lists of words, the longest first, by their last word."""
+    found: dict[str, list[list[str]]] = {}
+    for words in sorted((phrase.split() for phrase in set(phrases)), key=lambda one: (-len(one), one)):
+        found.setdefault(words[-1], []).append(words)
+    return found
+
+
+def _longest_end(words: list[str], phrases: dict[str, list[list[str]]]) -> list[str]:
+    """Return the longest phrase with which the words end; empty when there is none."""
+    ends = phrases.get(words[-1], []) if words else []
+    return next((end for end in ends if _ends_with(words, end)), [])
+
+
+def _ends_with(words: list[str], end: list[str]) -> bool:
+    return words[-len(end) :] == end
+
+
+def _follows(words: list[str], at: int, phrases: list[str]) -> bool:
+    return any(words[at : at + len(phrase.split())] == phrase.split() for phrase in phrases)
+
+
+def _stands_alone(text: str, tag: str, before: str) -> bool:
+    at = text.find(tag)
+    while at >= 0:
+        after = text[at + len(tag) : at + len(tag) + 1]
+        if (at == 0 or text[at - 1].isspace() or text[at - 1] in before) and not (
+            after.isalnum() or after in tuple("_-/=#")
+        ):
+            return True
+        at = text.find(tag, at + 1)
+    return False
+
+
+def _has_pair(text: str, firsts: list[str], seconds: list[str], group: dict[str, Any]) -> bool:
+    """Return whether one of `firsts` leads to one of `seconds` with nothing but the group's `between` in the middle."""
+    for first in firsts:
+        at = text.find(first)
+        while at >= 0:
+            turned = text[:at].endswith(tuple(group["not_after"]))
+            if not turned and _leads_to(text[at + len(first) :], seconds, group):
+                return True
+            at = text.find(first, at + 1)
+    return False
+
+
+def _leads_to(rest: str, seconds: list[str], group: dict[str, Any]) -> bool:
+    between = [word for word in group["between"] if word]
+    while True:
+        for second in seconds:
+            if rest.startswith(second) and not rest[len(second) :].startswith(tuple(group["other_senses"])):
+                return True
+        passed = next((word for word in between if rest.startswith(word)), "")
+        if not passed:
+            return False
+        rest = rest[len(passed) :]

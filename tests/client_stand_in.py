@@ -1,0 +1,83 @@
+"""A process that stands in for Claude Code: it is called `claude`, and what it runs descends from it, in environments of its choice."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import NamedTuple
+
+from tests.project import SCRIPTS, SESSION, Project, Run
+
+# Runs the steps that it reads, one after the other, each in a shell as the client does it, and prints what each left behind.
+PROGRAM = """
+import json, subprocess, sys
+done = []
+for step in json.load(sys.stdin):
+    run = subprocess.run(["/bin/sh", "-c", step["shell"] + "\\n:" * step["stays"]], input=step["stdin"].encode(), env=step["env"],
+                         cwd=step["cwd"], capture_output=True, timeout=50)
+    done.append([run.returncode, run.stdout.decode(), run.stderr.decode("utf-8", "replace")])
+print(json.dumps(done))
+"""
+
+
+class Step(NamedTuple):
+    """One command: its line for the shell, its environment, its standard input, its folder; `stays` keeps the shell as its parent."""
+
+    shell: str
+    env: dict[str, str]
+    stdin: str
+    cwd: str
+    stays: bool = True
+
+
+class StandIn:
+    """A client in a project; `launch` is what the user had in the shell that started it."""
+
+    def __init__(self, project: Project, **launch: str) -> None:
+        self.project = project
+        self.launch = {
+            "PATH": os.environ.get("PATH", os.defpath),
+            "HOME": project.home,
+            "LANG": "C.UTF-8",
+            **launch,
+        }
+        self.folder = os.path.join(os.path.dirname(project.root), "bin")
+        self.binary = os.path.join(self.folder, "claude")
+        if not os.path.exists(self.binary):
+            os.makedirs(self.folder, exist_ok=True)
+            os.symlink(os.path.realpath(sys.executable), self.binary)
+
+    def environment(self, env: dict[str, str], **more: str) -> dict[str, str]:
+        """What the client gives its commands: what it was started with, then the project's variables, then its own marks."""
+        return {**self.launch, **env, "CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": SESSION, **more}
+
+    def hook(self, event: str, env: dict[str, str], **fields: object) -> Step:
+        """A hook, which gets the real project folder."""
+        script = os.path.join(self.project.plugin_root, "hooks", SCRIPTS[event])
+        line = "'%s' -I -S '%s' || exit 0" % (sys.executable, script)
+        full = self.environment(env, CLAUDE_PROJECT_DIR=self.project.root)
+        return Step(line, full, json.dumps(self.project.event(event, **fields)), self.project.root)
+
+    def bash(self, line: str, env: dict[str, str], *, cwd: str = "", stays: bool = True) -> Step:
+        """A command of Claude's; `memory` in it is the command line."""
+        script = os.path.join(self.project.plugin_root, "scripts", "memory.py")
+        line = line.replace("memory ", "'%s' -I -S '%s' " % (sys.executable, script))
+        return Step(line, self.environment(env), "", cwd or self.project.root, stays)
+
+    def nested(self, inner: StandIn, steps: list[Step], env: dict[str, str]) -> Step:
+        """Another client that a command of this one starts, with its own steps."""
+        line = "'%s' -I -S -c '%s'" % (inner.binary, PROGRAM)
+        return Step(
+            line, self.environment(env), json.dumps([step._asdict() for step in steps]), inner.project.root
+        )
+
+    def run(self, *steps: Step) -> list[Run]:
+        """What each step left behind."""
+        given = json.dumps([step._asdict() for step in steps])
+        command = [self.binary, "-I", "-S", "-c", PROGRAM]
+        done = subprocess.run(
+            command, input=given.encode(), capture_output=True, env=self.launch, timeout=120, check=True
+        )
+        return [Run(*row) for row in json.loads(done.stdout)]
