@@ -27,7 +27,7 @@ SCRIPT = os.path.join(ROOT, "scripts", "memory.py")
 
 
 def grown(store: InterviewStore, project: str, nodes: int) -> Interview:
-    """An interview in the midst of its talk, with a graph of that many nodes."""
+    """Return an interview under way, with a graph of that many nodes."""
     path = find_pack("requirements", "")
     setup = new_setup(
         "a large system", read_pack(path), path, InterviewLimits(200, 0.8, close_when_falling=True)
@@ -57,7 +57,7 @@ def grown(store: InterviewStore, project: str, nodes: int) -> Interview:
 
 
 class Cost:
-    """The least time and the least work of some runs, in milliseconds; work is the processor's, which other programs disturb less."""
+    """The least time and processor time of some runs, in milliseconds; other programs disturb processor time less."""
 
     def __init__(self) -> None:
         self.time = self.work = float("inf")
@@ -67,7 +67,7 @@ class Cost:
 
 
 def best(command: list[str], repeats: int, env: dict[str, str] | None = None) -> Cost:
-    """The cost of a command; each run is given another answer."""
+    """Return the cost of a command; each run gets a different answer."""
     cost = Cost()
     for at in range(repeats):
         concept = {

@@ -1,4 +1,4 @@
-"""Signals of real transcripts against those that another program computed: `python3 benchmarks/session_signals.py FOLDER EXPECTED.jsonl`.
+"""Compare signals of real transcripts with another program's: `python3 benchmarks/session_signals.py FOLDER EXPECTED.jsonl`.
 
 FOLDER holds transcripts; each line of EXPECTED names a `file` and its `signals`.  Prints for each comparable figure in how many transcripts
 both agree, where they do not, and whether every file could be read.
@@ -17,7 +17,7 @@ from memory_plugin.sessions.session_signals import SessionSignals, collect_signa
 
 
 def ours(found: SessionSignals) -> dict[str, int]:
-    """Our figures under the other program's names."""
+    """Return our figures under the other program's names."""
     counts, totals = found.detections.counts, found.totals
     failed = ("errors", "denied", "cancelled", "hook_blocks", "not_read_errors")
     return {
@@ -45,7 +45,7 @@ def ours(found: SessionSignals) -> dict[str, int]:
 
 
 def main(folder: str, expected: str) -> int:
-    """Compare; 1 when a file could not be read."""
+    """Compare, and return 1 when a file could not be read."""
     with open(expected, encoding="utf-8") as file:
         rows: dict[str, Any] = {row["file"]: row["signals"] for row in map(json.loads, file)}
     differences: dict[str, list[str]] = {}

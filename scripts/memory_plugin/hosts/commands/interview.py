@@ -37,7 +37,7 @@ answer reads the bare text, JSON, or lines with names (a line without one contin
   covered: element, element
   wish: skip, deeper or stop
 finish --confirm writes all proposed memories, or those named by lines `memory: n1`, followed by lines with changed
-title, body, category, tags or asked_as.
+title, body, context, category, tags or asked_as.
 """
 ACTIONS = {
     "start": ("turns", "start an interview on a topic"),
