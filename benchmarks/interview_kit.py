@@ -121,7 +121,7 @@ def in_order(
 
 
 def rule_based(topics: Topics, old: int, volunteers: float) -> tuple[list[float], dict[str, int]]:
-    """Return the coverage of this plugin's interviewer, and how often it used each strategy. It knows the names of subtopics, never the notes."""
+    """Return the coverage of this plugin and its uses of each strategy. It knows the names of subtopics, but not the notes."""
     elements = [
         {"id": s["subtopic_id"], "label": s["subtopic_description"], "aliases": [], "group": t["topic"]}
         for t in topics

@@ -254,7 +254,7 @@ def test_langfuse_from_check_to_status(project: Project, langfuse: Langfuse) -> 
     assert project.cli("langfuse", "setup", **env).stdout == "7 score configs, 0 of them new\n"
     assert project.cli("langfuse", "status", "--json", **env).json["not_queued"] == 7
     run = project.cli("langfuse", "push", **env)
-    assert (run.returncode, run.stdout) == (0, "7 scores arrived, 0 wait, 0 refused\n")
+    assert (run.returncode, run.stdout) == (0, "7 scores arrived, 0 pending, 0 refused\n")
     assert len(langfuse.scores) == 7
     assert project.cli("langfuse", "push", **env).stdout == "nothing is to be sent\n"
     assert project.cli("langfuse", "status", "--json", **env).json["sent"] == 7
@@ -298,7 +298,7 @@ def test_the_doctor_reports_langfuse_without_asking_the_server(project: Project,
     project.cli("langfuse", "setup", **env)
     project.cli("langfuse", "push", **env)
     found = doctor(project, **env)
-    assert (found["status"], found["text"].partition("; ")[2]) == ("ok", "7 scores sent, nothing waits")
+    assert (found["status"], found["text"].partition("; ")[2]) == ("ok", "7 scores sent, nothing is pending")
     assert not {key for key in KEYS if key in found["text"]}
 
 

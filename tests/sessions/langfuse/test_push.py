@@ -296,7 +296,7 @@ def test_a_failed_push_is_named_and_nothing_is_lost(
 def test_a_full_disk_stops_before_anything_is_sent(
     graded: Bench, langfuse: Langfuse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*_: object) -> None:
+    def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(outbox_module, "write_state", full)
