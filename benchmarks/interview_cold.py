@@ -17,20 +17,22 @@ import time
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
 
+from memory_plugin.interview.interview_store import Interview, InterviewStore  # noqa: E402
 from memory_plugin.interview.pack import find_pack, read_pack  # noqa: E402
-from memory_plugin.interview.pipeline import Begin, start  # noqa: E402
-from memory_plugin.interview.setup import Terms, new_setup  # noqa: E402
-from memory_plugin.interview.store import Interview, Store  # noqa: E402
+from memory_plugin.interview.pipeline import NewInterview, start  # noqa: E402
+from memory_plugin.interview.setup import InterviewLimits, new_setup  # noqa: E402
 from memory_plugin.kernel.paths import locate  # noqa: E402
 
 SCRIPT = os.path.join(ROOT, "scripts", "memory.py")
 
 
-def grown(store: Store, project: str, nodes: int) -> Interview:
-    """An interview in the midst of its talk, with a graph of that many nodes."""
+def grown(store: InterviewStore, project: str, nodes: int) -> Interview:
+    """Return an interview under way, with a graph of that many nodes."""
     path = find_pack("requirements", "")
-    setup = new_setup("a large system", read_pack(path), path, Terms(200, 0.8, close_when_falling=True))
-    interview, decision = start(store, setup, Begin(project, "", {}, word=True))
+    setup = new_setup(
+        "a large system", read_pack(path), path, InterviewLimits(200, 0.8, close_when_falling=True)
+    )
+    interview, decision = start(store, setup, NewInterview(project, "", {}, approved=True))
     ladder = setup["pack"]["ladder"]
     for at in range(nodes):
         interview.state["nodes"].append(
@@ -55,7 +57,7 @@ def grown(store: Store, project: str, nodes: int) -> Interview:
 
 
 class Cost:
-    """The least time and the least work of some runs, in milliseconds; work is the processor's, which other programs disturb less."""
+    """The least time and processor time of some runs, in milliseconds; other programs disturb processor time less."""
 
     def __init__(self) -> None:
         self.time = self.work = float("inf")
@@ -65,7 +67,7 @@ class Cost:
 
 
 def best(command: list[str], repeats: int, env: dict[str, str] | None = None) -> Cost:
-    """The cost of a command; each run is given another answer."""
+    """Return the cost of a command; each run gets a different answer."""
     cost = Cost()
     for at in range(repeats):
         concept = {
@@ -101,7 +103,7 @@ def main() -> None:
             project = os.path.join(folder, "project")
             os.makedirs(os.path.join(project, ".git"))
             places = locate(project)
-            store = Store(places.state())
+            store = InterviewStore(places.state())
             interview = grown(store, places.project_key, size)
             store.close()
             command = [

@@ -23,9 +23,9 @@ from typing import Any, Callable
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, os.path.join(ROOT, "scripts"))
 
-from memory_plugin.interview.deciding import ANSWER, apply, begun  # noqa: E402
-from memory_plugin.interview.intake import intake  # noqa: E402
-from memory_plugin.interview.setup import Terms, new_setup  # noqa: E402
+from memory_plugin.interview.answer_input import parse_answer  # noqa: E402
+from memory_plugin.interview.decisions import ANSWER, apply_event, begin  # noqa: E402
+from memory_plugin.interview.setup import InterviewLimits, new_setup  # noqa: E402
 from memory_plugin.kernel.text.stem import stem  # noqa: E402
 from memory_plugin.kernel.text.tokens import words  # noqa: E402
 
@@ -54,7 +54,7 @@ class Oracle:
         self.told = dict.fromkeys(self.notes, 0)
 
     def near(self, name: str) -> str:
-        """The subtopic of the same topic that shares most words with one, not told yet; empty for none."""
+        """Return the subtopic of the same topic that shares most words with one and was not told yet; empty for none."""
         fresh = [
             o for o in self.notes if self.topic[o] == self.topic[name] and o != name and not self.told[o]
         ]
@@ -62,7 +62,7 @@ class Oracle:
         return max(fresh, key=lambda o: len(mine & self.bags[o]) / len(mine | self.bags[o]), default="")
 
     def answer(self, name: str) -> list[tuple[str, str]]:
-        """The notes told on a question about a subtopic (an empty name: an open question), each with its subtopic."""
+        """Return the notes told after a question about a subtopic (an empty name: an open question), each with its subtopic."""
         self.asked += 1
         name = name or self.open()
         said = self.tell(name, 2)
@@ -71,7 +71,7 @@ class Oracle:
         return said + self.tell(near, 1) if near else said
 
     def open(self) -> str:
-        """What comes to mind first when nothing particular is asked."""
+        """Return the subtopic that comes to mind when nothing specific is asked."""
         self.opened += 1
         known = [name for name, count in self.told.items() if count and count < len(self.notes[name])]
         fresh = [name for name, count in self.told.items() if not count]
@@ -81,26 +81,26 @@ class Oracle:
         return name
 
     def tell(self, name: str, most: int) -> list[tuple[str, str]]:
-        """The next notes of a subtopic."""
+        """Return the next notes of a subtopic."""
         first = self.told[name]
         notes = self.notes[name][first : first + most]
         self.told[name] += len(notes)
         return [(name, note) for note in notes]
 
     def coverage(self) -> float:
-        """The share of subtopics of which something was told."""
+        """Return the share of subtopics about which something was told."""
         return sum(map(bool, self.told.values())) / len(self.told)
 
 
 def curve(
-    oracle: Oracle, ask: Callable[[], str | None], heard: Callable[[list[tuple[str, str]]], None]
+    oracle: Oracle, ask: Callable[[], str | None], take: Callable[[list[tuple[str, str]]], None]
 ) -> list[float]:
-    """The coverage after each question; it stays where it is once the interviewer stops."""
+    """Return the coverage after each question; it stays the same once the interviewer stops."""
     found: list[float] = []
     while len(found) < TURNS:
         name = ask()
         if name is not None:
-            heard(oracle.answer(name))
+            take(oracle.answer(name))
         found.append(oracle.coverage())
     return found
 
@@ -108,7 +108,7 @@ def curve(
 def in_order(
     topics: Topics, volunteers: float, order: Callable[[list[str]], list[str]], *, skips: bool
 ) -> list[float]:
-    """An interviewer who asks about all subtopics in some order; `skips` those that were covered meanwhile."""
+    """Return the coverage of an interviewer who asks about all subtopics in some order; `skips` those covered meanwhile."""
     oracle = Oracle(topics, 0, volunteers)
     left = order(list(oracle.notes))
 
@@ -120,8 +120,8 @@ def in_order(
     return curve(oracle, ask, lambda _: None)
 
 
-def strategist(topics: Topics, old: int, volunteers: float) -> tuple[list[float], dict[str, int]]:
-    """This plugin's interviewer, and how often it used each strategy. It knows the subtopics by name, never the notes."""
+def rule_based(topics: Topics, old: int, volunteers: float) -> tuple[list[float], dict[str, int]]:
+    """Return the coverage of this plugin and its uses of each strategy. It knows the names of subtopics, but not the notes."""
     elements = [
         {"id": s["subtopic_id"], "label": s["subtopic_description"], "aliases": [], "group": t["topic"]}
         for t in topics
@@ -132,12 +132,12 @@ def strategist(topics: Topics, old: int, volunteers: float) -> tuple[list[float]
         "id": "kit", "name": "Kit", "reason": "a flat list", "types": [fact], "ladder": ["fact"], "terminal": ["fact"],
         "elements": elements,
     }  # fmt: skip
-    setup = new_setup("your work", pack, "kit", Terms(TURNS, 1.0, close_when_falling=True))
+    setup = new_setup("your work", pack, "kit", InterviewLimits(TURNS, 1.0, close_when_falling=True))
     oracle, used = (
         Oracle(topics, old, volunteers),
         dict.fromkeys((e["id"] for e in setup["scoring"]["strategies"]), 0),
     )
-    state, decision = begun(setup, {})
+    state, decision = begin(setup, {})
     about: dict[str, str] = {}
 
     def ask() -> str | None:
@@ -147,17 +147,17 @@ def strategist(topics: Topics, old: int, volunteers: float) -> tuple[list[float]
         focus = decision["focus"]
         return focus["key"] if focus["kind"] == "uncovered" else about.get(focus["key"].split("+")[0], "")
 
-    def heard(said: list[tuple[str, str]]) -> None:
+    def take(said: list[tuple[str, str]]) -> None:
         nonlocal decision
         concepts = [{"text": note, "type": "fact", "quote": note} for _, note in said]
         data = {"answer": ". ".join(note for _, note in said) or "Nothing to add.", "concepts": concepts}
         data["covered"] = sorted({name for name, _ in said})
-        given, _ = intake(data, setup, lambda text, limit: text[:limit])
-        decision = apply(state, setup, {"kind": ANSWER, "given": given})
+        given, _ = parse_answer(data, setup, lambda text, limit: text[:limit])
+        decision = apply_event(state, setup, {"kind": ANSWER, "given": given})
         for at, (name, _) in zip(state["turns"][-1]["concepts"], said):
             about[at] = name
 
-    return curve(oracle, ask, heard), used
+    return curve(oracle, ask, take), used
 
 
 def _shuffled(chance: random.Random, names: list[str]) -> list[str]:
@@ -165,7 +165,7 @@ def _shuffled(chance: random.Random, names: list[str]) -> list[str]:
 
 
 def at_random(topics: Topics, volunteers: float) -> list[float]:
-    """The mean over twenty random orders."""
+    """Return the mean coverage over twenty random orders."""
     curves = []
     for seed in range(20):
         chance = random.Random(seed)
@@ -186,7 +186,7 @@ def main() -> None:
     arguments = parser.parse_args()
     people = sorted(glob.glob(os.path.join(arguments.kit, "*_topics_filled.json")))
     rows: dict[str, list[list[float]]] = {
-        "strategist": [],
+        "memory interview": [],
         "fixed order": [],
         "fixed, skipping": [],
         "random": [],
@@ -195,8 +195,8 @@ def main() -> None:
     for path in people:
         with open(path, encoding="utf-8") as file:
             topics: Topics = json.load(file)
-        found, used = strategist(topics, arguments.old, arguments.volunteers)
-        rows["strategist"].append(found)
+        found, used = rule_based(topics, arguments.old, arguments.volunteers)
+        rows["memory interview"].append(found)
         rows["fixed order"].append(in_order(topics, arguments.volunteers, list, skips=False))
         rows["fixed, skipping"].append(in_order(topics, arguments.volunteers, list, skips=True))
         rows["random"].append(at_random(topics, arguments.volunteers))
@@ -206,7 +206,7 @@ def main() -> None:
     for name, curves in rows.items():
         means = [sum(c[mark - 1] for c in curves) / len(curves) for mark in MARKS]
         print("| %s | %s |" % (name, " | ".join("%.2f" % value for value in means)))
-    lowest = [min(c[mark - 1] for c in rows["strategist"]) for mark in MARKS]
+    lowest = [min(c[mark - 1] for c in rows["memory interview"]) for mark in MARKS]
     print("\nlowest of %d people: %s" % (len(people), ", ".join("%.2f" % value for value in lowest)))
     print("strategies: %s" % ", ".join("%s %d" % pair for pair in uses.items() if pair[1]))
 

@@ -1,4 +1,4 @@
-"""Signals of real transcripts against those that another program computed: `python3 benchmarks/session_signals.py FOLDER EXPECTED.jsonl`.
+"""Compare signals of real transcripts with another program's: `python3 benchmarks/session_signals.py FOLDER EXPECTED.jsonl`.
 
 FOLDER holds transcripts; each line of EXPECTED names a `file` and its `signals`.  Prints for each comparable figure in how many transcripts
 both agree, where they do not, and whether every file could be read.
@@ -13,12 +13,12 @@ from typing import Any
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts"))
 
-from memory_plugin.sessions.signals import Signals, collect
+from memory_plugin.sessions.session_signals import SessionSignals, collect_signals
 
 
-def ours(found: Signals) -> dict[str, int]:
-    """Our figures under the other program's names."""
-    counts, totals = found.sightings.counts, found.totals
+def ours(found: SessionSignals) -> dict[str, int]:
+    """Return our figures under the other program's names."""
+    counts, totals = found.detections.counts, found.totals
     failed = ("errors", "denied", "cancelled", "hook_blocks", "not_read_errors")
     return {
         "tool_calls": sum(found.tools.values()),
@@ -45,14 +45,14 @@ def ours(found: Signals) -> dict[str, int]:
 
 
 def main(folder: str, expected: str) -> int:
-    """Compare; 1 when a file could not be read."""
+    """Compare, and return 1 when a file could not be read."""
     with open(expected, encoding="utf-8") as file:
         rows: dict[str, Any] = {row["file"]: row["signals"] for row in map(json.loads, file)}
     differences: dict[str, list[str]] = {}
     unread = compared = 0
     for name in sorted(os.listdir(folder)):
         try:
-            found = collect(os.path.join(folder, name))
+            found = collect_signals(os.path.join(folder, name))
         except Exception as error:  # noqa: BLE001 (that is what is measured)
             print("cannot read %s: %s" % (name, error))
             unread += 1

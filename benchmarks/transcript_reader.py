@@ -111,12 +111,11 @@ def by_turns(path: str) -> int:
 
 def by_signals(path: str) -> int:
     """The turns read, their signals and the timeline collected, as the command does."""
-    from memory_plugin.sessions.signals import collect
-    from memory_plugin.sessions.timeline import Timeline
+    from memory_plugin.sessions.session_signals import Timeline, collect_signals
 
     timeline = Timeline()
-    signals = collect(path, timeline.add)
-    timeline.moments(signals.sightings, 60)
+    signals = collect_signals(path, timeline.add)
+    timeline.moments(signals.detections, 60)
     return signals.totals.turns
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from memory_plugin.hosts.session_end_event import ENDED
 from memory_plugin.replies.filler import USER_PACK
 from tests.docs.pages import first_column, page, section
 from tests.project import Project
@@ -55,7 +54,7 @@ def test_all_that_the_plugin_can_keep_is_spoken_of() -> None:
     """Also what only a judge, an edit or a tuning leaves."""
     ledgers = first_column(page("docs/ledgers.md").partition("\n## ")[0])
     assert [
-        name for name in [*ledgers, USER_PACK, *ENDED[:1], "drafts", "langfuse"] if "`%s`" % name not in TEXT
+        name for name in [*ledgers, USER_PACK, "grading", "drafts", "langfuse"] if "`%s`" % name not in TEXT
     ] == []
 
 

@@ -95,7 +95,7 @@ def test_bounds_hold(project: Project, bound: dict[str, int]) -> None:
     assert project.ledger("sessions") == []
 
 
-def test_so_many_a_day(project: Project) -> None:
+def test_the_limit_per_day(project: Project) -> None:
     settings = {
         **ON,
         "sessions": {"judge": {}, "automatic": {"enabled": True, "least_turns": 2, "per_day": 2}},

@@ -1,14 +1,16 @@
-"""Simulated respondents: thirteen kinds of people who answer what the strategist asks, always in the same way."""
+"""Simulated respondents: thirteen kinds of people who always answer in the same way."""
 
 # ruff: noqa: ARG002 (each kind is given the decision, whether it listens or not)
 from __future__ import annotations
 
 from typing import Any
 
-from memory_plugin.interview.deciding import ANSWER, apply, begun
-from memory_plugin.interview.intake import intake
+from hypothesis import strategies as st
+
+from memory_plugin.interview.answer_input import parse_answer
+from memory_plugin.interview.decisions import ANSWER, apply_event, begin
 from memory_plugin.interview.pack import find_pack, read_pack
-from memory_plugin.interview.setup import Terms, new_setup
+from memory_plugin.interview.setup import InterviewLimits, new_setup
 
 KINDS = (
     "steady", "brief", "chatty", "fatiguing", "hedging", "contradicting", "fixated", "ignorant", "confused", "souring",
@@ -40,9 +42,15 @@ WHY = [
     "wins time",
 ]
 
+ANY_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=12),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=12,
+)
+
 
 class Respondent:
-    """One person. `answer` gives what Claude would hand over after the question of a decision."""
+    """One person. `answer` returns what Claude would pass on after the question of a decision."""
 
     def __init__(self, kind: str) -> None:
         self.kind = kind
@@ -52,7 +60,7 @@ class Respondent:
         self.last: dict[str, str] = {}
 
     def answer(self, decision: dict[str, Any]) -> dict[str, Any]:
-        """The answer with its concepts."""
+        """Return the answer with its concepts."""
         self.turn += 1
         special = getattr(self, "_" + self.kind, None)
         found: dict[str, Any] | None = special(decision) if special else None
@@ -162,7 +170,7 @@ class Respondent:
         return found
 
     def _weaving(self, decision: dict[str, Any]) -> dict[str, Any]:
-        """Hangs each thing it says on the same middle, so that the rest lies at the edge."""
+        """Link everything to the same concept, so that the rest has few links."""
         found = self._plain(decision) if decision["strategy"] == "cover_element" else self._said("", [])
         outcome = "%s %s" % (WHY[self.turn % 7], ("always", "mostly", "soon", "later")[self.turn // 7 % 4])
         hub = {"text": "one shared calendar", "type": "behaviour", "quote": "the calendar"}
@@ -173,7 +181,7 @@ class Respondent:
         return found
 
     def _harping(self, decision: dict[str, Any]) -> dict[str, Any]:
-        """Comes back to one matter with each answer, always from another side."""
+        """Come back to one subject with each answer, always from another side."""
         outcome = "tidy paperwork that %s" % WHY[self.turn % 7]
         old = {"text": "tidy paperwork", "type": "constraint", "stance": 1, "quote": "tidy paperwork"}
         new = {"text": outcome, "type": "goal", "stance": 1, "quote": outcome}
@@ -184,22 +192,22 @@ class Respondent:
 
 
 def setup_for(**changes: Any) -> dict[str, Any]:  # noqa: ANN401 (any term)
-    """The set-up of an interview with the pack `requirements`."""
+    """Return the setup of an interview with the pack `requirements`."""
     path = find_pack("requirements", "")
     terms = {"max_turns": 24, "target_coverage": 0.8, "close_when_falling": True, **changes}
-    return new_setup("the billing export", read_pack(path), path, Terms(**terms))
+    return new_setup("the billing export", read_pack(path), path, InterviewLimits(**terms))
 
 
 def talk(
     kind: str, setup: dict[str, Any]
 ) -> tuple[list[dict[str, Any]], dict[str, Any], list[dict[str, Any]]]:
-    """All decisions of a talk, the state at its end, and what was answered."""
+    """Return all decisions of an interview, its last state, and its answers."""
     person = Respondent(kind)
-    state, decision = begun(setup, {})
+    state, decision = begin(setup, {})
     decisions, answers = [decision], []
     while not decision["stop"]:
-        given, _ = intake(person.answer(decision), setup, lambda text, limit: text[:limit])
+        given, _ = parse_answer(person.answer(decision), setup, lambda text, limit: text[:limit])
         answers.append(given)
-        decision = apply(state, setup, {"kind": ANSWER, "given": given})
+        decision = apply_event(state, setup, {"kind": ANSWER, "given": given})
         decisions.append(decision)
     return decisions, state, answers

@@ -1,4 +1,4 @@
-"""The graph: canonical concepts, what is measured on it, chains with and without cycles, Chao1 against its formula."""
+"""The graph: canonical concepts, its measures, chains with and without cycles, Chao1 against its formula."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.interview.chains import measure, span
-from memory_plugin.interview.graph import LEADS_TO, REVISES, Graph, chao1
-from memory_plugin.interview.listening import listen, new_state
+from memory_plugin.interview.answers import apply_answer, new_state
+from memory_plugin.interview.graph import LEADS_TO, REVISES, Graph, chao1, longest_path, measure_chains
 from tests.interview.respondents import setup_for
 
 PACK = {"ladder": ["a", "b", "c", "d"], "terminal": ["d"]}
 
 
 def graph(types: str, *edges: tuple[int, int]) -> Graph:
-    """A graph with a node of each of the types, and edges by number."""
+    """Return a graph with one node per type, and edges by index."""
     made = Graph({"nodes": [], "edges": []}, PACK)
     for at, kind in enumerate(types):
         made.mention(made.add("node %d" % at, kind, ["node", str(at)], 0, 0.8), 1, "", 0.8)
@@ -40,19 +39,19 @@ def graph(types: str, *edges: tuple[int, int]) -> Graph:
     ids=["empty", "isolated roots", "one chain", "fork", "short and long", "a cycle alone", "two chains"],
 )
 def test_chains(types: str, edges: list[tuple[int, int]], figures: tuple[int, int, float, int]) -> None:
-    found = measure(graph(types, *edges))
+    found = measure_chains(graph(types, *edges))
     assert (found.count, found.longest, found.average, found.complete) == figures
 
 
 @given(st.lists(st.tuples(st.integers(0, 7), st.integers(0, 7)), max_size=30))
 def test_any_graph_is_measured(edges: list[tuple[int, int]]) -> None:
     made = graph("abcdabcd", *edges)
-    found = measure(made)
+    found = measure_chains(made)
     assert 0 <= found.complete <= found.count
     assert found.longest <= 7
-    assert 0 <= span(made, range(8)) <= 8
+    assert 0 <= longest_path(made, range(8)) <= 8
     assert all(0 <= made.density(at) <= 1 for at in range(8))
-    assert all(made.around()[at] for at in made.peripheral())
+    assert all(made.neighbors()[at] for at in made.peripheral())
 
 
 @pytest.mark.parametrize(
@@ -70,7 +69,7 @@ def test_chao1(mentions: list[int], share: float) -> None:
     assert chao1(mentions) == pytest.approx(share)
 
 
-def test_density_and_the_edge() -> None:
+def test_density_and_peripheral_nodes() -> None:
     made = graph("abbb", (0, 1), (0, 2), (1, 2), (0, 3))
     assert made.density(1) == 1.0
     assert made.density(0) == pytest.approx(4 / 6)
@@ -78,8 +77,8 @@ def test_density_and_the_edge() -> None:
     assert made.peripheral() == [3]
 
 
-def heard(*answers: dict[str, Any]) -> dict[str, Any]:
-    """The state after answers to an open question."""
+def state_after(*answers: dict[str, Any]) -> dict[str, Any]:
+    """Return the state after answers to an open question."""
     setup, state = setup_for(), new_state({})
     for answer in answers:
         focus = {"kind": "open", "key": "open", "label": "it"}
@@ -92,18 +91,18 @@ def heard(*answers: dict[str, Any]) -> dict[str, Any]:
             "wish": "",
             "concepts": [],
         }
-        listen(state, setup, {**blank, **answer})
+        apply_answer(state, setup, {**blank, **answer})
     return state
 
 
 def concept(text: str, kind: str = "behaviour", stance: int = 0, **more: Any) -> dict[str, Any]:  # noqa: ANN401
-    """A concept as the intake gives it."""
+    """Return a concept as `parse_answer` gives it."""
     blank: dict[str, Any] = {"confidence": 0.8, "quote": text, "aliases": [], "revises": ""}
     return {**blank, "text": text, "type": kind, "stance": stance, **more}
 
 
 def test_concepts_are_canonical_and_counted() -> None:
-    state = heard(
+    state = state_after(
         {"answer": "x", "concepts": [concept("retry failed uploads", aliases=["second try"])]},
         {"answer": "x", "concepts": [concept("Retrying a failed upload")]},
         {"answer": "x", "concepts": [concept("a second try")]},
@@ -119,7 +118,7 @@ def test_concepts_are_canonical_and_counted() -> None:
     ids=["a contrast stays", "a reversal takes back"],
 )
 def test_an_opposite_stance_is_another_node(signals: Any, superseded: str) -> None:  # noqa: ANN401
-    state = heard(
+    state = state_after(
         {"answer": "x", "concepts": [concept("weekly releases", stance=1)]},
         {"answer": "x", "concepts": [concept("weekly releases", stance=-1)], "signals": signals},
     )
@@ -128,7 +127,7 @@ def test_an_opposite_stance_is_another_node(signals: Any, superseded: str) -> No
 
 
 def test_what_revises_names_is_taken_back() -> None:
-    state = heard(
+    state = state_after(
         {"answer": "x", "concepts": [concept("weekly releases")]},
         {"answer": "x", "concepts": [concept("a release a day", revises="weekly releases")]},
     )
@@ -137,7 +136,7 @@ def test_what_revises_names_is_taken_back() -> None:
 
 def test_why_draws_the_edge_and_relations_climb_one_step() -> None:
     why = {"strategy": "deepen", "focus": {"kind": "recent_node", "key": "n1", "label": "x"}, "probe": "Why?"}
-    state = heard(
+    state = state_after(
         {"answer": "x", "concepts": [concept("offline mode", "constraint")]},
         {
             "answer": "x",

@@ -1,4 +1,4 @@
-"""A home with sessions in it, and the scorer as the command line would make it."""
+"""A home with sessions, and the scorer as the command line makes it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from memory_plugin.kernel.paths import Places, locate
 from memory_plugin.kernel.settings.load import load
-from memory_plugin.sessions.pipeline import Scorer
+from memory_plugin.sessions.pipeline import SessionScorer
 from tests.kernel.transcript.rows import answer, call, lines, result, said, user
 from tests.sessions.grades import reply
 
@@ -17,7 +17,7 @@ IDS = ["0d1ec0de-0000-4000-8000-%012d" % n for n in range(30)]
 
 
 def work(identity: str, turns: int = 3) -> list[dict[str, Any]]:
-    """The rows of a short session."""
+    """Return the rows of a short session."""
     rows = [
         user("Fix the build of %s" % identity),
         answer(identity + "a", said("I look."), call(identity + "c", command="make")),
@@ -42,17 +42,17 @@ class Bench:
 
     @property
     def places(self) -> Places:
-        """Where things lie."""
+        """Return the places of the project."""
         return locate(str(self.root))
 
     @property
-    def scorer(self) -> Scorer:
-        """What grading needs, by the settings as they are."""
+    def scorer(self) -> SessionScorer:
+        """Return what grading needs, with the present settings."""
         (self.config / "settings.json").write_text(json.dumps({"memory": self.settings}), encoding="utf-8")
-        return Scorer(self.places, load(str(self.config), str(self.root)))
+        return SessionScorer(self.places, load(str(self.config), str(self.root)))
 
     def script(self, *texts: Any) -> None:  # noqa: ANN401 (replies)
-        """What the scripted judge answers: a reply, or a failure by name."""
+        """Set what the scripted judge answers: replies, or failures by name."""
         replies = [
             {"failure": text} if isinstance(text, str) else {"text": json.dumps(text)}
             for text in texts or (reply(),)
@@ -60,13 +60,13 @@ class Bench:
         self.write("lcars/memory/judge/script.json", {"replies": replies})
 
     def write(self, name: str, content: object) -> None:
-        """A JSON file below the config folder."""
+        """Write a JSON file below the config folder."""
         path = self.config / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(json.dumps(content), encoding="utf-8")
 
     def transcript(self, identity: str, rows: list[dict[str, Any]] | None = None) -> str:
-        """The path of a session's transcript, of this project."""
+        """Write the transcript of a session of this project; return its path."""
         folder = (
             self.config / "projects" / "".join(c if c.isalnum() else "-" for c in os.path.realpath(self.root))
         )
@@ -77,7 +77,7 @@ class Bench:
         return str(path)
 
     def rows(self, name: str = "sessions") -> list[dict[str, Any]]:
-        """The rows of a ledger."""
+        """Return the rows of a ledger."""
         path = self.config / "lcars" / "memory" / (name + ".jsonl")
         return (
             [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]

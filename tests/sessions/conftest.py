@@ -1,4 +1,4 @@
-"""A bench in a folder of its own."""
+"""Fixtures: a bench in its own folder."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.sessions.bench import Bench
 
 @pytest.fixture
 def make_bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Bench]:
-    """Makes the test's bench; keys are settings of the block `sessions`."""
+    """Return a function that makes a bench; keywords are settings of the block `sessions`."""
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "home" / ".claude"))
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     return lambda **sessions: Bench(tmp_path, **sessions)
@@ -20,7 +20,7 @@ def make_bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[...,
 
 @pytest.fixture
 def bench(make_bench: Callable[..., Bench]) -> Bench:
-    """A bench whose scripted judge gives one grade."""
+    """Return a bench whose scripted judge gives one grade."""
     made = make_bench()
     made.script()
     return made

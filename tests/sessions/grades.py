@@ -9,7 +9,7 @@ NUMBERS = {"tool_efficiency": 0.8, "process_adherence": 0.6, "context_efficiency
 
 
 def reply(**changes: Any) -> dict[str, Any]:  # noqa: ANN401 (what a model may say)
-    """A whole reply; a named dimension takes another score, None leaves it out, anything else is put in as it is."""
+    """Return a complete reply. A named dimension takes another score, None leaves it out, anything else is inserted as it is."""
     found: dict[str, Any] = {
         name: {
             "score": score,

@@ -31,12 +31,12 @@ class Provider:
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
 
     def close(self) -> None:
-        """Stops."""
+        """Stop the server."""
         self._server.shutdown()
         self._server.server_close()
 
     def message(self) -> dict[str, Any]:
-        """An answer of the model."""
+        """Return an answer of the model."""
         usage = {"input_tokens": 1000, "output_tokens": 100}
         return {
             "type": "message",
@@ -46,7 +46,7 @@ class Provider:
         }
 
     def result(self, name: str) -> dict[str, Any]:
-        """A line of a batch's results."""
+        """Return a line of the results of a batch."""
         kind = self.fails.get(name, "succeeded")
         more: dict[str, Any] = {}
         if kind == "succeeded":
@@ -68,7 +68,7 @@ class Provider:
         }
 
     def answer(self, method: str, path: str, body: Any) -> tuple[int, bytes]:  # noqa: ANN401, PLR0911 (JSON; one return a case)
-        """Status and body."""
+        """Return status and body."""
         self.seen.append((method, path))
         if self.refuse:
             return self.refuse, b"{}"
@@ -107,6 +107,6 @@ class Provider:
             do_GET = do_POST = _serve  # noqa: N815
 
             def log_message(self, *args: object) -> None:
-                """Quiet."""
+                """Log nothing."""
 
         return Handler

@@ -1,4 +1,4 @@
-"""Many sessions through one batch: submitted, remembered, collected, at half the price and within the caps."""
+"""Many sessions through one batch: submitted, recorded, collected, at half the price and within the caps."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from memory_plugin.kernel.judge.accounts import Accounts
 from memory_plugin.kernel.judge.outcome import Failed
 from memory_plugin.sessions import batch as batch_module
 from memory_plugin.sessions.batch import collect, submit, waiting
+from memory_plugin.sessions.score_rows import ungraded
 from memory_plugin.sessions.submitted import SubmittedBatches
-from memory_plugin.sessions.todo import undone
 from tests.sessions.bench import IDS, Bench
 from tests.sessions.provider import Provider
 
@@ -28,7 +28,7 @@ def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
 
 @pytest.fixture
 def busy(make_bench: Callable[..., Bench], provider: Provider) -> Bench:
-    """A bench with five sessions and the provider as its judge."""
+    """Return a bench with five sessions and the provider as its judge."""
     made = make_bench()
     made.settings["judge"] = {"base_url": provider.url, "caps": {"day_usd": 1}}
     for identity in IDS[:5]:
@@ -48,7 +48,7 @@ def located(bench: Bench) -> list[tuple[str, str]]:
 
 
 def quiet(_at: int) -> None:
-    """No progress."""
+    """Show no progress."""
 
 
 def test_submitted_polled_collected(busy: Bench, provider: Provider) -> None:
@@ -67,7 +67,7 @@ def test_submitted_polled_collected(busy: Bench, provider: Provider) -> None:
     row = busy.rows()[0]
     assert row["scorer"]["by"] == "batch"
     assert row["scorer"]["cost_usd"] == round((1000 * 2 + 100 * 10) / 1e6 / 2, 6)
-    assert undone(all_paths, scorer) == []
+    assert ungraded(all_paths, scorer.places, scorer.settings) == []
     assert len(busy.rows("judge-calls")) == 5
 
 

@@ -15,17 +15,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memory_plugin.kernel.stats import cohen_kappa, share, spearman, weighted_kappa
 from memory_plugin.sessions.calibration import (
-    bias,
+    UnreadableLabels,
     compare,
-    kappa,
+    label_row,
+    mean_difference,
     mean_error,
-    spearman,
-    weighted_kappa,
-    wilson,
+    parse_score,
+    read_labels,
+    with_overall,
 )
 from memory_plugin.sessions.dimensions import OVERALL, dimensions
-from memory_plugin.sessions.labels import UnreadableLabels, label_row, parse_score, read_labels, with_overall
 from tests.sessions.grades import LEVELS, NUMBERS
 
 A = [1, 1, 2, 3, 0, 0, 3, 2, 1, 1, 3, 3, 3, 1, 1, 1, 3, 0, 0, 1, 0, 2, 0, 2, 3, 3, 3, 3, 3, 1]
@@ -95,15 +96,15 @@ def test_kappa_as_scikit_learn_has_it(
     ours: list[int], theirs: list[int], plain: float, weighted: float
 ) -> None:
     pairs = [(float(a), float(b)) for a, b in zip(ours, theirs)]
-    assert kappa(pairs) == pytest.approx(plain, abs=1e-12)
-    assert weighted_kappa(pairs, 4) == pytest.approx(weighted, abs=1e-12)
+    assert cohen_kappa(pairs) == pytest.approx(plain, abs=1e-12)
+    assert weighted_kappa(pairs) == pytest.approx(weighted, abs=1e-12)
 
 
 def test_spearman_and_error_as_scipy_has_them() -> None:
     pairs = list(zip(X, Y))
     assert spearman(pairs) == pytest.approx(0.8659251245097506, abs=1e-12)
     assert mean_error(pairs) == pytest.approx(0.136, abs=1e-12)
-    assert bias(pairs) == pytest.approx(sum(X) / 25 - sum(Y) / 25, abs=1e-12)
+    assert mean_difference(pairs) == pytest.approx(sum(X) / 25 - sum(Y) / 25, abs=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -112,15 +113,15 @@ def test_spearman_and_error_as_scipy_has_them() -> None:
      (3, 50, 0.020614970348973957, 0.1621709168883817)],
 )  # fmt: skip
 def test_wilsons_interval_as_scipy_has_it(hits: int, n: int, low: float, high: float) -> None:
-    found = wilson(hits, n)
+    found = share(hits, n)
     assert found.low == pytest.approx(low, abs=1e-12)
     assert found.high == pytest.approx(high, abs=1e-12)
 
 
 @pytest.mark.parametrize("pairs", [[], [(1.0, 1.0)], [(2.0, 2.0)] * 9])
 def test_what_the_data_do_not_determine_is_none(pairs: list[tuple[float, float]]) -> None:
-    assert (kappa(pairs), weighted_kappa(pairs, 4), spearman(pairs)) == (None, None, None)
-    assert wilson(0, 0).value is None
+    assert (cohen_kappa(pairs), weighted_kappa(pairs), spearman(pairs)) == (None, None, None)
+    assert share(0, 0).value is None
 
 
 PAIRS = st.lists(st.tuples(st.integers(0, 3).map(float), st.integers(0, 3).map(float)), max_size=30)
@@ -130,17 +131,17 @@ PAIRS = st.lists(st.tuples(st.integers(0, 3).map(float), st.integers(0, 3).map(f
 def test_figures_stay_in_their_ranges_and_do_not_depend_on_the_order(
     pairs: list[tuple[float, float]],
 ) -> None:
-    for figure in (kappa, lambda some: weighted_kappa(some, 4), spearman):
+    for figure in (cohen_kappa, weighted_kappa, spearman):
         value = figure(pairs)
         assert value is None or -1 - 1e-9 <= value <= 1 + 1e-9
         again = figure(pairs[::-1])
         assert value is None or again == pytest.approx(value)
     turned = [(b, a) for a, b in pairs]
-    assert kappa(pairs) == pytest.approx(kappa(turned))
+    assert cohen_kappa(pairs) == pytest.approx(cohen_kappa(turned))
 
 
 def scored(count: int, change: float = 0.0) -> dict[str, dict[str, float]]:
-    """Scores of some sessions, ours or a person's."""
+    """Return scores of some sessions, ours or a person's."""
     return {
         "s%d" % n: with_overall(
             {
@@ -233,14 +234,14 @@ UNSOUND = [
 
 
 @pytest.mark.parametrize("content", [*UNSOUND, "a\x00b\n1,2\n"])
-def test_files_without_sound_labels_are_named(tmp_path: Path, content: str) -> None:
+def test_files_without_valid_labels_are_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "x").write_text(content, encoding="utf-8")
     with pytest.raises(UnreadableLabels):
         read_labels(str(tmp_path / "x"))
 
 
 @given(st.text(max_size=60))
-def test_any_file_is_read_or_named(tmp_path_factory: pytest.TempPathFactory, content: str) -> None:
+def test_any_file_is_read_or_refused(tmp_path_factory: pytest.TempPathFactory, content: str) -> None:
     path = tmp_path_factory.getbasetemp() / "any-labels"
     path.write_text(content, encoding="utf-8", errors="replace")
     try:

@@ -1,4 +1,4 @@
-"""Parts of a long session made one: by tokens, by the last part, without forgetting a collapse."""
+"""Parts of a long session are merged: by tokens, by the last part, and with an earlier collapse counted."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.sessions.merging import Part, merge
-from memory_plugin.sessions.reply import read_scores
+from memory_plugin.sessions.merging import GradedPart, merge
+from memory_plugin.sessions.scorer_reply import read_scores
 from tests.sessions.grades import LEVELS, NUMBERS, reply
 
 LEVEL = st.integers(0, 3)
@@ -19,11 +19,11 @@ SCORES = st.fixed_dictionaries({**dict.fromkeys(LEVELS, LEVEL), **dict.fromkeys(
 PARTS = st.lists(st.tuples(st.integers(1, 100_000), SCORES), min_size=2, max_size=6)
 
 
-def part(tokens: float, **scores: Any) -> Part:  # noqa: ANN401
-    return Part(tokens, read_scores(reply(**scores)))
+def part(tokens: float, **scores: Any) -> GradedPart:  # noqa: ANN401
+    return GradedPart(tokens, read_scores(reply(**scores)))
 
 
-def merged(parts: list[Part]) -> dict[str, float]:
+def merged(parts: list[GradedPart]) -> dict[str, float]:
     return {name: entry["score"] for name, entry in merge(parts)["dimensions"].items()}
 
 
@@ -82,16 +82,16 @@ def test_the_goal_is_the_last_parts(parts: list[tuple[int, dict[str, float]]]) -
         ([2, 1], 1),
     ],
 )
-def test_a_collapse_in_an_earlier_part_is_not_forgotten(levels: list[int], kept: int) -> None:
+def test_a_collapse_in_an_earlier_part_still_counts(levels: list[int], kept: int) -> None:
     assert merged([part(10, error_handling=level) for level in levels])["error_handling"] == kept
 
 
 def test_a_missing_part_leaves_unscored_what_needs_it() -> None:
     """The goal comes from the last part alone; the weighted ones need them all."""
-    found = merge([Part(10, None), part(10)])
+    found = merge([GradedPart(10, None), part(10)])
     assert sorted(found["dimensions"]) == ["error_handling", "goal_achievement"]
     assert found["confidence"] is None
-    assert merge([part(10), Part(10, None)])["dimensions"] == {}
+    assert merge([part(10), GradedPart(10, None)])["dimensions"] == {}
     assert sorted(merged([part(10), part(10, tool_efficiency=None)])) == sorted(
         {*LEVELS, *NUMBERS} - {"tool_efficiency"}
     )
@@ -115,5 +115,5 @@ def test_rule_and_parts_are_recorded_and_evidence_comes_from_all() -> None:
         (["x", "x"], None),
     ],
 )
-def test_causes(given_causes: list[str], kept: str | None) -> None:
+def test_root_causes(given_causes: list[str], kept: str | None) -> None:
     assert merge([part(1, root_cause=cause) for cause in given_causes])["root_cause"] == kept

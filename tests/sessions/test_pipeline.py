@@ -1,23 +1,19 @@
-"""Grading a session, from the transcript to the ledger."""
+"""Grade a session, from the transcript to the ledger."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from memory_plugin.hosts.console import Console
-from memory_plugin.hosts.session_series import score_one_by_one
 from memory_plugin.kernel.judge.judge import Judge
 from memory_plugin.kernel.judge.question import Verdict
 from memory_plugin.sessions import pipeline
-from memory_plugin.sessions.asking import prepare
 from memory_plugin.sessions.pipeline import grade_session, store_reply
-from memory_plugin.sessions.records import latest
-from memory_plugin.sessions.reply import read_scores
-from memory_plugin.sessions.todo import undone
+from memory_plugin.sessions.score_rows import RowNotWritten, latest_rows
+from memory_plugin.sessions.scorer_reply import read_scores
+from memory_plugin.sessions.scoring_request import prepare
 from tests.kernel.transcript.rows import answer, said, user
 from tests.sessions.bench import IDS, Bench
 from tests.sessions.grades import LEVELS, NUMBERS, reply
@@ -49,7 +45,7 @@ def test_a_grade_becomes_a_row(bench: Bench) -> None:
     )
 
 
-def test_evidence_whose_turn_does_not_exist_is_struck_and_counted(bench: Bench) -> None:
+def test_evidence_for_missing_turns_is_removed_and_counted(bench: Bench) -> None:
     bench.script(
         reply(
             tool_efficiency={"score": 0.5, "evidence": [{"turn": 4, "what": "x"}, {"turn": 2, "what": "y"}]}
@@ -77,7 +73,7 @@ def test_grading_again_replaces_and_keeps_history_and_the_stamp(bench: Bench) ->
     scorer = bench.scorer
     assert [
         row["dimensions"]["goal_achievement"]["score"]
-        for row in latest(scorer.places, scorer.settings).values()
+        for row in latest_rows(scorer.places, scorer.settings).values()
     ] == [0]
 
 
@@ -122,7 +118,7 @@ def test_an_empty_transcript_is_not_sent(bench: Bench) -> None:
 def test_a_project_whose_settings_reach_for_keys_is_not_sent(bench: Bench) -> None:
     scorer = bench.scorer._replace(off="the project sets ANTHROPIC_BASE_URL")
     graded = grade_session(bench.transcript(IDS[1]), scorer)
-    assert (graded.row, graded.failures, graded.trouble) == (
+    assert (graded.row, graded.failures, graded.detail) == (
         None,
         ["disabled"],
         "the project sets ANTHROPIC_BASE_URL",
@@ -173,35 +169,18 @@ def test_what_a_sub_agent_answers_is_checked_and_kept(bench: Bench) -> None:
     ) == ("agent", 1, 1, 1.0)
 
 
-def test_many_are_graded_with_a_memory_of_what_is_done(
-    bench: Bench, capsys: pytest.CaptureFixture[str]
-) -> None:
-    paths = [bench.transcript(identity) for identity in IDS[:4]]
-    grade_session(paths[0], bench.scorer)
-    assert undone(paths, bench.scorer) == paths[1:]
-    with open(paths[1], "wb"):
-        pass
-    assert score_one_by_one(paths, bench.scorer, Console(), again=False, as_json=False) == 0
-    assert capsys.readouterr().out == "2 graded, 1 graded before, 0 not graded\n"
-    assert undone(paths, bench.scorer) == [paths[1]]
-    os.utime(paths[2])
-    with open(paths[2], "a", encoding="utf-8") as file:
-        file.write("\n")
-    assert undone(paths, bench.scorer) == [paths[1], paths[2]]
+def test_a_full_disk_is_reported(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
 
+    def full(*_: object) -> None:
+        raise RowNotWritten("sessions: No space left on device")
 
-def test_a_failure_that_lasts_ends_the_series(bench: Bench, capsys: pytest.CaptureFixture[str]) -> None:
-    bench.script("http_401")
-    paths = [bench.transcript(identity) for identity in IDS[:4]]
-    assert score_one_by_one(paths, bench.scorer, Console(), again=False, as_json=False) == 1
-    assert "0 graded, 0 graded before, 4 not graded" in capsys.readouterr().out
-    assert len(bench.rows("judge-calls")) == 1
-
-
-def test_a_full_disk_is_said(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pipeline, "append", lambda *_: "sessions: No space left on device")
+    monkeypatch.setattr(pipeline, "append_row", full)
     graded = grade_session(bench.transcript(IDS[1]), bench.scorer)
-    assert (graded.row is not None, graded.trouble) == (True, "sessions: No space left on device")
+    assert (graded.row is not None, graded.stored, graded.reason) == (
+        True,
+        False,
+        "sessions: No space left on device",
+    )
 
 
 def test_scores_of_all_dimensions_are_named() -> None:

@@ -18,21 +18,13 @@ def run_hook(event: str) -> int:
 
 def run_command(words: list[str]) -> int:
     """Run one command, as `command_line.main` does; its exit code."""
-    # `interview answer` is waited for on each turn, so it goes without the parser where it can.
-    code = whole(_quick)(words) if words[:2] == ["interview", "answer"] else None
-    return whole(_command)(words) if code is None else code
+    return whole(_command)(words)
 
 
 def _hook() -> Callable[[str], int]:
     from .entry import run
 
     return run
-
-
-def _quick() -> Callable[[list[str]], int | None]:
-    from .interviewing.quick import answer
-
-    return answer
 
 
 def _command() -> Callable[[list[str]], int]:

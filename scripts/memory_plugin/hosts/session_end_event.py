@@ -1,13 +1,10 @@
-"""SessionEnd: a note and a process of its own, since the host gives all hooks together a second and a half."""
+"""SessionEnd: leave a note and start a process, since the host gives all hooks together 1.5 seconds."""
 
 from __future__ import annotations
 
-import os
-
-from ..kernel.clock import now_iso
-from ..kernel.files import cause, make_folder, replace_file
-from ..kernel.native import digest, dumps
+from ..kernel.files import cause
 from ..kernel.settings.load import load
+from ..sessions.ended_notes import leave_note
 from .event_fields import identity, path
 from .events import note
 
@@ -17,10 +14,9 @@ if TYPE_CHECKING:
     from ..kernel.paths import Places
     from .environment import Taint
 
-__all__ = ["ENDED", "handle"]
+__all__ = ["handle"]
 
 EVENT = "SessionEnd"
-ENDED = ("grading", "ended")  # the folder of notes, in the state folder
 
 
 def handle(
@@ -29,7 +25,7 @@ def handle(
     taint: Taint,
     deadline: Deadline,  # noqa: ARG001  (every handler is given the same)
 ) -> None:
-    """Have the session graded in the background, where the user asked for that; the host is told nothing."""
+    """Have the session graded in the background, where the user asked for that. Nothing is returned to the host."""
     transcript = path(payload.get("transcript_path"))
     if places.state_dir is None or not transcript or taint.judges_off:
         return
@@ -38,7 +34,7 @@ def handle(
         return
     session = identity(payload.get("session_id"))
     try:
-        _leave_note(places, session, transcript)
+        leave_note(places, session, transcript)
     except OSError as error:
         note(
             places,
@@ -56,17 +52,3 @@ def handle(
         ["session", "ended", "--root", places.project_root], b"", (*judge_variables(settings), *langfuse)
     ):
         note(places, session, EVENT, "trouble", "no process could be started to grade the session")
-
-
-def _leave_note(places: Places, session: str, transcript: str) -> None:
-    """Should the process die, the next one finds the note. Raises OSError."""
-    folder = places.state(*ENDED)
-    make_folder(folder)
-    name = digest((session + transcript).encode("utf-8", "replace"), 8) + ".json"
-    content = {
-        "session": session,
-        "transcript": transcript,
-        "project": places.project_root,
-        "ended": now_iso(),
-    }
-    replace_file(os.path.join(folder, name), dumps(content).encode("ascii"), durable=False)

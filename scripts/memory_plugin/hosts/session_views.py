@@ -1,10 +1,10 @@
-"""How sessions are shown to people: signals, timeline, scores with their evidence."""
+"""What people see of sessions: signals, timeline, scores with their evidence, and runs over many sessions."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..sessions.data import load_table
+from ..sessions.detection import signal_entries
 from ..sessions.dimensions import OVERALL, dimensions
 from .checks.check import counted
 
@@ -12,23 +12,24 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..kernel.transcript.totals import Totals
-    from ..sessions.signals import Signals
-    from ..sessions.timeline import Moment
+    from ..sessions.grading_runs import BatchRun, GradingRun
+    from ..sessions.session_signals import Moment, SessionSignals
     from .console import Console
 
-__all__ = ["show_scores", "show_signals", "show_timeline", "turns_text"]
+__all__ = ["show_batch", "show_run", "show_scores", "show_signals", "show_timeline", "turns_text"]
 
-_MOST_TURNS = 8
+_MAX_TURNS = 8
+_MAX_FAILURES = 20
 _COLOURS = {"good": "green", "bad": "yellow"}
 
 
-def show_signals(console: Console, name: str, signals: Signals) -> None:
-    """The head of a session and its signals."""
+def show_signals(console: Console, name: str, signals: SessionSignals) -> None:
+    """Print the head of a session and its signals."""
     totals = signals.totals
     console.line(console.style("Session %s" % name, "bold"))
     console.line(_head(totals, sum(signals.tools.values())))
     console.line(_tokens(totals))
-    odd = (
+    anomalies = (
         (totals.api_errors, "error", " of the provider"),
         (totals.bad, "unreadable row", ""),
         (totals.dropped, "row", " above 16 MB"),
@@ -36,11 +37,11 @@ def show_signals(console: Console, name: str, signals: Signals) -> None:
         (totals.side, "row", " of a sub-agent"),
         (totals.unresolved, "call", " without a result"),
     )
-    if any(number for number, _, _ in odd):
-        console.line(", ".join(counted(number, noun) + rest for number, noun, rest in odd if number))
+    if any(number for number, _, _ in anomalies):
+        console.line(", ".join(counted(number, noun) + rest for number, noun, rest in anomalies if number))
     console.line()
-    counts = signals.sightings.counts
-    entries = [entry for entry in load_table("signals")["signals"] if counts[entry["id"]]]
+    counts = signals.detections.counts
+    entries = [entry for entry in signal_entries() if counts[entry["id"]]]
     if not entries:
         console.line("no signals")
         return
@@ -49,7 +50,7 @@ def show_signals(console: Console, name: str, signals: Signals) -> None:
             e["label"],
             str(counts[e["id"]]),
             e["tone"] if e["tone"] != "plain" else "",
-            turns_text(signals.sightings.turns(e["id"])),
+            turns_text(signals.detections.turns(e["id"])),
         ]
         for e in entries
     ]
@@ -80,13 +81,13 @@ def _tokens(totals: Totals) -> str:
 
 
 def turns_text(turns: Sequence[int]) -> str:
-    """Turns as people read them, such as `T3 T7 +2`."""
-    shown = " ".join("T%d" % turn for turn in turns[:_MOST_TURNS])
-    return shown + (" +%d" % (len(turns) - _MOST_TURNS) if len(turns) > _MOST_TURNS else "")
+    """Return turns as text for people, such as `T3 T7 +2`."""
+    shown = " ".join("T%d" % turn for turn in turns[:_MAX_TURNS])
+    return shown + (" +%d" % (len(turns) - _MAX_TURNS) if len(turns) > _MAX_TURNS else "")
 
 
 def show_timeline(console: Console, moments: Sequence[Moment]) -> None:
-    """What happened, line by line."""
+    """Print what happened, line by line."""
     if moments:
         console.line()
         console.table(
@@ -95,7 +96,7 @@ def show_timeline(console: Console, moments: Sequence[Moment]) -> None:
 
 
 def show_scores(console: Console, row: dict[str, Any] | None) -> None:
-    """The six scores with their evidence, and the overall; all of them unscored without a row."""
+    """Print the six scores with their evidence, and the overall; all of them are unscored without a row."""
     console.line()
     if row is None:
         console.line("unscored: %s, %s" % (", ".join(dimensions()), OVERALL))
@@ -127,5 +128,48 @@ def _overall(row: dict[str, Any]) -> str:
     if row["confidence"] is not None:
         more.append("confidence %.2f" % row["confidence"])
     if row["struck"]:
-        more.append("%d pieces of evidence struck: their turns do not exist" % row["struck"])
+        more.append("%d pieces of evidence removed: their turns do not exist" % row["struck"])
     return "%-20s %.2f  (%s)" % (OVERALL, row[OVERALL], "; ".join(more))
+
+
+def show_run(console: Console, run: GradingRun, *, as_json: bool) -> None:
+    """Print the result of grading sessions one by one."""
+    if as_json:
+        console.json({"graded": run.rows, "failed": run.failed, "already": run.already})
+        return
+    counts = (len(run.rows), run.already, len(run.failed))
+    console.line("%d graded, %d graded before, %d not graded" % counts)
+    _show_failures(console, run.failed)
+
+
+_NOT_AGAIN = (
+    "%d failed in a batch now, %d before. They are not submitted again by themselves: grade one with"
+    " `memory session score ID`, or submit all of them with --again."
+)
+
+
+def show_batch(console: Console, run: BatchRun, *, as_json: bool) -> None:
+    """Print the result of one step of grading by batch."""
+    if as_json:
+        record = {
+            "graded": run.rows,
+            "submitted": run.submitted,
+            "pending": run.pending,
+            "failed": run.failed,
+            "failed_before": run.failed_before,
+        }
+        console.json(record)
+        return
+    console.line("%d graded, %d submitted, %d not graded" % (len(run.rows), run.submitted, len(run.failed)))
+    _show_failures(console, run.failed)
+    if run.failed_now or run.failed_before:
+        console.line(_NOT_AGAIN % (run.failed_now, run.failed_before))
+    if run.pending:
+        console.line(
+            "The provider is working on %s; run the same command again to collect." % ", ".join(run.pending)
+        )
+
+
+def _show_failures(console: Console, failed: dict[str, str]) -> None:
+    for name, why in list(failed.items())[:_MAX_FAILURES]:
+        console.error("%s: %s" % (name, why))

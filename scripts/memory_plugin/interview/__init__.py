@@ -1,1 +1,1 @@
-"""Interviews: the next best question for the user, why it is asked, and when it is enough."""
+"""The next best question to the user, why it is asked, and when the interview ends."""

@@ -1,4 +1,4 @@
-"""An interview for people and for other tools: the value map as Mermaid or JSON, the transcript as Markdown."""
+"""Export an interview: the value map as Mermaid or JSON, the transcript as Markdown."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from .store import Interview
+    from .interview_store import Interview
 
 __all__ = ["as_json", "as_mermaid", "as_transcript"]
 
 _MAX_LABEL = 60
 _STANCES = {-1: "against", 1: "pro"}
-# What would end a label or begin something else in Mermaid, written as its entities (mermaid.js.org, "Entity codes to escape characters").
+# Characters with a meaning in Mermaid, as its entities (mermaid.js.org, "Entity codes to escape characters").
 _ESCAPED = {
     '"': "#quot;", "#": "#35;", "<": "#lt;", ">": "#gt;", "[": "#91;", "]": "#93;", "(": "#40;", ")": "#41;", "{": "#123;",
     "}": "#125;", "|": "#124;", "`": "#96;", "&": "#amp;", ";": "#59;", "%": "#37;", "\\": "#92;",
@@ -22,7 +22,7 @@ _ESCAPED = {
 
 
 def as_mermaid(interview: Interview) -> str:
-    """The value map: a box for each concept, in one group a type, arrows along the ladder, dotted ones for what was revised."""
+    """Return the value map: one box per concept, one group per type, arrows along the ladder, dotted arrows for revisions."""
     lines = ["flowchart BT"]
     nodes = interview.state["nodes"]
     for entry in interview.setup["pack"]["types"]:
@@ -58,7 +58,7 @@ def _escaped(label: str) -> str:
 
 
 def as_json(interview: Interview) -> dict[str, Any]:
-    """Everything that was learnt, for programs: concepts with stance and sources, edges by id, coverage, turns."""
+    """Return everything that was learned, for programs: concepts with stance and sources, edges by id, coverage, turns."""
     state = interview.state
     names = (
         "id",
@@ -97,7 +97,7 @@ def as_json(interview: Interview) -> dict[str, Any]:
 
 
 def as_transcript(interview: Interview) -> str:
-    """The questions and answers as Markdown, what was said as quotations."""
+    """Return the questions and answers as Markdown, the answers as quotations."""
     lines = ["# Interview: %s" % interview.topic, ""]
     for turn in interview.state["turns"]:
         said = turn["answer"] or "(skipped)"

@@ -1,4 +1,7 @@
-"""What each strategy could ask about now, one generator for each kind of focus; and a strategy on a focus, the candidate."""
+"""What each strategy could ask about now: one generator for each kind of focus.
+
+To add a kind, write a generator and add it to FOCUSES.
+"""
 
 from __future__ import annotations
 
@@ -9,13 +12,13 @@ if TYPE_CHECKING:
 
     from .situation import Situation
 
-__all__ = ["FOCUSES", "Candidate", "Focus"]
+__all__ = ["FOCUSES", "Focus", "QuestionCandidate"]
 
 
 class Focus:
-    """What a question is about: its kind, the key by which it is known, and its name in words; `nodes` are numbers in the graph.
+    """What a question is about: its kind, its key, and its label in words; `nodes` are indexes in the graph.
 
-    `variant` names other words of the strategy's for a special case, `ask` is what a pack says of how to ask for an element.
+    `variant` selects other texts of the strategy for a special case, `ask` is what a pack says about how to ask for an element.
     """
 
     __slots__ = ("ask", "key", "kind", "label", "nodes", "variant")
@@ -27,25 +30,19 @@ class Focus:
         self.variant, self.ask = variant, ask
 
     def record(self) -> dict[str, str]:
-        """The focus as it is written down."""
+        """Return the focus as it is stored."""
         return {"kind": self.kind, "key": self.key, "label": self.label}
 
 
-class Candidate:
-    """A strategy on a focus. `veto` is why it must not be asked, empty for nothing; `parts` holds name, raw score, weight, reason."""
+class QuestionCandidate:
+    """A strategy applied to a focus.
+
+    `veto` is why it must not be asked, or empty; `parts` holds id, raw score, weight and reason of each scorer.
+    """
 
     __slots__ = (
-        "category",
-        "focus",
-        "multiplier",
-        "order",
-        "parts",
-        "probe",
-        "score",
-        "strategy",
-        "total",
-        "veto",
-    )
+        "category", "focus", "multiplier", "order", "parts", "probe", "score", "strategy", "total", "veto",
+    )  # fmt: skip
 
     def __init__(self, entry: dict[str, Any], focus: Focus, probe: str, order: int) -> None:
         self.strategy: str = entry["id"]
@@ -58,7 +55,7 @@ class Candidate:
         self.total = self.multiplier = self.score = 0.0
 
     def record(self, *, whole: bool) -> dict[str, Any]:
-        """The candidate as it is written down; `whole` with what each scorer said."""
+        """Return the candidate as it is stored; `whole` includes what each scorer said."""
         found: dict[str, Any] = {
             "strategy": self.strategy,
             "focus": self.focus.record(),
@@ -83,13 +80,13 @@ def _on_nodes(kind: str, numbers: tuple[int, ...], now: Situation) -> Focus:
 
 
 def _uses(now: Situation, strategy: str, key: str) -> int:
-    """How often a strategy asked about something; a question that was not answered may be asked again, once."""
+    """Return how often a strategy asked about something. A question that was not answered may be asked once more."""
     asked = [t for t in now.turns if t["strategy"] == strategy and t["focus"]["key"] == key]
     return len(asked) - (len(asked) == 1 and asked[0].get("unanswered", False))
 
 
 def _recent_node(now: Situation, strategy: str) -> Iterator[Focus]:
-    """The concept named last that is not at the top of the ladder and was not asked about often enough."""
+    """Yield the concept named last that is not at the top of the ladder and was not asked about too often."""
     if not now.has_ladder:
         return
     for at in now.recent:
@@ -103,27 +100,30 @@ def _recent_node(now: Situation, strategy: str) -> Iterator[Focus]:
 
 
 def _open(now: Situation, strategy: str) -> Iterator[Focus]:
-    """Anything else; not twice in a row, nor after one that led to nothing new, while there is something particular to ask about."""
+    """Yield the topic as a whole.
+
+    While specific questions are left: not twice in a row, and not after an open question that brought nothing new.
+    """
     topic = now.setup["topic"]
     before = [turn for turn in now.turns if turn["strategy"] == strategy]
     twice = bool(now.uncovered or now.graph.nodes) and now.turns[-1:] == before[-1:]
-    barren = bool(now.uncovered and before) and not _led_further(before[-1], now)
+    fruitless = bool(now.uncovered and before) and not _led_further(before[-1], now)
     if not now.turns:
         yield Focus("open", "open", topic, variant="first")
-    elif not twice and not barren:
+    elif not twice and not fruitless:
         yield Focus("open", "open", topic)
 
 
 def _led_further(turn: dict[str, Any], now: Situation) -> bool:
-    """Whether an answer touched an element for the first time, or something that belongs to none."""
+    """Return whether an answer touched an element for the first time, or named something outside all elements."""
     covered, number = now.state["covered"], turn["number"]
     nodes = [now.graph.nodes[int(name[1:]) - 1] for name in turn["concepts"]]
-    aside = any(node["turns"][0] == number and not node["elements"] for node in nodes)
-    return aside or any(found["turn"] == number for found in covered.values())
+    elsewhere = any(node["turns"][0] == number and not node["elements"] for node in nodes)
+    return elsewhere or any(found["turn"] == number for found in covered.values())
 
 
 def _uncovered(now: Situation, strategy: str) -> Iterator[Focus]:
-    """Elements that nobody talked about; once there are none, those that were only named."""
+    """Yield the elements that nobody talked about; once there are none, those that were only named."""
     covered, skipped = now.state["covered"], now.state["skipped"]
     shallow = [e for e in now.setup["elements"] if covered.get(e["id"], {}).get("by") == "named"]
     for element in (now.uncovered or shallow)[: now.scoring["focus"]["most_elements"]]:
@@ -141,7 +141,7 @@ def _peripheral_node(now: Situation, strategy: str) -> Iterator[Focus]:
 
 
 def _opposite_node(now: Situation, strategy: str) -> Iterator[Focus]:
-    """What they spoke for and against; failing that, once, two things of which they are for the one and against the other."""
+    """Yield a concept with both stances; without one, once, two concepts of opposite stances."""
     before = any(turn["strategy"] == strategy for turn in now.turns)
     for pair in now.graph.opposites(2 * now.scoring["focus"]["recent"]):
         focus = _on_nodes("opposite_node", tuple(sorted(pair)), now)
@@ -153,7 +153,7 @@ def _opposite_node(now: Situation, strategy: str) -> Iterator[Focus]:
 
 
 def _with_stance(node: dict[str, Any]) -> str:
-    """A concept with what they hold of it, and since when, so that two of one name can be told apart."""
+    """Return a concept with its stance and first question, so that two of one name can be told apart."""
     return '"%s" (%s, question %d)' % (
         node["label"],
         "for" if node["stance"] > 0 else "against",
@@ -162,7 +162,7 @@ def _with_stance(node: dict[str, Any]) -> str:
 
 
 def _recent_nodes(now: Situation, strategy: str) -> Iterator[Focus]:
-    """The two or three concepts named last, when something new came since the last summary."""
+    """Yield the two or three concepts named last, when something new came since the last summary."""
     if len(now.recent) < 2:
         return
     focus = _on_nodes("recent_nodes", tuple(now.recent[:3]), now)
@@ -173,7 +173,7 @@ def _recent_nodes(now: Situation, strategy: str) -> Iterator[Focus]:
 
 
 def _unclear(now: Situation, strategy: str) -> Iterator[Focus]:
-    """What the last answer left vague: its concept of low confidence, or what the question was about."""
+    """Yield what the last answer left vague: its concept of low confidence, or what the question was about."""
     if not now.turns:
         return
     last, rules = now.turns[-1], now.scoring["focus"]
@@ -193,7 +193,7 @@ def _unclear(now: Situation, strategy: str) -> Iterator[Focus]:
 
 
 def _last_focus(now: Situation, strategy: str) -> Iterator[Focus]:
-    """What was asked last, once more and simpler, where answers are short or at a loss; not again and again."""
+    """Yield the last focus once more, for a simpler question, where answers are short or the user does not know."""
     rules = now.scoring["focus"]
     last = now.turns[-rules["ease_gap"] :]
     short = any(turn["terminal"] or turn["low"] or turn["words"] < rules["ease_words"] for turn in last)
@@ -204,7 +204,7 @@ def _last_focus(now: Situation, strategy: str) -> Iterator[Focus]:
 
 
 def _whole(now: Situation, strategy: str) -> Iterator[Focus]:
-    """All that was said; only where answers stay away, and once for each state of the talk."""
+    """Yield all that was said, when answers fail to come, once for each state of the interview."""
     struggling = sum(turn["terminal"] or turn["low"] for turn in now.turns[-3:]) >= 2
     key = "whole-%d" % len(now.graph.nodes)
     if struggling and not _uses(now, strategy, key):
@@ -212,7 +212,7 @@ def _whole(now: Situation, strategy: str) -> Iterator[Focus]:
 
 
 def _closing(now: Situation, _: str) -> Iterator[Focus]:
-    """The last question; a summary of what was said comes before it."""
+    """Yield the last question; a summary of what was said has to come before it."""
     summed = any(turn["strategy"] == "synthesis" for turn in now.turns)
     if summed or len(now.recent) < 2 or now.phase != now.scoring["phases"][-1]["id"]:
         yield Focus("closing", "closing", now.setup["topic"])

@@ -1,39 +1,44 @@
-"""The graph of concepts: canonical nodes with stance and source, edges along the pack's ladder, and what can be measured on it.
+"""The graph of concepts: nodes with stance and source, edges along the pack's ladder, and measures of both.
 
-Concepts that are written differently and mean the same are one node, and each further mention counts: how often things come up again
-is what tells that little new is left.
+Concepts that are worded differently and mean the same are one node. Every mention is counted: the less often new concepts appear among
+known ones, the less is left to find.
 """
 
 from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import Any
 
     Node = dict[str, Any]
 
-__all__ = ["LEADS_TO", "REVISES", "Graph", "chao1"]
+__all__ = ["LEADS_TO", "REVISES", "Chains", "Graph", "chao1", "longest_path", "measure_chains"]
 
 LEADS_TO, REVISES = "leads_to", "revises"
-_LIKE = 0.75  # share of stems that two labels have in common from which they are one concept
-_KEPT = 12
+_SAME = 0.75  # two labels with at least this share of common stems are one concept
+_KEPT = 12  # mentions and quotes kept of a node
+_MAX_STEPS = 50_000  # of the search for chains: a hostile graph costs a bounded time
 
 
 class Graph:
-    """The graph in an interview's state; `nodes` and `edges` (source, target, kind, turn) are the state's own lists."""
+    """The graph in an interview's state; a node is known by its index.
 
-    __slots__ = ("_around", "_by_stem", "edges", "ladder", "nodes", "terminal")
+    `nodes` and `edges` (source, target, kind, turn) are the state's own lists.
+    """
+
+    __slots__ = ("_by_stem", "_neighbors", "edges", "ladder", "nodes", "terminal")
 
     def __init__(self, state: dict[str, Any], pack: dict[str, Any]) -> None:
         self.nodes: list[Node] = state["nodes"]
         self.edges: list[list[Any]] = state["edges"]
         self.ladder: list[str] = pack["ladder"]
         self.terminal: list[str] = pack["terminal"]
-        self._around: list[set[int]] | None = None
+        self._neighbors: list[set[int]] | None = None
         self._by_stem: dict[str, list[int]] | None = None
 
     def find(self, stems: list[str], stance: int) -> int:
-        """The number of the node that these stems name; -1 for none. A node of the opposite stance is another one."""
+        """Return the node that these stems name, or -1. A node of the opposite stance is a different concept."""
         if self._by_stem is None:
             self._by_stem = {}
             for at, node in enumerate(self.nodes):
@@ -50,14 +55,14 @@ class Graph:
             share = max(share, 1.0 if any(wanted == set(name) for name in node["names"]) else 0.0)
             if share > most and node["stance"] * stance >= 0 and not node["superseded_by"]:
                 best, most = at, share
-        return best if most >= _LIKE else -1
+        return best if most >= _SAME else -1
 
-    def opposed(self, stems: list[str], stance: int) -> int:
-        """The number of the node with the same name and the opposite stance; -1 for none."""
+    def find_opposite(self, stems: list[str], stance: int) -> int:
+        """Return the node with the same name and the opposite stance, or -1."""
         return self.find(stems, -stance) if stance else -1
 
     def add(self, label: str, kind: str, stems: list[str], stance: int, confidence: float) -> int:
-        """The number of a new node."""
+        """Add a node and return its index."""
         node: Node = {
             "id": "n%d" % (len(self.nodes) + 1),
             "label": label,
@@ -74,7 +79,7 @@ class Graph:
         self.nodes.append(node)
         if self._by_stem is not None:
             self._index(len(self.nodes) - 1, node)
-        self._around = None
+        self._neighbors = None
         return len(self.nodes) - 1
 
     def mention(self, at: int, turn: int, quote: str, confidence: float) -> None:
@@ -86,8 +91,8 @@ class Graph:
         if quote:
             node["quotes"] = [*node["quotes"], [turn, quote]][-_KEPT:]
 
-    def name(self, at: int, stems: list[str]) -> None:
-        """Let a node be known by another name too."""
+    def add_name(self, at: int, stems: list[str]) -> None:
+        """Add another name to a node."""
         if stems and stems not in self.nodes[at]["names"]:
             self.nodes[at]["names"].append(stems)
             if self._by_stem is not None:
@@ -101,39 +106,39 @@ class Graph:
                 numbers.append(at)
 
     def climbs(self, source: int, target: int, most: int = 1) -> bool:
-        """Whether the ladder leads from one node to another: to its own step, or at most `most` steps up."""
+        """Return whether one node is at the same step of the ladder as another or at most `most` steps below it."""
         levels = [self.level(at) for at in (source, target)]
         return min(levels) >= 0 and 0 <= levels[1] - levels[0] <= most
 
     def level(self, at: int) -> int:
-        """A node's step on the ladder, from 0; -1 for a type beside it."""
+        """Return a node's step on the ladder, from 0; -1 for a type that is not on it."""
         kind = self.nodes[at]["type"]
         return self.ladder.index(kind) if kind in self.ladder else -1
 
     def link(self, source: int, target: int, kind: str, turn: int) -> bool:
-        """Draw an edge; False when it is there already or would be a loop of one."""
+        """Add an edge. Return False when it exists already or would link a node to itself."""
         if source == target or (kind == LEADS_TO and target in self.targets(source)):
             return False
         self.edges.append([source, target, kind, turn])
-        self._around = None
+        self._neighbors = None
         return True
 
     def targets(self, source: int) -> list[int]:
-        """Where the chain leads from a node."""
+        """Return the nodes that a node leads to."""
         return [edge[1] for edge in self.edges if edge[0] == source and edge[2] == LEADS_TO]
 
-    def around(self) -> list[set[int]]:
-        """The neighbours of each node, whatever the direction."""
-        if self._around is None:
-            self._around = [set() for _ in self.nodes]
+    def neighbors(self) -> list[set[int]]:
+        """Return the neighbors of each node, in both directions."""
+        if self._neighbors is None:
+            self._neighbors = [set() for _ in self.nodes]
             for source, target, _, _ in self.edges:
-                self._around[source].add(target)
-                self._around[target].add(source)
-        return self._around
+                self._neighbors[source].add(target)
+                self._neighbors[target].add(source)
+        return self._neighbors
 
     def density(self, at: int) -> float:
-        """The share of the possible edges among a node and its neighbours that there are, 0 to 1; 0 for a node alone."""
-        around = self.around()
+        """Return the share of possible edges that exist among a node and its neighbors, 0 to 1; 0 for an isolated node."""
+        around = self.neighbors()
         group = around[at] | {at}
         if len(group) < 2:
             return 0.0
@@ -141,8 +146,8 @@ class Graph:
         return edges / (len(group) * (len(group) - 1) / 2)
 
     def peripheral(self) -> list[int]:
-        """The nodes that hang together with something, but with less than nodes do on average."""
-        degrees = [len(neighbours) for neighbours in self.around()]
+        """Return the nodes that have edges, but fewer than the average node."""
+        degrees = [len(neighbors) for neighbors in self.neighbors()]
         mean = sum(degrees) / len(degrees) if degrees else 0.0
         return [
             at
@@ -151,12 +156,12 @@ class Graph:
         ]
 
     def recent(self, most: int) -> list[int]:
-        """The nodes named last, the latest first; what was taken back is left out."""
-        standing = [at for at, node in enumerate(self.nodes) if node["turns"] and not node["superseded_by"]]
-        return sorted(standing, key=lambda at: (-self.nodes[at]["turns"][-1], -at))[:most]
+        """Return the nodes named last, the latest first, without superseded ones."""
+        current = [at for at, node in enumerate(self.nodes) if node["turns"] and not node["superseded_by"]]
+        return sorted(current, key=lambda at: (-self.nodes[at]["turns"][-1], -at))[:most]
 
     def opposites(self, most: int) -> list[tuple[int, int]]:
-        """Pairs of nodes with contrary stances, the latest first: those where one revises the other, then any two recent ones."""
+        """Return pairs of nodes with opposite stances, the latest first: pairs where one revises the other, then any two recent ones."""
         recent = self.recent(most)
         stances = [self.nodes[at]["stance"] for at in recent]
         return self.contradictions() + [
@@ -167,12 +172,12 @@ class Graph:
         ]
 
     def contradictions(self) -> list[tuple[int, int]]:
-        """Pairs of nodes of which one revises the other though both still stand, the latest first."""
+        """Return pairs of nodes of which one revises the other while neither is superseded, the latest first."""
         revised = [(one, other) for one, other, kind, _ in reversed(self.edges) if kind == REVISES]
         return [pair for pair in revised if self._contrary(*pair)]
 
     def _contrary(self, one: int, other: int) -> bool:
-        """Whether two nodes still stand, the one for and the other against."""
+        """Return whether two nodes are both current and of opposite stance."""
         first, second = self.nodes[one], self.nodes[other]
         return first["stance"] * second["stance"] < 0 and not (
             first["superseded_by"] or second["superseded_by"]
@@ -180,12 +185,80 @@ class Graph:
 
 
 def chao1(mentions: list[int]) -> float:
-    """The share of all concepts there are that came up, 0 to 1, by how many were named once and twice; 0 for none.
+    """Return the estimated share of all concepts that were named, 0 to 1, from how many were named once and twice; 0 for none.
 
-    A. Chao, "Nonparametric estimation of the number of classes in a population", 1984, with the bias-corrected form where none was named
-    twice.
+    A. Chao, "Nonparametric estimation of the number of classes in a population", 1984; the bias-corrected form where none was named twice.
     """
     seen = sum(count > 0 for count in mentions)
     once, twice = mentions.count(1), mentions.count(2)
     unseen = once * once / (2 * twice) if twice else once * (once - 1) / 2
     return seen / (seen + unseen) if seen else 0.0
+
+
+class Chains:
+    """Longest and average length of the chains in edges, their number, and how many of them reach a terminal type."""
+
+    __slots__ = ("average", "complete", "count", "longest")
+
+    def __init__(self, lengths: list[int], complete: int) -> None:
+        self.count = len(lengths)
+        self.longest = max(lengths, default=0)
+        self.average = sum(lengths) / len(lengths) if lengths else 0.0
+        self.complete = complete
+
+
+def measure_chains(graph: Graph) -> Chains:
+    """Measure the chains from each root to each leaf, by breadth-first search; a cycle ends where it closes.
+
+    A root is a node that nothing leads to, or one of the ladder's first type. A root alone is not a chain.
+    """
+    ahead: dict[int, list[int]] = {}
+    reached: set[int] = set()
+    for source, target, kind, _ in graph.edges:
+        if kind == LEADS_TO:
+            ahead.setdefault(source, []).append(target)
+            reached.add(target)
+    first = graph.ladder[0]
+    roots = [at for at in ahead if at not in reached or graph.nodes[at]["type"] == first]
+    lengths: list[int] = []
+    complete = steps = 0
+    for root in roots or list(ahead)[:1]:  # a cycle alone has no root
+        found, visited = _leaves(root, ahead, graph)
+        lengths += [length for _, length in found]
+        complete += sum(graph.nodes[leaf]["type"] in graph.terminal for leaf, _ in found)
+        steps += visited
+        if steps > _MAX_STEPS:
+            break
+    return Chains(lengths, complete)
+
+
+def _leaves(root: int, ahead: dict[int, list[int]], graph: Graph) -> tuple[list[tuple[int, int]], int]:
+    """Return the leaves reachable from a root with their distance, and how many nodes were visited."""
+    seen, row, found = {root}, [root], []
+    length = 0
+    while row:
+        below = []
+        for at in row:
+            on = [to for to in ahead.get(at, ()) if to not in seen]
+            if length and (not on or graph.nodes[at]["type"] in graph.terminal):
+                found.append((at, length))
+                continue
+            seen.update(on)
+            below += list(dict.fromkeys(on))
+        row, length = below, length + 1
+    return found, len(seen)
+
+
+def longest_path(graph: Graph, nodes: Iterable[int]) -> int:
+    """Return the number of nodes on the longest shortest path among some nodes, in any direction; 1 where none are linked."""
+    chosen = set(nodes)
+    around = graph.neighbors()
+    most = 0
+    for start in sorted(chosen):
+        seen, row, length = {start}, [start], 0
+        while row:
+            length += 1
+            row = sorted({to for at in row for to in around[at] & chosen if to not in seen})
+            seen.update(row)
+        most = max(most, length)
+    return most

@@ -1,4 +1,4 @@
-"""Packs: what an interview is about, as one JSON file of types, ladder, elements, and what it changes of strategies and phases."""
+"""Packs: what an interview is about, as one JSON file of types, ladder and elements, with changes of strategies and phases."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..kernel.native import loads
 from ..kernel.paths import data_path
 from ..kernel.text.clean import plain
 from ..memories.record import categories
-from .errors import ConfigError
+from .exceptions import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +28,7 @@ _MOST = {"types": 20, "ladder": 20, "terminal": 20, "elements": 200, "aliases": 
 
 
 def find_pack(name: str, folder: str) -> str:
-    """The path of a pack: one of ours, one of the user's in `folder`, or the path of a file. Raises ConfigError naming all there are."""
+    """Return the path of a pack: a shipped one, one of the user's in `folder`, or a file. Raises ConfigError, naming the shipped ones."""
     if name.endswith(".json"):
         return os.path.abspath(name)
     own = os.path.join(folder, name + ".json")
@@ -40,18 +40,18 @@ def find_pack(name: str, folder: str) -> str:
 
 
 def read_pack(path: str) -> dict[str, Any]:
-    """The pack in a file, checked, its texts made fit to be shown. Raises ConfigError."""
+    """Return the pack in a file, checked, its texts cleaned for display. Raises ConfigError."""
     try:
         data = loads(read_regular(path, _MAX_BYTES)[0].decode("utf-8-sig"))
     except (FileNotFoundError, Unreadable) as error:
         raise ConfigError(path, "the file", "a readable file", in_words(error)) from None
     except ValueError:
-        raise ConfigError(path, "the file", "JSON in UTF-8", "another text") from None
+        raise ConfigError(path, "the file", "JSON in UTF-8", "other text") from None
     return check_pack(data, path)
 
 
 def check_pack(data: object, place: str) -> dict[str, Any]:
-    """The pack with its texts cleaned. Raises ConfigError for the first thing that is wrong: file, key, expected, got."""
+    """Return the pack with its texts cleaned. Raises ConfigError for the first problem: file, key, expected, got."""
     pack = _object(data, place, "the file", _REQUIRED, _KEYS)
     _name(pack["id"], place, "id")
     found = dict(
@@ -146,4 +146,4 @@ def _element(data: object, place: str, key: str) -> dict[str, Any]:
 def _unique(names: list[str], place: str, key: str) -> None:
     twice = [name for name in names if names.count(name) > 1]
     if twice:
-        raise ConfigError(place, key, "each id once", twice[0])
+        raise ConfigError(place, key, "no duplicate ids", twice[0])

@@ -1,58 +1,52 @@
-"""Everything that the choice of the next question looks at, measured once per turn."""
+"""Everything that the choice of the next question depends on, measured once per turn."""
 
 from __future__ import annotations
 
-from .chains import measure, span
-from .graph import Graph, chao1
-from .phases import phase_lengths
-from .signals import is_terminal
-from .wording import content_stems, within
+from .answer_signals import is_terminal
+from .graph import Graph, chao1, longest_path, measure_chains
+from .wording import contains_run, content_stems
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from .redundancy import Likeness
+    from .wording import QuestionSimilarity
 
-__all__ = ["Situation"]
+__all__ = ["Situation", "phase_lengths"]
 
-_MOST_LINKED = 50  # nodes of one element looked at for its depth
+_MAX_LINKED = 50  # nodes examined for the depth of one element
+
+
+def phase_lengths(phases: list[dict[str, Any]], budget: int) -> list[int]:
+    """Return how many questions each phase lasts with `budget` (>= 1) in all; the last phase takes the rest."""
+    whole = sum(phase["turns"] for phase in phases)
+    lengths: list[int] = []
+    for phase in phases[:-1]:
+        share = max(1, round(budget * phase["turns"] / whole))
+        lengths.append(min(share, max(0, budget - sum(lengths) - 1)))
+    return [*lengths, max(1, budget - sum(lengths))]
 
 
 class Situation:
-    """An interview between two questions. Shares are 0 to 1; `phase` is the id of the phase that the next question falls into."""
+    """An interview between two questions. Shares are 0 to 1; `phase` is the id of the next question's phase.
+
+    `similarity` compares questions, `wish` is what the user asked for instead of answering (`deeper`, `resume`, `stop`), or empty.
+    """
 
     __slots__ = (
-        "_depths",
-        "_momenta",
-        "_said",
-        "breadth",
-        "budget",
-        "chains",
-        "graph",
-        "idle",
-        "likeness",
-        "peripheral",
-        "phase",
-        "recent",
-        "saturation",
-        "scoring",
-        "setup",
-        "state",
-        "turns",
-        "uncovered",
-        "wish",
+        "_depths", "_momenta", "_said", "breadth", "budget", "chains", "graph", "idle", "peripheral", "phase",
+        "recent", "saturation", "scoring", "setup", "similarity", "state", "turns", "uncovered", "wish",
     )  # fmt: skip
 
     def __init__(
-        self, state: dict[str, Any], setup: dict[str, Any], likeness: Likeness, wish: str = ""
+        self, state: dict[str, Any], setup: dict[str, Any], similarity: QuestionSimilarity, wish: str = ""
     ) -> None:
-        self.state, self.setup, self.likeness, self.wish = state, setup, likeness, wish
+        self.state, self.setup, self.similarity, self.wish = state, setup, similarity, wish
         self.scoring: dict[str, Any] = setup["scoring"]
         self.turns: list[dict[str, Any]] = state["turns"]
         self.graph = Graph(state, setup["pack"])
         self.idle = frozenset(setup["redundancy"]["function_words"])
-        self.chains = measure(self.graph)
+        self.chains = measure_chains(self.graph)
         self.recent = self.graph.recent(self.scoring["focus"]["recent"])
         self.peripheral = self.graph.peripheral()
         self.saturation = chao1([node["mentions"] for node in self.graph.nodes])
@@ -78,28 +72,28 @@ class Situation:
 
     @property
     def has_ladder(self) -> bool:
-        """Whether the pack has steps to climb; a flat list of facts has none, and nothing is deep in it."""
+        """Whether concepts can lead to others: a pack with a flat list of facts has no ladder."""
         return len(self.graph.ladder) > 1
 
-    def signals(self, values: dict[str, Any]) -> dict[str, Any]:
-        """The signals of the last answer; those that rules read from it alone, where a scorer wants no others."""
-        return _signals(self.turns[-1], values) if self.turns else {}
+    def signals(self, params: dict[str, Any]) -> dict[str, Any]:
+        """Return the signals of the last answer; those that rules read from it where a scorer's params ask for no others."""
+        return _signals(self.turns[-1], params) if self.turns else {}
 
-    def ignorant(self, turn: dict[str, Any], values: dict[str, Any]) -> bool:
-        """Whether an answer was that they do not know."""
-        return is_terminal(_signals(turn, values))
+    def did_not_know(self, turn: dict[str, Any], params: dict[str, Any]) -> bool:
+        """Return whether the answer of a turn was that the user does not know."""
+        return is_terminal(_signals(turn, params))
 
     def element_depth(self, name: str) -> float:
-        """How deep an element was gone into: the longest way among its concepts, as a share of the ladder; 0 without any."""
+        """Return the longest path among the concepts of an element, as a share of the ladder; 0 without any."""
         if name not in self._depths:
             linked = [at for at, node in enumerate(self.graph.nodes) if name in node["elements"]][
-                -_MOST_LINKED:
+                -_MAX_LINKED:
             ]
-            self._depths[name] = min(1.0, span(self.graph, linked) / len(self.graph.ladder))
+            self._depths[name] = min(1.0, longest_path(self.graph, linked) / len(self.graph.ladder))
         return self._depths[name]
 
     def gap(self, name: str, shallow: float) -> float:
-        """1 for an element not mentioned, half for a shallow one, 0 else."""
+        """Return 1 for an element that was not mentioned, 0.5 for a shallow one, else 0."""
         if name not in self.state["covered"]:
             return 1.0
         known = self.state["covered"][name]["by"] != "named"
@@ -108,36 +102,36 @@ class Situation:
         return 0.5 if self.element_depth(name) < shallow else 0.0
 
     def mentions(self, label: str, lookback: int) -> int:
-        """In how many of the last turns a name came up, in question or answer."""
+        """Return in how many of the last turns a name occurred, in question or answer."""
         part = content_stems(label, self.idle)
         if not self._said:
             self._said = [
                 [content_stems(turn[name], self.idle) for name in ("question", "answer")]
                 for turn in self.turns
             ]
-        return sum(any(within(part, said) for said in both) for both in self._said[-lookback:])
+        return sum(any(contains_run(part, said) for said in both) for both in self._said[-lookback:])
 
-    def momenta(self, values: dict[str, Any]) -> list[float]:
-        """The momentum of each of the last answers: 5 a word, 20 an elaboration, 15 a sign of joy; more where a signal shows interest."""
+    def momenta(self, params: dict[str, Any]) -> list[float]:
+        """Return the momentum of each recent answer: points for words, elaborations, enthusiasm and signals of interest."""
         if not self._momenta:
             spoken = [turn for turn in self.turns if turn["wish"] != "skip"]
-            self._momenta = [_momentum(turn, values) for turn in spoken[-values["answers"] :]]
+            self._momenta = [_momentum(turn, params) for turn in spoken[-params["answers"] :]]
         return self._momenta
 
 
-def _momentum(turn: dict[str, Any], values: dict[str, Any]) -> float:
+def _momentum(turn: dict[str, Any], params: dict[str, Any]) -> float:
     points: float = (
-        values["word"] * turn["words"]
-        + values["elaboration"] * turn["elaborations"]
-        + values["enthusiasm"] * turn["enthusiasm"]
+        params["word"] * turn["words"]
+        + params["elaboration"] * turn["elaborations"]
+        + params["enthusiasm"] * turn["enthusiasm"]
     )
-    signals = _signals(turn, values)
+    signals = _signals(turn, params)
     eager = signals.get("emotional", {}).get("intensity", "").endswith("_positive")
     thinks = signals.get("reasoning", {}).get("quality", "reactive") not in ("reactive", "associative")
-    points += values["signal"] * (eager + thinks)
+    points += params["signal"] * (eager + thinks)
     return points
 
 
-def _signals(turn: dict[str, Any], values: dict[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = turn["signals" if values["use_llm_signals"] else "by_rule"]
+def _signals(turn: dict[str, Any], params: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = turn["signals" if params["use_llm_signals"] else "by_rule"]
     return found

@@ -1,1 +1,1 @@
-"""Grades of whole sessions: signals out of the transcript, six scores with evidence, here and in Langfuse."""
+"""Grades of whole sessions: signals from the transcript, six scores with evidence, on this machine and in Langfuse."""

@@ -19,10 +19,11 @@ from ..kernel.judge.question import Verdict
 from ..kernel.judge.reply import read_reply
 from ..kernel.locks import Busy
 from ..kernel.native import digest
-from .asking import grade, prepare, questions
+from .merging import grade
 from .pipeline import keep_grade
-from .records import session_id
-from .reply import read_scores
+from .score_rows import session_id
+from .scorer_reply import read_scores
+from .scoring_request import prepare, questions
 from .submitted import SubmittedBatches
 
 if TYPE_CHECKING:
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
     from ..kernel.judge.batches import Answer
     from ..kernel.judge.judge import Judge
     from ..kernel.judge.question import Question
-    from .asking import Prepared
-    from .pipeline import Scorer
+    from .pipeline import SessionScorer as Scorer
+    from .scoring_request import PreparedSession as Prepared
     from .submitted import Row
 
     Load = list[tuple[dict[str, Any], Question]]
@@ -309,7 +310,7 @@ def _kept(
     cost = round(sum(costs), 6) if len(costs) == len(verdicts) else None
     by = {"by": "batch", "backend": "anthropic", "model": model, "cost_usd": cost, "failures": failures}
     graded = keep_grade(prepared, found, by, scorer, failures)
-    return graded.trouble if graded.trouble or graded.row is None else graded.row
+    return graded.detail if graded.detail or graded.row is None else graded.row
 
 
 def _verdict(answer: Answer | None) -> Verdict:

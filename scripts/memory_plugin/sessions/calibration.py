@@ -1,45 +1,152 @@
-"""How far scores agree with a person's: agreement, kappa, error and rank correlation, with their uncertainty.
+"""A person's scores, and how well the scorer agrees with them.
 
-Cohen's kappa (Educational and Psychological Measurement 20, 1960) and its quadratically weighted form (Psychological Bulletin 70, 1968);
-Spearman's rho with mean ranks for ties; Wilson's interval for shares (JASA 22, 1927); percentile bootstrap for the others (Efron and
-Tibshirani, An Introduction to the Bootstrap, 1993, 13.3), seeded, so that the same data give the same interval.
+Agreement, kappa, error and rank correlation come with 95 % intervals; the sources of the formulas are in `kernel/stats.py`.
 """
 
 from __future__ import annotations
 
+import csv
+import io
 import math
-import random
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .dimensions import OVERALL, Dimension, dimensions
+from ..kernel.files import read_regular
+from ..kernel.native import loads
+from ..kernel.stats import Estimate, bootstrap, cohen_kappa, share, spearman, weighted_kappa
+from .dimensions import OVERALL, dimensions, overall
+from .score_rows import LABEL, scores_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from .dimensions import ScoreDimension
 
 __all__ = [
     "Agreement",
-    "Estimate",
-    "bias",
+    "UnreadableLabels",
     "compare",
-    "kappa",
+    "label_row",
+    "mean_difference",
     "mean_error",
-    "spearman",
-    "weighted_kappa",
-    "wilson",
+    "parse_score",
+    "read_labels",
+    "with_overall",
 ]
 
-_Z = 1.959963984540054  # 95 %
-_RESAMPLES = 1000
-_LEAST = 5  # pairs from which an interval says something
-_EXACT = 0.05  # numbers this near count as the same
+_MAX_BYTES = 32 << 20
+_SESSION_NAMES = ("session", "session_id", "id")
+_SAME = 0.05  # numbers this close count as the same
 
 
-class Estimate(NamedTuple):
-    """A figure and its 95 % interval; None where the data do not determine it."""
+class UnreadableLabels(ValueError):
+    """A file of labels that holds none, or a score outside its scale; the text says where."""
 
-    value: float | None
-    low: float | None
-    high: float | None
+
+def parse_score(name: str, text: str) -> float | None:
+    """Return the score in a person's words: a number, or the label of a level; None when it is neither.
+
+    Raises KeyError for an unknown dimension.
+    """
+    dimension = dimensions()[name]
+    word = text.strip().lower()
+    if word in dimension.labels:
+        return dimension.labels.index(word)
+    try:
+        value = float(word)
+    except ValueError:
+        return None
+    if not math.isfinite(value) or not 0 <= value <= (
+        len(dimension.labels) - 1 if dimension.categorical else 1
+    ):
+        return None
+    return None if dimension.categorical and not value.is_integer() else value
+
+
+def label_row(session: str, project: str, scores: Mapping[str, float], note: str = "") -> dict[str, Any]:
+    """Return the ledger's row for a person's scores."""
+    found = {
+        name: {"score": score, "label": dimensions()[name].label(score)} for name, score in scores.items()
+    }
+    return {
+        "kind": LABEL,
+        "session": session,
+        "project": project,
+        "dimensions": found,
+        OVERALL: overall(scores),
+        "missing": [name for name in dimensions() if name not in scores],
+        "note": note,
+    }
+
+
+def with_overall(row: Mapping[str, Any]) -> dict[str, float]:
+    """Return the scores of a row, with the overall if none is missing."""
+    scores = scores_of(dict(row))
+    total = overall(scores)
+    return scores if total is None else {**scores, OVERALL: total}
+
+
+def read_labels(path: str) -> dict[str, dict[str, float]]:
+    """Return the scores in a file by session; later entries win. Raises UnreadableLabels and OSError.
+
+    JSON: a list of objects, or an object that maps sessions to objects. JSON lines: one object per line. CSV: a header, then lines.
+    Each object has `session` and the dimensions, as numbers, labels, or objects with a `score`; an empty value is not a score.
+    """
+    text = read_regular(path, _MAX_BYTES, follow=True)[0].decode("utf-8-sig", "replace")
+    found: dict[str, dict[str, float]] = {}
+    for number, entry in enumerate(_entries(text), 1):
+        session = next((str(entry[name]) for name in _SESSION_NAMES if entry.get(name)), "")
+        inner = entry.get("dimensions")
+        scores = _scores(inner if isinstance(inner, dict) else entry, number)
+        if session and scores:
+            found[session] = with_overall({"dimensions": scores})
+    if not found:
+        raise UnreadableLabels("%s: expected sessions with scores, found none" % path)
+    return found
+
+
+def _entries(text: str) -> Iterable[dict[str, Any]]:
+    stripped = text.lstrip()
+    if stripped[:1] not in ("{", "["):
+        try:
+            return [dict(row) for row in csv.DictReader(io.StringIO(text, newline=""))]
+        except csv.Error as error:
+            raise UnreadableLabels("not a readable CSV: %s" % error) from None
+    try:
+        data = loads(text)
+    except ValueError:
+        return [row for line in text.split("\n") for row in [_object(line)] if row is not None]
+    if isinstance(data, dict) and not any(data.get(name) for name in _SESSION_NAMES):
+        return [{"session": session, **row} for session, row in data.items() if isinstance(row, dict)]
+    return [row for row in (data if isinstance(data, list) else [data]) if isinstance(row, dict)]
+
+
+def _object(line: str) -> dict[str, Any] | None:
+    try:
+        value = loads(line)
+    except ValueError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _scores(entry: Mapping[str, Any], number: int) -> dict[str, float]:
+    found = {}
+    for name in dimensions():
+        given = entry.get(name)
+        given = given.get("score") if isinstance(given, dict) else given
+        if given is None or given == "":
+            continue
+        score = None if isinstance(given, bool) else parse_score(name, str(given))
+        if score is None:
+            raise UnreadableLabels(
+                "entry %d, %s: expected %s, found another value" % (number, name, _scale(name))
+            )
+        found[name] = score
+    return found
+
+
+def _scale(name: str) -> str:
+    labels = dimensions()[name].labels
+    return "0 to %d or one of %s" % (len(labels) - 1, ", ".join(labels)) if labels else "0 to 1"
 
 
 class Agreement(NamedTuple):
@@ -53,10 +160,10 @@ class Agreement(NamedTuple):
 def compare(
     ours: Mapping[str, Mapping[str, float]], theirs: Mapping[str, Mapping[str, float]]
 ) -> list[Agreement]:
-    """The agreement in each dimension, and in the overall, over the sessions that both have scored.
+    """Return the agreement in each dimension and in the overall, over the sessions that both have scored.
 
-    Levels give exact agreement, kappa and weighted kappa; numbers give agreement within 0.05, mean absolute error, mean difference (ours
-    less theirs) and Spearman's rho.
+    Levels give exact agreement, kappa and weighted kappa; numbers give agreement within 0.05, mean absolute error, mean difference
+    (ours minus theirs) and Spearman's rho.
     """
     found = []
     for name in (*dimensions(), OVERALL):
@@ -70,108 +177,28 @@ def compare(
     return found
 
 
-def _figures(pairs: Sequence[tuple[float, float]], dimension: Dimension | None) -> dict[str, Estimate]:
+def _figures(pairs: Sequence[tuple[float, float]], dimension: ScoreDimension | None) -> dict[str, Estimate]:
     if dimension is not None and dimension.categorical:
         same = sum(a == b for a, b in pairs)
         return {
-            "exact": wilson(same, len(pairs)),
-            "kappa": _with_interval(kappa, pairs),
-            "weighted_kappa": _with_interval(lambda some: weighted_kappa(some, len(dimension.labels)), pairs),
+            "exact": share(same, len(pairs)).estimate,
+            "kappa": bootstrap(cohen_kappa, pairs),
+            "weighted_kappa": bootstrap(weighted_kappa, pairs),
         }
-    near = sum(abs(a - b) <= _EXACT + 1e-9 for a, b in pairs)
+    near = sum(abs(a - b) <= _SAME + 1e-9 for a, b in pairs)
     return {
-        "within_0.05": wilson(near, len(pairs)),
-        "mae": _with_interval(mean_error, pairs),
-        "bias": _with_interval(bias, pairs),
-        "spearman": _with_interval(spearman, pairs),
+        "within_0.05": share(near, len(pairs)).estimate,
+        "mae": bootstrap(mean_error, pairs),
+        "bias": bootstrap(mean_difference, pairs),
+        "spearman": bootstrap(spearman, pairs),
     }
 
 
-def wilson(hits: int, n: int) -> Estimate:
-    """The share of hits with Wilson's score interval."""
-    if n == 0:
-        return Estimate(None, None, None)
-    share = hits / n
-    middle = (share + _Z**2 / (2 * n)) / (1 + _Z**2 / n)
-    half = _Z * math.sqrt(share * (1 - share) / n + _Z**2 / (4 * n**2)) / (1 + _Z**2 / n)
-    return Estimate(share, max(0.0, middle - half), min(1.0, middle + half))
-
-
-def kappa(pairs: Sequence[tuple[float, float]]) -> float | None:
-    """Cohen's kappa; None without pairs, or when chance alone explains all."""
-    n = len(pairs)
-    if n == 0:
-        return None
-    levels = {level for pair in pairs for level in pair}
-    observed = sum(a == b for a, b in pairs) / n
-    expected = sum(
-        (sum(a == level for a, _ in pairs) / n) * (sum(b == level for _, b in pairs) / n) for level in levels
-    )
-    return None if expected >= 1 else (observed - expected) / (1 - expected)
-
-
-def weighted_kappa(pairs: Sequence[tuple[float, float]], levels: int) -> float | None:
-    """Cohen's kappa with quadratic weights over `levels` levels from 0; None as for `kappa`."""
-    n = len(pairs)
-    if n == 0:
-        return None
-    ours = [sum(a == level for a, _ in pairs) / n for level in range(levels)]
-    theirs = [sum(b == level for _, b in pairs) / n for level in range(levels)]
-    observed = sum((a - b) ** 2 for a, b in pairs) / n
-    expected = sum(ours[i] * theirs[j] * (i - j) ** 2 for i in range(levels) for j in range(levels))
-    return None if expected == 0 else 1 - observed / expected
-
-
 def mean_error(pairs: Sequence[tuple[float, float]]) -> float | None:
-    """The mean absolute difference; None without pairs."""
+    """Return the mean absolute difference; None without pairs."""
     return sum(abs(a - b) for a, b in pairs) / len(pairs) if pairs else None
 
 
-def bias(pairs: Sequence[tuple[float, float]]) -> float | None:
-    """The mean difference; above 0 the first of each pair is the more generous."""
+def mean_difference(pairs: Sequence[tuple[float, float]]) -> float | None:
+    """Return the mean difference (above 0 the first of each pair is more generous); None without pairs."""
     return sum(a - b for a, b in pairs) / len(pairs) if pairs else None
-
-
-def spearman(pairs: Sequence[tuple[float, float]]) -> float | None:
-    """Spearman's rank correlation; None for fewer than two pairs, or when one side says always the same."""
-    if len(pairs) < 2:
-        return None
-    ours, theirs = _ranks([a for a, _ in pairs]), _ranks([b for _, b in pairs])
-    middle = (len(pairs) + 1) / 2
-    spread = math.sqrt(sum((a - middle) ** 2 for a in ours) * sum((b - middle) ** 2 for b in theirs))
-    return sum((a - middle) * (b - middle) for a, b in zip(ours, theirs)) / spread if spread else None
-
-
-def _ranks(values: Sequence[float]) -> list[float]:
-    """The rank of each value from 1; equal ones share their mean rank."""
-    order = sorted(range(len(values)), key=lambda at: values[at])
-    ranks = [0.0] * len(values)
-    start = 0
-    while start < len(order):
-        end = start
-        while end + 1 < len(order) and values[order[end + 1]] == values[order[start]]:
-            end += 1
-        for at in order[start : end + 1]:
-            ranks[at] = (start + end) / 2 + 1
-        start = end + 1
-    return ranks
-
-
-def _with_interval(
-    figure: Callable[[Sequence[tuple[float, float]]], float | None], pairs: Sequence[tuple[float, float]]
-) -> Estimate:
-    """A figure with its percentile bootstrap interval; none for fewer than five pairs."""
-    value = figure(pairs)
-    if value is None or len(pairs) < _LEAST:
-        return Estimate(value, None, None)
-    chance = random.Random(20260301)  # noqa: S311 (resampling, no secret)
-    found = sorted(
-        again
-        for _ in range(_RESAMPLES)
-        for again in [figure(chance.choices(pairs, k=len(pairs)))]
-        if again is not None
-    )
-    if len(found) < _RESAMPLES / 2:
-        return Estimate(value, None, None)
-    low, high = (found[min(len(found) - 1, int(share * len(found)))] for share in (0.025, 0.975))
-    return Estimate(value, low, high)

@@ -1,22 +1,31 @@
-"""The six dimensions, their scales and weights, and the overall score that they make."""
+"""The six dimensions, their scales and weights, and the overall score."""
 
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .data import load_table
+from ..kernel.data import load_data
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["OVERALL", "Dimension", "band_of", "causes", "dimensions", "limit", "overall"]
+__all__ = [
+    "OVERALL",
+    "ScoreDimension",
+    "band_of",
+    "causes",
+    "dimensions",
+    "limit",
+    "overall",
+    "overall_description",
+]
 
 OVERALL = "overall_quality"
 _LEVELS = 3.0  # the highest level of a categorical dimension
 
 
-class Dimension(NamedTuple):
+class ScoreDimension(NamedTuple):
     """One dimension; `labels` name the levels of a categorical one and are empty for a number from 0 to 1."""
 
     id: str
@@ -31,38 +40,50 @@ class Dimension(NamedTuple):
         return bool(self.labels)
 
     def normalized(self, score: float) -> float:
-        """The score between 0 and 1."""
+        """Return the score scaled to 0 to 1."""
         return score / _LEVELS if self.categorical else score
 
     def label(self, score: float) -> str:
-        """The name of a level; empty for a number."""
+        """Return the name of a level; empty for a number."""
         return self.labels[int(score)] if self.categorical else ""
 
 
 @cache
-def dimensions() -> dict[str, Dimension]:
-    """All dimensions by name, in the source's order."""
-    entries = load_table("dimensions")["dimensions"]
+def _table() -> dict[str, Any]:
+    return load_data("sessions", "dimensions")
+
+
+@cache
+def dimensions() -> dict[str, ScoreDimension]:
+    """Return all dimensions by name, in the source's order."""
+    entries = _table()["dimensions"]
     return {
-        e["id"]: Dimension(e["id"], e["weight"], tuple(e.get("labels", ())), e["merge"], e["description"])
+        e["id"]: ScoreDimension(
+            e["id"], e["weight"], tuple(e.get("labels", ())), e["merge"], e["description"]
+        )
         for e in entries
     }
 
 
+def overall_description() -> str:
+    """Return the description of the overall score."""
+    return str(_table()["overall"]["description"])
+
+
 def causes() -> tuple[str, ...]:
-    """The categories of root causes."""
-    return tuple(load_table("dimensions")["causes"])
+    """Return the categories of root causes."""
+    return tuple(_table()["causes"])
 
 
 def limit(name: str) -> int:
-    """How much is kept of a judge's reply: evidence, improvements, or characters of one text."""
-    return int(load_table("dimensions")["limits"][name])
+    """Return how much is kept of a scorer's reply: evidence, improvements, or characters of one text."""
+    return int(_table()["limits"][name])
 
 
 def overall(scores: Mapping[str, float], *, renormalize: bool = False) -> float | None:
-    """The weighted sum of the normalized scores (`session-scoring.md`, Aggregate), to four digits.
+    """Return the weighted sum of the normalized scores (`session-scoring.md`, Aggregate), to four digits.
 
-    None while a dimension is missing, since missing is not zero; with `renormalize` the weights of those present are brought to 1.
+    None while a dimension is missing, since missing is not zero; with `renormalize` the weights of the present ones are scaled to 1.
     """
     known = {name: dimension for name, dimension in dimensions().items() if name in scores}
     if not known or (len(known) < len(dimensions()) and not renormalize):
@@ -72,6 +93,6 @@ def overall(scores: Mapping[str, float], *, renormalize: bool = False) -> float 
 
 
 def band_of(score: float) -> str:
-    """How much an overall score leaves to improve: critical, significant, moderate, minor or none."""
-    floors = load_table("dimensions")["bands"]["floors"]
-    return str([name for name, floor in floors if score >= floor][-1])
+    """Return how much improvement an overall score calls for: critical, significant, moderate, minor or none."""
+    thresholds = _table()["bands"]["thresholds"]
+    return str([name for name, threshold in thresholds if score >= threshold][-1])

@@ -1,32 +1,49 @@
-"""Parts of a long session, graded one by one, made into one grade."""
+"""Merge the parts of a session, graded one by one, into one grade."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from .dimensions import dimensions, limit
+from .scorer_reply import drop_bad_evidence
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from .dimensions import Dimension
+    from .dimensions import ScoreDimension
+    from .scoring_request import PreparedSession
 
-__all__ = ["RULES", "Part", "merge"]
+__all__ = ["RULES", "GradedPart", "grade", "merge"]
 
-_COLLAPSE = 2  # levels
+_COLLAPSE = 2  # levels by which an earlier part must be worse
 
 
-class Part(NamedTuple):
-    """One part: its estimated tokens, and its scores as `read_scores` gives them, or None when it could not be graded."""
+class GradedPart(NamedTuple):
+    """One part: its estimated tokens, and its scores from `read_scores`, or None when it could not be graded."""
 
     tokens: float
     scores: dict[str, Any] | None
 
 
-def merge(parts: Sequence[Part]) -> dict[str, Any]:
-    """One grade out of parts in their order, each dimension by its own rule, with `merge` telling the rule and the parts' scores.
+def grade(prepared: PreparedSession, answers: Sequence[dict[str, Any] | None]) -> dict[str, Any] | None:
+    """Return one grade from the answers for the parts, its evidence checked; None when no part was graded.
 
-    A dimension that its rule cannot tell, since a part is missing, is left out.
+    Confidence is lowered by the share of turns that were not shown.
+    """
+    if not any(answers):
+        return None
+    turns = prepared.signals.totals.turns
+    struck = sum(drop_bad_evidence(answer, turns) for answer in answers if answer)
+    merged = merge([GradedPart(chunk.tokens, answer) for chunk, answer in zip(prepared.parts, answers)])
+    if merged["confidence"] is not None and turns:
+        merged["confidence"] = round(merged["confidence"] * (1 - prepared.left_out / turns), 4)
+    return {**merged, "struck": struck}
+
+
+def merge(parts: Sequence[GradedPart]) -> dict[str, Any]:
+    """Return one grade from parts in order, each dimension by its own rule; `merge` holds the rule and the scores of the parts.
+
+    A dimension that its rule cannot determine because a part is missing is left out.
     """
     if len(parts) == 1 and parts[0].scores is not None:
         return {**parts[0].scores, "dimensions": dict(parts[0].scores["dimensions"])}
@@ -50,13 +67,13 @@ def merge(parts: Sequence[Part]) -> dict[str, Any]:
     }
 
 
-def _score(part: Part, name: str) -> float | None:
+def _score(part: GradedPart, name: str) -> float | None:
     entry = part.scores["dimensions"].get(name) if part.scores else None
     return entry["score"] if entry else None
 
 
 def _by_tokens(scores: Sequence[float | None], tokens: Sequence[float]) -> float | None:
-    """The mean weighted by tokens; None unless every part has a score."""
+    """Return the mean weighted by tokens; None unless every part has a score."""
     known = [(score, weight) for score, weight in zip(scores, tokens) if score is not None]
     weight = sum(weight for _, weight in known)
     if len(known) < len(scores) or weight <= 0:
@@ -65,12 +82,12 @@ def _by_tokens(scores: Sequence[float | None], tokens: Sequence[float]) -> float
 
 
 def _last(scores: Sequence[float | None], _tokens: Sequence[float]) -> float | None:
-    """The last part's, which has seen how it ended."""
+    """Return the last part's score: it has seen the end."""
     return scores[-1]
 
 
 def _last_or_worse(scores: Sequence[float | None], _tokens: Sequence[float]) -> float | None:
-    """The last part's; one level less when an earlier part was worse by two levels or more, so that a collapse is not forgotten."""
+    """Return the last part's level, less one when an earlier part was worse by two levels or more, so that a collapse still counts."""
     last = scores[-1]
     if last is None:
         return None
@@ -86,7 +103,11 @@ RULES: dict[str, Callable[[Sequence[float | None], Sequence[float]], float | Non
 
 
 def _entry(
-    name: str, dimension: Dimension, score: float, given: Sequence[float | None], graded: Sequence[Part]
+    name: str,
+    dimension: ScoreDimension,
+    score: float,
+    given: Sequence[float | None],
+    graded: Sequence[GradedPart],
 ) -> dict[str, Any]:
     entries = [
         part.scores["dimensions"][name]
@@ -94,8 +115,8 @@ def _entry(
         if part.scores and name in part.scores["dimensions"]
     ]
     if dimension.merge != "tokens":
-        entries.reverse()  # what decided comes first
-    evidence = [item for items in _in_turn(entries) for item in items]
+        entries.reverse()  # the last part, which decided, comes first
+    evidence = [item for items in _interleaved(entries) for item in items]
     return {
         "score": score,
         "label": dimension.label(score),
@@ -105,27 +126,27 @@ def _entry(
     }
 
 
-def _in_turn(entries: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
-    """The entries' first pieces of evidence, then their second ones, and so on."""
+def _interleaved(entries: Sequence[dict[str, Any]]) -> list[list[dict[str, Any]]]:
+    """Return the entries' first pieces of evidence, then their second ones, and so on."""
     longest = max((len(entry["evidence"]) for entry in entries), default=0)
     return [
         [entry["evidence"][at] for entry in entries if at < len(entry["evidence"])] for at in range(longest)
     ]
 
 
-def _cause(graded: Sequence[Part]) -> str | None:
+def _cause(graded: Sequence[GradedPart]) -> str | None:
     given = {part.scores["root_cause"] for part in graded if part.scores} - {None}
     real = given - {"none"}
     return next(iter(real)) if len(real) == 1 else "multiple" if real else "none" if given else None
 
 
-def _improvements(graded: Sequence[Part]) -> list[dict[str, str]]:
+def _improvements(graded: Sequence[GradedPart]) -> list[dict[str, str]]:
     every = [item for part in graded if part.scores for item in part.scores["improvements"]]
     unique = {(item["dimension"], item["issue"]): item for item in every}
     return list(unique.values())[: limit("improvements")]
 
 
-def _confidence(parts: Sequence[Part]) -> float | None:
+def _confidence(parts: Sequence[GradedPart]) -> float | None:
     return _by_tokens(
         [part.scores["confidence"] if part.scores else None for part in parts],
         [part.tokens for part in parts],

@@ -1,4 +1,4 @@
-"""Grading one session, from the transcript to the ledger."""
+"""Grade one session, from the transcript to the ledger."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernel.clock import Deadline
 from ..kernel.judge.judge import Judge
-from .asking import Prepared, grade, prepare, questions
-from .records import append, latest, row_of, session_id
+from .merging import grade
+from .score_rows import RowNotWritten, append_row, grade_row, latest_rows, session_id
+from .scoring_request import PreparedSession, prepare, questions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,48 +17,59 @@ if TYPE_CHECKING:
     from ..kernel.paths import Places
     from ..kernel.settings.load import Settings
 
-__all__ = ["Graded", "Scorer", "grade_session", "keep_grade", "store_reply"]
+__all__ = ["GradeResult", "SessionScorer", "grade_session", "keep_grade", "store_reply"]
 
-_AT_ONCE = 4
+_PARALLEL = 4  # parts that are asked about side by side
+_ENDS_SESSION = frozenset(["over_budget", "disabled", "no_key", "circuit_open", "http_401", "http_403"])
 
 
-class Scorer(NamedTuple):
-    """What grading needs: where, by which settings, and why no judge may be asked, or an empty text."""
+class SessionScorer(NamedTuple):
+    """What grading needs: places, settings, and why no judge may be asked, or an empty text."""
 
     places: Places
     settings: Settings
     off: str = ""
 
     def judge(self, session: str) -> Judge:
-        """The judge of sessions; the cap of a session is that of the session that is graded."""
+        """Return the judge of sessions; the cap per session is counted for the session that is graded."""
         model = self.settings.text("sessions.judge.model")
         return Judge("sessions", model, self.places, self.settings, session, off=self.off, helper=True)
 
 
-class Graded(NamedTuple):
-    """What came of it: the session as read, its row or None, why a part was not graded, and what went wrong with the ledger."""
+class GradeResult(NamedTuple):
+    """The session as read, its row or None, the failures of its parts, and why there is no row or it was not written."""
 
-    prepared: Prepared
+    prepared: PreparedSession
     row: dict[str, Any] | None
     failures: list[str]
-    trouble: str
+    detail: str
+
+    @property
+    def stored(self) -> bool:
+        """Whether the session has a grade and the ledger holds it."""
+        return self.row is not None and not self.detail
+
+    @property
+    def reason(self) -> str:
+        """Why it is not stored: the first failure, or the detail."""
+        return self.failures[0] if self.failures else self.detail
 
 
-def grade_session(path: str, scorer: Scorer, *, automatic: bool = False) -> Graded:
-    """Read, ask, check, combine, write down.
+def grade_session(path: str, scorer: SessionScorer, *, automatic: bool = False) -> GradeResult:
+    """Grade a session: read, ask, check, merge, write.
 
-    Without a judge there is no row, and the signals are the answer.  `automatic` marks a grade that nobody asked for.
-    Raises FileNotFoundError and Unreadable.
+    Without a judge there is no row, and the signals are the answer. `automatic` marks a grade that nobody asked for. Raises
+    FileNotFoundError and Unreadable.
     """
     prepared = prepare(path, scorer.settings)
     judge = scorer.judge(session_id(prepared))
     if not prepared.signals.totals.turns:
-        return Graded(prepared, None, ["empty"], "")
+        return GradeResult(prepared, None, ["empty"], "")
     verdicts = _ask(judge, prepared, scorer.settings.number("sessions.judge.timeout_per_call"))
     failures = [verdict.failure for verdict in verdicts if verdict.failure]
     found = grade(prepared, [verdict.values for verdict in verdicts])
     if found is None:
-        return Graded(prepared, None, failures, verdicts[0].detail)
+        return GradeResult(prepared, None, failures, verdicts[0].detail)
     by = {
         "by": "api",
         "backend": judge.backend,
@@ -69,37 +81,44 @@ def grade_session(path: str, scorer: Scorer, *, automatic: bool = False) -> Grad
     return keep_grade(prepared, found, by, scorer, failures)
 
 
-def store_reply(prepared: Prepared, answer: dict[str, Any], by: dict[str, Any], scorer: Scorer) -> Graded:
-    """Check and write down what somebody else than our own judge answered about a whole session: a sub-agent."""
+def store_reply(
+    prepared: PreparedSession, answer: dict[str, Any], by: dict[str, Any], scorer: SessionScorer
+) -> GradeResult:
+    """Check and write a sub-agent's answer about a whole session."""
     found = grade(prepared, [answer])
     assert found is not None
     return keep_grade(prepared, found, by, scorer, [])
 
 
 def keep_grade(
-    prepared: Prepared, found: dict[str, Any], by: dict[str, Any], scorer: Scorer, failures: list[str]
-) -> Graded:
-    """Write a grade down, in place of the session's earlier one."""
+    prepared: PreparedSession,
+    found: dict[str, Any],
+    by: dict[str, Any],
+    scorer: SessionScorer,
+    failures: list[str],
+) -> GradeResult:
+    """Write a grade, in place of the session's earlier one."""
     places, settings = scorer.places, scorer.settings
-    before = latest(places, settings).get(session_id(prepared))
-    row = row_of(prepared, found, by, settings, places, before)
-    return Graded(prepared, row, failures, append(places, settings, row))
+    before = latest_rows(places, settings).get(session_id(prepared))
+    row = grade_row(prepared, found, by, settings, places, before)
+    try:
+        append_row(places, settings, row)
+    except RowNotWritten as error:
+        return GradeResult(prepared, row, failures, str(error))
+    return GradeResult(prepared, row, failures, "")
 
 
-def _ask(judge: Judge, prepared: Prepared, seconds: float) -> list[Verdict]:
-    """One verdict a part, some side by side; after a failure that the next part would meet as well, no more are asked."""
+def _ask(judge: Judge, prepared: PreparedSession, seconds: float) -> list[Verdict]:
+    """Return one verdict per part. After a failure that the next part would meet as well, no more are asked."""
     asked = questions(prepared)
     verdicts: list[Verdict] = []
-    for at in range(0, len(asked), _AT_ONCE):
-        several = asked[at : at + _AT_ONCE]
-        lasting = [
-            v
-            for v in verdicts
-            if v.failure in ("over_budget", "disabled", "no_key", "circuit_open", "http_401", "http_403")
-        ]
-        verdicts += (
-            lasting[:1] * len(several) if lasting else judge.ask_all(several, Deadline(seconds), again=True)
-        )
+    for at in range(0, len(asked), _PARALLEL):
+        several = asked[at : at + _PARALLEL]
+        lasting = next((v for v in verdicts if v.failure in _ENDS_SESSION), None)
+        if lasting:
+            verdicts += [lasting] * len(several)
+        else:
+            verdicts += judge.ask_all(several, Deadline(seconds), again=True)
     return verdicts
 
 

@@ -1,4 +1,4 @@
-"""What a shell command runs: the first words of each pipeline, wrappers and assignments left out. An approximation in linear time."""
+"""What a shell command runs: the first command of each pipeline, without wrappers and assignments. An approximation in linear time."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from .data import load_table
+from ..kernel.data import load_data
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Head", "heads", "is_test", "stands_for"]
+__all__ = ["Head", "pipeline_heads", "runs_tests", "tool_for"]
 
-_LONGEST = 20_000
+_MAX_COMMAND = 20_000
 _PREPARES = ("", "cd", "export", "source", "set")
 _PIPES = ("|", "|&")
 _GIVES_UP = ("exit", "return", "false")
-# An operator, or a word with its quotes and escapes; what is neither (blanks, comments, continued lines) is passed over.  Each piece of a
-# word begins with a character of its own and cannot fail once begun, so nothing is tried twice: linear.
+# An operator, or a word with its quotes and escapes. Blanks, comments and continued lines are skipped. Each piece of a word starts with
+# a different character and cannot fail once started, so nothing is tried twice: linear time.
 _PART = re.compile(
     r"""\\\n | (?<![^\s;|&(])\#[^\n]*
     | ( (?: [^\s'"\\;|&]+ | '[^']*'? | "(?:[^"\\]+|\\.?)*"? | \\(?!\n).? | (?<=[<>])& | &(?=>) )+ )
@@ -31,15 +31,15 @@ _ESCAPED = re.compile(r"""\\(["\\$`])""")
 
 
 class Head(NamedTuple):
-    """The first command of a pipeline; `hidden` when its failure would not show in the exit code of the whole."""
+    """The first command of a pipeline; `hidden` when its failure does not show in the exit code of the whole line."""
 
     words: tuple[str, ...]
     hidden: bool = False
 
 
-def heads(command: str) -> list[Head]:
-    """The first command of every pipeline in a command line; texts of here-documents are none."""
-    command = command[:_LONGEST]
+def pipeline_heads(command: str) -> list[Head]:
+    """Return the first command of every pipeline in a command line; here-documents are skipped."""
+    command = command[:_MAX_COMMAND]
     if _PLAIN.fullmatch(command):
         plain = _unwrapped(command.split())
         return [Head(tuple(plain))] if plain else []
@@ -47,7 +47,7 @@ def heads(command: str) -> list[Head]:
     commands = list(_commands(_without_documents(command)))
     strict = any(words[:1] == ["set"] and "pipefail" in words for words, _ in commands)
     before = ""
-    for (words, operator), shown in zip(commands, _shown(commands)):
+    for (words, operator), shown in zip(commands, _failure_shows(commands)):
         plain = _unwrapped(words) if before not in _PIPES else []
         if plain:
             found.append(Head(tuple(plain), not shown or (operator in _PIPES and not strict)))
@@ -56,13 +56,13 @@ def heads(command: str) -> list[Head]:
 
 
 def _commands(command: str) -> Iterator[tuple[list[str], str]]:
-    """Each command's words and the operator after it, empty at the end; quotes hold a word together and stay out of it."""
+    """Yield each command's words and the operator after it (empty at the end), without quotes."""
     words: list[str] = []
     for part in _PART.finditer(command):
         word, operator = part.groups()
         if word:
             plain = "'" not in word and '"' not in word and "\\" not in word
-            words.append(word if plain else _QUOTED.sub(_bare, word))
+            words.append(word if plain else _QUOTED.sub(_unquote, word))
         elif operator and (words or operator != "\n"):
             yield words, operator
             words = []
@@ -70,16 +70,16 @@ def _commands(command: str) -> Iterator[tuple[list[str], str]]:
         yield words, ""
 
 
-def _bare(found: re.Match[str]) -> str:
-    """A quoted piece without its marks."""
+def _unquote(found: re.Match[str]) -> str:
+    """Return a quoted piece without its quotes."""
     single, double, escaped = found.groups()
     if double is not None:
         return _ESCAPED.sub(r"\1", double)
     return str(single if single is not None else escaped)
 
 
-def _shown(commands: list[tuple[list[str], str]]) -> list[bool]:
-    """For each command whether the whole fails where its pipeline fails, by what comes after it."""
+def _failure_shows(commands: list[tuple[list[str], str]]) -> list[bool]:
+    """Return for each command whether the whole line fails when its pipeline fails."""
     shown: list[bool] = []
     following: list[str] = []
     for words, operator in reversed(commands):
@@ -111,7 +111,7 @@ def _without_documents(command: str) -> str:
 
 
 def _unwrapped(words: list[str]) -> list[str]:
-    """A command without what only prepares it."""
+    """Return the words of a command without assignments and wrappers; empty for one that only prepares others."""
     wrappers = _wrappers()
     if words and words[0] not in wrappers and words[0].isalnum() and ")" not in words[-1]:
         return words if words[0] not in _PREPARES else []
@@ -131,21 +131,26 @@ def _unwrapped(words: list[str]) -> list[str]:
 
 
 @cache
+def _table() -> dict[str, Any]:
+    return load_data("sessions", "commands")
+
+
+@cache
 def _wrappers() -> frozenset[str]:
-    return frozenset(load_table("commands")["wrappers"])
+    return frozenset(_table()["wrappers"])
 
 
 @cache
 def _tests() -> dict[str, list[list[str]]]:
-    """The commands that run tests, by their first word."""
+    """Return the commands that run tests, by their first word."""
     found: dict[str, list[list[str]]] = {}
-    for words in load_table("commands")["tests"]:
+    for words in _table()["tests"]:
         found.setdefault(words[0], []).append(words[1:])
     return found
 
 
-def is_test(head: Head) -> bool:
-    """Whether a command runs tests."""
+def runs_tests(head: Head) -> bool:
+    """Return whether a command runs tests."""
     tests, first = _tests(), head.words[0]
     known = tests.get(first)
     if known is None:
@@ -154,29 +159,29 @@ def is_test(head: Head) -> bool:
         if known is None:
             return False
     bare = tuple(word for word in head.words[1:] if not word.startswith(("-", "+")))
-    return any(_begins(words, wanted) for wanted in known for words in (head.words[1:], bare))
+    return any(_starts_with(words, wanted) for wanted in known for words in (head.words[1:], bare))
 
 
-def _begins(words: tuple[str, ...], wanted: list[str]) -> bool:
-    return len(words) >= len(wanted) and all(_is(word, name) for word, name in zip(words, wanted))
+def _starts_with(words: tuple[str, ...], wanted: list[str]) -> bool:
+    return len(words) >= len(wanted) and all(_matches(word, name) for word, name in zip(words, wanted))
 
 
-def _is(word: str, name: str) -> bool:
+def _matches(word: str, name: str) -> bool:
     return word.startswith(name[:-1]) if name.endswith("*") else word == name
 
 
-def stands_for(head: Head) -> dict[str, Any] | None:
-    """The entry for a command that Claude has a tool of its own for; None for all others."""
+def tool_for(head: Head) -> dict[str, Any] | None:
+    """Return the entry of a command that Claude has a tool for; None for all others."""
     return next(
-        (entry for entry in _stand_ins().get(head.words[0], ()) if _fits(head.words[1:], entry)), None
+        (entry for entry in _entries_by_word().get(head.words[0], ()) if _fits(head.words[1:], entry)), None
     )
 
 
 @cache
-def _stand_ins() -> dict[str, list[dict[str, Any]]]:
-    """The entries of `stands_for` by their first words."""
+def _entries_by_word() -> dict[str, list[dict[str, Any]]]:
+    """Return the entries of `stands_for` by their first words."""
     found: dict[str, list[dict[str, Any]]] = {}
-    for entry in load_table("commands")["stands_for"]:
+    for entry in _table()["stands_for"]:
         for word in entry["words"]:
             found.setdefault(word, []).append(entry)
     return found

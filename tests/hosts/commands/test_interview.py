@@ -28,7 +28,7 @@ def talk(project: Project, *args: str, data: Any = "", inside: bool = False) -> 
     return run.json
 
 
-def begun(project: Project, *more: str, inside: bool = False) -> str:
+def begin(project: Project, *more: str, inside: bool = False) -> str:
     """The id of a new interview."""
     return str(talk(project, "start", "billing export", *more, inside=inside)["interview"])
 
@@ -74,7 +74,7 @@ def test_a_talk_from_start_to_memories(project: Project) -> None:
 
 
 def test_the_state_is_the_users_alone_and_a_kill_loses_nothing(project: Project) -> None:
-    name = begun(project)
+    name = begin(project)
     talk(project, "answer", data="It is for the clerks")
     path = os.path.join(project.state, "interviews.sqlite")
     modes = [
@@ -90,7 +90,7 @@ def test_the_state_is_the_users_alone_and_a_kill_loses_nothing(project: Project)
 
 
 def test_several_interviews_at_once(project: Project) -> None:
-    names = [begun(project), begun(project)]
+    names = [begin(project), begin(project)]
     run = project.cli("interview", "answer", "--json", stdin="yes")
     assert run.returncode == 1
     assert all(name in run.stderr for name in names)
@@ -102,7 +102,7 @@ def test_several_interviews_at_once(project: Project) -> None:
 
 
 def test_secrets_never_reach_the_state(project: Project) -> None:
-    begun(project)
+    begin(project)
     key = "AKIA" + "Q7JZ5XNMRP2LTWVB"
     said = "our key is %s and <private>my wife is ill</private> the rest is fine" % key
     talk(project, "answer", data={"answer": said, "concepts": [dict(FAST, quote=said)]})
@@ -119,7 +119,7 @@ def test_secrets_never_reach_the_state(project: Project) -> None:
 def test_the_reminder_comes_once_after_start_and_compaction(project: Project) -> None:
     assert project.prompt("Tell me about the weather of today").context == ""
     project.prompt("/memory:interview billing export")
-    name = begun(project, inside=True)
+    name = begin(project, inside=True)
     assert name in project.prompt("It is for our clerks in accounting").context
     assert project.prompt("They need it every month").context == ""
     assert project.prompt("And another session?", session_id="other").context == ""
@@ -130,11 +130,11 @@ def test_the_reminder_comes_once_after_start_and_compaction(project: Project) ->
 
 
 @pytest.mark.parametrize("typed", [True, False], ids=["opened by the user", "opened by Claude"])
-def test_only_what_the_user_opened_is_trusted(project: Project, *, typed: bool) -> None:
+def test_only_memories_of_interviews_the_user_started_are_trusted(project: Project, *, typed: bool) -> None:
     project.save("Something of the user's", "It begins the store.")
     if typed:
         project.prompt("/memory:interview billing export")
-    begun(project, inside=True)
+    begin(project, inside=True)
     grants = os.path.join(project.state, "grants")
     for file in os.listdir(grants) if typed else ():
         os.unlink(os.path.join(grants, file))  # ten minutes later
@@ -145,7 +145,7 @@ def test_only_what_the_user_opened_is_trusted(project: Project, *, typed: bool) 
 
 
 def test_the_ledger_holds_no_text(project: Project) -> None:
-    begun(project)
+    begin(project)
     talk(project, "answer", data="Xylophones matter most to our clerks")
     rows = project.ledger("interviews")
     assert [row["turn"] for row in rows] == [1, 2]
@@ -189,14 +189,14 @@ def test_errors_are_one_line(project: Project, args: list[str], stdin: str, word
     "stdin", ["", "{", '{"answer": 3}', '{"magic": 1}', '{"answer": "x", "wish": "magic"}']
 )
 def test_a_bad_answer_changes_nothing(project: Project, stdin: str) -> None:
-    begun(project)
+    begin(project)
     run = project.cli("interview", "answer", "--json", stdin=stdin)
     assert (run.returncode, run.stderr.count("\n")) == (1, 1)
     assert talk(project, "replay")["decisions"] == 1
 
 
 def test_a_damaged_file_is_named(project: Project) -> None:
-    begun(project)
+    begin(project)
     path = os.path.join(project.state, "interviews.sqlite")
     with open(path, "r+b") as file:
         file.write(b"not a database at all")
@@ -205,8 +205,8 @@ def test_a_damaged_file_is_named(project: Project) -> None:
     assert "interviews.sqlite" in run.stderr
 
 
-def test_it_says_things_to_people_too(project: Project) -> None:
-    begun(project)
+def test_the_output_for_people(project: Project) -> None:
+    begin(project)
     run = project.cli("interview", "answer", stdin="clerks use it")
     assert "why:" in run.stdout
     assert "asked 1" in run.stdout
@@ -223,7 +223,7 @@ def test_the_memories_keep_the_question_and_name_what_is_there_already(project: 
         "Another text.",
         category="constraint",
     )
-    begun(project)
+    begin(project)
     asked = {
         "question": "How fast must it be?",
         "answer": "We lost a client, so a minute at most",
@@ -240,7 +240,7 @@ def test_the_memories_keep_the_question_and_name_what_is_there_already(project: 
 
 
 def test_the_user_changes_context_and_phrases_of_what_is_written(project: Project) -> None:
-    begun(project)
+    begin(project)
     talk(project, "answer", data={"question": "How fast?", "answer": "a minute at most", "concepts": [FAST]})
     lines = "memory: n1\ncontext: Clerks wait for it.\nasked_as: slow export; export speed\n"
     (written,) = talk(project, "finish", "--confirm", data=lines)["memories"]

@@ -90,7 +90,7 @@ def test_one_target_must_be_named(project: Project, arguments: tuple[str, ...]) 
     ("name", "code"),
     [("nothing-there", 1), ("../../etc/passwd", 2), ("/no/such.jsonl", 2), ("a b", 2)],
 )
-def test_what_is_not_there_is_one_line(project: Project, name: str, code: int) -> None:
+def test_a_missing_file_is_one_line(project: Project, name: str, code: int) -> None:
     run = project.cli("session", "signals", name)
     assert (run.returncode, run.stdout, len(run.stderr.splitlines())) == (code, "", 1)
 
@@ -105,7 +105,7 @@ def test_score_and_list(project: Project) -> None:
     assert IDS[1] in project.cli("session", "list").stdout
 
 
-def test_without_a_judge_the_signals_are_shown_and_the_way_to_a_grade(project: Project) -> None:
+def test_without_a_judge_signals_are_shown_and_how_to_grade(project: Project) -> None:
     run = project.cli("session", "score", transcript(project, IDS[1]))
     assert run.returncode == 1
     assert "claims of completion" in run.stdout
@@ -144,7 +144,7 @@ def test_prepare_and_store(project: Project) -> None:
         assert project.cli("session", "store", path, stdin=text).returncode == 1
 
 
-def test_the_sub_agents_own_words_are_taken(project: Project) -> None:
+def test_the_answer_comes_from_the_transcript_of_the_sub_agent(project: Project) -> None:
     transcript(project, SESSION)
     target = transcript(project, IDS[1])
     folder = os.path.join(folder_of(project), SESSION, "subagents")
@@ -191,7 +191,7 @@ def test_label_and_calibrate(project: Project) -> None:
     assert len(project.ledger("sessions")) == 6
 
 
-def test_label_asks_for_each_score_and_takes_what_is_one(project: Project) -> None:
+def test_label_asks_for_each_score_until_it_is_valid(project: Project) -> None:
     run = project.cli("label", transcript(project, IDS[0]), stdin="excellent\ncomplete\n0.8\n\n7\n0.5\n")
     assert run.returncode == 0, run.stderr
     assert "claims of completion" in run.stdout
@@ -204,7 +204,7 @@ def test_label_asks_for_each_score_and_takes_what_is_one(project: Project) -> No
 @pytest.mark.parametrize(
     ("arguments", "code"), [(("--set", "charm=1"), 2), (("--set", "tool_efficiency=7"), 2), ((), 1)]
 )
-def test_labels_that_are_none(project: Project, arguments: tuple[str, ...], code: int) -> None:
+def test_files_that_are_not_labels(project: Project, arguments: tuple[str, ...], code: int) -> None:
     assert project.cli("label", transcript(project, IDS[0]), *arguments).returncode == code
     assert project.ledger("sessions") == []
 
@@ -225,7 +225,7 @@ def test_a_file_by_another_name_is_the_same_session_for_scores_and_labels(projec
     assert project.cli("calibrate", "--json").json["sessions"] == 1
 
 
-def test_langfuse_that_does_not_answer_is_said_in_its_own_words(project: Project) -> None:
+def test_an_unreachable_langfuse_names_its_own_settings(project: Project) -> None:
     env: dict[str, Any] = {"LANGFUSE_PUBLIC_KEY": KEYS[0], "LANGFUSE_SECRET_KEY": KEYS[1]}
     run = project.cli("langfuse", "check", **env, LANGFUSE_HOST="http://127.0.0.1:9")
     assert (run.returncode, len(run.stderr.splitlines())) == (1, 1)
@@ -254,7 +254,7 @@ def test_langfuse_from_check_to_status(project: Project, langfuse: Langfuse) -> 
     assert project.cli("langfuse", "setup", **env).stdout == "7 score configs, 0 of them new\n"
     assert project.cli("langfuse", "status", "--json", **env).json["not_queued"] == 7
     run = project.cli("langfuse", "push", **env)
-    assert (run.returncode, run.stdout) == (0, "7 scores arrived, 0 wait, 0 refused\n")
+    assert (run.returncode, run.stdout) == (0, "7 scores arrived, 0 pending, 0 refused\n")
     assert len(langfuse.scores) == 7
     assert project.cli("langfuse", "push", **env).stdout == "nothing is to be sent\n"
     assert project.cli("langfuse", "status", "--json", **env).json["sent"] == 7
@@ -282,7 +282,7 @@ def test_langfuse_without_keys_answers_a_program_in_json(project: Project, actio
     assert "is not set" in project.cli("langfuse", *action).stderr
 
 
-def test_the_doctor_tells_of_langfuse_and_asks_no_server(project: Project, langfuse: Langfuse) -> None:
+def test_the_doctor_reports_langfuse_without_asking_the_server(project: Project, langfuse: Langfuse) -> None:
     found = doctor(project)
     assert (found["status"], found["text"]) == ("ok", "not set up: scores of sessions stay on this machine")
     judged(project, langfuse={"host": langfuse.url})
@@ -298,7 +298,7 @@ def test_the_doctor_tells_of_langfuse_and_asks_no_server(project: Project, langf
     project.cli("langfuse", "setup", **env)
     project.cli("langfuse", "push", **env)
     found = doctor(project, **env)
-    assert (found["status"], found["text"].partition("; ")[2]) == ("ok", "7 scores sent, nothing waits")
+    assert (found["status"], found["text"].partition("; ")[2]) == ("ok", "7 scores sent, nothing is pending")
     assert not {key for key in KEYS if key in found["text"]}
 
 

@@ -1,4 +1,4 @@
-"""A Langfuse server on loopback, and a bench that knows it."""
+"""A Langfuse server on loopback, and a bench that uses it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tests.sessions.langfuse.server import KEYS, Langfuse
 
 @pytest.fixture
 def langfuse(request: pytest.FixtureRequest) -> Iterator[Langfuse]:
-    """A server, of the mode in the test's parameter if it has one."""
+    """Yield a server, in the mode of the test's parameter if it has one."""
     made = Langfuse(getattr(request, "param", "v4"))
     yield made
     made.close()
@@ -21,7 +21,7 @@ def langfuse(request: pytest.FixtureRequest) -> Iterator[Langfuse]:
 
 @pytest.fixture
 def graded(make_bench: Callable[..., Bench], langfuse: Langfuse, monkeypatch: pytest.MonkeyPatch) -> Bench:
-    """A bench with two graded sessions that knows the server."""
+    """Return a bench with two graded sessions that uses the server."""
     monkeypatch.setenv("LANGFUSE_PUBLIC_KEY", KEYS[0])
     monkeypatch.setenv("LANGFUSE_SECRET_KEY", KEYS[1])
     bench = make_bench(langfuse={"host": langfuse.url})

@@ -38,16 +38,16 @@ class Langfuse:
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
 
     def close(self) -> None:
-        """Stops."""
+        """Stop the server."""
         self._server.shutdown()
         self._server.server_close()
 
     def posted(self) -> list[Any]:
-        """The bodies of all posts of scores."""
+        """Return the bodies of all posted scores."""
         return [body for method, path, body in self.seen if (method, path) == ("POST", "/api/public/scores")]
 
     def answer(self, method: str, target: str, body: Any) -> Answer:  # noqa: ANN401, PLR0911 (JSON; a line a path)
-        """Status, payload, headers."""
+        """Return status, payload and headers."""
         split = urlsplit(target)
         path, query = split.path, {name: values[0] for name, values in parse_qs(split.query).items()}
         self.seen.append((method, path, body))
@@ -95,7 +95,7 @@ class Langfuse:
         return 200, {"id": body.get("id", "made-up")}, {}
 
     def _ingest(self, body: dict[str, Any]) -> None:
-        """What the worker does later: the config's checks, whose failures nobody is told."""
+        """Do what the worker does later: check against the config, without reporting failures."""
         row = dict(body)
         if not self.stores:
             return
@@ -169,7 +169,7 @@ class Langfuse:
     # sessions
 
     def _observations(self, query: dict[str, str]) -> Answer:
-        """The plain parameter `sessionId` is ignored, as servers did for long."""
+        """The plain parameter `sessionId` is ignored, as real servers did for a long time."""
         wanted = {
             one["value"]
             for one in json.loads(query.get("filter", "[]"))
@@ -245,18 +245,18 @@ class Langfuse:
             do_GET = do_POST = _serve  # noqa: N815
 
             def log_message(self, *args: object) -> None:
-                """Quiet."""
+                """Log nothing."""
 
         return Handler
 
 
 def as_text(value: Any) -> Any:  # noqa: ANN401
-    """Input and output as new servers give them: raw texts."""
+    """Return input and output as new servers give them: as text."""
     return value if value is None or isinstance(value, str) else json.dumps(value)
 
 
 def refusal(body: Any) -> str | None:  # noqa: ANN401, PLR0911 (a line a rule)
-    """Why the server answers 400 to a score; None when it answers 200."""
+    """Return why the server answers 400 to a score; None when it answers 200."""
     if not isinstance(body, dict):
         return "Invalid input: expected object"
     subjects = [name for name in ("traceId", "sessionId", "datasetRunId") if body.get(name)]
@@ -280,7 +280,7 @@ def refusal(body: Any) -> str | None:  # noqa: ANN401, PLR0911 (a line a rule)
 
 
 def dropped(body: dict[str, Any], config: dict[str, Any]) -> bool:
-    """Whether the worker drops a score that the server said 200 to."""
+    """Return whether the worker drops a score that the server answered with 200."""
     value = body["value"]
     if config["dataType"] == "CATEGORICAL":
         return value not in [level["label"] for level in config["categories"]]

@@ -1,4 +1,4 @@
-"""Sessions read from Langfuse: the same from every generation of server, and graded like any other."""
+"""Sessions read from Langfuse: the same from each server version, and graded like any other."""
 
 from __future__ import annotations
 
@@ -12,12 +12,17 @@ from hypothesis import strategies as st
 from memory_plugin.kernel.clock import Deadline
 from memory_plugin.kernel.judge.outcome import Failed
 from memory_plugin.kernel.transcript.reader import Reader, open_transcript
-from memory_plugin.sessions.langfuse.access import find_access
-from memory_plugin.sessions.langfuse.client import Client
-from memory_plugin.sessions.langfuse.observations import Observation, Trace, read_session
-from memory_plugin.sessions.langfuse.pull import keep, rows_of, text_of
-from memory_plugin.sessions.langfuse.scores import bodies
-from memory_plugin.sessions.langfuse.server import probe
+from memory_plugin.sessions.langfuse.langfuse_client import LangfuseClient
+from memory_plugin.sessions.langfuse.langfuse_server import find_access, probe
+from memory_plugin.sessions.langfuse.pull import (
+    Observation,
+    Trace,
+    keep_session,
+    read_session,
+    text_of,
+    transcript_rows,
+)
+from memory_plugin.sessions.langfuse.score_payloads import score_bodies
 from memory_plugin.sessions.pipeline import grade_session
 from tests.sessions.bench import Bench
 from tests.sessions.langfuse.server import Langfuse
@@ -86,10 +91,10 @@ FOREIGN = [{**OBSERVATIONS[0], "traceId": "other", "sessionId": "other"}]
 
 
 def pulled(bench: Bench) -> str:
-    """The path of the session, pulled."""
+    """Pull the session; return its path."""
     scorer = bench.scorer
-    client = Client(find_access(scorer.places, scorer.settings), Deadline(20))
-    return keep(scorer.places, SESSION, read_session(client, probe(client), SESSION))
+    client = LangfuseClient(find_access(scorer.places, scorer.settings), Deadline(20))
+    return keep_session(scorer.places, SESSION, read_session(client, probe(client), SESSION))
 
 
 @pytest.mark.parametrize("langfuse", ["v4", "v3"], indirect=True)
@@ -121,13 +126,13 @@ def test_its_scores_go_to_the_first_trace(graded: Bench, langfuse: Langfuse) -> 
     assert row is not None
     assert (row["session"], row["subject"]) == (SESSION, {"kind": "trace", "id": "t1"})
     assert row["signals"] == {"errors": 1, "commits": 1}
-    assert {(body.get("traceId"), body.get("sessionId")) for body in bodies(row)} == {("t1", None)}
+    assert {(body.get("traceId"), body.get("sessionId")) for body in score_bodies(row)} == {("t1", None)}
 
 
 @pytest.mark.parametrize("langfuse", ["v4", "v3"], indirect=True)
 def test_a_session_that_is_not_there(graded: Bench, langfuse: Langfuse) -> None:
     scorer = graded.scorer
-    client = Client(find_access(scorer.places, scorer.settings), Deadline(20))
+    client = LangfuseClient(find_access(scorer.places, scorer.settings), Deadline(20))
     assert read_session(client, probe(client), "no/such session") == []
 
 
@@ -185,23 +190,23 @@ STEPS = st.builds(
     )
 )
 def test_any_session_becomes_rows(traces: list[Trace]) -> None:
-    json.dumps(list(rows_of("s", traces)), allow_nan=False)
+    json.dumps(list(transcript_rows("s", traces)), allow_nan=False)
 
 
 def read_with(bench: Bench, langfuse: Langfuse, payload: object) -> list[Trace]:
-    """What is read from a server that answers so."""
+    """Return what is read from a server with these answers."""
     langfuse.before = lambda *_: (200, payload, {})
     scorer = bench.scorer
     return read_session(
-        Client(find_access(scorer.places, scorer.settings), Deadline(20)), {"sessions": "v4"}, SESSION
+        LangfuseClient(find_access(scorer.places, scorer.settings), Deadline(20)), {"sessions": "v4"}, SESSION
     )
 
 
 @pytest.mark.parametrize("payload", [{}, {"data": 5}, []])
-def test_an_odd_answer_is_named(graded: Bench, langfuse: Langfuse, payload: object) -> None:
+def test_an_unexpected_answer_is_named(graded: Bench, langfuse: Langfuse, payload: object) -> None:
     with pytest.raises(Failed, match="http_200"):
         read_with(graded, langfuse, payload)
 
 
-def test_odd_rows_are_passed_over(graded: Bench, langfuse: Langfuse) -> None:
+def test_invalid_rows_are_skipped(graded: Bench, langfuse: Langfuse) -> None:
     assert len(read_with(graded, langfuse, {"data": [None, 3, {"sessionId": SESSION}]})) == 1

@@ -1,4 +1,4 @@
-"""Scores on their way to Langfuse: each exactly once, none lost, whatever the server and the pusher go through."""
+"""Scores sent to Langfuse: each exactly once, none lost, whatever happens to the server and the sender."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ import pytest
 
 from memory_plugin.kernel.clock import Deadline
 from memory_plugin.kernel.judge.outcome import Failed
-from memory_plugin.sessions.langfuse import client as client_module
+from memory_plugin.sessions.langfuse import langfuse_client as client_module
 from memory_plugin.sessions.langfuse import outbox as outbox_module
 from memory_plugin.sessions.langfuse import push as push_module
-from memory_plugin.sessions.langfuse.access import find_access
-from memory_plugin.sessions.langfuse.client import Client
-from memory_plugin.sessions.langfuse.configs import wanted
+from memory_plugin.sessions.langfuse.langfuse_client import LangfuseClient
+from memory_plugin.sessions.langfuse.langfuse_server import find_access
 from memory_plugin.sessions.langfuse.outbox import Outbox
-from memory_plugin.sessions.langfuse.push import Pushed, push
-from memory_plugin.sessions.langfuse.scores import bodies
+from memory_plugin.sessions.langfuse.push import PushResult, push
+from memory_plugin.sessions.langfuse.score_payloads import score_bodies, score_configs
 from memory_plugin.sessions.pipeline import grade_session
-from memory_plugin.sessions.records import latest
+from memory_plugin.sessions.score_rows import latest_rows
 from tests.sessions.bench import IDS, Bench
 from tests.sessions.grades import LEVELS, reply
 from tests.sessions.langfuse.server import Langfuse
@@ -28,20 +27,20 @@ every_mode = pytest.mark.parametrize("langfuse", ["v4", "v3", "array"], indirect
 
 
 class Killed(BaseException):
-    """What no code of ours catches."""
+    """An exception that none of our code catches."""
 
 
-def run(bench: Bench, seconds: float = 20, looks: tuple[float, ...] = (0.0, 0.0)) -> Pushed:
-    """One run of the pusher, from the ledger on."""
+def run(bench: Bench, seconds: float = 20, looks: tuple[float, ...] = (0.0, 0.0)) -> PushResult:
+    """Run the sender once, from the ledger on."""
     scorer = bench.scorer
     access = find_access(scorer.places, scorer.settings)
     outbox = Outbox(scorer.places, access)
     with outbox.lock():
         outbox.reload()
         outbox.enqueue(
-            body for row in latest(scorer.places, scorer.settings).values() for body in bodies(row)
+            body for row in latest_rows(scorer.places, scorer.settings).values() for body in score_bodies(row)
         )
-        return push(outbox, Client(access, Deadline(seconds)), lambda _: None, looks)
+        return push(outbox, LangfuseClient(access, Deadline(seconds)), lambda _: None, looks)
 
 
 def outbox_of(bench: Bench) -> Outbox:
@@ -50,16 +49,16 @@ def outbox_of(bench: Bench) -> Outbox:
 
 
 def on_server(langfuse: Langfuse) -> Counter[tuple[str, str]]:
-    """How often each score of each session is stored."""
+    """Return how often each score of each session is stored."""
     return Counter((row["sessionId"], row["name"]) for row in langfuse.scores.values())
 
 
-EVERYTHING = Counter((identity, name) for identity in IDS[:2] for name in wanted())
+EVERYTHING = Counter((identity, name) for identity in IDS[:2] for name in score_configs())
 
 
 @every_mode
 def test_fourteen_scores_arrive(graded: Bench, langfuse: Langfuse) -> None:
-    assert run(graded) == Pushed(14, 0, {})
+    assert run(graded) == PushResult(14, 0, {})
     assert on_server(langfuse) == EVERYTHING
     values = {row["name"]: row["value"] for row in langfuse.scores.values()}
     assert (values["goal_achievement"], values["tool_efficiency"], values["overall_quality"]) == (
@@ -77,7 +76,7 @@ def test_fourteen_scores_arrive(graded: Bench, langfuse: Langfuse) -> None:
 def test_a_second_run_sends_nothing(graded: Bench, langfuse: Langfuse) -> None:
     run(graded)
     before = len(langfuse.posted())
-    assert run(graded) == Pushed(0, 0, {})
+    assert run(graded) == PushResult(0, 0, {})
     assert len(langfuse.posted()) == before
 
 
@@ -98,7 +97,7 @@ def test_a_new_grade_updates_what_is_there(graded: Bench, langfuse: Langfuse) ->
 
 
 def killed_at(point: int, monkeypatch: pytest.MonkeyPatch, langfuse: Langfuse) -> None:
-    """Let the pusher die at its n-th step: before a request, after the server got it but before we know, before or after a save."""
+    """Kill the sender at its n-th step: before a request, after the server got it but before we know, before or after a save."""
     steps = 0
 
     def step() -> None:
@@ -107,9 +106,9 @@ def killed_at(point: int, monkeypatch: pytest.MonkeyPatch, langfuse: Langfuse) -
         if steps == point:
             raise Killed
 
-    send, save = Client._once, Outbox.save
+    send, save = LangfuseClient._once, Outbox.save
 
-    def sending(self: Client, method: str, path: str, body: bytes | None) -> Any:  # noqa: ANN401
+    def sending(self: LangfuseClient, method: str, path: str, body: bytes | None) -> Any:  # noqa: ANN401
         step()
         answer = send(self, method, path, body)
         step()
@@ -120,7 +119,7 @@ def killed_at(point: int, monkeypatch: pytest.MonkeyPatch, langfuse: Langfuse) -
         save(self)
         step()
 
-    monkeypatch.setattr(Client, "_once", sending)
+    monkeypatch.setattr(LangfuseClient, "_once", sending)
     monkeypatch.setattr(Outbox, "save", saving)
 
 
@@ -128,7 +127,7 @@ def killed_at(point: int, monkeypatch: pytest.MonkeyPatch, langfuse: Langfuse) -
 def test_a_pusher_killed_at_any_point_loses_and_doubles_nothing(
     graded: Bench, langfuse: Langfuse, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Over all points at which it can die: run again, every score is on the server exactly once."""
+    """Wherever the sender is killed: after another run every score is on the server exactly once."""
     folder = graded.config / "lcars" / "memory" / "langfuse"
     point, finished = 0, False
     while not finished:
@@ -175,13 +174,13 @@ def test_what_is_stored_much_later_is_found_by_the_next_run_and_not_posted_again
     posts = len(langfuse.posted())
     langfuse.lag = 0
     langfuse._hidden = dict.fromkeys(langfuse._hidden, 0)
-    assert run(graded) == Pushed(14, 0, {})
+    assert run(graded) == PushResult(14, 0, {})
     assert len(langfuse.posted()) == posts
 
 
 @every_mode
-def test_two_hundred_then_dropped_is_noticed(graded: Bench, langfuse: Langfuse) -> None:
-    """The config of one score is archived behind our back: the server says 200 and drops, until the configs are asked for again."""
+def test_scores_dropped_after_a_200_are_noticed(graded: Bench, langfuse: Langfuse) -> None:
+    """One config is archived meanwhile: the server answers 200 and drops its score until we ask for the configs again."""
     run(graded)
     langfuse.scores.clear()
     langfuse.configs[0]["isArchived"] = True
@@ -191,16 +190,16 @@ def test_two_hundred_then_dropped_is_noticed(graded: Bench, langfuse: Langfuse) 
     outbox.save()
     first = run(graded)
     assert (first.confirmed, first.waiting) == (12, 2)
-    assert run(graded) == Pushed(2, 0, {})
+    assert run(graded) == PushResult(2, 0, {})
     assert len(langfuse.configs) == 8
 
 
-def test_what_is_never_stored_is_given_up_and_said(graded: Bench, langfuse: Langfuse) -> None:
+def test_scores_that_are_never_stored_are_refused(graded: Bench, langfuse: Langfuse) -> None:
     langfuse.stores = False
     assert [run(graded).waiting for _ in range(2)] == [14, 14]
     third = run(graded)
-    assert (third.waiting, set(third.refused.values())) == (0, {"taken 3 times and never stored"})
-    assert run(graded) == Pushed(0, 0, {})
+    assert (third.waiting, set(third.refused.values())) == (0, {"accepted 3 times and never stored"})
+    assert run(graded) == PushResult(0, 0, {})
 
 
 @every_mode
@@ -208,13 +207,15 @@ def test_a_score_that_is_refused_does_not_stop_the_others(graded: Bench, langfus
     run(graded)
     outbox = outbox_of(graded)
     good = next(
-        body for row in latest(graded.scorer.places, graded.scorer.settings).values() for body in bodies(row)
+        body
+        for row in latest_rows(graded.scorer.places, graded.scorer.settings).values()
+        for body in score_bodies(row)
     )
     bad = [{**good, "id": "bad", "name": ""}, {**good, "id": "also", "sessionId": ""}]
     outbox.enqueue([bad[0], {**good, "id": "fine"}, bad[1]])
     found = push(
         outbox,
-        Client(find_access(graded.scorer.places, graded.scorer.settings), Deadline(20)),
+        LangfuseClient(find_access(graded.scorer.places, graded.scorer.settings), Deadline(20)),
         lambda _: None,
         (0.0,),
     )
@@ -260,7 +261,7 @@ def test_429_without_time_keeps_all_for_later_and_asks_nothing_before(
 
 
 @pytest.mark.parametrize("status", [0, 500, 503])
-def test_what_may_pass_is_tried_again(
+def test_transient_failures_are_tried_again(
     graded: Bench, langfuse: Langfuse, monkeypatch: pytest.MonkeyPatch, status: int
 ) -> None:
     monkeypatch.setattr(client_module, "sleep", lambda _: None)
@@ -279,7 +280,7 @@ def test_what_may_pass_is_tried_again(
     ("status", "name"),
     [(401, "http_401"), (403, "http_403"), (302, "redirect"), (500, "http_500"), (0, "network")],
 )
-def test_what_does_not_pass_is_named_and_nothing_is_lost(
+def test_a_failed_push_is_named_and_nothing_is_lost(
     graded: Bench, langfuse: Langfuse, monkeypatch: pytest.MonkeyPatch, status: int, name: str
 ) -> None:
     monkeypatch.setattr(client_module, "sleep", lambda _: None)
@@ -295,10 +296,10 @@ def test_what_does_not_pass_is_named_and_nothing_is_lost(
 def test_a_full_disk_stops_before_anything_is_sent(
     graded: Bench, langfuse: Langfuse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*_: object) -> None:
+    def full(*_: object, **__: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(outbox_module, "replace_file", full)
+    monkeypatch.setattr(outbox_module, "write_state", full)
     with pytest.raises(OSError, match="No space"):
         run(graded)
     assert langfuse.seen == []

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.sessions.langfuse.configs import wanted
-from memory_plugin.sessions.langfuse.scores import bodies
-from memory_plugin.sessions.records import latest
+from memory_plugin.sessions.langfuse.score_payloads import score_bodies, score_configs
+from memory_plugin.sessions.score_rows import latest_rows
 from tests.sessions.bench import Bench
 
 
@@ -34,7 +33,7 @@ def known(model: Any, body: dict[str, Any]) -> None:  # noqa: ANN401
 def scores(graded: Bench) -> list[dict[str, Any]]:
     """The scores of one graded session."""
     scorer = graded.scorer
-    return bodies(next(iter(latest(scorer.places, scorer.settings).values())))
+    return score_bodies(next(iter(latest_rows(scorer.places, scorer.settings).values())))
 
 
 def test_scores_are_of_langfuses_type(graded: Bench) -> None:
@@ -45,7 +44,7 @@ def test_scores_are_of_langfuses_type(graded: Bench) -> None:
 
 
 def test_configurations_are_of_langfuses_type() -> None:
-    for name, config in wanted().items():
+    for name, config in score_configs().items():
         assert config["name"] == name
         known(models().CreateScoreConfigRequest, config)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.sessions.langfuse.configs import wanted
+from memory_plugin.sessions.langfuse.score_payloads import score_configs
 from tests.sessions.langfuse.server import Langfuse
 
 GOAL, TOOLS, ARCHIVED = "cfg-1", "cfg-2", "cfg-3"
@@ -55,7 +55,7 @@ def test_verdicts(
     langfuse: Langfuse, body: dict[str, Any], status: int, stored: tuple[str, Any] | None
 ) -> None:
     for name in ("goal_achievement", "tool_efficiency", "output_quality"):
-        langfuse.answer("POST", "/api/public/score-configs", wanted()[name])
+        langfuse.answer("POST", "/api/public/score-configs", score_configs()[name])
     langfuse.configs[2]["isArchived"] = True
     whole = json.loads(json.dumps({"id": "s1", "name": "x", "sessionId": "s", **body}))
     assert langfuse.answer("POST", "/api/public/scores", whole)[0] == status

@@ -1,17 +1,18 @@
-"""`memory calibrate`: how far the scorer agrees with a person."""
+"""`memory calibrate`: how well the scorer agrees with a person."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ...sessions.calibration import Agreement, Estimate, compare
-from ...sessions.labels import UnreadableLabels, read_labels, with_overall
-from ...sessions.records import LABEL, latest
+from ...sessions.calibration import UnreadableLabels, compare, read_labels, with_overall
+from ...sessions.score_rows import LABEL, latest_rows
 from ..wrong_use import must_exist
 
 if TYPE_CHECKING:
     import argparse
 
+    from ...kernel.stats import Estimate
+    from ...sessions.calibration import Agreement
     from ..session_context import Session
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
@@ -20,10 +21,10 @@ DONE, FAILED = 0, 1
 HELP = "compare stored scores with a person's: agreement, kappa, error, rank correlation"
 EXAMPLES = """\
   memory calibrate              with the labels that `memory label` kept
-  memory calibrate labels.csv   a header with session and the dimensions, then a session a line
+  memory calibrate labels.csv   a header with session and the dimensions, then one session per line
   memory calibrate labels.json --json
 """
-_FEW = 20  # sessions, below which the source calls nothing calibrated
+_FEW = 20  # sessions; with fewer the source does not speak of calibration
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -37,9 +38,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
-    """Compare and show."""
+    """Compare and print."""
     must_exist(*filter(None, [arguments.file]))
-    ours = {name: with_overall(row) for name, row in latest(session.places, session.settings).items()}
+    ours = {name: with_overall(row) for name, row in latest_rows(session.places, session.settings).items()}
     try:
         theirs = read_labels(arguments.file) if arguments.file else _kept(session)
     except UnreadableLabels as error:
@@ -48,7 +49,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     shared = sorted(ours.keys() & theirs.keys())
     if not shared:
         session.console.error(
-            "no session has both: %d scored (memory session score), %d labelled (memory label)"
+            "no session has both: %d scored (memory session score), %d labeled (memory label)"
             % (len(ours), len(theirs))
         )
         return FAILED
@@ -70,7 +71,9 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
 
 
 def _kept(session: Session) -> dict[str, dict[str, float]]:
-    return {name: with_overall(row) for name, row in latest(session.places, session.settings, LABEL).items()}
+    return {
+        name: with_overall(row) for name, row in latest_rows(session.places, session.settings, LABEL).items()
+    }
 
 
 def _record(one: Agreement) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""`memory label`: a person's own scores for a session, asked for in the terminal with the evidence shown."""
+"""`memory label`: a person's own scores for a session, entered in the terminal with the signals shown."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ import sys
 from typing import TYPE_CHECKING
 
 from ...kernel.paths import locate
+from ...sessions.calibration import label_row, parse_score
 from ...sessions.dimensions import dimensions
-from ...sessions.labels import label_row, parse_score
-from ...sessions.records import append, named
-from ...sessions.signals import collect
-from ...sessions.timeline import Timeline
-from ..session_named import transcript_named
+from ...sessions.score_rows import RowNotWritten, append_row, session_id_of
+from ...sessions.session_signals import Timeline, collect_signals
 from ..session_views import show_signals, show_timeline
+from .session import named_transcript
 
 if TYPE_CHECKING:
     import argparse
@@ -25,7 +24,7 @@ __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 DONE, FAILED, USAGE = 0, 1, 2
 HELP = "give a session your own six scores, to compare the scorer's with"
 EXAMPLES = """\
-  memory label 0d1ec0de                                   asks for each score, the signals shown
+  memory label 0d1ec0de                                   asks for each score, with the signals shown
   memory label 0d1ec0de --set goal_achievement=complete --set tool_efficiency=0.8
 """
 
@@ -36,20 +35,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "target", nargs="?", metavar="FILE|ID", help="a transcript, or a session's id or its beginning"
     )
     parser.add_argument(
-        "--current", action="store_true", help="this session; outside of one, the project's newest"
+        "--current", action="store_true", help="this session; outside of one, the newest of the project"
     )
     parser.add_argument(
         "--set",
         action="append",
         default=[],
         metavar="DIMENSION=SCORE",
-        help="a score, without being asked; may be repeated",
+        help="a score, instead of being asked; may be repeated",
     )
     parser.add_argument("--note", default="", metavar="TEXT", help="a note to keep with the scores")
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
-    """Take the scores and write them down."""
+    """Read the scores and write them to the ledger."""
     if bool(arguments.target) == arguments.current:
         session.console.error("name one of: a file, an id, --current")
         return USAGE
@@ -58,14 +57,14 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     given = _given(arguments.set, session)
     if given is None:
         return USAGE
-    path = transcript_named(arguments, session)
+    path = named_transcript(arguments, session)
     timeline = Timeline()
-    signals = collect(path, timeline.add)
+    signals = collect_signals(path, timeline.add)
     if not given:
         show_signals(session.console, os.path.basename(path), signals)
-        show_timeline(session.console, timeline.moments(signals.sightings, 60))
+        show_timeline(session.console, timeline.moments(signals.detections, 60))
         given = _asked(session)
-    name = named(path, signals.totals.session)
+    name = session_id_of(path, signals.totals.session)
     return _keep(name, signals.totals.folder, given, arguments, session)
 
 
@@ -74,19 +73,23 @@ def _keep(
 ) -> int:
     project = locate(folder).project_key if os.path.isabs(folder) else session.places.project_key
     row = label_row(name, project, given, arguments.note[:2000])
-    trouble = append(session.places, session.settings, row) if given else "no score was given"
-    if trouble:
-        session.console.error("not written down: " + trouble)
+    if not given:
+        session.console.error("nothing was stored: no score was given")
+        return FAILED
+    try:
+        append_row(session.places, session.settings, row)
+    except RowNotWritten as error:
+        session.console.error("nothing was stored: %s" % error)
         return FAILED
     if arguments.json:
         session.console.json(row)
     else:
-        session.console.line("%d scores kept for %s; compare: memory calibrate" % (len(given), name))
+        session.console.line("%d scores stored for %s; compare them: memory calibrate" % (len(given), name))
     return DONE
 
 
 def _given(words: list[str], session: Session) -> dict[str, float] | None:
-    """The scores of `--set`; None, with the error said, for one that is none."""
+    """Return the scores of `--set`; None, after printing the error, when one is invalid."""
     found = {}
     for word in words:
         name, _, text = word.partition("=")
@@ -102,7 +105,7 @@ def _given(words: list[str], session: Session) -> dict[str, float] | None:
 
 
 def _asked(session: Session) -> dict[str, float]:
-    """What the person at the terminal says; an empty line leaves a dimension out, the end of input ends it."""
+    """Ask for the scores in the terminal; an empty line skips a dimension, the end of input ends the questions."""
     found: dict[str, float] = {}
     for name, dimension in dimensions().items():
         scale = ", ".join("%d %s" % pair for pair in enumerate(dimension.labels)) or "0.0 to 1.0"

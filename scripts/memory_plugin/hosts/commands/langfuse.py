@@ -1,6 +1,6 @@
 """`memory langfuse`: scores to a Langfuse server, sessions from it.
 
-Exit codes: 0 done and well, 1 failed or something still waits, 2 usage.
+Exit codes: 0 done, 1 failed or something is still pending, 2 usage.
 """
 
 from __future__ import annotations
@@ -12,17 +12,14 @@ from ...kernel.clock import Deadline, iso
 from ...kernel.judge.outcome import Failed
 from ...kernel.judge.words import words_for
 from ...kernel.settings.advice import terminal_safe
-from ...sessions.langfuse.access import HOSTS, find_access, server_route
-from ...sessions.langfuse.client import Client
-from ...sessions.langfuse.configs import ensure, existing, wanted
-from ...sessions.langfuse.observations import read_session
-from ...sessions.langfuse.outbox import Outbox
-from ...sessions.langfuse.overview import overview
-from ...sessions.langfuse.pull import keep
-from ...sessions.langfuse.sending import send
-from ...sessions.langfuse.server import probe
+from ...sessions.langfuse.langfuse_client import LangfuseClient
+from ...sessions.langfuse.langfuse_server import HOSTS, find_access, probe, server_route
+from ...sessions.langfuse.outbox import Outbox, outbox_overview
+from ...sessions.langfuse.pull import keep_session, read_session
+from ...sessions.langfuse.push import send_scores
+from ...sessions.langfuse.score_payloads import ensure_configs, existing_configs, score_configs
 from ..addresses import address_words, ignored_words, keep_address
-from .session import scorer_of
+from .session import session_scorer
 
 if TYPE_CHECKING:
     from ...kernel.judge.access import Access
@@ -33,21 +30,21 @@ __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 DONE, FAILED = 0, 1
 HELP = "scores to a Langfuse server and sessions from it: check, setup, push, pull, status"
 EXAMPLES = """\
-  memory langfuse check         which server, which keys, does it answer
+  memory langfuse check         does the server answer, and what is missing on it
   memory langfuse setup         create the seven score configs, once
-  memory langfuse push          send the scores that are not there yet
+  memory langfuse push          send the scores that the server does not have yet
   memory langfuse push --seconds 600
   memory langfuse pull SESSION  read a session; then: memory session score FILE
-  memory langfuse status        what waits, what was sent, what was refused
+  memory langfuse status        pending, sent and refused scores
 """
 _ACTIONS = {
-    "check": "which server, which keys, does it answer, how is it read",
+    "check": "show the server, its version and missing score configs",
     "setup": "create the score configs that are missing",
-    "push": "send the scores that are not there yet, and see that they arrived",
+    "push": "send the scores that the server does not have yet, and confirm that they arrived",
     "pull": "read a session and keep it as a transcript that can be graded",
-    "status": "what waits, what was sent, what was refused; asks no server",
+    "status": "show pending, sent and refused scores, without asking the server",
 }
-_WORD = {
+_NEEDS_APPROVAL = {
     "setup": "create score configs in Langfuse",
     "push": "send scores to Langfuse",
     "pull": "read sessions from Langfuse",
@@ -70,7 +67,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
                 type=float,
                 default=120.0,
                 metavar="N",
-                help="how long it may take, waits included (default: 120)",
+                help="how long it may take, including waits (default: 120)",
             )
         if name == "setup":
             action.add_argument(
@@ -83,11 +80,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
-    """Do one action."""
-    if arguments.action in _WORD and not session.require_word(_WORD[arguments.action]):
+    """Run one action."""
+    if arguments.action in _NEEDS_APPROVAL and not session.require_word(_NEEDS_APPROVAL[arguments.action]):
         return FAILED
     try:
-        access = find_access(session.places, session.settings, scorer_of(session).off)
+        access = find_access(session.places, session.settings, session_scorer(session).off)
         action = {"check": _check, "setup": _setup, "push": _push, "pull": _pull, "status": _status}[
             arguments.action
         ]
@@ -105,7 +102,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
 
 
 def _hint(failure: str) -> str:
-    """What to do about a failure; the words of the judges name their own settings."""
+    """Return what to do about a failure; the general texts name settings of the judge."""
     if failure in ("no_key", "disabled", "bad_url"):
         return ""
     if failure in ("http_401", "http_403"):
@@ -115,8 +112,8 @@ def _hint(failure: str) -> str:
     return "check sessions.langfuse.host or LANGFUSE_HOST, and the connection; nothing is lost"
 
 
-def _client(arguments: argparse.Namespace, access: Access) -> Client:
-    return Client(access, Deadline(max(1.0, min(arguments.seconds, 86400.0))))
+def _client(arguments: argparse.Namespace, access: Access) -> LangfuseClient:
+    return LangfuseClient(access, Deadline(max(1.0, min(arguments.seconds, 86400.0))))
 
 
 def _say(arguments: argparse.Namespace, session: Session, record: dict[str, Any], line: str) -> None:
@@ -129,7 +126,7 @@ def _say(arguments: argparse.Namespace, session: Session, record: dict[str, Any]
 def _check(arguments: argparse.Namespace, session: Session, access: Access) -> int:
     client = _client(arguments, access)
     server = probe(client)
-    missing = sorted(set(wanted()) - set(existing(client)))
+    missing = sorted(set(score_configs()) - set(existing_configs(client)))
     record = {
         "host": access.address.authority,
         "reads_sessions": server["sessions"],
@@ -137,16 +134,12 @@ def _check(arguments: argparse.Namespace, session: Session, access: Access) -> i
         "missing_configs": missing,
         "address": _address(session),
     }
-    lacks = (
-        "; missing score configs: %s (memory langfuse setup)" % ", ".join(missing)
-        if missing
-        else "; all score configs are there"
-    )
-    line = "%s answers; sessions are read as %s, scores as %s%s" % (
+    configs = "missing score configs: %s (memory langfuse setup)" % ", ".join(missing)
+    line = "%s answers; sessions are read as %s, scores as %s; %s" % (
         access.address.authority,
         server["sessions"],
         server["scores"],
-        lacks,
+        configs if missing else "all score configs are there",
     )
     _say(arguments, session, record, line)
     if not arguments.json:
@@ -164,8 +157,8 @@ def _setup(arguments: argparse.Namespace, session: Session, access: Access) -> i
     with outbox.lock():
         outbox.reload()
         client = _client(arguments, access)
-        before = existing(client)
-        outbox.configs = ensure(client)
+        before = existing_configs(client)
+        outbox.configs = ensure_configs(client)
         outbox.save()
     created = sorted(set(outbox.configs) - set(before))
     route = server_route(session.places, session.settings)
@@ -181,19 +174,17 @@ def _setup(arguments: argparse.Namespace, session: Session, access: Access) -> i
 
 def _push(arguments: argparse.Namespace, session: Session, access: Access) -> int:  # noqa: ARG001 (every action is given the same)
     seconds = max(1.0, min(arguments.seconds, 86400.0))
-    pushed = send(session.places, session.settings, scorer_of(session).off, seconds, session.console.progress)
+    pushed = send_scores(
+        session.places, session.settings, session_scorer(session).off, seconds, session.console.progress
+    )
     session.console.progress("")
     counts = (pushed.confirmed, pushed.waiting, len(pushed.refused))
-    line = "%d scores arrived, %d wait, %d refused" % counts if any(counts) else "nothing is to be sent"
-    _say(
-        arguments,
-        session,
-        {"arrived": pushed.confirmed, "waiting": pushed.waiting, "refused": pushed.refused},
-        line,
-    )
+    line = "%d scores arrived, %d pending, %d refused" % counts if any(counts) else "nothing to send"
+    record = {"arrived": pushed.confirmed, "waiting": pushed.waiting, "refused": pushed.refused}
+    _say(arguments, session, record, line)
     if pushed.waiting:
         session.console.error(
-            "not seen on the server yet: %d; run it again later, nothing is lost" % pushed.waiting
+            "not confirmed by the server yet: %d; run it again later, nothing is lost" % pushed.waiting
         )
     return FAILED if pushed.waiting or pushed.refused else DONE
 
@@ -206,20 +197,16 @@ def _pull(arguments: argparse.Namespace, session: Session, access: Access) -> in
     if not traces:
         session.console.error("no session %s on %s" % (arguments.session, access.address.authority))
         return FAILED
-    path = keep(session.places, arguments.session, traces)
+    path = keep_session(session.places, arguments.session, traces)
     steps = sum(len(trace.steps) for trace in traces)
     record = {"file": path, "traces": len(traces), "observations": steps}
-    _say(
-        arguments,
-        session,
-        record,
-        "%d traces, %d observations: %s; grade it: memory session score FILE" % (len(traces), steps, path),
-    )
+    line = "%d traces, %d observations: %s; grade it: memory session score FILE"
+    _say(arguments, session, record, line % (len(traces), steps, path))
     return DONE
 
 
 def _status(arguments: argparse.Namespace, session: Session, access: Access) -> int:
-    found = overview(session.places, session.settings, access)
+    found = outbox_overview(session.places, session.settings, access)
     record: dict[str, Any] = {
         "host": found.host,
         "not_queued": found.unqueued,
@@ -228,13 +215,8 @@ def _status(arguments: argparse.Namespace, session: Session, access: Access) -> 
         "refused": found.refused,
         "not_before": iso(found.not_before) if found.not_before else None,
     }
-    line = "%s: %d sent, %d wait, %d not sent yet, %d refused" % (
-        found.host,
-        found.sent,
-        found.waiting,
-        found.unqueued,
-        len(found.refused),
-    )
+    counts = (found.sent, found.waiting, found.unqueued, len(found.refused))
+    line = "%s: %d sent, %d pending, %d not queued yet, %d refused" % (found.host, *counts)
     _say(arguments, session, record, line)
     if not arguments.json:
         for why in sorted(set(found.refused.values())):

@@ -1,1 +1,1 @@
-"""What `memory interview` does on the host's side: input, output, the session's reminder, the ledger, and the memories at the end."""
+"""The actions of `memory interview`: input, output, the reminder of the session, the ledger, and the memories at the end."""

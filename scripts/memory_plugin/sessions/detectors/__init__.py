@@ -1,1 +1,1 @@
-"""What looks for signals, one subject a module."""
+"""Detectors: each looks at the turns of a session and reports signals."""

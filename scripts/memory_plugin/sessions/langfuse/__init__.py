@@ -1,1 +1,1 @@
-"""Langfuse over plain HTTP: score configs, scores, sessions; old servers and new ones."""
+"""Langfuse over plain HTTP: score configs, scores and sessions, on servers of version 3 and 4."""

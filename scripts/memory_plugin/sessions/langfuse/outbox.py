@@ -1,33 +1,41 @@
-"""What is still to be sent, what was, and what is known of the server: one file a server and project, replaced as a whole.
+"""The outbox of a server: scores to send, scores sent, and what is known of the server; one file per server, replaced atomically.
 
-A score waits in the file before it is sent and leaves it only when the server was seen to have it.  Whoever is killed in between sends it
-again under the same id and time, which changes nothing.
+A score is written to the file before it is sent, and removed only when the server was seen to have it. A process that is killed in between
+leaves it to be sent again under the same id and time, which changes nothing.
 """
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...kernel.files import Unreadable, make_folder, read_regular, replace_file
+from ...kernel.files import make_folder
 from ...kernel.locks import FileLock
-from ...kernel.native import digest, dumps, loads
+from ...kernel.native import digest, dumps
+from ...kernel.state_file import read_state, write_state
+from ..score_rows import latest_rows
+from .score_payloads import score_bodies
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ...kernel.judge.access import Access
     from ...kernel.paths import Places
+    from ...kernel.settings.load import Settings
 
-__all__ = ["MOST_TRIES", "Outbox"]
+__all__ = ["MAX_TRIES", "Outbox", "OutboxOverview", "outbox_overview"]
 
-MOST_TRIES = 3
+MAX_TRIES = 3
 _MAX_BYTES = 64 << 20
-_WAIT = 10.0
+_LOCK_SECONDS = 10.0
 
 
 class Outbox:
-    """The file. `waiting` maps a score's id to its body and how often it was posted; `sent` to what was sent; `refused` to the reason."""
+    """The file of one server.
+
+    `waiting` maps the id of a score to its body and how often it was posted, `sent` to a fingerprint of what was sent, `refused` to the
+    reason.
+    """
 
     def __init__(self, places: Places, access: Access) -> None:
         address = access.address
@@ -39,16 +47,11 @@ class Outbox:
         self.sent: dict[str, str] = {}
         self.refused: dict[str, str] = {}
         self.not_before = 0.0
-        self._load()
+        self.reload()
 
-    def _load(self) -> None:
-        """Take what the file holds; a damaged one costs sending again, which does no harm."""
-        try:
-            found = loads(read_regular(self._path, _MAX_BYTES)[0].decode("ascii"))
-        except (FileNotFoundError, Unreadable, ValueError):
-            return
-        if not isinstance(found, dict):
-            return
+    def reload(self) -> None:
+        """Read the file (again, once the lock is held). A damaged one means sending again, which does no harm."""
+        found = read_state(self._path, _MAX_BYTES)
         for name in ("server", "configs", "sent", "refused"):
             if isinstance(found.get(name), dict):
                 setattr(self, name, found[name])
@@ -63,21 +66,17 @@ class Outbox:
             self.not_before = float(found["not_before"])
 
     def lock(self) -> FileLock:
-        """The lock that keeps two pushers apart. Entering raises Busy."""
+        """Return the lock against a second sender. Entering it raises Busy."""
         make_folder(os.path.dirname(self._path))
-        return FileLock(self._path + ".lock", _WAIT)
-
-    def reload(self) -> None:
-        """Read the file again, once the lock is held."""
-        self._load()
+        return FileLock(self._path + ".lock", _LOCK_SECONDS)
 
     def save(self) -> None:
         """Write the file. Raises OSError."""
         names = ("server", "configs", "waiting", "sent", "refused", "not_before")
-        replace_file(self._path, dumps({name: getattr(self, name) for name in names}).encode("ascii"))
+        write_state(self._path, {name: getattr(self, name) for name in names}, durable=True)
 
     def enqueue(self, bodies: Iterable[dict[str, Any]]) -> int:
-        """Put scores that were not sent as they are into the file; how many. Raises OSError."""
+        """Add scores that were not sent in this form; return how many. Raises OSError."""
         added = 0
         for body in bodies:
             name = body["id"]
@@ -92,14 +91,46 @@ class Outbox:
         return added
 
     def confirm(self, name: str) -> None:
-        """Note that the server has a score."""
+        """Record that the server has a score."""
         self.sent[name] = _fingerprint(self.waiting.pop(name)["body"])
 
     def refuse(self, name: str, why: str) -> None:
-        """Note that the server will not take a score; it is sent again only when it changes."""
+        """Record that the server does not take a score; it is sent again only when it changes."""
         self.refused[name] = why
         self.sent[name] = _fingerprint(self.waiting.pop(name)["body"])
 
 
 def _fingerprint(body: dict[str, Any]) -> str:
     return digest(dumps(body).encode("ascii"), 8)
+
+
+class OutboxOverview(NamedTuple):
+    """Scores of this project: `unqueued` are only in the ledger, `waiting` in the outbox, `sent` were seen on the server.
+
+    `refused` maps the id of a score to the reason; `not_before` is the time before which the server must not be asked, 0 for none.
+    """
+
+    host: str
+    unqueued: int
+    waiting: int
+    sent: int
+    refused: dict[str, str]
+    not_before: float
+
+
+def outbox_overview(places: Places, settings: Settings, access: Access) -> OutboxOverview:
+    """Return what was sent and what was not, as far as this machine knows; the server is not asked."""
+    outbox = Outbox(places, access)
+    unqueued = sum(
+        body["id"] not in outbox.sent and body["id"] not in outbox.waiting
+        for row in latest_rows(places, settings).values()
+        for body in score_bodies(row)
+    )
+    return OutboxOverview(
+        access.address.authority,
+        unqueued,
+        len(outbox.waiting),
+        len(outbox.sent) - len(outbox.refused),
+        outbox.refused,
+        outbox.not_before,
+    )

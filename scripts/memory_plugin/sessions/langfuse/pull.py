@@ -1,25 +1,36 @@
-"""A session read from Langfuse, kept as a transcript: so it is read, seen and graded like any other."""
+"""Read a session from Langfuse and keep it as a transcript, so that it is graded like any other.
+
+Servers of version 4 and version 3 are read differently, into one form.
+"""
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote
 
 from ...kernel.files import make_folder, replace_file
 from ...kernel.hygiene import redact
+from ...kernel.judge.outcome import Failed
+from ...kernel.judge.wire import field
 from ...kernel.native import digest, dumps, loads
 from ...kernel.text.private import without_private
-from ..records import SOURCE, pulled_folder
+from ..score_rows import SOURCE, pulled_folder
+from .langfuse_server import MODERN
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from ...kernel.paths import Places
-    from .observations import Observation, Trace
+    from .langfuse_client import LangfuseClient
 
-__all__ = ["keep", "rows_of", "text_of"]
+__all__ = ["Observation", "Trace", "keep_session", "read_session", "text_of", "transcript_rows"]
 
-_LONGEST = 20_000
+_FIELDS = "core,basic,time,io,model,usage,trace_context"
+_PER_PAGE = 500
+_MAX_PAGES = 200
+_MAX_TRACES = 2000
+_MAX_TEXT = 20_000
 _MAX_DEPTH = 5
 _TEXT_KEYS = ("content", "text", "prompt", "message", "messages", "output", "result", "query", "input")
 _TOKENS = {
@@ -28,8 +39,102 @@ _TOKENS = {
 }
 
 
-def keep(places: Places, session: str, traces: Sequence[Trace]) -> str:
-    """The path of the transcript that was written, in the state folder, secrets taken out. Raises OSError."""
+class Observation(NamedTuple):
+    """One step: `kind` in capitals (GENERATION, TOOL, SPAN ...), `level` ERROR where it failed."""
+
+    id: str
+    kind: str
+    name: str
+    start: str
+    input: Any
+    output: Any
+    level: str
+    model: str
+    usage: dict[str, Any]
+
+
+class Trace(NamedTuple):
+    """One turn of a session with its steps in order of time."""
+
+    id: str
+    start: str
+    input: Any
+    output: Any
+    steps: list[Observation]
+
+
+def read_session(client: LangfuseClient, server: dict[str, Any], session: str) -> list[Trace]:
+    """Return the traces of a session, the oldest first; empty when there is no such session. Raises Failed."""
+    modern = server.get("sessions") == MODERN
+    traces = _read_modern(client, session) if modern else _read_legacy(client, session)
+    return sorted(traces, key=lambda trace: trace.start)
+
+
+def _read_modern(client: LangfuseClient, session: str) -> list[Trace]:
+    """Read through `v2/observations`.
+
+    Some servers ignored the plain parameter, so a filter is sent, and each row is checked.
+    """
+    condition = [{"type": "string", "column": "sessionId", "operator": "=", "value": session}]
+    query: dict[str, object] = {"fields": _FIELDS, "limit": _PER_PAGE, "filter": dumps(condition)}
+    rows: list[Any] = []
+    for _ in range(_MAX_PAGES):
+        reply = client.get("/v2/observations", query)
+        page = field(reply.payload, "data")
+        if reply.status != 200 or not isinstance(page, list):
+            raise Failed("http_%d" % reply.status, "the session could not be read")
+        rows += [row for row in page if field(row, "sessionId") == session]
+        cursor = field(reply.payload, "meta", "cursor")
+        if not isinstance(cursor, str) or not cursor:
+            break
+        query = {**query, "cursor": cursor}
+    traces: dict[str, list[Any]] = {}
+    for row in rows:
+        traces.setdefault(str(field(row, "traceId")), []).append(row)
+    return [_trace(name, found) for name, found in traces.items()]
+
+
+def _trace(name: str, rows: list[Any]) -> Trace:
+    """Return a trace from its observations; input and output are those of the root."""
+    rows = sorted(rows, key=lambda row: str(field(row, "startTime")))
+    root = next((row for row in rows if not field(row, "parentObservationId")), rows[0])
+    steps = [_observation(row) for row in rows if row is not root or len(rows) == 1]
+    return Trace(name, str(field(root, "startTime")), field(root, "input"), field(root, "output"), steps)
+
+
+def _read_legacy(client: LangfuseClient, session: str) -> list[Trace]:
+    """Read the session and then each of its traces: a session lists no observations."""
+    reply = client.get("/sessions/" + quote(session, safe=""))
+    if reply.status == 404:
+        return []
+    listed = field(reply.payload, "traces")
+    if reply.status != 200 or not isinstance(listed, list):
+        raise Failed("http_%d" % reply.status, "the session could not be read")
+    traces = []
+    for one in listed[:_MAX_TRACES]:
+        found = client.get("/traces/" + quote(str(field(one, "id")), safe=""))
+        if found.status != 200 or field(found.payload, "sessionId") not in (session, None):
+            continue
+        rows = field(found.payload, "observations")
+        steps = sorted(map(_observation, rows if isinstance(rows, list) else ()), key=lambda step: step.start)
+        trace = found.payload
+        names = (str(field(trace, "id")), str(field(trace, "timestamp")))
+        traces.append(Trace(*names, field(trace, "input"), field(trace, "output"), steps))
+    return traces
+
+
+def _observation(row: Any) -> Observation:  # noqa: ANN401 (what the server has)
+    identity, kind, name, start = (str(field(row, key) or "") for key in ("id", "type", "name", "startTime"))
+    usage = field(row, "usageDetails") or field(row, "usage")
+    model = str(field(row, "providedModelName") or field(row, "model") or "")
+    level = str(field(row, "level") or "")
+    data = (field(row, "input"), field(row, "output"))
+    usage = usage if isinstance(usage, dict) else {}
+    return Observation(identity, kind.upper(), name, start, *data, level, model, usage)
+
+
+def keep_session(places: Places, session: str, traces: Sequence[Trace]) -> str:
+    """Write a session as a transcript in the state folder, without secrets; return its path. Raises OSError."""
     folder = pulled_folder(places)
     make_folder(folder)
     name = "".join(c if c.isascii() and c.isalnum() else "-" for c in session)[:60].strip("-")
@@ -37,12 +142,14 @@ def keep(places: Places, session: str, traces: Sequence[Trace]) -> str:
         folder, "%s-%s.jsonl" % (name or "session", digest(session.encode("utf-8", "replace"), 4))
     )
     replace_file(path + SOURCE, dumps({"trace": traces[0].id}).encode("ascii"))
-    replace_file(path, b"".join(dumps(row).encode("ascii") + b"\n" for row in rows_of(session, traces)))
+    replace_file(
+        path, b"".join(dumps(row).encode("ascii") + b"\n" for row in transcript_rows(session, traces))
+    )
     return path
 
 
-def rows_of(session: str, traces: Sequence[Trace]) -> Iterator[dict[str, Any]]:
-    """The rows of a transcript: each trace begins with what was asked; generations are answers, other steps the calls of the one before."""
+def transcript_rows(session: str, traces: Sequence[Trace]) -> Iterator[dict[str, Any]]:
+    """Yield the rows of a transcript. Each trace starts with its prompt; generations are answers, other steps are tool calls."""
     for trace in traces:
         common = {"sessionId": session, "timestamp": trace.start}
         asked = _clean(text_of(trace.input))
@@ -53,9 +160,8 @@ def rows_of(session: str, traces: Sequence[Trace]) -> Iterator[dict[str, Any]]:
             answered = answered or step.kind == "GENERATION"
             yield from _step(step, "%s-%d" % (trace.id, number), {**common, "timestamp": step.start})
         if not answered and text_of(trace.output):
-            yield _answer(
-                trace.id + "-end", [{"type": "text", "text": _clean(text_of(trace.output))}], common, "", {}
-            )
+            block = {"type": "text", "text": _clean(text_of(trace.output))}
+            yield _answer(trace.id + "-end", [block], common, "", {})
 
 
 def _step(step: Observation, name: str, common: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -74,21 +180,16 @@ def _step(step: Observation, name: str, common: dict[str, Any]) -> Iterator[dict
             else {"prompt": _clean(text_of(given))}
         )
         tool = step.name.partition(": ")[2] or step.name
-        yield _answer(
-            name, [{"type": "tool_use", "id": name, "name": tool, "input": given}], common, step.model, {}
-        )
+        call = {"type": "tool_use", "id": name, "name": tool, "input": given}
+        yield _answer(name, [call], common, step.model, {})
         result = {
             "type": "tool_result",
             "tool_use_id": name,
             "content": _clean(text_of(step.output)),
             "is_error": step.level == "ERROR",
         }
-        yield {
-            "type": "user",
-            "uuid": name + "-result",
-            **common,
-            "message": {"role": "user", "content": [result]},
-        }
+        message = {"role": "user", "content": [result]}
+        yield {"type": "user", "uuid": name + "-result", **common, "message": message}
 
 
 def _answer(
@@ -99,7 +200,7 @@ def _answer(
 
 
 def _decoded(value: object) -> object:
-    """Input and output are texts on new servers, and mostly JSON."""
+    """Return a value with JSON text decoded: new servers give input and output as text."""
     if isinstance(value, str) and value[:1] in ("{", "[", '"') and len(value) <= 1 << 20:
         try:
             return loads(value)
@@ -109,20 +210,20 @@ def _decoded(value: object) -> object:
 
 
 def text_of(value: object, depth: int = _MAX_DEPTH) -> str:
-    """The text in a value of any shape: of messages the contents, else what lies under a usual key, else JSON."""
+    """Return the text in a value of any shape: the contents of messages, else the value of a usual key, else JSON."""
     value = _decoded(value)
     if value is None or depth == 0:
         return ""
     if isinstance(value, str):
-        return value[:_LONGEST]
+        return value[:_MAX_TEXT]
     if isinstance(value, list):
-        return "\n".join(filter(None, (text_of(item, depth - 1) for item in value[:200])))[:_LONGEST]
+        return "\n".join(filter(None, (text_of(item, depth - 1) for item in value[:200])))[:_MAX_TEXT]
     if isinstance(value, dict):
         for key in _TEXT_KEYS:
             if value.get(key):
                 return text_of(value[key], depth - 1)
-        return dumps(value)[:_LONGEST]
-    return str(value)[:_LONGEST]
+        return dumps(value)[:_MAX_TEXT]
+    return str(value)[:_MAX_TEXT]
 
 
 def _clean(text: str) -> str:

@@ -1,47 +1,65 @@
-"""Sending what waits: posted, read back, and only then out of the outbox."""
+"""Send scores: from the ledger into the outbox, posted, read back, and only then removed from the outbox."""
 
 from __future__ import annotations
 
 from time import sleep
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ...kernel.clock import now
+from ...kernel.clock import Deadline, now
 from ...kernel.judge.outcome import Failed
 from ...kernel.judge.wire import field
-from .configs import ensure
-from .outbox import MOST_TRIES
-from .server import MODERN, probe
+from ..score_rows import latest_rows
+from .langfuse_client import LangfuseClient
+from .langfuse_server import MODERN, find_access, probe
+from .outbox import MAX_TRIES, Outbox
+from .score_payloads import ensure_configs, score_bodies
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from .client import Client
-    from .outbox import Outbox
+    from ...kernel.paths import Places
+    from ...kernel.settings.load import Settings
 
-__all__ = ["Pushed", "push", "read_back"]
+__all__ = ["PushResult", "push", "read_back", "send_scores"]
 
-_AT_ONCE = 15  # scores in one request, where the server takes several (its own SDK's figure)
-_IDS_AT_ONCE = 50
+_PER_REQUEST = 15  # scores in one request, where the server takes several (its own SDK's figure)
+_IDS_PER_REQUEST = 50
 _OBJECT, _ARRAY = "object", "array"
 _ACCEPTED = (200, 201, 202, 207)
-# Seconds between looks for what was posted: servers store scores a moment after they say 200.
-_LOOKS = (0.0, 0.5, 1.0, 2.0, 4.0)
+# Seconds before each check for posted scores: servers store them a moment after they answer 200.
+_CONFIRM_PAUSES = (0.0, 0.5, 1.0, 2.0, 4.0)
 
 
-class Pushed(NamedTuple):
-    """How many scores are on the server now, how many still wait, and which were refused, with the reasons."""
+class PushResult(NamedTuple):
+    """How many scores were confirmed, how many are still pending, and which were refused, with the reasons."""
 
     confirmed: int
     waiting: int
     refused: dict[str, str]
 
 
-def push(
-    outbox: Outbox, client: Client, progress: Callable[[str], None], looks: Sequence[float] = _LOOKS
-) -> Pushed:
-    """Send what waits, within the lock of the outbox. Raises Failed and OSError; what was not sent waits on.
+def send_scores(
+    places: Places, settings: Settings, off: str, seconds: float, progress: Callable[[str], None]
+) -> PushResult:
+    """Send all scores that the server does not have yet. Raises Failed, OSError, and Busy while another process sends."""
+    access = find_access(places, settings, off)
+    outbox = Outbox(places, access)
+    with outbox.lock():
+        outbox.reload()
+        rows = latest_rows(places, settings).values()
+        outbox.enqueue(body for row in rows for body in score_bodies(row))
+        return push(outbox, LangfuseClient(access, Deadline(seconds)), progress)
 
-    After a rate limit nothing is asked before its time.
+
+def push(
+    outbox: Outbox,
+    client: LangfuseClient,
+    progress: Callable[[str], None],
+    pauses: Sequence[float] = _CONFIRM_PAUSES,
+) -> PushResult:
+    """Send what is pending, while the lock of the outbox is held. Raises Failed and OSError; what was not sent stays pending.
+
+    After a rate limit nothing is asked before the time that the server gave.
     """
     refused_before = set(outbox.refused)
     sent_before = len(outbox.sent)
@@ -51,9 +69,9 @@ def push(
         )
     try:
         _prepare(outbox, client)
-        _look(outbox, client, [0.0])
+        _confirm_posted(outbox, client, [0.0])
         _post_all(outbox, client, progress)
-        _look(outbox, client, looks)
+        _confirm_posted(outbox, client, pauses)
     except Failed as failed:
         if failed.name == "rate_limited" and failed.wait:
             outbox.not_before = now() + failed.wait
@@ -61,33 +79,33 @@ def push(
         raise
     _give_up(outbox)
     refused = {name: why for name, why in outbox.refused.items() if name not in refused_before}
-    return Pushed(len(outbox.sent) - sent_before - len(refused), len(outbox.waiting), refused)
+    return PushResult(len(outbox.sent) - sent_before - len(refused), len(outbox.waiting), refused)
 
 
-def _prepare(outbox: Outbox, client: Client) -> None:
-    """Know the server and its configs."""
+def _prepare(outbox: Outbox, client: LangfuseClient) -> None:
+    """Probe the server and find its configs, where that is not known yet."""
     if not outbox.server:
         outbox.server = probe(client)
         outbox.save()
     missing = {entry["body"].get("name") for entry in outbox.waiting.values()} - set(outbox.configs)
     if missing:
-        outbox.configs = ensure(client)
+        outbox.configs = ensure_configs(client)
         outbox.save()
 
 
-def _post_all(outbox: Outbox, client: Client, progress: Callable[[str], None]) -> None:
+def _post_all(outbox: Outbox, client: LangfuseClient, progress: Callable[[str], None]) -> None:
     names = list(outbox.waiting)
     at = 0
     while at < len(names):
         progress("%d of %d scores sent" % (at, len(names)))
-        several = names[at : at + (_AT_ONCE if outbox.server.get("form") == _ARRAY else 1)]
+        several = names[at : at + (_PER_REQUEST if outbox.server.get("form") == _ARRAY else 1)]
         _post(outbox, client, several)
         outbox.save()
         at += len(several)
 
 
-def _post(outbox: Outbox, client: Client, names: list[str]) -> None:
-    """Send some scores in the form that the server takes, which the first one finds out."""
+def _post(outbox: Outbox, client: LangfuseClient, names: list[str]) -> None:
+    """Send some scores in the form that the server takes; the first ones find out which."""
     sent = [_with_config(outbox, name) for name in names]
     form = outbox.server.get("form", _OBJECT)
     reply = client.post("/scores", sent if form == _ARRAY else sent[0])
@@ -98,7 +116,7 @@ def _post(outbox: Outbox, client: Client, names: list[str]) -> None:
         outbox.server["form"] = form
         for name in names:
             outbox.waiting[name]["posted"] += 1
-    elif len(names) > 1:  # one of them is at fault: find it
+    elif len(names) > 1:  # one of them is wrong: find it
         for name in names:
             _post(outbox, client, [name])
     else:
@@ -111,8 +129,8 @@ def _with_config(outbox: Outbox, name: str) -> dict[str, Any]:
     return {**body, "configId": identity} if identity else dict(body)
 
 
-def _look(outbox: Outbox, client: Client, pauses: Sequence[float]) -> None:
-    """Look for what was posted, and take what is there out of the outbox."""
+def _confirm_posted(outbox: Outbox, client: LangfuseClient, pauses: Sequence[float]) -> None:
+    """Look for what was posted, and remove what the server has from the outbox."""
     for pause in pauses:
         posted = [name for name, entry in outbox.waiting.items() if entry.get("posted")]
         if not posted:
@@ -120,17 +138,17 @@ def _look(outbox: Outbox, client: Client, pauses: Sequence[float]) -> None:
         sleep(pause)
         found = read_back(client, outbox.server, posted)
         for name in posted:
-            if name in found and _agrees(outbox.waiting[name]["body"], found[name]):
+            if name in found and _is_stored(outbox.waiting[name]["body"], found[name]):
                 outbox.confirm(name)
         outbox.save()
 
 
-def read_back(client: Client, server: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """The values of scores that the server has, by id. Raises Failed."""
+def read_back(client: LangfuseClient, server: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Return the values of scores that the server has, by id. Raises Failed."""
     modern = server.get("scores") == MODERN
     found: dict[str, Any] = {}
-    for at in range(0, len(names), _IDS_AT_ONCE):
-        ids = ",".join(names[at : at + _IDS_AT_ONCE])
+    for at in range(0, len(names), _IDS_PER_REQUEST):
+        ids = ",".join(names[at : at + _IDS_PER_REQUEST])
         reply = (
             client.get("/v3/scores", {"id": ids, "limit": 100})
             if modern
@@ -147,7 +165,7 @@ def read_back(client: Client, server: dict[str, Any], names: Sequence[str]) -> d
     return found
 
 
-def _agrees(body: dict[str, Any], value: object) -> bool:
+def _is_stored(body: dict[str, Any], value: object) -> bool:
     wanted = body["value"]
     if isinstance(wanted, str) or isinstance(value, bool) or not isinstance(value, (int, float)):
         return bool(value == wanted)
@@ -155,10 +173,10 @@ def _agrees(body: dict[str, Any], value: object) -> bool:
 
 
 def _give_up(outbox: Outbox) -> None:
-    """Refuse what the server took three times and never had; for the rest the configs are asked for again: one may be archived."""
+    """Refuse what the server accepted three times and never stored. For the rest, ask for the configs again: one may be archived."""
     if outbox.waiting:
         outbox.configs = {}
     for name, entry in list(outbox.waiting.items()):
-        if entry.get("posted", 0) >= MOST_TRIES:
-            outbox.refuse(name, "taken %d times and never stored" % entry["posted"])
+        if entry.get("posted", 0) >= MAX_TRIES:
+            outbox.refuse(name, "accepted %d times and never stored" % entry["posted"])
     outbox.save()

@@ -1,0 +1,244 @@
+"""What Claude hands over with an answer: read from plain lines or JSON, and checked part by part.
+
+Lines have the form `name: value`, because the client asks the user for permission to run commands that hold JSON, and not for these. A
+line without a known name continues the value above it.
+
+    question: as it was asked               memory: n1
+    answer: as it was given                 title: what it says
+    concept: type | text | stance | confidence | quote
+    relation: one concept | what it leads to
+    signal: uncertainty | type=knowledge_gap | severity=0.8
+    covered: element, element
+    wish: skip
+
+An invalid part is dropped and named, the rest counts. No length, type or number is trusted.
+"""
+
+from __future__ import annotations
+
+from ..kernel.native import loads
+from .exceptions import InvalidAnswer
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable
+
+    Clean = Callable[[str, int], str]
+
+__all__ = ["decode_answer", "decode_memories", "parse_answer"]
+
+_MAX_ANSWER, _MAX_LABEL, _MAX_QUOTE, _MAX_QUESTION, _MAX_ID = 20_000, 120, 400, 500, 60
+_MAX_CONCEPTS, _MAX_RELATIONS, _MAX_COVERED, _MAX_ALIASES = 60, 120, 200, 8
+_STANCES = {"-1": -1, "-": -1, "0": 0, "": 0, "1": 1, "+1": 1, "+": 1}
+_CONFIDENCE = 0.8  # of a concept without one
+_FLAGS = {"true": True, "false": False}
+_FIELDS = ("answer", "question", "concepts", "relations", "signals", "covered", "wish")
+_WISHES = ("", "stop", "skip", "deeper")
+_ANSWER_LINES = ("question", "answer", "concept", "relation", "signal", "covered", "wish")
+_MEMORY_LINES = ("memory", "category", "title", "body", "context", "tags", "asked_as")
+
+
+def decode_answer(text: str) -> dict[str, Any]:
+    """Return the answer on standard input: from lines, JSON, or the bare text. Raises InvalidAnswer."""
+    if _is_lines(text):
+        return _answer_from_lines(text)
+    if not text.lstrip().startswith("{"):
+        return {"answer": text}
+    try:
+        data = loads(text)
+    except ValueError:
+        raise InvalidAnswer("standard input: expected JSON, or the answer as plain text") from None
+    assert isinstance(data, dict)
+    unknown = [name for name in data if name not in _FIELDS]
+    if unknown:
+        raise InvalidAnswer("unknown field %r, expected only %s" % (unknown[0][:40], ", ".join(_FIELDS)))
+    return data
+
+
+def decode_memories(text: str) -> list[Any]:
+    """Return the memories on standard input, from lines or JSON, unchecked. Raises InvalidAnswer for any other form."""
+    if _is_lines(text):
+        return _memories_from_lines(text)
+    try:
+        data = loads(text)
+    except ValueError:
+        data = None
+    memories = data.get("memories") if isinstance(data, dict) else None
+    if not isinstance(memories, list):
+        raise InvalidAnswer('standard input: expected {"memories": [...]} or lines that begin with `memory:`')
+    return memories
+
+
+def _is_lines(text: str) -> bool:
+    return _line_name(text.lstrip().partition("\n")[0], (*_ANSWER_LINES, *_MEMORY_LINES)) != ""
+
+
+def _line_name(line: str, names: tuple[str, ...]) -> str:
+    found = line.partition(":")[0].strip().lower() if ":" in line else ""
+    return found if found in names else ""
+
+
+def _named_values(text: str, names: tuple[str, ...]) -> list[tuple[str, str]]:
+    found: list[tuple[str, str]] = []
+    for line in text.strip().splitlines():
+        name = _line_name(line, names)
+        if name:
+            found.append((name, line.partition(":")[2].strip()))
+        elif found:
+            found[-1] = (found[-1][0], "%s\n%s" % (found[-1][1], line.strip()))
+    return found
+
+
+def _answer_from_lines(text: str) -> dict[str, Any]:
+    """Return the same object that JSON would give."""
+    data: dict[str, Any] = {}
+    for name, value in _named_values(text, _ANSWER_LINES):
+        if name == "covered":
+            data["covered"] = [part.strip() for part in value.split(",") if part.strip()]
+        elif name == "signal":
+            data.setdefault("signals", {}).update(_signal_from_line(value))
+        elif name == "concept":
+            data.setdefault("concepts", []).append(_concept_from_line(_columns(value, 5)))
+        elif name == "relation":
+            source, target = _columns(value, 2)
+            data.setdefault("relations", []).append({"source": source, "target": target})
+        else:
+            data[name] = value
+    return data
+
+
+def _columns(value: str, count: int) -> list[str]:
+    return ([part.strip() for part in value.split("|")] + [""] * count)[:count]
+
+
+def _concept_from_line(columns: list[str]) -> dict[str, Any]:
+    kind, text, stance, confidence, quote = columns
+    found = {"type": kind, "text": text, "stance": _STANCES.get(stance, stance), "quote": quote}
+    return dict(found, confidence=_number_or_text(confidence)) if confidence else found
+
+
+def _signal_from_line(value: str) -> dict[str, Any]:
+    name, *fields = (part.strip() for part in value.split("|"))
+    pairs = [(key.strip(), said.strip()) for key, _, said in (field.partition("=") for field in fields)]
+    return {name: {key: _FLAGS.get(said, _number_or_text(said)) for key, said in pairs}}
+
+
+def _number_or_text(text: str) -> float | str:
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _memories_from_lines(text: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for name, value in _named_values(text, _MEMORY_LINES):
+        if name == "memory":
+            found.append({"concept": value})
+        elif not found:
+            raise InvalidAnswer("standard input: expected `memory: CONCEPT` before `%s:`" % name)
+        elif name in ("tags", "asked_as"):
+            found[-1][name] = [part.strip() for part in value.split(";")]
+        else:
+            found[-1][name] = value
+    return found
+
+
+def parse_answer(
+    data: dict[str, Any], setup: dict[str, Any], clean: Clean
+) -> tuple[dict[str, Any], list[str]]:
+    """Return the valid parts of an answer, and what was dropped, in words.
+
+    `clean` prepares a text for storage: without secrets and private passages, on one line, limited to a number of characters.
+    Raises InvalidAnswer when there is neither an answer nor a wish.
+    """
+    dropped: list[str] = []
+    answer, wish, question = data.get("answer", ""), data.get("wish", ""), data.get("question", "")
+    if wish not in _WISHES:
+        raise InvalidAnswer("wish: expected one of stop, skip, deeper, got %r" % (wish,))
+    if not isinstance(answer, str) or not (answer.strip() or wish):
+        raise InvalidAnswer(
+            "answer: expected a text, got %s" % ("nothing" if answer == "" else repr(answer)[:40])
+        )
+    return {
+        "answer": clean(answer, _MAX_ANSWER),
+        "question": clean(question, _MAX_QUESTION) if isinstance(question, str) else "",
+        "concepts": _concepts(_limited(data, "concepts", _MAX_CONCEPTS, dropped), setup, clean, dropped),
+        "signals": data.get("signals"),
+        "covered": _covered(_limited(data, "covered", _MAX_COVERED, dropped), setup, dropped),
+        "wish": wish,
+        "relations": _relations(_limited(data, "relations", _MAX_RELATIONS, dropped), clean, dropped),
+    }, dropped
+
+
+def _limited(data: dict[str, Any], name: str, most: int, dropped: list[str]) -> list[Any]:
+    value = data.get(name)
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        dropped.append("%s: expected a list" % name)
+        return []
+    if len(value) > most:
+        dropped.append("%s: %d given, only the first %d are read" % (name, len(value), most))
+    return value[:most]
+
+
+def _concepts(
+    given: list[Any], setup: dict[str, Any], clean: Clean, dropped: list[str]
+) -> list[dict[str, Any]]:
+    types = [entry["id"] for entry in setup["pack"]["types"]]
+    found = []
+    for at, entry in enumerate(given):
+        try:
+            concept = _concept(entry, types, clean)
+        except InvalidAnswer as error:
+            dropped.append("concepts.%d: %s" % (at, error))
+            continue
+        if concept["text"]:
+            found.append(concept)
+    return found
+
+
+def _concept(entry: object, types: list[str], clean: Clean) -> dict[str, Any]:
+    """Return a concept with its texts cleaned. Raises InvalidAnswer for the first invalid field."""
+    if not isinstance(entry, dict) or not isinstance(entry.get("text"), str) or not entry["text"].strip():
+        raise InvalidAnswer("expected an object with a text")
+    if entry.get("type") not in types:
+        raise InvalidAnswer(
+            "type: expected one of %s, got %r" % (", ".join(types), str(entry.get("type"))[:40])
+        )
+    stance, confidence = entry.get("stance", 0), entry.get("confidence", _CONFIDENCE)
+    if isinstance(stance, (bool, float)) or stance not in (-1, 0, 1):
+        raise InvalidAnswer("stance: expected -1, 0 or 1")
+    if isinstance(confidence, bool) or not isinstance(confidence, (int, float)) or not 0 <= confidence <= 1:
+        raise InvalidAnswer("confidence: expected 0 to 1")
+    given = entry.get("aliases")
+    aliases = [one for one in given[:_MAX_ALIASES] if isinstance(one, str)] if isinstance(given, list) else []
+    quote, revises = entry.get("quote", ""), entry.get("revises", "")
+    return {
+        "text": clean(entry["text"], _MAX_LABEL),
+        "type": entry["type"],
+        "stance": stance,
+        "confidence": confidence,
+        "quote": clean(quote, _MAX_QUOTE) if isinstance(quote, str) else "",
+        "aliases": [text for text in (clean(alias, _MAX_LABEL) for alias in aliases) if text],
+        "revises": clean(revises, _MAX_LABEL) if isinstance(revises, str) else "",
+    }
+
+
+def _relations(given: list[Any], clean: Clean, dropped: list[str]) -> list[list[str]]:
+    found = []
+    for at, entry in enumerate(given):
+        ends = [entry.get("source"), entry.get("target")] if isinstance(entry, dict) else []
+        if len(ends) == 2 and all(isinstance(end, str) and end.strip() for end in ends):
+            found.append([clean(str(end), _MAX_LABEL) for end in ends])
+        else:
+            dropped.append("relations.%d: expected an object with a source and a target" % at)
+    return found
+
+
+def _covered(given: list[Any], setup: dict[str, Any], dropped: list[str]) -> list[str]:
+    known = {element["id"] for element in setup["elements"]}
+    unknown = [name for name in given if not isinstance(name, str) or name not in known]
+    dropped += ["covered: no element %r" % str(name)[:_MAX_ID] for name in unknown]
+    return [name for name in given if isinstance(name, str) and name in known]

@@ -1,0 +1,220 @@
+"""The criteria of a question: vetoes say what must not be asked now, scorers how good the rest would be.
+
+A veto returns its reason, or an empty text. A scorer returns a raw score from 0 over 1 (neutral) to 2, and its reason. To add one, write
+the function, add it to VETOES or SCORERS, and give it an entry in `config/interview/scoring.json`.
+
+The reasons are stored with each decision, and `memory interview replay` compares them: changing a text makes older interviews differ.
+"""
+
+from __future__ import annotations
+
+from .wording import content_stems
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from .focuses import QuestionCandidate
+    from .situation import Situation
+
+    Scored = tuple[float, str]
+
+__all__ = ["SCORERS", "VETOES"]
+
+
+def _knowledge_ceiling(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) -> str:
+    """Veto depth where the user does not know; after several such answers in a row, everything that is not exempt."""
+    row = params["terminal_in_a_row"]
+    if len(now.turns) >= row and all(now.did_not_know(turn, params) for turn in now.turns[-row:]):
+        return "%d answers in a row were that they do not know" % row
+    if candidate.category not in params["depth_categories"]:
+        return ""
+    for turn in now.turns[-params["lookback"] :]:
+        if now.did_not_know(turn, params) and _shares(candidate, turn, now):
+            return "they do not know about %s" % candidate.focus.label
+    return ""
+
+
+def _shares(candidate: QuestionCandidate, turn: dict[str, Any], now: Situation) -> bool:
+    """Return whether a turn was about the same focus as a candidate, or named one of its concepts."""
+    if turn["focus"]["key"] == candidate.focus.key:
+        return True
+    said = set(content_stems(turn["question"], now.idle) + content_stems(turn["answer"], now.idle))
+    return any(said.issuperset(name) for at in candidate.focus.nodes for name in now.graph.nodes[at]["names"])
+
+
+def _clarification_first(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) -> str:
+    signal = now.signals(params).get("uncertainty", {})
+    if signal.get("type") != "conceptual_clarity" or signal.get("severity", 1.0) <= params["severity"]:
+        return ""
+    return "the last question was not understood" if candidate.category in params["categories"] else ""
+
+
+def _element_exhausted(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) -> str:
+    """Veto what was named in most of the last turns, with several concepts about it."""
+    mentions = now.mentions(candidate.focus.label, params["lookback"])
+    if candidate.focus.kind == "open" or mentions < params["mentions"]:
+        return ""
+    wanted = set(content_stems(candidate.focus.label, now.idle))
+    related = sum(
+        any(wanted.intersection(name) for name in now.graph.nodes[at]["names"]) for at in now.recent
+    )
+    return (
+        "%s was named in %d turns" % (candidate.focus.label, mentions) if related >= params["related"] else ""
+    )
+
+
+def _recent_redundancy(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) -> str:
+    recent = [turn["question"] for turn in now.turns[-params["lookback"] :]]
+    earlier, score = now.similarity.find_repeated(candidate.probe, recent)
+    return "asked already: %s (%.2f)" % (earlier, score) if earlier else ""
+
+
+VETOES: dict[str, Callable[[QuestionCandidate, Situation, dict[str, Any]], str]] = {
+    "knowledge_ceiling": _knowledge_ceiling,
+    "clarification_first": _clarification_first,
+    "element_exhausted": _element_exhausted,
+    "recent_redundancy": _recent_redundancy,
+}
+
+
+def _coverage_gap(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) -> Scored:
+    gaps = _gaps(candidate, now, params)
+    if gaps is None:
+        return params["covered"], "nothing uncovered in it"
+    raw = 1 + params["per_gap"] * gaps
+    return max(params["least"], min(params["most"], raw)), "%g gap%s" % (gaps, "" if gaps == 1 else "s")
+
+
+def _gaps(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) -> float | None:
+    """Return how many gaps a question may close; None for none.
+
+    An element counts itself, and each open element of its group a part. An open question counts one while any element is untouched.
+    A question about a concept counts the concept's shallow elements half.
+    """
+    if candidate.focus.kind == "open":
+        return 1.0 if now.uncovered else None
+    if candidate.focus.kind == "uncovered":
+        element = next(e for e in now.setup["elements"] if e["id"] == candidate.focus.key)
+        others = [
+            e for e in now.uncovered if e is not element and e["group"] and e["group"] == element["group"]
+        ]
+        own = max(0.5, now.gap(element["id"], params["shallow"]))
+        return own + float(params["neighbour"]) * len(others)
+    names = sorted({name for at in candidate.focus.nodes for name in now.graph.nodes[at]["elements"]})
+    gaps: float = sum(now.gap(name, params["shallow"]) for name in names)
+    return gaps or None
+
+
+def _ambiguity(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) -> Scored:
+    if candidate.strategy not in params["strategies"] or not now.turns:
+        return 1.0, "not for clarifying"
+    found = _by_signal(now, params)
+    if found is not None:
+        return found
+    hedges = sum(turn["hedges"] for turn in now.turns[-params["lookback"] :])
+    confidence = min([now.graph.nodes[at]["confidence"] for at in candidate.focus.nodes], default=0.7)
+    if confidence < params["unsure_confidence"] or hedges >= params["hedges"]:
+        return params["unsure"], "confidence %g, %d hedges" % (confidence, hedges)
+    if confidence > params["sure_confidence"] and not hedges:
+        return params["sure"], "said with confidence"
+    return params["some"], "somewhat unsure"
+
+
+def _by_signal(now: Situation, params: dict[str, Any]) -> Scored | None:
+    signals = now.signals(params)
+    if "uncertainty" in signals:
+        kind = signals["uncertainty"]["type"]
+        default = params["other"] + params["severity"] * signals["uncertainty"].get("severity", 0.0)
+        return params.get(kind, default), kind
+    if signals.get("reasoning", {}).get("quality") == "causal":
+        return params["causal"], "gave a reason"
+    return None
+
+
+def _depth_breadth(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) -> Scored:
+    wanted, why = _wanted(now, params)
+    if not wanted:
+        return params["balanced"], why
+    if candidate.category in params[wanted + "_categories"]:
+        return params["favoured"], why
+    other = "breadth" if wanted == "depth" else "depth"
+    return (
+        params["disfavoured"] if candidate.category in params[other + "_categories"] else params["rest"]
+    ), why
+
+
+def _wanted(now: Situation, params: dict[str, Any]) -> tuple[str, str]:
+    """Return what the balance asks for ("breadth", "depth", or an empty text) and why."""
+    signal = now.signals(params).get("concept_depth", {}).get("suggestion")
+    if now.breadth < params["breadth"]:
+        return "breadth", "%d %% of the elements seen" % round(100 * now.breadth)
+    if signal is not None:
+        wanted = {"deepen": "depth", "broaden": "breadth"}.get(signal, "")
+        return wanted, "the last answer suggests to %s" % signal
+    if now.has_ladder and now.chains.average < params["depth"]:
+        return "depth", "chains of %.1f steps" % now.chains.average
+    return "", "wide and deep enough"
+
+
+def _engagement(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) -> Scored:
+    momenta = now.momenta(params)
+    deep = candidate.category in params["depth_categories"]
+    if sum(momentum < params["low"] for momentum in momenta) >= params["low_answers"]:
+        return (params["depth"] if deep else params["other"]), "the last answers are short"
+    mean = sum(momenta) / len(momenta) if momenta else 50.0
+    if mean > params["high"] and deep:
+        return params["eager_depth"], "momentum %d" % mean
+    return 1.0, "momentum %d" % mean
+
+
+def _strategy_diversity(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) -> Scored:
+    uses = sum(turn["strategy"] == candidate.strategy for turn in now.turns[-params["lookback"] :])
+    return params["values"][min(uses, len(params["values"]) - 1)], "used %d times of late" % uses
+
+
+def _novelty(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) -> Scored:
+    mentions = now.mentions(candidate.focus.label, params["lookback"])
+    if mentions <= params["few"]:
+        return params["fresh"], "hardly named yet"
+    stale = mentions >= params["many"]
+    return (params["stale"] if stale else params["known"]), "named in %d of the last turns" % mentions
+
+
+def _cluster_saturation(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) -> Scored:
+    why = "saturation %.2f" % now.saturation
+    if candidate.strategy not in params["strategies"] or now.saturation <= params["some"]:
+        return 1.0, why
+    return (params["strong"] if now.saturation > params["high"] else params["moderate"]), why
+
+
+def _contrast_opportunity(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) -> Scored:
+    if candidate.strategy not in params["strategies"]:
+        return 1.0, "not for contrasts"
+    signal = now.signals(params).get("contradiction", {})
+    dense = any(now.graph.density(at) > params["density"] for at in candidate.focus.nodes)
+    strong = dense or bool(signal.get("present"))
+    return (params["strong"] if strong else params["moderate"]), "opposite stances"
+
+
+def _peripheral_readiness(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) -> Scored:
+    count = len(now.peripheral)
+    if candidate.strategy not in params["strategies"] or count < params["count"]:
+        return 1.0, "%d concepts at the edge" % count
+    dense = any(now.graph.density(at) > params["density"] for at in candidate.focus.nodes)
+    strong = count >= params["many"] and dense
+    return (params["strong"] if strong else params["moderate"]), "%d concepts at the edge" % count
+
+
+SCORERS: dict[str, Callable[[QuestionCandidate, Situation, dict[str, Any]], Scored]] = {
+    "coverage_gap": _coverage_gap,
+    "ambiguity": _ambiguity,
+    "depth_breadth": _depth_breadth,
+    "engagement": _engagement,
+    "strategy_diversity": _strategy_diversity,
+    "novelty": _novelty,
+    "cluster_saturation": _cluster_saturation,
+    "contrast_opportunity": _contrast_opportunity,
+    "peripheral_readiness": _peripheral_readiness,
+}

@@ -1,0 +1,247 @@
+"""Interviews in SQLite: one row per interview, one per event. A turn is one transaction, so a crash loses all of it or nothing."""
+
+from __future__ import annotations
+
+import os
+
+from ..kernel.clock import now_iso
+from ..kernel.files import make_folder
+from ..kernel.native import dumps, loads
+from ..kernel.sqlite import SqliteError, connect
+from .exceptions import InterviewError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..kernel.sqlite import Connection
+
+__all__ = ["ENDED", "FINISHED", "OPEN", "Interview", "InterviewStore"]
+
+OPEN, ENDED, FINISHED = "open", "ended", "finished"
+FILE = "interviews.sqlite"
+_VERSION = 1
+_WAIT_MS = 2000
+_COLUMNS = "id, project, session, status, topic, word, created, updated, setup, state, question, events"
+_INTERVIEWS = """
+CREATE TABLE interviews (
+  id TEXT PRIMARY KEY, project TEXT NOT NULL, session TEXT NOT NULL, status TEXT NOT NULL, topic TEXT NOT NULL,
+  word INTEGER NOT NULL, created TEXT NOT NULL, updated TEXT NOT NULL, setup TEXT NOT NULL, state TEXT NOT NULL,
+  question TEXT NOT NULL, events INTEGER NOT NULL
+) WITHOUT ROWID
+"""
+_EVENTS = """
+CREATE TABLE events (
+  interview TEXT NOT NULL, number INTEGER NOT NULL, time TEXT NOT NULL, event TEXT NOT NULL, decision TEXT NOT NULL,
+  PRIMARY KEY (interview, number)
+) WITHOUT ROWID
+"""
+_SCHEMA = (_INTERVIEWS, _EVENTS, "PRAGMA user_version = %d" % _VERSION)
+
+
+class Interview:
+    """One interview as it is stored.
+
+    `approved` says that the user started it themselves (the column is called `word`); `question` is what was really asked last.
+    """
+
+    __slots__ = (
+        "approved", "created", "events", "id", "project", "question", "session", "setup", "state", "status", "topic", "updated",
+    )  # fmt: skip
+
+    def __init__(self, row: tuple[Any, ...]) -> None:
+        self.id, self.project, self.session, self.status, self.topic = (str(value) for value in row[:5])
+        self.approved = bool(row[5])
+        self.created, self.updated = str(row[6]), str(row[7])
+        self.setup: dict[str, Any] = _object(row[8])
+        self.state: dict[str, Any] = _object(row[9])
+        self.question = str(row[10])
+        self.events = int(row[11])
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        value = loads(text)
+    except ValueError:
+        value = None
+    if not isinstance(value, dict):
+        raise InterviewError(
+            "the stored interview is damaged; delete it: memory interview discard --session ID"
+        )
+    return value
+
+
+class InterviewStore:
+    """The interviews of one user, in all projects. Every method raises InterviewError for what SQLite or the disk refuses."""
+
+    __slots__ = ("_connection", "_path")
+
+    def __init__(self, folder: str) -> None:
+        self._path = os.path.join(folder, FILE)
+        self._connection: Connection | None = None
+
+    def exists(self) -> bool:
+        """Return whether there ever was an interview, by one look at the folder."""
+        return os.path.lexists(self._path)
+
+    def close(self) -> None:
+        """Close the database."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def find(self, identity: str) -> Interview:
+        """Return the interview of an id. Raises InterviewError when there is none."""
+        rows = self._rows("SELECT %s FROM interviews WHERE id = ?" % _COLUMNS, (identity,))
+        if not rows:
+            raise InterviewError("no interview %r; `memory interview status` lists them" % identity[:80])
+        return Interview(rows[0])
+
+    def current(self, identity: str, project: str, session: str) -> Interview:
+        """Return the interview with that id; without an id, the one that is open in the session or the project.
+
+        Raises InterviewError when there is none, or more than one.
+        """
+        if identity:
+            return self.find(identity)
+        unfinished = [row for row in self.overview(project) if row["status"] != FINISHED]
+        open_ = [row for row in unfinished if row["status"] == OPEN] or unfinished
+        mine = [row for row in open_ if session and row["session"] == session] or open_
+        if not mine:
+            raise InterviewError(
+                "no interview is open in this project; start one: memory interview start TOPIC"
+            )
+        if len(mine) > 1:
+            names = ", ".join(str(row["id"]) for row in mine[:5])
+            raise InterviewError("several interviews are open, name one with --session: " + names)
+        return self.find(str(mine[0]["id"]))
+
+    def overview(self, project: str = "") -> list[dict[str, Any]]:
+        """Return id, topic, status, session, times and number of events of the interviews of a project, or of all; the latest first."""
+        names = ("id", "topic", "status", "session", "created", "updated", "events")
+        where, values = ("WHERE project = ?", (project,)) if project else ("", ())
+        sql = "SELECT %s FROM interviews %s ORDER BY updated DESC, id" % (", ".join(names), where)
+        return [dict(zip(names, row)) for row in self._rows(sql, values)] if self.exists() else []
+
+    def events(self, identity: str) -> list[tuple[dict[str, Any], str]]:
+        """Return each event of an interview with the JSON text of its decision, oldest first."""
+        sql = "SELECT event, decision FROM events WHERE interview = ? ORDER BY number"
+        return [(_object(event), str(decision)) for event, decision in self._rows(sql, (identity,))]
+
+    def add(self, interview: Interview, event: dict[str, Any], decision: dict[str, Any]) -> None:
+        """InterviewStore a new interview with its first event."""
+        values = self._values(interview)
+        insert = "INSERT INTO interviews (%s) VALUES (%s)" % (_COLUMNS, ", ".join("?" * len(values)))
+        self._write([(insert, values), self._event(interview, event, decision)], -1, interview.id)
+
+    def put(self, interview: Interview, event: dict[str, Any], decision: dict[str, Any]) -> None:
+        """InterviewStore an event and the changed interview. Raises InterviewError when another process changed it in the meantime."""
+        expected = interview.events
+        interview.events += 1
+        self._write(
+            [self._update(interview), self._event(interview, event, decision)], expected, interview.id
+        )
+
+    def touch(self, interview: Interview) -> None:
+        """InterviewStore status, session, state and question of an interview without an event."""
+        self._write([self._update(interview)], interview.events, interview.id)
+
+    def forget(self, identity: str) -> None:
+        """Delete an interview and all its events."""
+        statements = [
+            ("DELETE FROM events WHERE interview = ?", (identity,)),
+            ("DELETE FROM interviews WHERE id = ?", (identity,)),
+        ]
+        self._write(statements, -1, identity)
+
+    def _values(self, interview: Interview) -> tuple[Any, ...]:
+        return (
+            interview.id, interview.project, interview.session, interview.status, interview.topic, int(interview.approved),
+            interview.created, now_iso(), dumps(interview.setup), dumps(interview.state), interview.question, interview.events,
+        )  # fmt: skip
+
+    def _update(self, interview: Interview) -> tuple[str, tuple[Any, ...]]:
+        return (
+            "UPDATE interviews SET session = ?, status = ?, word = ?, updated = ?, state = ?, question = ?, events = ? WHERE id = ?",
+            (
+                interview.session, interview.status, int(interview.approved), now_iso(), dumps(interview.state),
+                interview.question, interview.events, interview.id,
+            ),
+        )  # fmt: skip
+
+    def _event(
+        self, interview: Interview, event: dict[str, Any], decision: dict[str, Any]
+    ) -> tuple[str, tuple[Any, ...]]:
+        insert = "INSERT INTO events (interview, number, time, event, decision) VALUES (?, ?, ?, ?, ?)"
+        return insert, (interview.id, interview.events, now_iso(), dumps(event), dumps(decision))
+
+    def _write(self, statements: list[tuple[str, tuple[Any, ...]]], expected: int, identity: str) -> None:
+        connection = self._open()
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            try:
+                if expected >= 0:
+                    self._unchanged(connection, identity, expected)
+                for sql, values in statements:
+                    connection.execute(sql, values)
+                connection.execute("COMMIT")
+            except BaseException:
+                connection.execute("ROLLBACK")
+                raise
+        except SqliteError as error:
+            raise InterviewError("%s: %s; nothing was changed" % (self._path, error)) from None
+
+    def _unchanged(self, connection: Connection, identity: str, expected: int) -> None:
+        row = connection.execute("SELECT events FROM interviews WHERE id = ?", (identity,)).fetchone()
+        if row is None or row[0] != expected:
+            raise InterviewError(
+                "another answer arrived in the meantime; nothing was changed, see: memory interview status"
+            )
+
+    def _rows(self, sql: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        if not self.exists():
+            return []
+        try:
+            return list(self._open().execute(sql, values))
+        except SqliteError as error:
+            raise InterviewError("%s: %s" % (self._path, error)) from None
+
+    def _open(self) -> Connection:
+        if self._connection is None:
+            if connect is None:
+                raise InterviewError("this Python was built without SQLite, which keeps interviews")
+            try:
+                self._connection = self._opened()
+            except SqliteError as error:
+                raise InterviewError("%s: %s" % (self._path, error)) from None
+        return self._connection
+
+    def _opened(self) -> Connection:
+        make_folder(os.path.dirname(self._path))
+        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+        os.close(os.open(self._path, flags, 0o600))  # SQLite itself would make it readable by everyone
+        connection = connect(self._path, timeout=_WAIT_MS / 1000, isolation_level=None)
+        try:
+            connection.execute("PRAGMA synchronous = NORMAL")
+            # The journal file is kept, since creating one is slow, but not what was in it.
+            connection.execute("PRAGMA journal_mode = TRUNCATE")
+            connection.execute("PRAGMA secure_delete = ON")  # else deleted text stays on the free pages
+            (version,) = connection.execute("PRAGMA user_version").fetchone()
+            if version == 0:
+                _create(connection)
+        except BaseException:
+            connection.close()
+            raise
+        if version not in (0, _VERSION):
+            connection.close()
+            raise InterviewError("%s: version %s, expected %d" % (self._path, version, _VERSION))
+        return connection
+
+
+def _create(connection: Connection) -> None:
+    """Create the tables, unless another process just did."""
+    connection.execute("BEGIN IMMEDIATE")
+    if connection.execute("PRAGMA user_version").fetchone() == (0,):
+        for statement in _SCHEMA:
+            connection.execute(statement)
+    connection.execute("COMMIT")

@@ -1,0 +1,125 @@
+"""Calls that failed, by cause; the same command repeated after its error; interrupts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..detection import Detector, pattern
+
+if TYPE_CHECKING:
+    from ...kernel.transcript.turn import Call, Turn
+    from ..detection import ReportSignal
+
+__all__ = ["EDITORS", "FailureDetector", "failure_cause", "main_argument"]
+
+EDITORS = frozenset(["Edit", "MultiEdit", "Write", "NotebookEdit"])
+_BY_TEXT = ("rejected", "permission", "cancelled", "not_read", "hook")
+_SIGNALS = {
+    "rejected": "denied",
+    "permission": "denied",
+    "cancelled": "cancelled",
+    "hook": "hook_blocks",
+    "own": "errors",
+}
+_HEAD = 2000
+_USER_SAID = "the user said:"  # the client's words before the user's reason for a refusal
+_MOST_COMMANDS = 2000
+# The arguments that say most about a call, by preference.
+_ARGUMENTS = (
+    "command",
+    "file_path",
+    "notebook_path",
+    "path",
+    "pattern",
+    "url",
+    "query",
+    "skill",
+    "subagent_type",
+    "description",
+    "prompt",
+)
+
+
+def failure_cause(call: Call, version: str) -> str:
+    """Return why a call failed: rejected, permission, cancelled, not_read, hook, or own; empty when it did not fail.
+
+    Since 2.1 the client begins the output of a failed command with its exit code; a text without one comes from a hook.
+    """
+    if not call.failed:
+        return ""
+    text = (call.result or "")[:_HEAD]
+    for name in _BY_TEXT:
+        if pattern("error_" + name).search(text):
+            return name
+    return "hook" if _is_hook_text(call, text, version) else "own"
+
+
+def _is_hook_text(call: Call, text: str, version: str) -> bool:
+    newer = version[:1].isdigit() and not version.startswith(("0.", "1.", "2.0."))
+    is_error = text.lstrip().lower().startswith(("<tool_use_error>", "error", "command timed out", "user "))
+    return (
+        newer
+        and call.name == "Bash"
+        and bool(text.strip())
+        and not is_error
+        and not pattern("exit_code").match(text)
+    )
+
+
+def main_argument(call: Call) -> str:
+    """Return the argument that says most about a call: its command, file or pattern."""
+    return next((call.text(name) for name in _ARGUMENTS if call.text(name)), "")
+
+
+class FailureDetector(Detector):
+    """Failures by cause, and repetitions of a failed command with no edit in between."""
+
+    def __init__(self) -> None:
+        self._failed: set[str] = set()
+
+    def see(self, turn: Turn, report: ReportSignal) -> None:
+        """Look at the next turn."""
+        for call in turn.calls if self._failed else ():
+            if call.name == "Bash" and call.text("command") in self._failed:
+                report("retries", turn.number, call.text("command"))
+        for call in (*turn.calls, *turn.late):
+            if call.failed or self._failed:
+                self._result(call, turn, report)
+        for said in turn.said:
+            if said.kind == "interrupt":
+                report("interrupts", turn.number)
+
+    def _result(self, call: Call, turn: Turn, report: ReportSignal) -> None:
+        cause = failure_cause(call, turn.version)
+        if cause == "not_read":
+            report("not_read_errors", call.turn, main_argument(call))
+        elif cause:
+            report(_SIGNALS[cause], call.turn, "%s: %s" % (call.name, _reason(call)))
+        if call.result is not None and call.name in EDITORS and not call.failed:
+            self._failed.clear()
+        if call.name == "Bash":
+            if cause == "own" and len(self._failed) < _MOST_COMMANDS:
+                self._failed.add(call.text("command"))
+            elif call.result is not None and not cause:
+                self._failed.discard(call.text("command"))
+
+
+def _explanation(text: str) -> str:
+    """Return the part of a result that says why it failed: what the user said about a refused call, else its beginning."""
+    return text.partition(_USER_SAID)[2][:_HEAD] or text[:_HEAD]
+
+
+def _reason(call: Call) -> str:
+    argument = " ".join(main_argument(call).split())[:60]
+    lines = [
+        line.strip()
+        for line in _explanation(call.result or "")
+        .replace("<tool_use_error>", "")
+        .replace("</tool_use_error>", "")
+        .split("\n")
+    ]
+    explained = [line for line in lines if line and not pattern("exit_code").fullmatch(line)]
+    shown = next(
+        (line for line in explained if pattern("error_line").search(line)), explained[0] if explained else ""
+    )
+    return "%s -> %s" % (argument, shown[:80]) if argument else shown[:120]

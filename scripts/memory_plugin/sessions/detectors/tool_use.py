@@ -1,0 +1,99 @@
+"""Which tools were used, and how: tests, commits, commands that a tool could replace, plans, skills, sub-agents, parallel calls."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..detection import Detector, pattern
+from ..shell import pipeline_heads, runs_tests, tool_for
+from .failures import failure_cause, main_argument
+
+if TYPE_CHECKING:
+    from ...kernel.transcript.turn import Call, Turn
+    from ..detection import ReportSignal
+    from ..shell import Head
+
+__all__ = ["CommandDetector", "PlanningDetector", "tests_outcome"]
+
+_MAX_OUTPUT = 50_000
+_BY_TOOL = {
+    **dict.fromkeys(("TodoWrite", "TaskCreate", "TaskUpdate", "ExitPlanMode"), "plans"),
+    **dict.fromkeys(("Task", "Agent"), "delegations"),
+    **dict.fromkeys(("Skill", "SlashCommand"), "skills"),
+}
+
+
+class CommandDetector(Detector):
+    """Shell commands: test runs, commits, and commands that a tool could replace."""
+
+    def see(self, turn: Turn, report: ReportSignal) -> None:
+        """Look at the next turn."""
+        for call in turn.calls:
+            command = call.text("command") if call.name == "Bash" else ""
+            if command:
+                self._command(command, call, turn, report)
+
+    def _command(self, command: str, call: Call, turn: Turn, report: ReportSignal) -> None:
+        found = pipeline_heads(command)
+        outcome = tests_outcome(call, found, turn.version)
+        if outcome:
+            report("tests_" + outcome, turn.number, "%s -> %s" % (command[:100], _last_line(call)))
+        if any(_commits(head) for head in found) and not call.failed:
+            confirmed = bool(pattern("commit_made").search(_output(call)))
+            report(
+                "commits" if confirmed else "commits_unconfirmed",
+                turn.number,
+                _output(call).partition("\n")[0] if confirmed else command,
+            )
+        for head in found:
+            entry = tool_for(head)
+            if entry is not None:
+                report("shell_for_tools", turn.number, "%s: %s" % (entry["tool"], " ".join(head.words)))
+
+
+def _output(call: Call) -> str:
+    return (call.result or "")[-_MAX_OUTPUT:]
+
+
+def _last_line(call: Call) -> str:
+    """Return the last line of the output, where a test runner reports its result."""
+    return _output(call).rstrip().rpartition("\n")[2].strip() or "nothing"
+
+
+def _commits(head: Head) -> bool:
+    if head.words[0] != "git" or "--dry-run" in head.words:
+        return False
+    words = [word for word in head.words[1:] if not word.startswith("-")]
+    return "commit" in words[:2]
+
+
+def tests_outcome(call: Call, found: list[Head], version: str) -> str:
+    """Return how a test run ended: passed, failed or unknown; empty for a call that ran no tests.
+
+    An exit code that is hidden (by a pipe, `|| true`, the background) never means passed; a summary of failures still means failed.
+    """
+    runs = [head for head in found if runs_tests(head)]
+    if not runs or failure_cause(call, version) not in ("", "own"):
+        return ""
+    if call.failed or pattern("tests_failed").search(_output(call)):
+        return "failed"
+    started = call.input.get("run_in_background") is True or (
+        isinstance(call.details, dict) and call.details.get("backgroundTaskId")
+    )
+    hidden = any(head.hidden for head in runs)
+    return "unknown" if call.result is None or hidden or started else "passed"
+
+
+class PlanningDetector(Detector):
+    """Plans, skills, sub-agents, parallel calls and compactions."""
+
+    def see(self, turn: Turn, report: ReportSignal) -> None:
+        """Look at the next turn."""
+        for call in turn.calls:
+            name = _BY_TOOL.get(call.name)
+            if name:
+                report(name, turn.number, main_argument(call) or call.name)
+        if len(turn.calls) > 1:
+            report("parallel", turn.number, ", ".join(call.name for call in turn.calls[:10]))
+        if any(said.kind == "summary" for said in turn.said):
+            report("compactions", turn.number)

@@ -1,0 +1,50 @@
+"""Notes of sessions that ended and are to be graded in the background: one small file each.
+
+SessionEnd writes a note and starts a process; a note whose process died is found by the next one.
+"""
+
+from __future__ import annotations
+
+import os
+
+from ..kernel.clock import now_iso
+from ..kernel.native import digest
+from ..kernel.state_file import read_state, write_state
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from ..kernel.paths import Places
+
+__all__ = ["ended_folder", "leave_note", "pending_notes"]
+
+_MAX_NOTE = 16_384
+
+
+def ended_folder(places: Places) -> str:
+    """Return the folder of the notes. Raises RuntimeError without a state folder."""
+    return places.state("grading", "ended")
+
+
+def leave_note(places: Places, session: str, transcript: str) -> None:
+    """Write the note of a session that ended. Raises OSError."""
+    name = digest((session + transcript).encode("utf-8", "replace"), 8) + ".json"
+    note: dict[str, Any] = {
+        "session": session,
+        "transcript": transcript,
+        "project": places.project_root,
+        "ended": now_iso(),
+    }
+    write_state(os.path.join(ended_folder(places), name), note)
+
+
+def pending_notes(places: Places) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the path and content of each note of this project. Raises FileNotFoundError when there never was one."""
+    folder = ended_folder(places)
+    for name in sorted(os.listdir(folder)):
+        path = os.path.join(folder, name)
+        note = read_state(path, _MAX_NOTE)
+        if isinstance(note.get("transcript"), str) and note.get("project") == places.project_root:
+            yield path, note

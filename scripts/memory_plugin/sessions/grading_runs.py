@@ -1,0 +1,155 @@
+"""Grade many sessions: one after the other, through the provider's batches, or those that ended, in the background."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..kernel.clock import now_iso
+from ..kernel.files import cause, in_words
+from ..kernel.judge.outcome import Failed
+from ..kernel.locks import Busy, FileLock
+from .batch import collect, submit
+from .ended_notes import ended_folder, pending_notes
+from .langfuse.push import send_scores
+from .pipeline import grade_session
+from .score_rows import SCORE, session_ledger, ungraded
+from .session_signals import collect_signals
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from .pipeline import SessionScorer
+
+__all__ = ["BatchRun", "GradingRun", "grade_ended", "grade_one_by_one", "run_batch"]
+
+# Failures that the next session would meet as well.
+_ENDS_RUN = frozenset(["over_budget", "disabled", "no_key", "http_401", "http_403", "no_state", "bad_url"])
+_EMPTY = "empty"  # a transcript without a turn, which is nobody's problem
+_SEND_SECONDS = 120.0
+
+
+class GradingRun(NamedTuple):
+    """The rows written, the transcripts that were not graded with their reason, and how many were graded before."""
+
+    rows: list[dict[str, Any]]
+    failed: dict[str, str]
+    already: int
+
+
+def grade_one_by_one(
+    paths: Sequence[str], scorer: SessionScorer, progress: Callable[[str], None], *, again: bool
+) -> GradingRun:
+    """Grade what is not graded yet, or everything with `again`.
+
+    Each grade is written at once, so a second run continues where the first was stopped. A failure that the next session would meet as
+    well ends the run.
+    """
+    todo = list(paths) if again else ungraded(paths, scorer.places, scorer.settings)
+    failed: dict[str, str] = {}
+    rows: list[dict[str, Any]] = []
+    for at, path in enumerate(todo):
+        progress(
+            "%d of %d sessions, %d not graded: %s" % (at, len(todo), len(failed), os.path.basename(path))
+        )
+        try:
+            graded = grade_session(path, scorer)
+        except OSError as error:
+            failed[path] = in_words(error)
+            continue
+        if graded.stored:
+            rows.append(graded.row or {})
+            continue
+        failed[path] = graded.reason
+        if graded.reason in _ENDS_RUN:
+            failed.update((left, graded.reason) for left in todo[at + 1 :])
+            break
+    return GradingRun(rows, _by_name(failed), len(paths) - len(todo))
+
+
+def _by_name(failed: dict[str, str]) -> dict[str, str]:
+    return {os.path.basename(path): why for path, why in failed.items() if why != _EMPTY}
+
+
+class BatchRun(NamedTuple):
+    """The rows written, how many sessions were submitted, the batches under way, and what failed with its reason.
+
+    `failed_now` of the failures are those of collected batches; `failed_before` counts sessions that failed in an earlier batch and were
+    left out.
+    """
+
+    rows: list[dict[str, Any]]
+    submitted: int
+    pending: list[str]
+    failed: dict[str, str]
+    failed_now: int
+    failed_before: int
+
+
+def run_batch(
+    paths: Sequence[str], scorer: SessionScorer, progress: Callable[[str], None], *, again: bool
+) -> BatchRun:
+    """Collect finished batches, then submit what is not graded yet, or everything with `again`. Raises Failed."""
+    collected = collect(scorer)
+    graded = {row["session"] for row in collected.rows}
+    wanted = paths if again else ungraded(paths, scorer.places, scorer.settings)
+    todo = [path for path in wanted if not any(name in path for name in graded)]
+    sent = submit(todo, scorer, lambda at: progress("%d of %d sessions read" % (at, len(todo))), again=again)
+    failed = {**collected.failed, **_by_name(sent.refused)}
+    pending = [*collected.pending, *sent.batches]
+    return BatchRun(collected.rows, sent.sessions, pending, failed, len(collected.failed), sent.failed_before)
+
+
+def grade_ended(scorer: SessionScorer, report: Callable[[str, str], None]) -> int:
+    """Grade the sessions that ended; return how many were graded. Another process that does so already goes on alone.
+
+    A note is deleted before its session is graded, so one that makes us fail is not tried again. `report` is called with the session and
+    what went wrong.
+    """
+    places, settings = scorer.places, scorer.settings
+    done = 0
+    try:
+        with FileLock(os.path.join(os.path.dirname(ended_folder(places)), "ended.lock"), 0.0):
+            for path, note in pending_notes(places):
+                os.unlink(path)
+                done += _grade_note(note, scorer, report)
+    except (Busy, FileNotFoundError):
+        return 0
+    if done and settings.flag("sessions.langfuse.automatic"):
+        try:
+            send_scores(places, settings, scorer.off, _SEND_SECONDS, lambda _: None)
+        except (Failed, OSError) as error:
+            why = error.name if isinstance(error, Failed) else type(error).__name__
+            report("", "the scores are not sent yet: %s" % why)
+    return done
+
+
+def _grade_note(note: dict[str, Any], scorer: SessionScorer, report: Callable[[str, str], None]) -> bool:
+    """Return whether the session was graded: the user's own caps may forbid it, or it is too short."""
+    settings, session = scorer.settings, str(note.get("session"))
+    if not settings.flag("sessions.automatic.enabled"):
+        return False
+    if _graded_today(scorer) >= settings.integer("sessions.automatic.per_day"):
+        return False
+    try:
+        turns = collect_signals(note["transcript"]).totals.turns
+        if turns < settings.integer("sessions.automatic.least_turns"):
+            return False
+        graded = grade_session(note["transcript"], scorer, automatic=True)
+    except OSError as error:
+        report(session, "the session is not graded: %s" % cause(error))
+        return False
+    if not graded.stored:
+        report(session, "the session is not graded: %s" % graded.reason)
+    return graded.row is not None
+
+
+def _graded_today(scorer: SessionScorer) -> int:
+    """Return how many sessions were graded automatically today, in UTC."""
+    day = now_iso()[:10]
+    by = [
+        row.get("scorer")
+        for row in session_ledger(scorer.places, scorer.settings).rows()
+        if row.get("kind") == SCORE and str(row.get("time")).startswith(day)
+    ]
+    return sum(isinstance(scorer, dict) and scorer.get("automatic") is True for scorer in by)

@@ -1,0 +1,74 @@
+"""The Langfuse server: its address and keys from the user's own settings and the cleaned environment, and its version."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from typing import TYPE_CHECKING, Any
+
+from ...kernel.judge.access import Access, Variables, proxy_for
+from ...kernel.judge.address import parse_address
+from ...kernel.judge.outcome import Failed
+from ...kernel.judge.route import route_of
+
+if TYPE_CHECKING:
+    from ...kernel.judge.route import Route
+    from ...kernel.paths import Places
+    from ...kernel.settings.load import Settings
+    from .langfuse_client import LangfuseClient, LangfuseReply
+
+__all__ = ["HOSTS", "LEGACY", "MODERN", "find_access", "is_configured", "probe", "server_route"]
+
+_PUBLIC, _SECRET = "LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY"
+HOSTS = ("LANGFUSE_HOST", "LANGFUSE_BASE_URL")
+_CLOUD = "https://cloud.langfuse.com"
+_MAX_KEY = 500
+# Servers of version 4 read by `v2/observations` and `v3/scores`; those of version 3 by sessions, traces and `v2/scores`.
+MODERN, LEGACY = "v4", "v3"
+
+
+def is_configured(places: Places, settings: Settings) -> bool:
+    """Return whether the user's settings or environment mention a server: a host, a key, or automatic sending."""
+    if settings.text("sessions.langfuse.host") or settings.flag("sessions.langfuse.automatic"):
+        return True
+    return bool(Variables(places.config_dir).first((*HOSTS, _PUBLIC, _SECRET)))
+
+
+def server_route(places: Places, settings: Settings) -> Route:
+    """Return the server's address and who names it."""
+    return route_of("sessions.langfuse.host", HOSTS, _CLOUD, settings, Variables(places.config_dir))
+
+
+def find_access(places: Places, settings: Settings, off: str = "") -> Access:
+    """Return the address and credentials of the server. Raises Failed: disabled (with `off` as its reason), bad_url, no_key."""
+    if off:
+        raise Failed("disabled", off)
+    variables = Variables(places.config_dir)
+    address = parse_address(server_route(places, settings).url)
+    if address is None:
+        raise Failed(
+            "bad_url", "sessions.langfuse.host or LANGFUSE_HOST: not https://, nor http:// to this machine"
+        )
+    keys = [variables.get(name) for name in (_PUBLIC, _SECRET)]
+    for name, key in zip((_PUBLIC, _SECRET), keys):
+        if not key:
+            raise Failed("no_key", "%s is not set in your environment or in env of your own settings" % name)
+        if len(key) > _MAX_KEY or not key.isascii() or not key.isprintable() or " " in key or ":" in key:
+            raise Failed("no_key", "%s holds no key" % name)
+    basic = b64encode(":".join(keys).encode("ascii")).decode("ascii")
+    authorities = variables.get("NODE_EXTRA_CA_CERTS")
+    return Access(address, (("authorization", "Basic " + basic),), proxy_for(address, variables), authorities)
+
+
+def probe(client: LangfuseClient) -> dict[str, Any]:
+    """Return how this server is read: `sessions` and `scores`, each MODERN or LEGACY. Raises Failed."""
+    sessions = _is_there(client.get("/v2/observations", {"limit": 1, "fields": "core"}))
+    scores = _is_there(client.get("/v3/scores", {"limit": 1}))
+    return {"sessions": MODERN if sessions else LEGACY, "scores": MODERN if scores else LEGACY}
+
+
+def _is_there(reply: LangfuseReply) -> bool:
+    if reply.status == 404:
+        return False
+    if reply.status != 200:
+        raise Failed("http_%d" % reply.status, "the server could not be probed")
+    return True

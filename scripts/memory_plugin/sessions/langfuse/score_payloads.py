@@ -1,0 +1,198 @@
+"""Scores and score configs as Langfuse takes them.
+
+Each score is checked here, because the server answers 200 and drops later what does not fit its config. A config is found by name, type and
+scale, and created only where it is missing.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from ...kernel.judge.outcome import Failed
+from ...kernel.judge.wire import field
+from ...kernel.native import digest
+from ..dimensions import OVERALL, dimensions, overall_description
+from ..score_rows import scores_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from .langfuse_client import LangfuseClient
+
+__all__ = ["ensure_configs", "existing_configs", "score_bodies", "score_configs", "score_problem"]
+
+_PER_PAGE = 50
+_MAX_PAGES = 100
+_MAX_COMMENT = 5000
+_MAX_ID = 800
+
+
+def score_configs() -> dict[str, dict[str, Any]]:
+    """Return the configs by name, as the server takes them."""
+    found: dict[str, dict[str, Any]] = {}
+    for dimension in dimensions().values():
+        config: dict[str, Any] = {
+            "name": dimension.id,
+            "dataType": "CATEGORICAL" if dimension.categorical else "NUMERIC",
+        }
+        if dimension.categorical:
+            config["categories"] = [
+                {"label": label, "value": value} for value, label in enumerate(dimension.labels)
+            ]
+        else:
+            config.update(minValue=0, maxValue=1)
+        found[dimension.id] = {**config, "description": dimension.description}
+    numeric = {"name": OVERALL, "dataType": "NUMERIC", "minValue": 0, "maxValue": 1}
+    found[OVERALL] = {**numeric, "description": overall_description()}
+    return found
+
+
+def existing_configs(client: LangfuseClient) -> dict[str, str]:
+    """Return the ids of our configs that the server has and that are not archived, by name. Raises Failed.
+
+    The server allows several of one name: the first counts.
+    """
+    ours = score_configs()
+    found: dict[str, str] = {}
+    for page in range(1, _MAX_PAGES + 1):
+        reply = client.get("/score-configs", {"page": page, "limit": _PER_PAGE})
+        rows = field(reply.payload, "data")
+        if reply.status != 200 or not isinstance(rows, list):
+            raise Failed("http_%d" % reply.status, "score configs could not be listed")
+        for row in rows:
+            name = field(row, "name")
+            if isinstance(name, str) and name in ours and _fits(row, ours[name]):
+                found.setdefault(name, str(field(row, "id")))
+        pages = field(reply.payload, "meta", "totalPages")
+        if not rows or not isinstance(pages, int) or page >= pages:
+            break
+    return found
+
+
+def _fits(row: Any, config: dict[str, Any]) -> bool:  # noqa: ANN401 (what the server has)
+    if (
+        row.get("isArchived") is not False
+        or row.get("dataType") != config["dataType"]
+        or not isinstance(row.get("id"), str)
+    ):
+        return False
+    if config["dataType"] == "NUMERIC":
+        return bool(row.get("minValue") == config["minValue"] and row.get("maxValue") == config["maxValue"])
+    levels = row.get("categories")
+    if not isinstance(levels, list):
+        return False
+    return [(field(level, "label"), field(level, "value")) for level in levels] == [
+        (c["label"], c["value"]) for c in config["categories"]
+    ]
+
+
+def ensure_configs(client: LangfuseClient) -> dict[str, str]:
+    """Return the ids of all configs by name; create the missing ones. Raises Failed."""
+    found = existing_configs(client)
+    for name, config in score_configs().items():
+        if name not in found:
+            reply = client.post("/score-configs", config)
+            identity = field(reply.payload, "id")
+            if reply.status not in (200, 201) or not isinstance(identity, str):
+                raise Failed("http_%d" % reply.status, "the score config %s could not be created" % name)
+            found[name] = identity
+    return found
+
+
+def score_bodies(row: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return one score for each dimension that has one, and the overall; without `configId`, which the server gives.
+
+    Id and timestamp depend on session, dimension and rubric alone, so that a later grade updates: the server does so only for the same
+    id at the same time.
+    """
+    found = []
+    scores = scores_of(dict(row))
+    for name, config in score_configs().items():
+        value = row.get(OVERALL) if name == OVERALL else scores.get(name)
+        if not isinstance(value, (int, float)) or isinstance(value, bool):
+            continue
+        labels = [category["label"] for category in config.get("categories", ())]
+        body = {
+            "id": _identity(row, name),
+            "name": name,
+            "value": labels[int(value)] if labels else float(value),
+            "dataType": config["dataType"],
+            "comment": _comment(row, name),
+            "metadata": _metadata(row),
+            "timestamp": str(row.get("stamp")),
+            **_subject(row),
+        }
+        if score_problem(body) is None:
+            found.append(body)
+    return found
+
+
+def _identity(row: Mapping[str, Any], name: str) -> str:
+    rubric = row.get("scorer", {}).get("rubric") if isinstance(row.get("scorer"), dict) else ""
+    return digest(("memory %s %s %s" % (row.get("session"), name, rubric)).encode("utf-8", "replace"))
+
+
+def _subject(row: Mapping[str, Any]) -> dict[str, str]:
+    subject = row.get("subject")
+    if isinstance(subject, dict) and subject.get("kind") == "trace" and isinstance(subject.get("id"), str):
+        return {"traceId": subject["id"]}
+    return {"sessionId": str(row.get("session"))}
+
+
+def _comment(row: Mapping[str, Any], name: str) -> str:
+    if name == OVERALL:
+        words = "improvement needed: %s; root cause: %s" % (
+            row.get("improvement"),
+            row.get("root_cause") or "not said",
+        )
+        return words[:_MAX_COMMENT]
+    entry = row["dimensions"][name]
+    if not isinstance(entry, dict):
+        return ""
+    items = [
+        item
+        for item in entry.get("evidence") or ()
+        if isinstance(item, dict) and isinstance(item.get("turns"), list)
+    ]
+    lines = [str(entry.get("rationale") or "")]
+    lines += [
+        "%s: %s" % (" ".join("T%s" % turn for turn in item["turns"]), item.get("what") or "")
+        for item in items
+    ]
+    return "\n".join(filter(None, lines))[:_MAX_COMMENT]
+
+
+def _metadata(row: Mapping[str, Any]) -> dict[str, Any]:
+    scorer = row["scorer"] if isinstance(row.get("scorer"), dict) else {}
+    return {
+        "scorer": "memory %s" % row.get("version", ""),
+        "by": scorer.get("by"),
+        "model": scorer.get("model"),
+        "rubric": scorer.get("rubric"),
+        "confidence": row.get("confidence"),
+        "turns": row.get("turns"),
+        "project": row.get("project"),
+    }
+
+
+def score_problem(body: Mapping[str, Any]) -> str | None:
+    """Return why the server would refuse or silently drop a score; None when it would keep it."""
+    config = score_configs().get(str(body.get("name")))
+    if config is None:
+        return "no such score"
+    if not isinstance(body.get("id"), str) or not 0 < len(body["id"]) <= _MAX_ID:
+        return "no usable id"
+    if len([subject for subject in ("sessionId", "traceId") if body.get(subject)]) != 1:
+        return "exactly one subject is needed"
+    if body.get("dataType") != config["dataType"]:
+        return "another type than its config"
+    return _off_scale(body.get("value"), config)
+
+
+def _off_scale(value: object, config: Mapping[str, Any]) -> str | None:
+    if config["dataType"] == "CATEGORICAL":
+        return None if value in [category["label"] for category in config["categories"]] else "no such label"
+    if not isinstance(value, (int, float)) or isinstance(value, bool) or not math.isfinite(value):
+        return "not a number"
+    return None if config["minValue"] <= value <= config["maxValue"] else "outside its scale"

@@ -1,0 +1,105 @@
+"""The request to a scorer: a session read and prepared, as questions for a judge or as pages for a sub-agent."""
+
+from __future__ import annotations
+
+from json import dumps
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..kernel.judge.question import Question, sealed
+from ..kernel.judge.rubric import load_rubric
+from .scorer_reply import read_scores
+from .session_digest import TranscriptDigest, display_limits, signal_facts, split_turns
+from .session_signals import collect_signals
+
+if TYPE_CHECKING:
+    from ..kernel.settings.load import Settings
+    from .session_digest import Chunk
+    from .session_signals import SessionSignals
+
+__all__ = ["RUBRIC", "PreparedSession", "agent_tokens", "pages", "prepare", "questions", "rubric_digest"]
+
+RUBRIC = "sessions/score"
+# How far estimated tokens may be below the real number: for the reservation, not for what is paid.
+_MARGIN = 1.3
+
+
+class PreparedSession(NamedTuple):
+    """A session that was read and is ready to be graded."""
+
+    path: str
+    signals: SessionSignals
+    task: str
+    parts: list[Chunk]
+    left_out: int
+
+    @property
+    def tokens(self) -> float:
+        """The estimated tokens of what is shown."""
+        return sum(part.tokens for part in self.parts)
+
+
+def prepare(path: str, settings: Settings, most_tokens: float | None = None) -> PreparedSession:
+    """Read a transcript once; return its signals and its turns as they are shown.
+
+    With `most_tokens` the turns are thinned out to that and shown in one part. Raises FileNotFoundError and Unreadable.
+    """
+    digest = TranscriptDigest(most_tokens)
+    signals = collect_signals(path, digest.add)
+    above, target = (settings.integer("sessions.chunk_" + name) for name in ("above_tokens", "tokens"))
+    parts = split_turns(digest.shown, most_tokens or above, most_tokens or min(target, above))
+    return PreparedSession(path, signals, digest.task, parts, digest.left_out)
+
+
+def rubric_digest() -> str:
+    """Return the version of the rubric; scores of different versions are not comparable."""
+    return load_rubric(RUBRIC).digest
+
+
+def questions(prepared: PreparedSession) -> list[Question]:
+    """Return one question per part; each holds the first request and the signals of the whole session."""
+    rubric = load_rubric(RUBRIC)
+    known = signal_facts(prepared.signals)
+    asked = []
+    for at, part in enumerate(prepared.parts):
+        data: dict[str, Any] = {"task": prepared.task, "session": known, "turns": part.turns}
+        if len(prepared.parts) > 1:
+            data["part"] = {"number": at + 1, "of": len(prepared.parts)}
+        if prepared.left_out:
+            data["turns_left_out_of_the_session"] = prepared.left_out
+        asked.append(Question(rubric, data, read_scores, int((part.tokens + 2000) * _MARGIN)))
+    return asked
+
+
+def agent_tokens() -> float:
+    """Return the maximum number of tokens that a sub-agent is shown."""
+    return float(display_limits()["agent_tokens"])
+
+
+def pages(prepared: PreparedSession) -> list[str]:
+    """Return the session as pages, since the client cuts a tool's output at 30,000 characters.
+
+    The rubric comes first, then task and signals, then the turns; each page has its number. What comes from the session is JSON between
+    tags that nothing in it can forge.
+    """
+    rubric = load_rubric(RUBRIC)
+    max_characters = int(display_limits()["page_characters"])
+    first: dict[str, Any] = {"task": prepared.task, "session": signal_facts(prepared.signals)}
+    if prepared.left_out:
+        first["turns_left_out"] = prepared.left_out
+    page_turns: list[list[dict[str, Any]]] = [[]]
+    size_so_far = len(rubric.system) + len(rubric.closing) + len(dumps(first))
+    for part in prepared.parts:
+        for turn in part.turns:
+            size = len(dumps(turn, ensure_ascii=False)) + 2
+            if page_turns[-1] and size_so_far + size > max_characters:
+                page_turns.append([])
+                size_so_far = 0
+            page_turns[-1].append(turn)
+            size_so_far += size
+    data = [
+        sealed({**first, "turns": page_turns[0]}),
+        *(sealed({"turns": turns}) for turns in page_turns[1:]),
+    ]
+    texts = ["Page %d of %d\n\n%s" % (at + 1, len(data), text) for at, text in enumerate(data)]
+    texts[0] = "%s\n\n%s\n\n%s" % (rubric.system, rubric.closing, texts[0])
+    return texts

@@ -1,0 +1,159 @@
+"""What a scorer is shown of a session: every turn shortened, redacted and numbered, in parts when it is long."""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..kernel.data import load_data
+from ..kernel.judge.material import excerpt, line
+from ..kernel.native import dumps
+from ..kernel.transcript.size import tokens_of
+from .detection import signal_entries
+from .detectors.failures import failure_cause, main_argument
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..kernel.transcript.turn import Call, Turn
+    from .session_signals import SessionSignals
+
+__all__ = ["Chunk", "ShownTurn", "TranscriptDigest", "display_limits", "signal_facts", "split_turns"]
+
+_MAX_TURNS_NAMED = 20
+
+
+class ShownTurn(NamedTuple):
+    """One turn as it is shown, with its estimated tokens."""
+
+    turn: dict[str, Any]
+    tokens: float
+
+
+class Chunk(NamedTuple):
+    """Some consecutive turns."""
+
+    turns: list[dict[str, Any]]
+    tokens: float
+
+
+@cache
+def display_limits() -> dict[str, Any]:
+    """Return `config/sessions/material.json`: how much of a session a scorer is shown."""
+    return load_data("sessions", "material")
+
+
+class TranscriptDigest:
+    """The turns of a session as they are read; above a limit the middle is thinned out, so that memory stays bounded.
+
+    `task` is the first request; `left_out` counts turns that are not shown.
+    """
+
+    def __init__(self, most_tokens: float | None = None) -> None:
+        limits = display_limits()
+        self._max_characters: dict[str, int] = limits["characters"]
+        self._max_tokens = most_tokens or limits["thinning"]["most_tokens"]
+        self._ends: float = limits["thinning"]["ends"]
+        self._max_calls: int = limits["calls_per_turn"]
+        self.task = ""
+        self.shown: list[ShownTurn] = []
+        self.tokens = 0.0
+        self.left_out = 0
+
+    def add(self, turn: Turn) -> None:
+        """Add the next turn."""
+        entry = self._entry(turn)
+        if not self.task and entry.get("user"):
+            self.task = excerpt(
+                "\n".join(said.text for said in turn.said if said.kind in ("prompt", "command")),
+                self._max_characters["task"],
+            )
+        shown = ShownTurn(entry, tokens_of(dumps(entry)))
+        self.shown.append(shown)
+        self.tokens += shown.tokens
+        if self.tokens > self._max_tokens:
+            self._thin()
+
+    def _entry(self, turn: Turn) -> dict[str, Any]:
+        entry: dict[str, Any] = {"turn": turn.number}
+        said = [
+            ("" if said.kind in ("prompt", "command") else "[%s] " % said.kind) + said.text
+            for said in turn.said
+            if said.kind != "local"
+        ]
+        if said:
+            entry["user"] = excerpt("\n".join(said), self._max_characters["prompt"])
+        if turn.texts:
+            entry["reply"] = excerpt("\n".join(turn.texts), self._max_characters["reply"])
+        if turn.calls:
+            entry["calls"] = [self._call(call, turn.version) for call in turn.calls[: self._max_calls]]
+        if len(turn.calls) > self._max_calls:
+            entry["more_calls"] = len(turn.calls) - self._max_calls
+        return entry
+
+    def _call(self, call: Call, version: str) -> dict[str, Any]:
+        shown: dict[str, Any] = {"tool": line(call.name, 80)}
+        argument = main_argument(call)
+        if argument:
+            shown["input"] = excerpt(argument, self._max_characters["argument"])
+        cause = failure_cause(call, version)
+        if call.result is None:
+            shown["result"] = None
+        elif cause:
+            shown["error"] = excerpt(call.result, self._max_characters["error"])
+            shown["cause"] = cause
+        else:
+            shown["result"] = excerpt(call.result, self._max_characters["result"])
+        return shown
+
+    def _thin(self) -> None:
+        """Leave out every other turn of the middle."""
+        end = int(len(self.shown) * self._ends)
+        middle = self.shown[end : len(self.shown) - end]
+        dropped = middle[1::2]
+        self.shown = self.shown[:end] + middle[::2] + self.shown[len(self.shown) - end :]
+        self.left_out += len(dropped)
+        self.tokens -= sum(shown.tokens for shown in dropped)
+
+
+def split_turns(shown: Sequence[ShownTurn], threshold: float, target: float) -> list[Chunk]:
+    """Return the turns in one chunk, or, above `threshold` tokens, in chunks of equal size near `target`, cut between turns."""
+    total = sum(one.tokens for one in shown)
+    if total <= threshold:
+        return [Chunk([one.turn for one in shown], total)]
+    size = total / math.ceil(total / target)
+    found: list[Chunk] = []
+    turns: list[dict[str, Any]] = []
+    tokens = before = 0.0
+    for one in shown:
+        boundary = size * (len(found) + 1)
+        if turns and before + one.tokens / 2 > boundary:
+            found.append(Chunk(turns, tokens))
+            turns, tokens = [], 0.0
+        turns.append(one.turn)
+        tokens += one.tokens
+        before += one.tokens
+    return [*found, Chunk(turns, tokens)]
+
+
+def signal_facts(signals: SessionSignals) -> dict[str, Any]:
+    """Return the totals and signals as evidence for a scorer: counts and turns, no text."""
+    totals, detections = signals.totals, signals.detections
+    labels = {entry["id"]: entry for entry in signal_entries()}
+    return {
+        "turns": totals.turns,
+        "calls": sum(signals.tools.values()),
+        "tokens_out": totals.usage["output_tokens"],
+        "largest_context": totals.context,
+        "signals": [
+            {
+                "dimension": labels[name]["dimension"],
+                "signal": labels[name]["label"],
+                "count": count,
+                "turns": detections.turns(name)[:_MAX_TURNS_NAMED],
+            }
+            for name, count in detections.counts.items()
+            if count
+        ],
+    }

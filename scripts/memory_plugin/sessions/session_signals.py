@@ -1,0 +1,140 @@
+"""Signals of a session: what can be counted in its transcript without a judge, and its timeline for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..kernel.judge.material import line
+from ..kernel.transcript.reader import Reader, open_transcript
+from .detection import Detections, signal_entries
+from .detectors.failures import FailureDetector
+from .detectors.file_reads import FileDetector
+from .detectors.people import PeopleDetector
+from .detectors.tool_use import CommandDetector, PlanningDetector
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..kernel.transcript.totals import Totals
+    from ..kernel.transcript.turn import Turn
+    from .detection import Detector
+
+__all__ = ["DETECTORS", "Moment", "SessionSignals", "Timeline", "collect_signals", "signals_record"]
+
+_MAX_TOOLS = 200  # names of tools that are counted
+_MAX_PROMPTS = 500
+_MAX_TIMES = 200_000
+_WIDTH = 160
+DETECTORS: dict[str, Callable[[], Detector]] = {
+    "errors": FailureDetector,
+    "files": FileDetector,
+    "commands": CommandDetector,
+    "people": PeopleDetector,
+    "planning": PlanningDetector,
+}
+
+
+class SessionSignals(NamedTuple):
+    """The detections of one session, its totals, and its calls by tool."""
+
+    detections: Detections
+    totals: Totals
+    tools: dict[str, int]
+
+
+def collect_signals(path: str, each: Callable[[Turn], None] | None = None) -> SessionSignals:
+    """Read a transcript and return its signals; `each` is called with every turn as it is read.
+
+    Raises FileNotFoundError and Unreadable, but nothing for the content of the file.
+    """
+    detections = Detections([entry["id"] for entry in signal_entries()])
+    detectors = [make() for make in DETECTORS.values()]
+    people = next(detector for detector in detectors if isinstance(detector, PeopleDetector))
+    tools: dict[str, int] = {}
+    with open_transcript(path) as file:
+        reader = Reader(file)
+        for turn in reader:
+            people.folder = reader.totals.folder
+            for detector in detectors:
+                detector.see(turn, detections.report)
+            for call in turn.calls:
+                if call.name in tools or len(tools) < _MAX_TOOLS:
+                    tools[call.name] = tools.get(call.name, 0) + 1
+            if each is not None:
+                each(turn)
+    for detector in detectors:
+        detector.finish(detections.report)
+    return SessionSignals(detections, reader.totals, tools)
+
+
+def signals_record(signals: SessionSignals) -> dict[str, Any]:
+    """Return the signals for programs: counts, turns, totals."""
+    totals = signals.totals
+    detections = signals.detections
+    return {
+        "session": totals.session,
+        "started": totals.started,
+        "ended": totals.ended,
+        "client": totals.versions,
+        "models": totals.models,
+        "turns": totals.turns,
+        "records": totals.records,
+        "unreadable_records": totals.bad + totals.dropped,
+        "repeated_records": totals.repeated,
+        "side_chain_records": totals.side,
+        "calls": sum(signals.tools.values()),
+        "tools": dict(sorted(signals.tools.items(), key=lambda item: -item[1])),
+        "calls_without_result": totals.unresolved,
+        "api_errors": totals.api_errors,
+        "compactions": totals.compactions,
+        "tokens": {**totals.usage, "largest_context": totals.context, "estimated": round(totals.estimated)},
+        "signals": {
+            name: {"count": count, "turns": detections.turns(name)}
+            for name, count in detections.counts.items()
+        },
+    }
+
+
+class Moment(NamedTuple):
+    """One line: turn, time of day (UTC, empty where unknown), kind, and a few redacted words."""
+
+    turn: int
+    time: str
+    kind: str
+    what: str
+
+
+class Timeline:
+    """The course of a session: collects prompts and times while the turns are read."""
+
+    def __init__(self) -> None:
+        self._prompts: list[Moment] = []
+        self._times: dict[int, str] = {}
+
+    def add(self, turn: Turn) -> None:
+        """Add the next turn."""
+        time = turn.time[11:16]
+        if time and len(self._times) < _MAX_TIMES:
+            self._times[turn.number] = time
+        for said in turn.said:
+            if said.kind in ("prompt", "command") and len(self._prompts) < _MAX_PROMPTS:
+                self._prompts.append(Moment(turn.number, time, said.kind, said.text[: 10 * _WIDTH]))
+
+    def moments(self, detections: Detections, most: int) -> list[Moment]:
+        """Return at most `most` moments in order; prompts and problems are kept before the rest."""
+        found = list(self._prompts)
+        for entry in signal_entries():
+            if "timeline" in entry:
+                found += [
+                    Moment(s.turn, self._times.get(s.turn, ""), entry["timeline"], s.what)
+                    for s in detections.by_signal[entry["id"]]
+                ]
+        if len(found) > most:
+            plain = {
+                entry["timeline"]
+                for entry in signal_entries()
+                if entry.get("timeline") and entry["tone"] != "bad"
+            }
+            found.sort(key=lambda moment: moment.kind in plain)
+        shown = sorted(found[:most], key=lambda moment: moment.turn)
+        return [moment._replace(what=line(moment.what, _WIDTH)) for moment in shown]

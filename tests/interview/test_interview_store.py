@@ -1,0 +1,92 @@
+"""Interviews on the disk: what a deleted one leaves behind, and two answers at the same time."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory_plugin.interview import interview_store as module
+from memory_plugin.interview import pipeline
+from memory_plugin.interview.exceptions import InterviewError
+from memory_plugin.interview.interview_store import OPEN, Interview, InterviewStore
+from memory_plugin.interview.pipeline import NewInterview
+from memory_plugin.kernel.sqlite import Connection, connect
+from tests.interview.respondents import setup_for
+
+TOPIC = "the merger that nobody knows of"
+
+
+def as_sqlite_comes(*args: Any, **named: Any) -> Connection:  # noqa: ANN401 (handed on)
+    """Return a connection without secure_delete: some systems build SQLite with it, most do not."""
+    connection: Connection = connect(*args, **named)
+    connection.execute("PRAGMA secure_delete = OFF")
+    return connection
+
+
+def an_interview(identity: str) -> Interview:
+    """Return an interview with text in each column."""
+    text = '{"text": "%s"}' % TOPIC
+    return Interview((identity, "p", "s", OPEN, TOPIC, 1, "t", "t", text, text, TOPIC, 0))
+
+
+@pytest.mark.parametrize("others", [0, 1], ids=["the only one", "one of two"])
+def test_a_discarded_interview_leaves_no_text_on_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, others: int
+) -> None:
+    monkeypatch.setattr(module, "connect", as_sqlite_comes)
+    with closing(InterviewStore(str(tmp_path))) as store:
+        for number in range(others):
+            other = Interview(("other%d" % number, "p", "s", OPEN, "x", 1, "t", "t", "{}", "{}", "x", 0))
+            store.add(other, {}, {})
+        interview = an_interview("i1")
+        store.add(interview, {"text": TOPIC}, {"text": TOPIC})
+        store.put(interview, {"text": TOPIC * 200}, {"text": TOPIC})
+        assert TOPIC in held(tmp_path)
+        store.forget("i1")
+        assert TOPIC not in held(tmp_path)
+        assert len(store.overview()) == others
+
+
+def held(folder: Path) -> str:
+    """Return the content of all files in a folder."""
+    return "".join(path.read_bytes().decode("latin-1") for path in sorted(folder.iterdir()))
+
+
+def plain(text: str, limit: int) -> str:
+    """Return the text, cut to the limit."""
+    return text[:limit]
+
+
+def test_of_two_answers_at_once_one_is_refused(store: InterviewStore) -> None:
+    interview, _ = pipeline.start(store, setup_for(), NewInterview("p", "", {}, approved=True))
+    first, second = store.find(interview.id), store.find(interview.id)
+    pipeline.answer(store, first, {"answer": "it is for clerks"}, plain)
+    with pytest.raises(InterviewError, match="another answer arrived in the meantime"):
+        pipeline.answer(store, second, {"answer": "it is for auditors"}, plain)
+    assert [turn["answer"] for turn in store.find(interview.id).state["turns"]] == ["it is for clerks"]
+
+
+def test_five_thousand_concepts_are_answered_within_a_second(store: InterviewStore) -> None:
+    interview, _ = pipeline.start(store, setup_for(), NewInterview("p", "", {}, approved=True))
+    state: dict[str, Any] = interview.state
+    for at in range(5000):
+        state["nodes"].append(
+            {
+                "id": "n%d" % (at + 1), "label": "concept %d" % at, "type": "goal" if at % 2 else "behaviour",
+                "names": [["concept", str(at)]], "stance": at % 3 - 1, "confidence": 0.8, "mentions": 1 + at % 2,
+                "turns": [1], "quotes": [], "superseded_by": "", "elements": ["goal"],
+            }
+        )  # fmt: skip
+        if at % 7:
+            state["edges"].append([at - 1, at, "leads_to", 1])
+    store.touch(interview)
+    begun = time.process_time()
+    decision = pipeline.answer(
+        store, store.find(interview.id), {"answer": "the concept number 17 matters most"}, plain
+    )
+    assert time.process_time() - begun < 3
+    assert decision["stop"] is False

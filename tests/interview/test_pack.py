@@ -1,0 +1,73 @@
+"""Packs: the shipped ones fit the published schema, and an invalid one is refused with file and key."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from jsonschema import Draft202012Validator
+
+from memory_plugin.interview.exceptions import ConfigError
+from memory_plugin.interview.pack import SHIPPED, check_pack
+from memory_plugin.kernel.paths import data_path
+from tests.interview.respondents import ANY_JSON
+
+
+def pack(name: str = SHIPPED[0]) -> dict[str, Any]:
+    """Return a shipped pack."""
+    with open(data_path("interview", "packs", name + ".json"), encoding="utf-8") as file:
+        found: dict[str, Any] = json.load(file)
+    return found
+
+
+def schema() -> Draft202012Validator:
+    """Return the published schema of packs."""
+    with open(data_path("interview", "pack.schema.json"), encoding="utf-8") as file:
+        return Draft202012Validator(json.load(file))
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_shipped_packs_fit_the_schema(name: str) -> None:
+    assert list(schema().iter_errors(pack(name))) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"ladder": ["magic"]}, "ladder: expected some of"),
+        ({"terminal": []}, "terminal: expected some of"),
+        ({"types": []}, "ladder: expected some of"),
+        ({"magic": 1}, "expected only"),
+        ({"id": "Not This"}, "id: expected lower-case"),
+        ({"elements": [{"id": "a", "label": "", "aliases": []}]}, "elements.0.label: expected a text"),
+        ({"elements": [{"id": "a", "label": "a", "aliases": []}] * 2}, "elements: expected no duplicate ids"),
+        ({"types": [{"id": "a", "name": "A", "memory": "magic"}]}, "types.0.memory: expected one of"),
+        ({"strategies": {"deepen": 1}}, "strategies.deepen: expected true or false"),
+        (
+            {"elements": [{"id": "a", "label": "a", "ask": "Ask for {it}.", "aliases": []}]},
+            "elements.0.ask: expected no braces but {topic}",
+        ),
+        ({"elements": 3}, "elements: expected a list of at most 200"),
+    ],
+)
+def test_a_wrong_pack_is_named(change: dict[str, Any], words: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        check_pack({**pack(), **change}, "my.json")
+    assert str(error.value).startswith("my.json: ")
+    assert words in str(error.value)
+
+
+@given(ANY_JSON)
+def test_any_value_is_a_pack_or_refused(value: Any) -> None:  # noqa: ANN401
+    for candidate in (
+        value,
+        {**pack(), "elements": value},
+        {**pack(), "types": value},
+        {**pack(), "multipliers": value},
+    ):
+        try:
+            check_pack(candidate, "my.json")
+        except ConfigError as error:
+            assert "expected" in str(error)  # noqa: PT017

@@ -1,0 +1,68 @@
+"""The redundancy rule on pairs of questions that were written before it; half of them were held out while it was tuned."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory_plugin.interview.wording import QuestionSimilarity, stem_table
+from memory_plugin.kernel.paths import data_path
+
+
+def likeness() -> QuestionSimilarity:
+    """Return the shipped rule."""
+    with open(data_path("interview", "redundancy.json"), encoding="utf-8") as file:
+        return QuestionSimilarity(stem_table(json.load(file)))
+
+
+def pairs(half: str) -> list[dict[str, Any]]:
+    """Return the pairs of one half."""
+    with open(os.path.join(os.path.dirname(__file__), "question_pairs.jsonl"), encoding="utf-8") as file:
+        return [row for row in map(json.loads, file) if row["half"] == half]
+
+
+@pytest.mark.parametrize("half", ["tuned", "held_out"])
+def test_paraphrases_are_caught_and_other_questions_pass(half: str) -> None:
+    rule = likeness()
+    rows = pairs(half)
+    same = [row for row in rows if row["same"]]
+    other = [row for row in rows if not row["same"]]
+    caught = [row["id"] for row in same if rule.score(row["first"], row["second"]) >= rule.threshold]
+    false = [row["id"] for row in other if rule.score(row["first"], row["second"]) >= rule.threshold]
+    assert len(rows) >= 50
+    assert len(caught) / len(same) >= 0.80
+    assert len(false) / len(other) <= 0.05
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "same"),
+    [
+        ("Why do tests matter to you?", "Why do tests matter to you?", True),
+        ("Why do tests matter to you?", "why do your TESTS matter to you", True),
+        ("Who reads the reports?", "When are the reports written?", False),
+        ("What do tests cost?", "What do tests protect?", False),
+        ("Where are the tests kept?", "How long are the tests kept?", False),
+        ("What happens after the tests?", "What happens before the tests?", False),
+        ("When do you eat?", "At what times do you eat?", True),
+        ("What happens when tests fail?", "If tests fail, what happens?", True),
+        ("Who looks after the tests?", "Who is in charge of the tests?", True),
+        ("", "", False),
+    ],
+)
+def test_single_pairs(first: str, second: str, same: bool) -> None:
+    rule = likeness()
+    assert (rule.score(first, second) >= rule.threshold) == same
+    assert rule.find_repeated(second, [first])[0] == (first if same else "")
+
+
+@given(st.text(max_size=80), st.text(max_size=80))
+def test_similarity_is_symmetric_and_bounded(first: str, second: str) -> None:
+    rule = likeness()
+    score = rule.score(first, second)
+    assert 0 <= score <= 1
+    assert score == rule.score(second, first)

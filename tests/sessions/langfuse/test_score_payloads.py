@@ -1,0 +1,119 @@
+"""Scores and configs as Langfuse takes them: created once, checked before they are sent, without keys and secrets."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from memory_plugin.kernel.clock import Deadline
+from memory_plugin.kernel.judge.outcome import Failed
+from memory_plugin.sessions.langfuse.langfuse_client import LangfuseClient
+from memory_plugin.sessions.langfuse.langfuse_server import find_access
+from memory_plugin.sessions.langfuse.push import send_scores
+from memory_plugin.sessions.langfuse.score_payloads import (
+    ensure_configs,
+    existing_configs,
+    score_bodies,
+    score_configs,
+    score_problem,
+)
+from memory_plugin.sessions.pipeline import grade_session
+from memory_plugin.sessions.score_rows import latest_rows
+from tests.sessions.bench import IDS, Bench
+from tests.sessions.grades import reply
+from tests.sessions.langfuse.server import Langfuse
+
+
+def run(bench: Bench) -> None:
+    """Run the sender once."""
+    scorer = bench.scorer
+    assert send_scores(scorer.places, scorer.settings, "", 20, lambda _: None).waiting == 0
+
+
+def test_configs_are_found_among_many_and_created_once(graded: Bench, langfuse: Langfuse) -> None:
+    scorer = graded.scorer
+    client = LangfuseClient(find_access(scorer.places, scorer.settings), Deadline(20))
+    for n in range(120):
+        langfuse._post_config({"name": "other %d" % n, "dataType": "NUMERIC"})
+    other_scale = {**score_configs()["tool_efficiency"], "maxValue": 10}
+    langfuse._post_config(other_scale)
+    assert existing_configs(client) == {}
+    first = ensure_configs(client)
+    assert ensure_configs(client) == first
+    assert len(langfuse.configs) == 128
+    langfuse._post_config(score_configs()["output_quality"])
+    assert ensure_configs(client) == first
+
+
+def test_comments_name_turns_and_hold_no_secret(graded: Bench, langfuse: Langfuse) -> None:
+    run(graded)
+    row = next(row for row in langfuse.scores.values() if row["name"] == "tool_efficiency")
+    assert row["comment"] == "Because of tool_efficiency.\nT1: seen"
+    assert row["metadata"]["by"] == "api"
+    assert row["timestamp"].endswith("Z")
+
+
+def test_an_unscored_dimension_is_not_sent_as_zero(graded: Bench, langfuse: Langfuse) -> None:
+    graded.script(reply(tool_efficiency=None))
+    grade_session(graded.transcript(IDS[5]), graded.scorer)
+    run(graded)
+    sent = {row["name"] for row in langfuse.scores.values() if row["sessionId"] == IDS[5]}
+    assert sent == set(score_configs()) - {"tool_efficiency", "overall_quality"}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"name": "x"}, {"id": ""}, {"id": "x" * 801}, {"sessionId": ""}, {"traceId": "t"}, {"value": 1.2}, {"value": "0.5"},
+     {"value": float("nan")}, {"value": True}, {"dataType": "CATEGORICAL"},
+     {"name": "goal_achievement", "dataType": "CATEGORICAL", "value": 2}],
+)  # fmt: skip
+def test_what_the_server_would_drop_is_found_before(graded: Bench, change: dict[str, Any]) -> None:
+    rows = latest_rows(graded.scorer.places, graded.scorer.settings)
+    good = next(
+        body for row in rows.values() for body in score_bodies(row) if body["name"] == "tool_efficiency"
+    )
+    assert score_problem(good) is None
+    assert score_problem({**good, **change}) is not None
+
+
+ODD = '{"dimensions": {"goal_achievement": 7, "tool_efficiency": "x"}, "session": 5, "scorer": 3}'
+
+
+@pytest.mark.parametrize("line", ["{}", '{"dimensions": {}}', ODD])
+def test_a_ledger_line_may_hold_anything(line: str) -> None:
+    row = {"dimensions": {}, **json.loads(line)}
+    assert score_bodies(row) == []
+
+
+@pytest.mark.parametrize(
+    ("variables", "host", "failure"),
+    [
+        ({"LANGFUSE_SECRET_KEY": ""}, None, "no_key"),
+        ({"LANGFUSE_PUBLIC_KEY": "a:b"}, None, "no_key"),
+        ({}, "http://langfuse.example", "bad_url"),
+        ({}, "ftp://x", "bad_url"),
+    ],
+)
+def test_keys_and_address_must_be_valid(
+    graded: Bench, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], host: str | None, failure: str
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    scorer = graded.scorer
+    if host:
+        scorer.settings.put("sessions.langfuse.host", host, "user")
+    with pytest.raises(Failed) as failed:
+        find_access(scorer.places, scorer.settings)
+    assert failed.value.name == failure
+    with pytest.raises(Failed, match="disabled"):
+        find_access(scorer.places, scorer.settings, "the project sets LANGFUSE_HOST")
+
+
+def test_keys_stay_out_of_files(graded: Bench, langfuse: Langfuse) -> None:
+    run(graded)
+    for path in (graded.config / "lcars").rglob("*"):
+        if path.is_file():
+            assert b"sk-lf" not in path.read_bytes()
+            assert b"cGstbGYt" not in path.read_bytes()

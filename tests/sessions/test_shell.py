@@ -1,0 +1,92 @@
+"""Shell commands: the first command of each pipeline, test runs, and commands that a tool could replace."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from memory_plugin.kernel.data import load_data
+from memory_plugin.sessions.shell import pipeline_heads, runs_tests, tool_for
+
+COMMANDS = load_data("sessions", "commands")
+
+
+@pytest.mark.parametrize("entry", COMMANDS["stands_for"], ids=lambda entry: str(entry["id"]))
+def test_a_command_that_stands_for_a_tool(entry: dict[str, Any]) -> None:
+    def hit(command: str) -> bool:
+        found = [tool_for(head) for head in pipeline_heads(command)]
+        return entry["id"] in [one["id"] for one in found if one]
+
+    assert [command for command in entry["hit"] if not hit(command)] == []
+    assert [command for command in entry["miss"] if hit(command)] == []
+
+
+@pytest.mark.parametrize(
+    ("command", "runs"),
+    [
+        ("pytest -q", True),
+        ("cd app && python -m pytest tests", True),
+        ("A=1 timeout 60 uv run pytest", True),
+        ("npm run test:unit", True),
+        ("npm --silent test", True),
+        ("/usr/bin/make -j4 check", True),
+        ("./gradlew test", True),
+        ("python3.12 -m pytest", True),
+        ("(cd app && pytest)", True),
+        ("# don't hurry\npytest", True),
+        ("timeout 60 \\\n  pytest", True),
+        ("cat tests/test_x.py", False),
+        ("echo pytest", False),
+        ("grep -r pytest .", False),
+        ("git commit -m 'pytest passes'", False),
+        ("cat <<'EOF' > x.sh\npytest\nEOF", False),
+        ("npm install", False),
+        ("# pytest", False),
+        ("echo 'then; pytest'", False),
+    ],
+)
+def test_commands_that_run_tests(command: str, *, runs: bool) -> None:
+    assert any(runs_tests(head) for head in pipeline_heads(command)) is runs
+
+
+@pytest.mark.parametrize(
+    ("command", "words"),
+    [
+        ("a b | c d && e", [("a", "b"), ("e",)]),
+        ("x 'y; z' 2>&1 & w", [("x", "y; z", "2>&1"), ("w",)]),
+        ("(cd x; ls)", [("ls",)]),
+        ("a \\\n  b # c; d\ne#f", [("a", "b"), ("e#f",)]),
+        ("# it's\na", [("a",)]),
+        ('a "x \\"; y" \'\' z', [("a", 'x "; y', "", "z")]),
+        ("a &> b |& c; d", [("a", "&>", "b"), ("d",)]),
+        ("", []),
+        ("'unclosed", [("unclosed",)]),
+        ("a x\\|y b", [("a", "x|y", "b")]),
+    ],
+)
+def test_the_first_words_of_pipelines(command: str, words: list[tuple[str, ...]]) -> None:
+    found = [head.words for head in pipeline_heads(command)]
+    assert found == words
+
+
+@pytest.mark.parametrize(
+    ("command", "hidden"),
+    [
+        ("pytest", False),
+        ("pytest && git push", False),
+        ("pytest -k 'a | b; c'", False),
+        ("cd x; pytest\n", False),
+        ("pytest || exit 1", False),
+        ("set -o pipefail; pytest | tail", False),
+        ("pytest | tail -3", True),
+        ("pytest |& tee log", True),
+        ("make && pytest && ls | wc", False),
+        ("pytest || true", True),
+        ("pytest; git status", True),
+        ("pytest && ls; git status", True),
+        ("pytest &", True),
+    ],
+)
+def test_whether_a_failure_shows_in_the_exit_code(command: str, *, hidden: bool) -> None:
+    assert [head.hidden for head in pipeline_heads(command) if runs_tests(head)] == [hidden]
