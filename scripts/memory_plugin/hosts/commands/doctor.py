@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Callable
 
 from ...kernel.text.clean import plain
 from ...memories.survey import survey
-from ..checks import installation, judge, langfuse, models, state, stores
+from ..checks import installation, judge, judge_models, langfuse, state, stores
 from ..checks.check import FAIL, MAX_DETAILS, NOTE, OK, WARN, Check
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ CHECKS: tuple[Callable[[Session], Check], ...] = (
     state.events,
     judge.judge,
     judge.switches,
-    models.models,
+    judge_models.models,
     langfuse.langfuse,
 )
 STORE_CHECKS: tuple[Callable[[Session, Survey], Check], ...] = (

@@ -67,7 +67,7 @@ def problem(schema: object, vendor: str) -> str:
     return ""
 
 
-def _problem(part: Schema, vendor: str) -> str:
+def _problem(part: Schema, vendor: str) -> str:  # noqa: PLR0911 (one return a rule)
     unknown = set(part) - KEYWORDS[vendor]
     if unknown:
         return "'%s' is not permitted" % min(unknown)

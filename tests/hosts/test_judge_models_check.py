@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.hosts.checks import models as module
+from memory_plugin.hosts.checks import judge_models as module
 from memory_plugin.hosts.checks.check import Check
 from memory_plugin.hosts.console import Console
 from memory_plugin.hosts.environment import Taint
