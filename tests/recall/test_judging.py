@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple, Union
@@ -11,7 +10,6 @@ from typing import Any, NamedTuple, Union
 import pytest
 
 from memory_plugin.kernel.clock import Deadline
-from memory_plugin.kernel.settings.load import load
 from memory_plugin.recall.decision import Limits, choose
 from memory_plugin.recall.judging import AUTO, SEARCH, Candidates, Judged, judge_candidates
 from memory_plugin.recall.ranking import Hit
@@ -454,35 +452,3 @@ def test_a_hostile_title_stays_data(trial: MakeTrial, name: str) -> None:
         data = asked(seen).data
         assert [note["index"] for note in data["notes"]] == [0, 1]
         assert all(len(note["title"]) <= 120 and note["title"].isprintable() for note in data["notes"])
-
-
-@pytest.mark.parametrize(
-    ("said", "judged"),
-    [
-        pytest.param({}, ["u1", "u2"], id="as the user has it"),
-        pytest.param(
-            {"inject_threshold": 1, "judge": {"min_confidence": 0}}, ["u1", "u2"], id="both thrown open"
-        ),
-        pytest.param({"inject_threshold": 0.95}, ["u1", "u2"], id="one raised above what was sure"),
-        pytest.param({"inject_threshold": 0.1}, ["u1", "u2"], id="one lowered"),
-        pytest.param({"judge": {"min_confidence": 0.45}}, [], id="the other raised"),
-        pytest.param({"judge": {"when": "always"}}, ["u1", "u2"], id="all asked for"),
-    ],
-)
-def test_a_project_has_no_more_judged_than_the_user(
-    trial: MakeTrial, said: dict[str, Any], judged: list[str]
-) -> None:
-    made = trial(judges(relevance=["u1"], usefulness=["u1"]))
-    bench = made.bench
-    bench.settings()  # writes the user's file
-    folder = os.path.join(bench.project, ".claude")
-    os.makedirs(folder)
-    with open(os.path.join(folder, "settings.json"), "w", encoding="utf-8") as file:
-        json.dump({"memory": {"retrieval": said}}, file)
-    candidates = Candidates(PROMPT, HITS[3:] + HITS[2:3], "")
-    settings = load(bench.config, bench.project)
-    judge_candidates(candidates, AUTO, bench.places, settings, SESSION, Deadline(5))
-    titles = {
-        note["title"].rpartition(" ")[2] for seen in made.api.seen for note in asked(seen).data["notes"]
-    }
-    assert sorted(titles) == judged

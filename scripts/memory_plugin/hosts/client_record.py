@@ -90,9 +90,11 @@ def hook_starter() -> Ancestor | None:
 
 def _registries(config: str) -> list[str]:
     """The config folder, and that of the account, where the user moved the one and not the home: there a command finds it by itself."""
-    account = account_config()
-    moved = account is not None and home_folder() == os.path.dirname(account) and account != config
-    return [config, account] if moved and account is not None else [config]
+    home = home_folder()
+    if home is None or config == os.path.join(home, ".claude"):
+        return [config]
+    account = os.path.join(home, ".claude")
+    return [config, account] if account == account_config() else [config]
 
 
 def _keep(config: str, process: Ancestor, places: Places, session: str) -> None:

@@ -184,9 +184,9 @@ def parsed_ps(output: str) -> dict[int, Ancestor]:
 def boot_id() -> str:
     """Return what names this run of the machine: random, the same for each process, unknown to a repository. Empty where none is told."""
     try:
-        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
-            return file.read(64).strip()
-    except (OSError, ValueError):
+        with open("/proc/sys/kernel/random/boot_id", "rb") as file:
+            return file.read(64).strip().decode("latin-1")
+    except OSError:
         return _boot_id_of_darwin() if sys.platform == "darwin" else ""
 
 

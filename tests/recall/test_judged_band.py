@@ -1,0 +1,56 @@
+"""What a project may have judged: never more than the user's own thresholds say."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory_plugin.kernel.clock import Deadline
+from memory_plugin.kernel.settings.load import load
+from memory_plugin.recall.judging import AUTO, Candidates, judge_candidates
+from tests.kernel.judge.bench import SESSION, Bench
+from tests.kernel.judge.server import Server
+from tests.recall.test_judging import HITS, PROMPT, asked, judges
+
+
+@pytest.fixture
+def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Server]:
+    """Two judges that approve of one memory, and the user's config folder."""
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "config"))
+    made = Server(judges(relevance=["u1"], usefulness=["u1"]))
+    yield made
+    made.close()
+
+
+@pytest.mark.parametrize(
+    ("said", "judged"),
+    [
+        pytest.param({}, ["u1", "u2"], id="as the user has it"),
+        pytest.param(
+            {"inject_threshold": 1, "judge": {"min_confidence": 0}}, ["u1", "u2"], id="both thrown open"
+        ),
+        pytest.param({"inject_threshold": 0.95}, ["u1", "u2"], id="one raised above what was sure"),
+        pytest.param({"inject_threshold": 0.1}, ["u1", "u2"], id="one lowered"),
+        pytest.param({"judge": {"min_confidence": 0.45}}, [], id="the other raised"),
+        pytest.param({"judge": {"when": "always"}}, ["u1", "u2"], id="all asked for"),
+    ],
+)
+def test_a_project_has_no_more_judged_than_the_user(
+    tmp_path: Path, server: Server, said: dict[str, Any], judged: list[str]
+) -> None:
+    bench = Bench(str(tmp_path), "anthropic", server.url)
+    bench.settings()  # writes the user's file
+    folder = os.path.join(bench.project, ".claude")
+    os.makedirs(folder)
+    with open(os.path.join(folder, "settings.json"), "w", encoding="utf-8") as file:
+        json.dump({"memory": {"retrieval": said}}, file)
+    candidates = Candidates(PROMPT, HITS[3:] + HITS[2:3], "")
+    settings = load(bench.config, bench.project)
+    judge_candidates(candidates, AUTO, bench.places, settings, SESSION, Deadline(5))
+    titles = {note["title"].rpartition(" ")[2] for seen in server.seen for note in asked(seen).data["notes"]}
+    assert sorted(titles) == judged
