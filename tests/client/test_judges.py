@@ -97,8 +97,8 @@ def went_through(box: Sandbox, turn: Turn) -> Row:
 
 
 def told(turn: Turn) -> list[str]:
-    """The memories that the model was told of."""
-    texts = turn.sent(BLOCK)
+    """The memories that the model was told in full."""
+    texts = [text.partition("<memory-titles>")[0] for text in turn.sent(BLOCK)]
     assert len(texts) <= 1
     return [title for title in TITLES if any(title in text for text in texts)]
 
