@@ -68,7 +68,7 @@ def test_what_claude_saves_unasked_supersedes_nothing_until_it_is_accepted(
 ) -> None:
     new = project.save(*POSTGRES, "--supersedes", old, inside=True)
     assert "MySQL 5" in told(project)
-    project.cli("accept", new)
+    assert "it replaces " + old in project.cli("accept", new).stdout
     assert "Postgres 16" in told(project)
     assert "MySQL" not in told(project)
 
@@ -142,3 +142,17 @@ def test_the_doctor_names_who_lost_a_successor(project: Project, old: str) -> No
     new = project.save("Invoices are stored in S3", "A bucket.", "--supersedes", old)
     project.cli("forget", new, "--now")
     assert "%s: superseded by %s, which is not there" % (old, new) in project.cli("doctor").stdout
+
+
+def test_the_last_of_a_chain_still_supersedes_the_first_when_the_middle_is_deleted(
+    project: Project, old: str
+) -> None:
+    middle = project.save(*POSTGRES, "--supersedes", old, inside=True)
+    project.cli("accept", middle)
+    project.save(
+        "Invoices are stored in S3", "The billing service keeps invoices in a bucket.", "--supersedes", middle
+    )
+    project.cli("forget", middle, "--now")
+    assert "a bucket" in told(project)
+    assert "MySQL" not in told(project)
+    assert "a bucket" in told(project, "tell me about the vault of bills please")

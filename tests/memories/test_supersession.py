@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.memories.supersession import Link, Resolution, name_for, named_keys, resolve
+from memory_plugin.memories.supersession import Link, Resolution, name_for, named_keys, older_names, resolve
 
 PLACE = "project:decision/"
 
@@ -133,6 +133,12 @@ def test_a_name_leads_back_to_its_memory(key: str, beside: str) -> None:
 
 def test_an_id_means_the_memory_beside_first() -> None:
     assert next(named_keys("a", "user:runbook/b")) == "user:runbook/a"
+
+
+def test_the_newest_names_the_whole_chain_where_the_names_mean_the_same() -> None:
+    assert older_names(PLACE + "b", ("a",), PLACE + "c") == ["b", "a"]
+    assert older_names(PLACE + "b", ("a",), "project:runbook/c") == ["decision/b"]
+    assert older_names(PLACE + "b", ("a",), "user:decision/c") == ["project:decision/b"]
 
 
 def test_at_most_eight_phrases_are_inherited() -> None:

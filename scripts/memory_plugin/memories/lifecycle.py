@@ -12,7 +12,7 @@ from . import catalog, writing
 from .files import StoredMemory, all_memories
 from .hygiene import clean_text
 from .record import ACTIVE, ARCHIVED, MAX_SUPERSEDES, RETIRED, InvalidMemory, with_change
-from .supersession import name_for
+from .supersession import name_for, older_names
 from .trust import BY_CLAUDE, TRUSTED, load_trust
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def supersede(places: Places, old: Item, new: Item) -> StoredMemory:
     not trusted is not written, since its whole text would become trusted with it; nor is the older one of another store, where other
     projects do not have the newer one.
     """
-    names = [name_for(old.stored.key, new.stored.key), *old.stored.memory.supersedes]
+    names = older_names(old.stored.key, old.stored.memory.supersedes, new.stored.key)
     if new.trust == TRUSTED and set(names).difference(new.stored.memory.supersedes):
         summary = "supersedes " + old.stored.memory.id
         edit(places, new.stored, partial(_with_older, names), summary, word=True)

@@ -14,7 +14,7 @@ from .stores import PROJECT, USER
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-__all__ = ["Link", "Resolution", "name_for", "named_keys", "resolve"]
+__all__ = ["Link", "Resolution", "name_for", "named_keys", "older_names", "resolve"]
 
 # A repository may hold chains of any length and with any number of branches; no person's history needs more steps than this.
 _MAX_STEPS = 64
@@ -67,6 +67,17 @@ def name_for(key: str, beside: str) -> str:
         return key
     category, _, identity = rest.partition("/")
     return identity if beside.startswith("%s:%s/" % (scope, category)) else rest
+
+
+def older_names(key: str, supersedes: tuple[str, ...], beside: str) -> list[str]:
+    """Return the names of a memory and of those that it supersedes, as a newer memory with the key `beside` may give them.
+
+    With the whole chain named, the newest one still supersedes the oldest when those between them are deleted. Names of another category or
+    store are left out: an id could mean another memory there.
+    """
+    name = name_for(key, beside)
+    near = key.rpartition("/")[0] == beside.rpartition("/")[0]
+    return [name, *supersedes] if near else [name]
 
 
 def resolve(links: Mapping[str, Link], find: Callable[[str], Link | None]) -> Resolution:

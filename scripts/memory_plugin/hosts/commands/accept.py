@@ -78,5 +78,7 @@ def _report(arguments: argparse.Namespace, session: Session, chosen: list[Item])
     for item in chosen:
         memory = item.stored.memory
         session.console.line("accepted: %s  %s" % (memory.id, shown_line(memory.title)))
+        if memory.supersedes:
+            session.console.line("  it replaces " + ", ".join(map(shown_line, memory.supersedes)))
     if arguments.all and mine:
         session.console.line("%s is yours from now on; what git brings still waits" % store.root)

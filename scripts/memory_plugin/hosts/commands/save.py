@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ...memories.lifecycle import save, supersede
 from ...memories.record import MAX_TITLE, InvalidMemory, body_content, categories, new_memory
 from ...memories.stores import PROJECT, USER, named_store
-from ...memories.supersession import name_for
+from ...memories.supersession import older_names
 from ...memories.survey import Item, choose, survey, unmistakable
 from ...memories.trust import TRUSTED, load_trust
 from .fields import add_fields, content_json, project_files, text_of, to_category, wrong_use
@@ -113,7 +113,7 @@ def _data(arguments: argparse.Namespace, session: Session, old: Item | None) -> 
         extra["expires_at"] = arguments.expires
     if old is not None:
         new = "%s:%s/" % (arguments.scope, category.name)
-        extra["supersedes"] = [name_for(old.stored.key, new), *old.stored.memory.supersedes]
+        extra["supersedes"] = older_names(old.stored.key, old.stored.memory.supersedes, new)
     return new_memory(category, "", arguments.title, content, extra)
 
 
