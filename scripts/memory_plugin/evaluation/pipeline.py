@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..kernel.clock import Deadline
 from ..kernel.files import Unreadable, read_regular
 from ..kernel.native import digest, dumps, loads
-from .aggregate import OverallResult, jury_kappa, overall_result, score_dimensions
+from .aggregate import OverallResult, jury_kappa, overall_result, score_dimensions, variance
 from .conversation import Conversation, read_conversation, read_lines
 from .evaluation_files import STDIN, read_object
 from .evaluation_gates import is_hard_fail, run_gates
 from .jury import ask_jury
-from .report import evaluation_record
 from .scenario import is_scenario, play, read_scenario, risk_gate, score_probes
 
 if TYPE_CHECKING:
@@ -28,8 +27,9 @@ if TYPE_CHECKING:
     from .packs import RulePack
     from .scenario import Scenario, Subject
 
-__all__ = ["Evaluation", "EvaluationPlan", "evaluate", "evaluate_all", "summarize"]
+__all__ = ["Evaluation", "EvaluationPlan", "evaluate", "evaluate_all", "evaluation_record", "summarize"]
 
+SCHEMA = 1
 _MAX_SCENARIO = 1 << 20
 
 
@@ -87,6 +87,76 @@ def evaluate(conversation: Conversation, plan: EvaluationPlan) -> Evaluation:
 
 def _ms_since(started: float) -> float:
     return round((perf_counter() - started) * 1000, 3)
+
+
+def evaluation_record(evaluation: Evaluation, plan: EvaluationPlan) -> dict[str, Any]:
+    """Return the evaluation as JSON. Rules cost nothing; the cost of `judges` is None where a price is unknown."""
+    overall, conversation = evaluation.overall, evaluation.conversation
+    return {
+        "schema": SCHEMA,
+        "id": conversation.id,
+        "digest": conversation.digest,
+        "turns": len(conversation.turns),
+        "skipped_lines": conversation.skipped,
+        "verdict": overall.verdict,
+        "overall": overall.score,
+        "reason": overall.reason,
+        "weight_scored": overall.share,
+        "renormalised": overall.score is not None and 0 < overall.share < 1,
+        "hard_fail": is_hard_fail(evaluation.gates),
+        "packs": [pack.id for pack in plan.packs],
+        "rubric": {"id": plan.rubric.id, "digest": plan.rubric.digest},
+        "gates": [
+            {**result._asdict(), "findings": [finding._asdict() for finding in result.findings]}
+            for result in evaluation.gates
+        ],
+        "jury": _jury_record(evaluation, plan),
+        "latency_ms": {"rules": evaluation.rules_ms, "judges": evaluation.judges_ms},
+        "cost_usd": {"rules": 0.0, "judges": evaluation.cost},
+    }
+
+
+def _jury_record(evaluation: Evaluation, plan: EvaluationPlan) -> dict[str, Any]:
+    if not evaluation.votes:
+        return {"asked": False, "why": plan.why_no_jury or "a gate failed"}
+    return {
+        "asked": True,
+        "quorum": plan.quorum,
+        "one_family": len({vote.juror.judge.backend for vote in evaluation.votes}) == 1,
+        "judges": [_vote_record(vote) for vote in evaluation.votes],
+        "dimensions": [_dimension_record(row) for row in evaluation.rows],
+        "variance": variance(evaluation.scores),
+    }
+
+
+def _dimension_record(row: DimensionScore) -> dict[str, Any]:
+    return {
+        "dimension": row.dimension,
+        "weight": row.weight,
+        "scores": list(row.scores),
+        "valid": row.valid,
+        "abstained": row.abstained,
+        "median": row.median,
+        "mean": row.mean,
+        "sd": row.sd,
+        "range": row.range,
+    }
+
+
+def _vote_record(vote: Vote) -> dict[str, Any]:
+    verdict, juror = vote.verdict, vote.juror
+    values = verdict.values or {}
+    return {
+        "judge": juror.name,
+        "persona": juror.persona,
+        "instead_of": juror.instead_of,
+        "outcome": verdict.failure or "ok",
+        "cached": verdict.cached,
+        "ms": verdict.ms,
+        "cost_usd": verdict.cost,
+        "clamped": values.get("clamped", 0),
+        "scores": values.get("scores", {}),
+    }
 
 
 def evaluate_all(
@@ -174,7 +244,7 @@ def summarize(results: Sequence[dict[str, Any]]) -> dict[str, Any]:
             tier["n"] += 1
             tier["passed"] += result["verdict"] == "pass"
     return {
-        "schema": 1,
+        "schema": SCHEMA,
         "verdict": verdict,
         "kappa": jury_kappa(rows),
         "tiers": tiers,

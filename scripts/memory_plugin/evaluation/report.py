@@ -1,94 +1,17 @@
-"""An evaluation as JSON for programs, and as a Markdown report for people."""
+"""The report of an evaluation for people: one line for each conversation, or Markdown."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from ..kernel.text.clean import escape_content, plain
-from .aggregate import variance
-from .evaluation_gates import is_hard_fail
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from .aggregate import DimensionScore
-    from .jury import Vote
-    from .pipeline import Evaluation, EvaluationPlan
+__all__ = ["markdown_report", "summary_line"]
 
-__all__ = ["evaluation_record", "markdown_report", "summary_line"]
-
-SCHEMA = 1
 _MAX_CELL = 240
-
-
-def evaluation_record(evaluation: Evaluation, plan: EvaluationPlan) -> dict[str, Any]:
-    """Return the evaluation as JSON. Rules cost nothing; the cost of `judges` is None where a price is unknown."""
-    overall, conversation = evaluation.overall, evaluation.conversation
-    return {
-        "schema": SCHEMA,
-        "id": conversation.id,
-        "digest": conversation.digest,
-        "turns": len(conversation.turns),
-        "skipped_lines": conversation.skipped,
-        "verdict": overall.verdict,
-        "overall": overall.score,
-        "reason": overall.reason,
-        "weight_scored": overall.share,
-        "renormalised": overall.score is not None and 0 < overall.share < 1,
-        "hard_fail": is_hard_fail(evaluation.gates),
-        "packs": [pack.id for pack in plan.packs],
-        "rubric": {"id": plan.rubric.id, "digest": plan.rubric.digest},
-        "gates": [
-            {**result._asdict(), "findings": [finding._asdict() for finding in result.findings]}
-            for result in evaluation.gates
-        ],
-        "jury": _jury_record(evaluation, plan),
-        "latency_ms": {"rules": evaluation.rules_ms, "judges": evaluation.judges_ms},
-        "cost_usd": {"rules": 0.0, "judges": evaluation.cost},
-    }
-
-
-def _jury_record(evaluation: Evaluation, plan: EvaluationPlan) -> dict[str, Any]:
-    if not evaluation.votes:
-        return {"asked": False, "why": plan.why_no_jury or "a gate failed"}
-    return {
-        "asked": True,
-        "quorum": plan.quorum,
-        "one_family": len({vote.juror.judge.backend for vote in evaluation.votes}) == 1,
-        "judges": [_vote_record(vote) for vote in evaluation.votes],
-        "dimensions": [_dimension_record(row) for row in evaluation.rows],
-        "variance": variance(evaluation.scores),
-    }
-
-
-def _dimension_record(row: DimensionScore) -> dict[str, Any]:
-    return {
-        "dimension": row.dimension,
-        "weight": row.weight,
-        "scores": list(row.scores),
-        "valid": row.valid,
-        "abstained": row.abstained,
-        "median": row.median,
-        "mean": row.mean,
-        "sd": row.sd,
-        "range": row.range,
-    }
-
-
-def _vote_record(vote: Vote) -> dict[str, Any]:
-    verdict, juror = vote.verdict, vote.juror
-    values = verdict.values or {}
-    return {
-        "judge": juror.name,
-        "persona": juror.persona,
-        "instead_of": juror.instead_of,
-        "outcome": verdict.failure or "ok",
-        "cached": verdict.cached,
-        "ms": verdict.ms,
-        "cost_usd": verdict.cost,
-        "clamped": values.get("clamped", 0),
-        "scores": values.get("scores", {}),
-    }
 
 
 def summary_line(entry: Mapping[str, Any]) -> str:
