@@ -277,5 +277,5 @@ def test_a_batch_that_the_provider_kept_no_longer_is_given_up(
     provider.batches.clear()
     assert collect(scorer).pending == ["msgbatch_1"]
     monkeypatch.setattr(batch_module, "_KEPT_SECONDS", -1)
-    assert set(collect(scorer).failed.values()) == {"expired: the batch holds no answer to this"}
+    assert set(collect(scorer).failed.values()) == {"expired: the batch has no answer to this question"}
     assert waiting(scorer) == []

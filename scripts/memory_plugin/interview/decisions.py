@@ -16,7 +16,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from .selection import Choice
+    from .selection import QuestionChoice
 
 __all__ = [
     "ANSWER",
@@ -81,7 +81,7 @@ def _decide(state: dict[str, Any], setup: dict[str, Any], wish: str, notes: list
     return decision
 
 
-def _question(now: Situation, choice: Choice) -> dict[str, Any]:
+def _question(now: Situation, choice: QuestionChoice) -> dict[str, Any]:
     chosen, rules = choice.chosen, now.scoring["alternatives"]
     entry = next(e for e in now.scoring["strategies"] if e["id"] == chosen.strategy)
     words, about = (

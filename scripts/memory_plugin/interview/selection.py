@@ -12,13 +12,20 @@ if TYPE_CHECKING:
 
     from .situation import Situation
 
-__all__ = ["Choice", "combine_scores", "fill_template", "recent_labels", "select_question", "texts_for"]
+__all__ = [
+    "QuestionChoice",
+    "combine_scores",
+    "fill_template",
+    "recent_labels",
+    "select_question",
+    "texts_for",
+]
 
 _DIGITS = 6
 _DEEP = ("depth", "contrast", "clarification")
 
 
-class Choice:
+class QuestionChoice:
     """The chosen candidate, the next best, and the vetoed ones; `forced` says why no score decided, or is empty."""
 
     __slots__ = ("chosen", "forced", "others", "vetoed")
@@ -42,7 +49,7 @@ def combine_scores(raw_and_weight: Sequence[tuple[float, float]], multiplier: fl
     return round(total, _DIGITS), round(total * multiplier, _DIGITS)
 
 
-def select_question(now: Situation) -> Choice:
+def select_question(now: Situation) -> QuestionChoice:
     """Return the best question to ask now; the closing question when nothing else may be asked."""
     candidates = _candidates(now)
     for candidate in candidates:
@@ -54,8 +61,8 @@ def select_question(now: Situation) -> Choice:
     ranked = sorted(deeper or [c for c in open_ if c.score > 0], key=lambda one: (-one.score, one.order))
     vetoed = [candidate for candidate in candidates if candidate.veto]
     if not ranked:
-        return Choice(_closing(now), [], vetoed, "nothing else may be asked")
-    return Choice(ranked[0], ranked[1:], vetoed, "")
+        return QuestionChoice(_closing(now), [], vetoed, "nothing else may be asked")
+    return QuestionChoice(ranked[0], ranked[1:], vetoed, "")
 
 
 def _candidates(now: Situation) -> list[QuestionCandidate]:

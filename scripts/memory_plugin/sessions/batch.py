@@ -1,7 +1,7 @@
-"""Grading many sessions through one batch: submitted, remembered, collected by a later run.
+"""Grade many sessions through the provider's batches: submit them, record that, and collect the results in a later run.
 
-Each session's price is reserved within the caps before it is submitted.  No session is submitted twice unless it changed or the user asks
-for it, not even after an error: what was submitted may have been charged.
+The price of each session is reserved within the caps before it is submitted. No session is submitted twice unless it changed or the user
+asks for it, not even after an error: what was submitted may have been charged.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from ..kernel.judge.batches import Answer
     from ..kernel.judge.judge import Judge
     from ..kernel.judge.question import Question
-    from .pipeline import SessionScorer as Scorer
-    from .scoring_request import PreparedSession as Prepared
+    from .pipeline import SessionScorer
+    from .scoring_request import PreparedSession
     from .submitted import Row
 
     Load = list[tuple[dict[str, Any], Question]]
@@ -43,14 +43,16 @@ __all__ = ["Collected", "Submitted", "collect", "submit", "waiting"]
 _UPLOAD_SECONDS, _POLL_SECONDS = 300.0, 60.0
 _SERVER = "batches"
 _KEPT_SECONDS = 29 * 86400  # how long the provider keeps results (its batch documentation)
-# A batch without a name: its clock may differ from ours by so much, and after so long it would be in the provider's list.
+# For a batch without a name: how far the provider's clock may differ, and when the batch would be in its list at the latest.
 _CLOCK_SECONDS, _LOST_SECONDS = 3600, 900
-_MAYBE = "The provider may have the batch all the same; the next run looks for it before anything is submitted again."
+_MAYBE = (
+    "The provider may have the batch anyway; the next run looks for it before anything is submitted again."
+)
 _UNCERTAIN = ("timeout", "network", "tls", "parse_error", "too_large", "http_408")
 
 
 class Submitted(NamedTuple):
-    """How many sessions went out, in which batches, why others did not, and how many failed before and were left out."""
+    """How many sessions were submitted, in which batches, why others were refused, and how many were left out after an earlier failure."""
 
     sessions: int
     batches: list[str]
@@ -59,7 +61,7 @@ class Submitted(NamedTuple):
 
 
 class Collected(NamedTuple):
-    """The rows written, why sessions have none, and the batches that are still worked on."""
+    """The rows written, why other sessions have none, and the batches that are still under way."""
 
     rows: list[dict[str, Any]]
     failed: dict[str, str]
@@ -67,9 +69,9 @@ class Collected(NamedTuple):
 
 
 class _Sender:
-    """One run of submitting: sessions are gathered into a load, and each full load is sent as a batch."""
+    """One run of submitting: questions are gathered into a load, and each full load is sent as a batch."""
 
-    def __init__(self, scorer: Scorer, judge: Judge) -> None:
+    def __init__(self, scorer: SessionScorer, judge: Judge) -> None:
         self.scorer = scorer
         self.model = judge.model
         self.state = SubmittedBatches(scorer.places)
@@ -81,14 +83,14 @@ class _Sender:
         self._size = 0
 
     def add(self, asked: Load) -> None:
-        """Add a session's questions; a load that is large enough goes out. Raises Failed."""
+        """Add the questions of a session; send the load once it is large enough. Raises Failed."""
         self._load += asked
         self._size += sum(request_size(question) for _, question in asked)
         if self._size >= MOST_BYTES:
             self.send()
 
     def send(self) -> None:
-        """Send the load. Raises Failed; where the provider may have the batch all the same, its row stays."""
+        """Send the load. Raises Failed; the row stays when the provider may have the batch anyway."""
         load, self._load, self._size = self._load, [], 0
         items = [item for item, _ in load]
         try:
@@ -116,17 +118,17 @@ class _Sender:
         self.sessions += len({item["path"] for item in mine})
 
 
-def waiting(scorer: Scorer) -> list[Row]:
+def waiting(scorer: SessionScorer) -> list[Row]:
     """Return the batches that were submitted and not collected yet."""
     return SubmittedBatches(scorer.places).waiting()
 
 
 def submit(
-    paths: Sequence[str], scorer: Scorer, progress: Callable[[int], None], *, again: bool = False
+    paths: Sequence[str], scorer: SessionScorer, progress: Callable[[int], None], *, again: bool = False
 ) -> Submitted:
-    """Submit the sessions that no batch waits for, in as many batches as their size asks for.
+    """Submit the sessions that are not in a pending batch, in as many batches as their size needs.
 
-    Those that failed in a batch before, and have not changed since, go out only with `again`.  Raises Failed.
+    Those that failed in a batch before, and have not changed since, are submitted only with `again`. Raises Failed.
     """
     sender = _Sender(scorer, scorer.judge(""))
     sender.state.check()
@@ -151,8 +153,8 @@ def submit(
     return Submitted(sender.sessions, sender.batches, refused, failed_before)
 
 
-def _asked(path: str, scorer: Scorer, client: Batches, model: str) -> Load:
-    """Return a session's questions, each with what is remembered of it. Raises Failed and OSError."""
+def _asked(path: str, scorer: SessionScorer, client: Batches, model: str) -> Load:
+    """Return the questions of a session, each with what is recorded about it. Raises Failed and OSError."""
     prepared = prepare(path, scorer.settings)
     if not prepared.signals.totals.turns:
         raise Failed("empty")
@@ -173,22 +175,22 @@ def _asked(path: str, scorer: Scorer, client: Batches, model: str) -> Load:
     return found
 
 
-def _reserve(items: Sequence[Row], scorer: Scorer) -> None:
-    """Reserve the price of one session's questions within the caps. Raises Failed."""
+def _reserve(items: Sequence[Row], scorer: SessionScorer) -> None:
+    """Reserve the price of one session within the caps. Raises Failed."""
     settings = scorer.settings
     caps = Caps(*(settings.number("judge.caps.%s_usd" % span) for span in ("session", "day")))
     accounts = Accounts(scorer.places.state(FOLDER))
     accounts.admit(items[0]["session"], _SERVER, [item["reserved"] for item in items], caps)
 
 
-def _release(items: Sequence[Row], scorer: Scorer) -> None:
-    """Give back what was reserved for questions that were not sent."""
+def _release(items: Sequence[Row], scorer: SessionScorer) -> None:
+    """Release what was reserved for questions that were not sent."""
     for item in items:
         _settle(str(item.get("session")), [item], [None], scorer)
 
 
-def collect(scorer: Scorer) -> Collected:
-    """Fetch what is done, and grade it; one process at a time. Raises Failed; what was graded before that stays graded."""
+def collect(scorer: SessionScorer) -> Collected:
+    """Fetch finished batches and grade their sessions, one process at a time. Raises Failed; earlier grades are kept."""
     state = SubmittedBatches(scorer.places)
     found = Collected([], {}, [])
     try:
@@ -200,7 +202,7 @@ def collect(scorer: Scorer) -> Collected:
     return found
 
 
-def _collect_one(batch: Row, state: SubmittedBatches, scorer: Scorer, found: Collected) -> None:
+def _collect_one(batch: Row, state: SubmittedBatches, scorer: SessionScorer, found: Collected) -> None:
     judge = scorer.judge("")
     client = Batches(judge.access(), str(batch.get("model")), scorer.settings)
     identity = str(batch.get("id") or "") or _claimed(batch, client, state, scorer)
@@ -226,7 +228,7 @@ def _collect_one(batch: Row, state: SubmittedBatches, scorer: Scorer, found: Col
 
 
 def _is_ended(batch: Row, identity: str, client: Batches) -> bool:
-    """Return whether a batch can be collected; one that is older than what the provider keeps can be given up."""
+    """Return whether a batch can be collected; one older than what the provider keeps is given up."""
     try:
         return client.ended(identity, Deadline(_POLL_SECONDS))
     except Failed as failed:
@@ -235,10 +237,10 @@ def _is_ended(batch: Row, identity: str, client: Batches) -> bool:
         return _age(batch) > _KEPT_SECONDS
 
 
-def _claimed(batch: Row, client: Batches, state: SubmittedBatches, scorer: Scorer) -> str | None:
-    """Return the id of a batch whose name was never written down; empty while that is open; None where it never arrived.
+def _claimed(batch: Row, client: Batches, state: SubmittedBatches, scorer: SessionScorer) -> str | None:
+    """Return the id of a batch whose name was never recorded; empty while that is unknown; None when it never arrived.
 
-    Found by when it was made, by how many questions it has, and by their ids in its results.
+    It is found by its creation time, its number of questions, and their ids in its results.
     """
     since = iso(now() - _age(batch) - _CLOCK_SECONDS)[:19]
     ids = {item["id"] for item in batch["items"]}
@@ -275,7 +277,7 @@ def _age(batch: Row) -> float:
 
 
 def _graded(
-    path: str, items: list[dict[str, Any]], answers: dict[str, Answer], scorer: Scorer, model: str
+    path: str, items: list[dict[str, Any]], answers: dict[str, Answer], scorer: SessionScorer, model: str
 ) -> dict[str, Any] | str:
     """Return the row of a session, or why there is none."""
     given = [answers.get(item["id"]) for item in items]
@@ -299,11 +301,11 @@ def _graded(
 
 
 def _kept(
-    prepared: Prepared,
+    prepared: PreparedSession,
     found: dict[str, Any],
     verdicts: list[Verdict],
     failures: list[str],
-    scorer: Scorer,
+    scorer: SessionScorer,
     model: str,
 ) -> dict[str, Any] | str:
     costs = [verdict.cost for verdict in verdicts if verdict.cost is not None]
@@ -315,7 +317,7 @@ def _kept(
 
 def _verdict(answer: Answer | None) -> Verdict:
     if answer is None:
-        return Verdict(None, "expired", "the batch holds no answer to this")
+        return Verdict(None, "expired", "the batch has no answer to this question")
     values = None if answer.text is None else read_reply(answer.text, read_scores)
     failure = answer.failure or ("" if values is not None else "parse_error")
     verdict = Verdict(values, failure, answer.detail)
@@ -324,9 +326,9 @@ def _verdict(answer: Answer | None) -> Verdict:
 
 
 def _settle(
-    session: str, items: list[dict[str, Any]], given: Sequence[Answer | None], scorer: Scorer
+    session: str, items: list[dict[str, Any]], given: Sequence[Answer | None], scorer: SessionScorer
 ) -> None:
-    """Put what was spent in place of what was reserved; where it is unknown, the reservation stays."""
+    """Replace what was reserved by what was spent; where that is unknown, the reservation stays."""
     ends = []
     for item, answer in zip(items, given):
         reserved = item["reserved"] if isinstance(item.get("reserved"), (int, float)) else 0.0

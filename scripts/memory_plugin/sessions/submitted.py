@@ -1,7 +1,7 @@
 """What was submitted in batches, and what failed: `grading/batches.json` in the state folder, shared by all processes of a user.
 
-A row is written before its batch is sent and named afterwards.  A process that dies in between, or whose answer was lost, leaves a row
-without a name: its sessions are not sent again until it is known whether the provider has that batch.  Nothing of it holds a text.
+A row is written before its batch is sent and named afterwards. A process that dies in between, or whose reply was lost, leaves a row
+without a name: its sessions are not sent again until it is known whether the provider has that batch. The file holds no text of sessions.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ __all__ = ["SubmittedBatches"]
 
 _MAX_BYTES = 16 << 20
 _LOCK_SECONDS = 5.0
-_MOST_FAILED = 2000  # failures remembered, the newest
+_MAX_FAILED = 2000  # failures that are kept, the newest
 
 
 class SubmittedBatches:
@@ -40,23 +40,23 @@ class SubmittedBatches:
         self._folder = places.state("grading")
 
     def waiting(self) -> list[Row]:
-        """Return the batches that were not collected yet; none where the file is damaged."""
+        """Return the batches that were not collected yet; none when the file is damaged."""
         try:
             return _rows(self._read())
         except Failed:
             return []
 
     def check(self) -> None:
-        """Raise Failed `no_state` where it cannot be known what was submitted."""
+        """Raise Failed `no_state` when it is unknown what was submitted."""
         self._read()
 
     def has_failed(self, path: str, keys: Sequence[str]) -> bool:
-        """Return whether these very questions about a session were submitted before, and failed. Raises Failed `no_state`."""
+        """Return whether exactly these questions about a session were submitted before and failed. Raises Failed `no_state`."""
         failed = self._read()["failed"].get(path)
         return isinstance(failed, dict) and failed.get("keys") == list(keys)
 
     def begin(self, model: str, items: Sequence[Row]) -> tuple[str, list[Row]]:
-        """Write down what is about to be sent; return the row's ticket and the items that no other process sent meanwhile.
+        """Record what is about to be sent; return the ticket of the row and the items that no other process sent meanwhile.
 
         Raises Failed `no_state`.
         """
@@ -81,21 +81,21 @@ class SubmittedBatches:
                     row["id"] = identity
 
     def remove(self, row: Row) -> None:
-        """Forget a row. Raises Failed `no_state`."""
+        """Remove a row. Raises Failed `no_state`."""
         with self._open() as book:
             book["batches"] = [other for other in _rows(book) if not _same(other, row)]
 
     def close(self, row: Row, failed: dict[str, Row]) -> None:
-        """Forget a row that was collected, and keep the failures in it by path. Raises Failed `no_state`."""
+        """Remove a row that was collected, and keep its failures by path. Raises Failed `no_state`."""
         with self._open() as book:
             book["batches"] = [other for other in _rows(book) if not _same(other, row)]
             kept = {**book["failed"], **{path: {**why, "at": now_iso()} for path, why in failed.items()}}
-            newest = sorted(kept.items(), key=lambda entry: str(entry[1].get("at")))[-_MOST_FAILED:]
+            newest = sorted(kept.items(), key=lambda entry: str(entry[1].get("at")))[-_MAX_FAILED:]
             book["failed"] = dict(newest)
 
     @contextmanager
     def collecting(self) -> Iterator[None]:
-        """Hold the right to collect. Raises Busy where another process has it."""
+        """Hold the lock of collecting. Raises Busy when another process has it."""
         make_folder(self._folder)
         with FileLock(os.path.join(self._folder, "collect.lock"), 0.0):
             yield
@@ -125,7 +125,7 @@ class SubmittedBatches:
         if not isinstance(book, dict) or not isinstance(book.get("batches"), list):
             raise Failed(
                 "no_state",
-                "grading/batches.json is damaged: what was submitted is unknown. Move the file away to go on.",
+                "grading/batches.json is damaged: what was submitted is unknown. Move the file away to continue.",
             )
         failed = book.get("failed")
         rows = failed.items() if isinstance(failed, dict) else ()
@@ -138,7 +138,7 @@ def _rows(book: dict[str, Any]) -> list[Row]:
 
 
 def _same(row: Row, other: Row) -> bool:
-    """Return whether two rows are one: by the ticket, or in older files by the provider's id."""
+    """Return whether two rows are the same: by the ticket, or in older files by the provider's id."""
     if row.get("ticket") or other.get("ticket"):
         return row.get("ticket") == other.get("ticket")
     return row.get("id") == other.get("id")
