@@ -15,7 +15,7 @@ from memory_plugin.kernel.settings.load import load
 from memory_plugin.recall.judging import AUTO, Candidates, judge_candidates
 from tests.kernel.judge.bench import SESSION, Bench
 from tests.kernel.judge.server import Server
-from tests.recall.test_judging import HITS, PROMPT, asked, judges
+from tests.recall.judge_trial import HITS, PROMPT, asked, judges
 
 
 @pytest.fixture
