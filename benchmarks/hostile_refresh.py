@@ -212,6 +212,7 @@ def measure(shape: str, scopes: list[str], share: float, folder: str) -> dict[st
             name: round(run.seconds, 2)
             for name, run in zip(("first", "second", "third", "cold", "end"), prompts)
         },
+        "cpu_without": round(max(run.cpu for run in without), 2),
         "cpu": round(max(run.cpu for run in prompts), 2),
         "rss_mb": round(max(run.rss_mb for run in prompts)),
         "recalled": sum(TOLD in run.output for run in prompts),
@@ -225,7 +226,10 @@ def measure(shape: str, scopes: list[str], share: float, folder: str) -> dict[st
 
 
 def main() -> int:
-    """Measure and print; exit code 1 when a prompt took more than a second longer, more than 100 MB, or did not recall."""
+    """Measure and print; exit code 1 when a prompt took a second of processor time more, 100 MB, or did not recall.
+
+    How long it took says little on a machine with other work on it, so that is only printed.
+    """
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--shapes", default=",".join(SHAPES), help="some of %s" % ", ".join(SHAPES))
     parser.add_argument("--short", action="store_true", help="a tenth of the files of three shapes")
@@ -238,10 +242,8 @@ def main() -> int:
     for shape in shapes:
         with tempfile.TemporaryDirectory(prefix="memory-bench-", ignore_cleanup_errors=True) as folder:
             row = measure(shape, scopes, 0.1 if arguments.short else 1.0, folder)
-        slowest = max(float(str(row[name])) for name in ("first", "second", "third", "cold", "end"))
-        failed |= (
-            slowest > float(str(row["without"])) + 1 or int(str(row["rss_mb"])) > 100 or row["recalled"] != 5
-        )
+        failed |= float(str(row["cpu"])) > float(str(row["cpu_without"])) + 1
+        failed |= int(str(row["rss_mb"])) > 100 or row["recalled"] != 5
         print(
             json.dumps(row) if arguments.json else "  ".join("%s %s" % pair for pair in row.items()),
             flush=True,
