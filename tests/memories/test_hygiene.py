@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.memories.hygiene import clean_data, shown
+from memory_plugin.memories.hygiene import clean_data, shown, shown_block, shown_line
 from memory_plugin.memories.record import MAX_TITLE, InvalidMemory, categories, new_memory
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+LONG_SECRET = "sk-ant-" + "api03-" + "kZ8wQ2rT5yU7iO9pA3sD6fG1hJ4kL0zX" * 3 + "-AA"
 HIDDEN = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202a-\u202e\u2066-\u2069\ud800-\udfff\U000e0000-\U000e007f]"
 )
@@ -105,3 +106,17 @@ def test_no_text_carries_hidden_characters_into_a_file_or_onto_a_screen(title: s
     assert not HIDDEN.search(cleaned["title"] + cleaned["content"]["decision"])
     again, redacted = clean_data(cleaned)
     assert (again, redacted) == (cleaned, [])
+
+
+@pytest.mark.parametrize("at", [60, 70, 80, 119, 120, 121, 10_100, 10_119, 10_121, 10_200])
+@pytest.mark.parametrize(
+    "before",
+    ["x ", "\u200b", "\n", "token=Qw8zXk2LpR5tYv9B " * 20],
+    ids=["plain", "hidden", "lines", "secrets"],
+)
+def test_no_half_of_a_secret_is_left_at_a_cut(at: int, before: str) -> None:
+    text = ((before * at)[:at] + " " + LONG_SECRET + " ") + "end " * 5000
+    for shown_text in (shown_line(text, 120), shown_block(text, 120)):
+        assert "kZ8wQ2" not in shown_text
+        assert "sk-ant-api03" not in shown_text
+        assert len(shown_text) <= 120

@@ -28,6 +28,7 @@ __all__ = [
     "is_read",
     "listing",
     "read_memory",
+    "refuse_many_values",
     "why_left_alone",
 ]
 
@@ -160,7 +161,7 @@ def _entries(folder: str, most: int | None = None) -> Iterator[tuple[str, os.sta
 def read_memory(store: Store, category: Category, path: str) -> StoredMemory:
     """The memory in a file. Raises InvalidMemory for content that is none, Unreadable or FileNotFoundError for the file."""
     data, status = read_regular(path, MAX_BYTES)
-    _refuse_many_values(data)
+    refuse_many_values(data)
     try:
         parsed = loads(data.decode("utf-8-sig"))
     except ValueError as error:
@@ -169,7 +170,7 @@ def read_memory(store: Store, category: Category, path: str) -> StoredMemory:
     return StoredMemory(memory, store, path, stamp(status), digest(data))
 
 
-def _refuse_many_values(data: bytes) -> None:
+def refuse_many_values(data: bytes) -> None:
     """Refuse a JSON text of more than MAX_VALUES values before any of them takes memory. Raises InvalidMemory."""
     if _separators(data) <= MAX_VALUES:
         return

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 from ..kernel.files import is_draft, make_folder, replace_file
 from ..kernel.locks import FileLock
 from . import catalog
-from .files import MAX_BYTES, StoredMemory, category_folders, read_memory, why_left_alone
+from .files import MAX_BYTES, StoredMemory, category_folders, read_memory, refuse_many_values, why_left_alone
 from .hygiene import clean_data
 from .record import InvalidMemory, categories, is_id, slug
 from .stores import USER, store_key
@@ -170,4 +170,5 @@ def _encoded(data: dict[str, Any]) -> bytes:
             "%d bytes, a memory holds at most %d; keep the long text in a file and name it"
             % (len(text), MAX_BYTES)
         )
+    refuse_many_values(text)
     return text

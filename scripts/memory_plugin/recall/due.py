@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..kernel.files import stamp
 from ..memories.files import TooManyEntries, category_folders, is_read, listing, why_left_alone
-from ..memories.trust import trust_path
+from ..memories.trust import load_trust, trust_path
 from .index import read
+from .share import cost
 
 if TYPE_CHECKING:
     from ..kernel.paths import Places
@@ -17,8 +18,11 @@ if TYPE_CHECKING:
     from ..memories.record import Category
     from ..memories.stores import Store
     from ..memories.trust import StoreTrust
+    from .share import Share
 
-__all__ = ["DueFile", "DueWork", "View", "by_urgency", "find_due"]
+__all__ = ["DueFile", "DueWork", "View", "find_due", "within_share"]
+
+_SMALL = 8192  # bytes; hardly one memory in a hundred is larger
 
 
 class DueFile(NamedTuple):
@@ -63,7 +67,7 @@ class DueWork(NamedTuple):
     """What needs a look in one store: `log` is the end of git's log before anything was looked at.
 
     `unseen` says that the store has more entries than were to be looked at, so that nothing is known of it. `again` names files that an
-    earlier round has read and that are due all the same, since git was not at rest then.
+    earlier round has read and that are due all the same, since git was not at rest then; `left` is what is due and not read now.
     """
 
     store: Store
@@ -71,6 +75,7 @@ class DueWork(NamedTuple):
     changed: list[DueFile]
     gone: list[str]
     again: list[str]
+    left: list[DueFile]
     unseen: bool = False
 
 
@@ -78,14 +83,14 @@ def find_due(connection: Connection, places: Places, store: Store, log: Mark | N
     """What of a store has to be read: everything when its trust changed, else the files whose stamp is not the indexed one."""
     known = read.stamps(connection, store.scope)
     if why_left_alone(store):
-        return DueWork(store, None, [], [key for key, _, _ in known.values()], [])
+        return DueWork(store, None, [], [key for key, _, _ in known.values()], [], [])
     regrade = view.has_changed(trust_path(places, store))
     fresh: list[DueFile] = []
     again: list[str] = []
     try:
         seen = _listed(store, view, regrade)
     except TooManyEntries:
-        return DueWork(store, None, [], [], [], unseen=True)
+        return DueWork(store, None, [], [], [], [], unseen=True)
     looked_at = set(seen)
     for folder, (category, files) in seen.items():
         for path, status in files.items():
@@ -102,7 +107,7 @@ def find_due(connection: Connection, places: Places, store: Store, log: Mark | N
         del view.lifeless[path]
     outside = {path for path in known if os.path.dirname(os.path.dirname(path)) != store.root}
     gone = [path for path in known if path not in paths and (path in outside or _is_gone(path, looked_at))]
-    return DueWork(store, log, fresh, [known[path][0] for path in gone], again)
+    return DueWork(store, log, fresh, [known[path][0] for path in gone], again, [])
 
 
 def _listed(store: Store, view: View, regrade: bool) -> dict[str, tuple[Category, dict[str, os.stat_result]]]:
@@ -127,12 +132,26 @@ def _lifeless_mark(status: os.stat_result) -> str:
     return "%s:%d" % (stamp(status), status.st_ctime_ns)
 
 
-def by_urgency(due: list[DueFile], edited: set[str], trust: StoreTrust) -> list[DueFile]:
-    """First what a prompt asked for, then what may be injected, then the rest, and always the small before the large."""
+def within_share(work: list[DueWork], places: Places, edited: set[str], share: Share) -> list[DueWork]:
+    """Return the work with what the share does not hold moved to `left`.
 
-    def rank(file: DueFile) -> tuple[bool, bool, int, str]:
-        identity = os.path.basename(file.path)[: -len(".json")]
-        unknown = not trust.knows_name(file.category.name, identity)
-        return file.path not in edited, unknown, file.size, file.path
+    First comes what a prompt asked for, then of all stores what is small and may be injected, then the rest, and always the small before
+    the large: what came with a repository must not keep the user's own memories waiting, nor the other way round.
+    """
+    due = [(at, file) for at, part in enumerate(work) for file in part.changed]
+    if len(due) > share.files or sum(cost(file.size) for _, file in due) > share.characters:
+        trusts = [load_trust(places, part.store) for part in work]
+        due.sort(key=lambda one: _urgency(one[1], edited, trusts[one[0]]))
+    taken: list[list[DueFile]] = [[] for _ in work]
+    left: list[list[DueFile]] = [[] for _ in work]
+    full = False
+    for at, file in due:
+        full = full or not share.take(cost(file.size))
+        (left if full else taken)[at].append(file)
+    return [part._replace(changed=taken[at], left=left[at]) for at, part in enumerate(work)]
 
-    return sorted(due, key=rank)
+
+def _urgency(file: DueFile, edited: set[str], trust: StoreTrust) -> tuple[bool, bool, bool, int, str]:
+    identity = os.path.basename(file.path)[: -len(".json")]
+    unknown = not trust.knows_name(file.category.name, identity)
+    return file.path not in edited, file.size > _SMALL, unknown, file.size, file.path

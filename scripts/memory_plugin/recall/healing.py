@@ -27,7 +27,7 @@ from ..memories.stores import project_store, repository, stores
 from ..memories.trust import load_trust, trust_path
 from ..memories.writing import LOCK_WAIT, store_lock
 from .documents import may_inject, memory_document
-from .due import DueFile, DueWork, View, by_urgency, find_due
+from .due import DueFile, DueWork, View, find_due, within_share
 from .freshness import UNSURE, changed_paths, glance, remember
 from .index import read, write
 from .index.file import IndexError_, create_index, meta_get, meta_set, open_index, refresh_model, transaction
@@ -35,7 +35,7 @@ from .index.place import index_path
 from .index.trouble import INDEX_FAULTS, is_locked
 from .note_refresh import refresh_notes
 from .refresh_report import HealReport, added
-from .share import batches, cost, round_share
+from .share import batches, round_share
 from .superseding import settle
 
 if TYPE_CHECKING:
@@ -150,10 +150,8 @@ def heal(
     marks = glance(_watched(places, settings), _trust_paths(places))
     work = [find_due(connection, places, store, log, view) for store, log in zip(stores(places), logs)]
     report = HealReport(0, 0, 0, 0)
-    for part in reversed(
-        work
-    ):  # the user's own store is small, and must not wait for what came with a repository
-        report = added(report, _heal_store(connection, places, settings, part, view, marks, share, wait))
+    for part in within_share(work, places, view.edited, share):
+        report = added(report, _heal_store(connection, places, settings, part, view, marks, wait))
     folders = native_folders(places) if settings.flag("native.enabled") else []
     if full or view.edited or view.has_changed(*_native_paths(folders)):
         report = added(report, refresh_notes(connection, folders, view, marks, share))
@@ -214,14 +212,13 @@ def _native_paths(folders: list[str]) -> list[str]:
     return [path for folder in folders for path in (folder, os.path.join(folder, "MEMORY.md"))]
 
 
-def _heal_store(  # noqa: PLR0913, PLR0917  (what one refresh knows and may do)
+def _heal_store(
     connection: Connection,
     places: Places,
     settings: Settings,
     work: DueWork,
     view: View,
     marks: dict[str, str],
-    share: Share,
     wait: float,
 ) -> HealReport:
     if work.unseen:
@@ -229,16 +226,13 @@ def _heal_store(  # noqa: PLR0913, PLR0917  (what one refresh knows and may do)
         marks[trust_path(places, work.store)] = UNSURE
         return HealReport(0, 0, 0, 0, left=1)
     marks.update((folder, UNSURE) for folder in work.again)
-    due = work.changed
-    if share.files < len(due) or share.characters < sum(cost(file.size) for file in due):
-        due = by_urgency(due, view.edited, load_trust(places, work.store))
-    taken, left = batches(due, share, lambda file: file.size)
-    report = HealReport(0, 0, 0, 0, left=len(left))
+    taken = batches(work.changed, lambda file: file.size)
+    report = HealReport(0, 0, 0, 0, left=len(work.left))
     for at, files in enumerate(taken or [[]]):
         part = work._replace(changed=files, gone=[] if at else work.gone)
-        complete = not left and not work.again and at >= len(taken) - 1
+        complete = not work.left and not work.again and at >= len(taken) - 1
         report = added(report, _heal_batch(connection, places, settings, part, view, marks, wait, complete))
-    _leave(connection, work.store, left, marks)
+    _leave(connection, work.store, work.left, marks)
     return report
 
 
@@ -272,7 +266,7 @@ def _heal_batch(  # noqa: PLR0913, PLR0917  (as `_heal_store`)
         trust = load_trust(places, work.store)
         standings = trust.review(found, settings.text("trust.pulls") == "accept", work.log, complete)
         trust.save()
-        marks.update(glance(_trust_paths(places), _trust_paths(places)))
+        marks.update(glance([trust_path(places, work.store)], [trust_path(places, work.store)]))
     view.done.update(file.path for file in work.changed)
     if not trust.settled:
         marks.update((os.path.dirname(file.path), UNSURE) for file in work.changed)

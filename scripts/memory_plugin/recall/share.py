@@ -58,20 +58,14 @@ def cost(size: int) -> int:
     return min(size, LARGEST)
 
 
-def batches(
-    files: Iterable[Item], share: Share, size: Callable[[Item], int]
-) -> tuple[list[list[Item]], list[Item]]:
-    """Return what fits into the share, in batches that fit into memory, and what is left; the order is kept."""
-    taken: list[list[Item]] = []
-    left: list[Item] = []
+def batches(files: Iterable[Item], size: Callable[[Item], int]) -> list[list[Item]]:
+    """Return the files in batches that fit into memory; the order is kept."""
+    found: list[list[Item]] = []
     room = 0
     for file in files:
-        if left or not share.take(cost(size(file))):
-            left.append(file)
-            continue
-        if not taken or len(taken[-1]) >= _BATCH_FILES or room < size(file):
-            taken.append([])
+        if not found or len(found[-1]) >= _BATCH_FILES or room < size(file):
+            found.append([])
             room = _BATCH_BYTES
-        taken[-1].append(file)
+        found[-1].append(file)
         room -= size(file)
-    return taken, left
+    return found

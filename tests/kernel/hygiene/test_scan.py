@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import cast
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_plugin.kernel.hygiene import findings, redact
+from memory_plugin.kernel.hygiene.filters import FILTERS, Candidate
 from tests.kernel.hygiene.samples import samples
 
 KEY = "ghp_" + "q7Wm2kLx9Vt0RfZc4Yb8Np1Hd6Js3Gu5Ae0K"
@@ -123,3 +127,21 @@ def test_redacting_twice_changes_nothing(parts: list[str], between: str, place: 
 @given(st.text())
 def test_any_text_can_be_scanned(text: str) -> None:
     assert isinstance(redact(text).text, str)
+
+
+def test_filters_look_at_each_character_a_bounded_number_of_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A value of 3,000 characters may begin every 16 characters, which is 190 times each."""
+    text = ("authorization=1a" * 2500)[:30_000]
+    looked_at = 0
+    plain = FILTERS["masked"]
+
+    def counting(candidate: Candidate) -> bool:
+        nonlocal looked_at
+        looked_at += len(candidate.value)
+        return plain(candidate)
+
+    monkeypatch.setitem(cast("dict[str, Callable[[Candidate], bool]]", FILTERS), "masked", counting)
+    redacted = redact(text)
+    assert redacted.findings
+    assert looked_at < 40 * len(text), "of all rules together"
+    assert redact(redacted.text).text == redacted.text

@@ -1,0 +1,267 @@
+"""What one refresh takes on, in counts: no store can make a prompt read, redact or keep more, and what is left is never lost."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from memory_plugin.kernel.files import make_folder
+from memory_plugin.kernel.hygiene import Redaction, redact
+from memory_plugin.kernel.paths import Places
+from memory_plugin.memories import files as memory_files
+from memory_plugin.memories import hygiene
+from memory_plugin.memories.files import MAX_FOLDER_BYTES, all_memories
+from memory_plugin.memories.lifecycle import accept
+from memory_plugin.memories.stores import project_store
+from memory_plugin.recall.index.place import index_path, opened_or_made
+from memory_plugin.recall.refresh_report import HealReport
+from memory_plugin.recall.share import LARGEST, PROMPT_ENTRIES, PROMPT_FILES, Share, prompt_share
+from tests.project import Project
+from tests.recall.store_files import ASK, TITLE, TOLD, at_home, memory, put, store
+from tests.recall.test_healing import fully, injectable, inline, later, titles
+
+NEAR_SECRET = "xoxd-/" * 41_666
+GIT_LINE = "%s %s Ada <ada@example.org> 1700000000 +0000\tpull: Fast-forward\n" % ("0" * 40, "1" * 40)
+
+
+class Redacted:
+    """Counts what is redacted."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.calls = self.characters = 0
+        self._redact = redact
+        patch.setattr(hygiene, "redact", self)
+
+    def __call__(self, text: str, place: str) -> Redaction:
+        """Redact as before."""
+        self.calls += 1
+        self.characters += len(text)
+        return self._redact(text, place)
+
+
+@pytest.fixture
+def places(project: Project) -> Iterator[Places]:
+    with at_home(project) as found:
+        yield found
+
+
+@pytest.fixture
+def redacted(monkeypatch: pytest.MonkeyPatch) -> Redacted:
+    return Redacted(monkeypatch)
+
+
+def accept_all(places: Places) -> None:
+    """Make the project's store the user's own."""
+    accept(places, project_store(places), list(all_memories(project_store(places))), whole_store=True)
+
+
+HOSTILE = {
+    "near-secrets": memory("h", NEAR_SECRET),
+    "a title": memory(NEAR_SECRET),
+    "nine thousand tags": memory("h", tags=["key=%d" % number for number in range(9000)]),
+    "long tags": memory("h", tags=["token=" * 150] * 200),
+    "many files": memory("h", related_files=["password=%d" % number for number in range(9000)]),
+    "questions": memory("h", asked_as=[NEAR_SECRET[:1000]] * 200),
+    "many fields": memory("h", content={"key%d" % number: "token=" * 10 for number in range(3000)}),
+    "hidden characters": memory("h", "token=\u200b" * 25_000),
+}
+
+
+@pytest.mark.parametrize("data", HOSTILE.values(), ids=HOSTILE)
+def test_a_prompt_redacts_no_more_than_its_share(
+    project: Project, places: Places, redacted: Redacted, data: dict[str, object]
+) -> None:
+    put(project, "good", memory())
+    fully(places)
+    later()
+    for number in range(20):
+        put(project, "hostile%d" % number, data)
+    put(project, "new", memory("New"))
+    redacted.calls = redacted.characters = 0
+    report = inline(places)
+    assert redacted.characters <= 2 * LARGEST, "every text twice at most"
+    assert redacted.calls <= 2 * 150 * (report.read + 1)
+    assert {TITLE, "New"} <= titles(places), "what is small comes first"
+
+
+def test_prompts_alone_reach_the_end_of_a_backlog(project: Project, places: Places) -> None:
+    for number in range(5):
+        put(project, "hostile%d" % number, memory("Hostile %d" % number, NEAR_SECRET))
+    put(project, "broken", "[" * 200_000)
+    reports = []
+    for _ in range(8):
+        fully_open(places)
+        reports.append(inline(places))
+    assert sum(report.read for report in reports) == 5
+    assert sum(report.unreadable for report in reports) == 1, "it is not tried again on each prompt"
+    assert reports[-1] == HealReport(0, 0, 0, 0)
+
+
+def fully_open(places: Places) -> None:
+    """Make an empty index where there is none."""
+    make_folder(os.path.dirname(index_path(places)))
+    opened_or_made(index_path(places)).close()
+
+
+def test_no_memory_is_larger_than_a_prompts_share(
+    project: Project, places: Places, redacted: Redacted
+) -> None:
+    lists = {name: ["a" * 900] * 20 for name in ("tags", "related_files", "asked_as")}
+    put(project, "all", memory("t" * 50_000, "b " * 60_000, **lists))
+    assert fully(places).read == 1
+    assert redacted.characters <= 2 * LARGEST, "every text twice at most"
+    assert prompt_share().take(LARGEST)
+
+
+def test_what_a_prompt_asks_for_is_read_before_what_is_trusted_and_that_before_the_rest(
+    project: Project, places: Places
+) -> None:
+    put(project, "trusted", memory("Trusted, and longer than the others, which would come first by size"))
+    accept_all(places)
+    os.rename(store(project, "decisions"), store(project, "away"))
+    fully(places)
+    os.rename(store(project, "away"), store(project, "decisions"))
+    for number in range(20):
+        put(project, "m%d" % number, memory("New %d" % number))
+    inline(places, most=1)
+    assert [title[:7] for title in titles(places)] == ["Trusted"]
+
+
+def test_a_pull_is_held_back_also_where_a_prompt_reads_only_some_of_its_files(
+    project: Project, places: Places
+) -> None:
+    put(project, "mine", memory("Mine"))
+    log = os.path.join(project.root, ".git", "logs", "HEAD")
+    os.makedirs(os.path.dirname(log), exist_ok=True)
+    with open(log, "w", encoding="utf-8") as file:
+        file.write(GIT_LINE)
+    accept_all(places)
+    fully(places)
+    later()
+    with open(log, "a", encoding="utf-8") as file:
+        file.write(GIT_LINE)
+    for number in range(30):
+        put(project, "pulled%d" % number, memory("Pulled %d" % number))
+    left = [inline(places, most=7).left for _ in range(5)]
+    assert left == [23, 16, 9, 2, 0]
+    assert injectable(places) == {"Mine"}
+    later()
+    put(project, "by-hand", memory("By hand"))
+    inline(places)
+    assert injectable(places) == {"Mine", "By hand"}, "after the last file the log counts as read"
+
+
+def test_an_accept_that_a_prompt_can_follow_in_part_is_followed_to_the_end(
+    project: Project, places: Places
+) -> None:
+    for number in range(10):
+        put(project, "m%d" % number, memory("Memory %d" % number))
+    fully(places)
+    accept_all(places)
+    regraded = [inline(places, most=4).regraded for _ in range(3)]
+    assert regraded == [4, 4, 2]
+    assert len(injectable(places)) == 10
+
+
+def test_a_store_of_more_entries_than_a_prompt_lists_is_left_as_it_is(
+    project: Project, places: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(project, "m", memory("Memory"))
+    fully(places)
+    later()
+    for number in range(9):
+        put(project, "new%d" % number, memory("New %d" % number))
+        put(project, "no-memory%d.txt" % number, "")
+    monkeypatch.setattr(
+        "tests.recall.test_healing.Share", lambda files, characters, _: Share(files, characters, 5)
+    )
+    assert inline(places).left
+    assert titles(places) == {"Memory"}
+    assert fully(places).read == 9
+
+
+def test_the_share_is_one_for_all_refreshes_of_a_prompt() -> None:
+    share = prompt_share()
+    assert [share.take(10) for _ in range(PROMPT_FILES + 1)] == [True] * PROMPT_FILES + [False]
+    assert not prompt_share().take(LARGEST + 1)
+    assert prompt_share().entries == PROMPT_ENTRIES
+
+
+def test_notes_take_their_part_of_the_share(project: Project, places: Places) -> None:
+    folder = os.path.join(project.config, "projects", project.root.replace("/", "-").replace("_", "-"))
+    for number in range(6):
+        os.makedirs(os.path.join(folder, "memory"), exist_ok=True)
+        with open(os.path.join(folder, "memory", "note%d.md" % number), "w", encoding="utf-8") as file:
+            file.write("# Note %d\n\n%s" % (number, "A passage. " * (3000 if number else 1)))
+    with open(os.path.join(folder, "s.jsonl"), "w", encoding="utf-8") as file:
+        file.write('{"cwd": "%s"}\n' % project.root)
+    fully_open(places)
+    assert inline(places).left == 4, "33 kB each, and one small one"
+    assert fully(places).left == 0
+    assert len(titles(places)) == 6
+    later()
+    assert fully(places).read == 0, "a note that did not change is not read again"
+
+
+def test_a_file_that_is_being_written_is_read_when_it_is_whole(project: Project, places: Places) -> None:
+    fully(places)
+    path = put(project, "m", '{"title": "Half')
+    later()
+    assert inline(places).unreadable == 1
+    folder = os.stat(os.path.dirname(path))
+    with open(path, "r+", encoding="utf-8") as file:
+        json.dump(memory("Whole"), file)
+    assert os.stat(os.path.dirname(path)).st_mtime_ns == folder.st_mtime_ns, "the folder tells nothing"
+    inline(places)
+    assert titles(places) == {"Whole"}
+
+
+def test_a_folder_of_too_many_bytes_is_read_from_its_smallest_file(
+    project: Project, places: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(memory_files, "MAX_FOLDER_BYTES", 20_000)
+    for number in range(4):
+        put(project, "large%d" % number, memory("Large %d" % number, "word " * 1600))
+    put(project, "small", memory("Small"))
+    fully(places)
+    assert titles(places) == {"Small", "Large 0", "Large 1"}
+    problems: list[memory_files.FileProblem] = []
+    list(all_memories(project_store(places), problems))
+    assert [
+        "at most 20000 bytes" in problem.reason and "2 largest" in problem.reason for problem in problems
+    ] == [True]
+    assert MAX_FOLDER_BYTES > 100 * memory_files.MAX_BYTES
+
+
+def test_links_and_pipes_are_no_work(project: Project, places: Places) -> None:
+    fully(places)
+    later()
+    os.makedirs(store(project, "decisions"), exist_ok=True)
+    for number in range(100):
+        os.symlink("/etc/passwd", store(project, "decisions", "link%d.json" % number))
+        os.mkfifo(store(project, "decisions", "pipe%d.json" % number))
+    put(project, "good", memory())
+    assert inline(places) == HealReport(1, 0, 0, 0)
+
+
+def test_the_session_is_told_while_hostile_files_wait(project: Project) -> None:
+    project.save(TITLE, memory()["content"]["decision"])
+    assert TOLD in project.prompt(ASK).context
+    for number in range(20):
+        put(project, "hostile%d" % number, memory("Hostile", NEAR_SECRET))
+    for number in range(2, 5):
+        run = project.prompt(ASK, "p%d" % number, session_id="0d1ec0de-0000-4000-8000-00000000000%d" % number)
+        assert TOLD in run.context
+    assert project.cli("heal", "--json").json["left"] == 0
+
+
+def test_the_doctor_says_what_is_too_large_and_what_to_do(project: Project) -> None:
+    put(project, "bytes", memory("Bytes", "x" * 300_000))
+    put(project, "values", memory("Values", tags=["t"] * 25_000))
+    text = project.cli("doctor").stdout
+    assert "bytes.json: expected at most 262144 bytes, got 300" in text
+    assert "values.json: expected at most 10000 values, got about 25" in text
+    assert "keep the long text in a file of its own" in text
