@@ -13,7 +13,7 @@ import os.path
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(__file__))), "scripts"))
 
 try:
-    from memory_plugin.hosts import run_hook
+    from memory_plugin.hooks import run_hook
 
     status = run_hook("Stop")
 except Exception as error:  # with any other exit code the hook command starts the next Python

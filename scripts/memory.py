@@ -12,6 +12,6 @@ import os.path
 # From __file__, so that links and any working folder do; first, so that no installed copy wins.
 sys.path.insert(0, os.path.dirname(os.path.realpath(__file__)))
 
-from memory_plugin.hosts import run_command
+from memory_plugin.cli import run_command
 
 sys.exit(run_command(sys.argv[1:]))

@@ -16,7 +16,7 @@ from tests.project import PLUGIN_ROOT, Project, Run
 
 PACKAGE = os.path.join(PLUGIN_ROOT, "scripts", "memory_plugin")
 FEATURES = ("recall", "replies", "sessions", "interview", "evaluation")
-FLOORS = {"kernel": 0, "memories": 1, **dict.fromkeys(FEATURES, 2), "hosts": 3}
+FLOORS = {"kernel": 0, "memories": 1, **dict.fromkeys(FEATURES, 2), "hooks": 3, "cli": 4}
 # What a prompt may import: builtins, the C halves behind kernel/native.py, and what `os` itself needs.
 OS = {"os", "os.path", "posixpath", "genericpath", "stat", "_stat", "abc", "_abc", "_collections_abc"}
 SKIPPED = {
@@ -81,7 +81,9 @@ def functions() -> list[Function]:
 
 def test_every_part_stands_on_a_floor() -> None:
     parts = {os.path.relpath(path, PACKAGE).split(os.sep)[0] for path in sources("scripts/memory_plugin")}
-    assert {"__init__.py", "kernel", "memories", "recall", "hosts"} <= parts <= {"__init__.py", *FLOORS}
+    assert (
+        {"__init__.py", "kernel", "memories", "recall", "hooks", "cli"} <= parts <= {"__init__.py", *FLOORS}
+    )
 
 
 @pytest.mark.parametrize(

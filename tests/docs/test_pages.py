@@ -8,7 +8,7 @@ from importlib import import_module
 
 import pytest
 
-from memory_plugin.hosts.command_line import COMMANDS
+from memory_plugin.cli.main import COMMANDS
 from tests.docs.pages import PAGES, page, prose, section
 from tests.project import PLUGIN_ROOT
 
@@ -61,6 +61,6 @@ def test_every_command_is_documented() -> None:
     """The table of commands says what each command's own help says."""
     table = dict(re.findall(r"^\| `memory (\w+)` \| (.+) \|$", page("docs/architecture.md"), re.MULTILINE))
     modules = {
-        name: import_module("memory_plugin.hosts.commands." + module) for name, module in COMMANDS.items()
+        name: import_module("memory_plugin.cli.commands." + module) for name, module in COMMANDS.items()
     }
     assert table == {name: module.HELP for name, module in modules.items()}

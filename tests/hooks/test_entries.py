@@ -19,7 +19,7 @@ ANSWER = "def run(event):\n    print('ran', event, flush=True)\n    return 0\n"
 
 
 def copied(project: Project, package: str | None = ANSWER) -> str:
-    """A plugin folder with the real entries and a package with this `hosts/entry.py` (None: no package)."""
+    """A plugin folder with the real entries and a package with this `hooks/entry.py` (None: no package)."""
     root = os.path.join(os.path.dirname(project.root), "plugin")
     for entry in ENTRIES:
         os.makedirs(os.path.dirname(os.path.join(root, entry)), exist_ok=True)
@@ -30,14 +30,15 @@ def copied(project: Project, package: str | None = ANSWER) -> str:
 
 
 def write_package(folder: str, entry: str) -> None:
-    """A package `memory_plugin` in a folder, with the given `hosts/entry.py`."""
-    hosts = os.path.join(folder, "memory_plugin", "hosts")
-    os.makedirs(hosts)
-    for path, text in (("../__init__.py", ""), ("entry.py", entry)):
-        with open(os.path.join(hosts, path), "w", encoding="utf-8") as file:
+    """A package `memory_plugin` in a folder, with the given `hooks/entry.py`."""
+    package = os.path.join(folder, "memory_plugin")
+    for part in ("hooks", "kernel"):
+        os.makedirs(os.path.join(package, part))
+    for path, text in (("__init__.py", ""), ("hooks/entry.py", entry)):
+        with open(os.path.join(package, path), "w", encoding="utf-8") as file:
             file.write(text)
-    for name in ("__init__.py", "bytecode.py"):
-        shutil.copy(os.path.join(PLUGIN_ROOT, "scripts", "memory_plugin", "hosts", name), hosts)
+    for name in ("hooks/__init__.py", "kernel/__init__.py", "kernel/bytecode.py"):
+        shutil.copy(os.path.join(PLUGIN_ROOT, "scripts", "memory_plugin", name), os.path.join(package, name))
 
 
 def run_entry(project: Project, root: str, entry: str, *options: str, **env: str | None) -> Run:

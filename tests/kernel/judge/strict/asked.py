@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from memory_plugin.cli.commands.judge import check_question
 from memory_plugin.evaluation.evaluation_files import read_object, shipped_path
 from memory_plugin.evaluation.evaluation_rubric import load_rubric as evaluation_rubric
 from memory_plugin.evaluation.evaluation_rubric import rubric_names, rubric_question
 from memory_plugin.evaluation.jury import _REPLY_SCHEMA, _read_reply
-from memory_plugin.hosts.commands.judge import check_question
 from memory_plugin.interview.answer_signals import _valid as read_signals
 from memory_plugin.kernel.judge.question import Question
 from memory_plugin.kernel.judge.rubric import Rubric, load_rubric

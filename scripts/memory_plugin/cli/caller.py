@@ -1,0 +1,182 @@
+"""Who runs a command: the user in a terminal of theirs, or Claude inside the client; and which environment is the user's own.
+
+Inside the client the environment is suspect: a project's settings put variables into each command that Claude runs.  What tells the
+truth there are the processes above the command, the environment in which the client itself was started, and what hooks noted.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+
+from ..hooks.client_record import account_config, outer_client, read_record, recorded_clients
+from ..hooks.environment import HANDED_OVER, clean, is_sensitive, restore_launch_values
+from ..kernel.ancestry import MARK, Ancestor, ancestors, boot_id, process
+from ..kernel.paths import account_home, config_folder, config_folder_of
+from ..kernel.settings.load import SettingsFileError, content
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..hooks.client_record import ClientRecord
+    from ..hooks.environment import Taint
+
+__all__ = ["Caller", "identify", "is_route"]
+
+_SESSION = "CLAUDE_CODE_SESSION_ID"
+_CONFIG = "CLAUDE_CONFIG_DIR"
+_HOMES = ("HOME", "USERPROFILE", _CONFIG)
+_ROUTE_ENDS = ("_URL", "_URI", "_HOST", "_ENDPOINT", "_HEADERS")
+_ROUTE_PARTS = ("PROXY", "CERT", "CA_", "_CA", "SSL")
+_UNKNOWN_FOLDER = (
+    "the config folder %s is neither that of your account's home nor one that a hook of this session noted,"
+    " so no key is used: run it in a terminal of your own"
+)
+
+
+def is_route(name: str) -> bool:
+    """Whether a variable decides where a request goes, through whom, whom it trusts, or what else is sent along."""
+    name = name.upper()
+    return name.endswith(_ROUTE_ENDS) or any(part in name for part in _ROUTE_PARTS)
+
+
+class Caller:
+    """Who runs this command.
+
+    `inside` says that Claude runs it.  `session` is the client's session, empty outside.  `ignored` names the variables
+    that decide where keys go and are not used since only the environment names them.
+    """
+
+    __slots__ = ("_client", "_given", "_launch", "_record", "ignored", "inside", "session")
+
+    def __init__(self, chain: list[Ancestor]) -> None:
+        self.ignored: set[str] = set()
+        self._given = {name: value for name, value in os.environ.items() if is_route(name)}
+        claimed = os.environ.get(_SESSION, "")
+        marked = bool(os.environ.get(MARK) or claimed) or any(one.is_marked for one in chain)
+        self._client = outer_client(chain) or _adopted_by(chain)
+        self._record = _record_of(chain, self._client)
+        self.inside = marked or self._client is not None
+        record = self._record
+        self.session = record.session(claimed) if record is not None and record.named else claimed
+        self._launch = self._launch_environment()
+
+    def _launch_environment(self) -> dict[str, str]:
+        """What the client was started with; empty where that is unknown, or where its hooks know another config folder."""
+        launch = self._client.environment() if self._client is not None else {}
+        if self._record is not None and config_folder_of(launch) != self._record.config:
+            return {}
+        return launch
+
+    def settle(self, root: str) -> Taint:
+        """Give the environment back to the user, for a command in the project around `root`; what its settings had set comes back."""
+        if not self.inside:
+            return clean(root)
+        self.settle_folders()
+        taint = clean(root)
+        for folder in self._other_roots():
+            taint.add(clean(folder))
+        self.settle_folders()
+        self._drop_routes()
+        if not self._knows_config():
+            taint.locked = _UNKNOWN_FOLDER % config_folder()
+        return taint
+
+    def settle_folders(self) -> None:
+        """Inside the client: put back home, config folder and all else that the client was started with, where it is known."""
+        if not self.inside:
+            return
+        if self._launch:
+            restore_launch_values(self._launch)
+        elif self._record is not None and config_folder() != self._record.config:
+            os.environ[_CONFIG] = self._record.config
+        elif self._record is None and self._client is not None:
+            _use_account_home()
+
+    def _other_roots(self) -> list[str]:
+        """The folders whose settings the client may have handed to this command, whatever folder it names itself."""
+        folders = [
+            self._record.project if self._record else "",
+            self._client.folder() if self._client else "",
+        ]
+        with suppress(OSError):  # it was deleted
+            folders.append(os.getcwd())
+        return [folder for folder in dict.fromkeys(folders) if folder and os.path.isdir(folder)]
+
+    def _drop_routes(self) -> None:
+        """Drop each variable that decides where keys go, but for those that the user's own settings file holds."""
+        own = _own_variables()
+        for name in [name for name in os.environ if is_sensitive(name) and is_route(name)]:
+            if name not in own:
+                del os.environ[name]
+        for name, value in own.items():
+            if is_sensitive(name) and name not in _HOMES:
+                os.environ[name] = value
+        changed = (name for name, value in self._given.items() if os.environ.get(name) != value)
+        self.ignored = {name for name in changed if name not in own}
+
+    def _knows_config(self) -> bool:
+        """Whether the config folder is the user's own for certain."""
+        return bool(self._launch) or self._record is not None or config_folder() == account_config()
+
+
+def identify() -> Caller:
+    """Return who runs this process; what a hook of ours started runs as that hook, in the environment that it cleaned."""
+    return Caller([] if _is_handed_over() else ancestors())
+
+
+def _is_handed_over() -> bool:
+    """Whether a hook started this process; no repository can know the value that says so."""
+    given = os.environ.get(HANDED_OVER, "")
+    return bool(given) and given == boot_id()
+
+
+def _record_of(chain: list[Ancestor], client: Ancestor | None) -> ClientRecord | None:
+    """What a hook noted for the client, or for what started it where it does not look like one.
+
+    A folder named by an environment counts only when it holds a note for a process above this one.
+    """
+    own = os.environ.copy()
+    upwards = [client] if client is not None else _above_the_marked(chain)
+    for one in upwards:
+        folders = [config_folder_of(one.environment()), config_folder_of(own), account_config()]
+        for config in dict.fromkeys(filter(None, folders)):
+            record = read_record(config, one)
+            if record is not None:
+                return record
+    return None
+
+
+def _above_the_marked(chain: list[Ancestor]) -> list[Ancestor]:
+    """The processes above all that a client started."""
+    last = max((at for at, one in enumerate(chain) if one.is_marked), default=0)
+    return chain[last + 1 :]
+
+
+def _adopted_by(chain: list[Ancestor]) -> Ancestor | None:
+    """The running client that an orphan without a terminal may come from: a command can leave the client's processes behind."""
+    if len(chain) < 2 or not chain[1].is_init or chain[0].terminal:
+        return None
+    for config in dict.fromkeys(filter(None, [config_folder(), account_config()])):
+        for record in recorded_clients(config):
+            client = process(record.pid) if record.named else None
+            if client is not None and record.is_of(client):
+                return client
+    return None
+
+
+def _use_account_home() -> None:
+    home = account_home()
+    os.environ.pop(_CONFIG, None)
+    if home:
+        os.environ["HOME"] = home
+
+
+def _own_variables() -> dict[str, str]:
+    """The block `env` of the user's own settings file."""
+    try:
+        block = content(os.path.join(config_folder() or os.devnull, "settings.json"), follow=True).get("env")
+    except (FileNotFoundError, SettingsFileError):
+        return {}
+    if not isinstance(block, dict):
+        return {}
+    return {name: value for name, value in block.items() if isinstance(name, str) and isinstance(value, str)}

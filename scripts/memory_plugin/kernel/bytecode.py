@@ -1,0 +1,62 @@
+"""Recovery from damaged bytecode files of this package.
+
+On a disk that is just full, importlib writes part of a cache file and takes it for complete; from then on importing that module fails with
+an EOFError, ValueError or TypeError from `marshal`, not, as with other damage, with a silent look at the source.  A disk fills up by
+whole blocks, mostly of 4 kB: this module, and the `__init__` modules that import it, are smaller, so their own files are complete or
+empty, and Python ignores an empty one.
+"""
+
+from __future__ import annotations
+
+import os
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Callable, TypeVar
+
+    T = TypeVar("T")
+
+__all__ = ["discard_damaged", "import_with_cache_repair"]
+
+_HEADER_BYTES = 16  # PEP 552
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+
+def import_with_cache_repair(load: Callable[[], T]) -> T:
+    """Return what `load` imports; where a bytecode file is damaged, delete it and import again from source."""
+    try:
+        return load()
+    except (EOFError, ValueError, TypeError):
+        if not discard_damaged():
+            raise
+        return load()
+
+
+def discard_damaged(package: str = _PACKAGE) -> int:
+    """Delete this Python's bytecode files that cannot be read, and return how many; undeletable ones stay."""
+    from importlib.util import cache_from_source  # slow to import, and needed only after damage
+
+    count = 0
+    for folder, _, names in os.walk(package):
+        for name in names:
+            if name.endswith(".py") and _is_damaged(cached := cache_from_source(os.path.join(folder, name))):
+                try:
+                    os.unlink(cached)
+                except OSError:
+                    continue
+                count += 1
+    return count
+
+
+def _is_damaged(path: str) -> bool:
+    """Return whether a bytecode file exists and cannot be read."""
+    import marshal
+
+    try:
+        with open(path, "rb") as file:
+            marshal.loads(file.read()[_HEADER_BYTES:])  # noqa: S302 (what the next import would load itself)
+    except (EOFError, ValueError, TypeError):
+        return True
+    except OSError:
+        return False
+    return False

@@ -1,0 +1,228 @@
+"""Who runs a command, told by the processes above it and by what hooks noted."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+import pytest
+
+from memory_plugin.cli import caller
+from memory_plugin.cli.caller import Caller, identify, is_route
+from memory_plugin.hooks import client_record
+from memory_plugin.hooks.client_record import ClientRecord, note_client, outer_client, read_record
+from memory_plugin.kernel.ancestry import Ancestor, ancestors, boot_id
+from memory_plugin.kernel.paths import locate
+from tests.project import SESSION, Project
+
+MARKED = {"CLAUDECODE": "1"}
+
+
+def process(pid: int, name: str, env: dict[str, str] | None = None, *, terminal: bool = True) -> Ancestor:
+    """A process with its environment."""
+    made = Ancestor(pid, pid - 1, str(pid * 10), name, terminal=terminal, words=(name,))
+    made._environment = env or {}
+    return made
+
+
+def names(*given: str) -> list[Ancestor]:
+    """A chain, nearest first; `*` marks what a client started."""
+    return [
+        process(90 - at, name.rstrip("*"), MARKED if name.endswith("*") else {})
+        for at, name in enumerate(given)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("chain", "client"),
+    [
+        pytest.param(names("python3", "bash", "sshd"), None, id="a terminal"),
+        pytest.param(names("python3*", "bash*", "claude", "bash"), 2, id="a command of Claude's"),
+        pytest.param(names("python3", "claude", "bash"), 1, id="one that took the shell's place"),
+        pytest.param(names("python3*", "claude*", "bash*", "claude", "bash"), 3, id="a client in a client"),
+        pytest.param(names("python3", "claude", "bash*", "claude", "bash"), 3, id="one that hides it"),
+        pytest.param(
+            names("python3*", "bash*", "claude", "claude", "bash"), 2, id="a wrapper of the same name"
+        ),
+        pytest.param(names("python3*", "claude*", "tmux*"), None, id="an outer client that has ended"),
+        pytest.param([], None, id="nothing known"),
+    ],
+)
+def test_the_user_s_own_client(chain: list[Ancestor], client: int | None) -> None:
+    found = outer_client(chain)
+    assert found is (None if client is None else chain[client])
+
+
+def account_home(project: Project) -> str:
+    """The home folder of the account, as the system would name it."""
+    return os.path.join(os.path.dirname(project.home), "account")
+
+
+@pytest.fixture(autouse=True)
+def _environment(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        os, "environ", {"HOME": project.home, "CLAUDE_CONFIG_DIR": project.config, "PATH": "/bin"}
+    )
+    home = account_home(project)
+    monkeypatch.setattr(client_record, "account_home", lambda: home)
+    monkeypatch.setattr(caller, "account_home", lambda: home)
+    monkeypatch.chdir(project.root)
+
+
+def test_a_terminal_of_the_user_s_keeps_its_environment(project: Project) -> None:
+    os.environ["OPENAI_BASE_URL"] = "https://example.org"
+    made = Caller(names("python3", "bash", "sshd"))
+    assert (made.inside, made.session) == (False, "")
+    assert made.settle(project.root).why_off == ""
+    assert os.environ["OPENAI_BASE_URL"] == "https://example.org"
+
+
+@pytest.mark.parametrize("env", [{"CLAUDECODE": "1"}, {"CLAUDE_CODE_SESSION_ID": "s"}], ids=" ".join)
+def test_a_mark_alone_is_inside_and_uses_no_key_of_an_unknown_folder(
+    project: Project, env: dict[str, str]
+) -> None:
+    os.environ.update(env)
+    made = Caller([process(90, "python3", env), *names("bash", "cron")])
+    taint = made.settle(project.root)
+    assert made.inside
+    assert taint.judges_off
+    assert project.config in taint.why_off
+
+
+def test_the_account_s_own_folder_is_known(project: Project) -> None:
+    os.environ.update(MARKED, HOME=account_home(project))
+    del os.environ["CLAUDE_CONFIG_DIR"]
+    assert Caller([process(90, "python3", MARKED)]).settle(project.root).why_off == ""
+
+
+def test_inside_the_environment_is_the_client_s(project: Project) -> None:
+    launch = {"HOME": project.home, "OPENAI_API_KEY": "own", "OPENAI_BASE_URL": "https://own.example"}
+    os.environ.update(
+        MARKED, HOME="/evil", OPENAI_API_KEY="theirs", LANGFUSE_HOST="https://evil.example", EDITOR="vi"
+    )
+    os.environ["CLAUDE_PROJECT_DIR"] = "/usr"
+    chain = [process(90, "python3", MARKED), process(89, "bash", MARKED), process(88, "claude", launch)]
+    made = Caller(chain)
+    made.settle(project.root)
+    kept = {name: value for name, value in os.environ.items() if name not in MARKED and name[:6] != "PYTEST"}
+    assert kept == {"HOME": project.home, "OPENAI_API_KEY": "own", "PATH": "/bin", "EDITOR": "vi"}
+    assert made.ignored == {"LANGFUSE_HOST"}
+
+
+def test_addresses_of_the_user_s_own_file_stay(project: Project) -> None:
+    with open(os.path.join(project.config, "settings.json"), "w", encoding="utf-8") as file:
+        json.dump({"env": {"OPENAI_BASE_URL": "https://own.example", "HOME": "/x", "PLAIN": "y"}}, file)
+    os.environ.update(MARKED, OPENAI_BASE_URL="https://evil.example")
+    Caller([process(90, "python3", MARKED), process(88, "claude", {"HOME": project.home})]).settle(
+        project.root
+    )
+    assert os.environ["OPENAI_BASE_URL"] == "https://own.example"
+    assert (os.environ["HOME"], "PLAIN" in os.environ) == (project.home, False)
+
+
+def test_where_no_environment_can_be_read_a_hook_s_note_tells_the_folder(
+    project: Project, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As on a system without /proc: the account's own folder holds the note."""
+    client = process(88, "claude")
+    account = str(client_record.account_config())
+    monkeypatch.setitem(os.environ, "HOME", os.path.dirname(account))
+    note_client(locate(project.root), SESSION, client)
+    assert read_record(account, client) is not None
+    os.environ.update(MARKED, HOME="/evil", CLAUDE_CONFIG_DIR="/evil/.claude", CLAUDE_CODE_SESSION_ID="other")
+    made = Caller([process(90, "python3"), process(89, "bash"), client])
+    taint = made.settle("/usr")
+    assert (os.environ["CLAUDE_CONFIG_DIR"], made.session, taint.why_off) == (project.config, SESSION, "")
+
+
+def test_where_nothing_is_known_of_a_client_the_account_s_home_counts(project: Project) -> None:
+    os.environ.update(MARKED, HOME="/evil", CLAUDE_CONFIG_DIR="/evil/.claude")
+    Caller([process(90, "python3"), process(88, "claude")]).settle(project.root)
+    assert os.environ["HOME"] == account_home(project)
+    assert "CLAUDE_CONFIG_DIR" not in os.environ
+
+
+def test_the_noted_project_s_settings_are_looked_at_whatever_folder_a_command_names(project: Project) -> None:
+    project.write(".claude/settings.json", {"env": {"OPENAI_API_KEY": "theirs"}})
+    client = process(88, "claude", {"HOME": project.home, "CLAUDE_CONFIG_DIR": project.config})
+    note_client(locate(project.root), SESSION, client)
+    os.environ.update(MARKED, OPENAI_API_KEY="theirs")
+    os.chdir("/")
+    taint = Caller([process(90, "python3", MARKED), client]).settle("/usr")
+    assert "OPENAI_API_KEY" in taint.why_off
+    assert "OPENAI_API_KEY" not in os.environ
+
+
+CHANGED: list[dict[str, Any]] = [
+    {"start": "other"},
+    {"boot": "other"},
+    {"pid": 89},
+    {"pid": "x"},
+    {"sessions": 3},
+]
+
+
+@pytest.mark.parametrize("change", CHANGED, ids=str)
+def test_a_note_counts_for_one_process_in_one_run_of_the_machine(
+    project: Project, change: dict[str, Any]
+) -> None:
+    client = process(88, "claude")
+    note_client(locate(project.root), SESSION, client)
+    path = os.path.join(project.state, "clients", "88.json")
+    with open(path, encoding="ascii") as file:
+        row = json.load(file)
+    assert isinstance(read_record(project.config, client), ClientRecord)
+    with open(path, "w", encoding="ascii") as file:
+        json.dump({**row, **change}, file)
+    assert read_record(project.config, client) is None
+
+
+def test_a_note_is_written_once_and_keeps_the_last_sessions(project: Project) -> None:
+    client, places = process(88, "claude"), locate(project.root)
+    path = os.path.join(project.state, "clients", "88.json")
+    note_client(places, "s0", client)
+    before = os.stat(path)
+    note_client(places, "s0", client)
+    assert os.stat(path).st_ino == before.st_ino
+    for at in range(12):
+        note_client(places, "s%d" % at, client)
+    record = read_record(project.config, client)
+    assert record is not None
+    assert record.sessions == ["s%d" % at for at in range(4, 12)]
+    assert (record.session("s5"), record.session("made up")) == ("s5", "s11")
+    assert os.stat(path).st_mode & 0o777 == 0o600
+
+
+def test_a_client_in_another_one_s_command_is_not_noted(project: Project) -> None:
+    note_client(locate(project.root), SESSION, process(88, "claude", MARKED))
+    assert not os.path.exists(os.path.join(project.state, "clients"))
+
+
+@pytest.mark.parametrize("value", ["", "1", "true", "0" * 36])
+def test_only_this_run_of_the_machine_says_that_a_hook_started_us(value: str) -> None:
+    os.environ.update(MARKED, MEMORY_HANDED_OVER=value)
+    assert identify()._client is outer_client(ancestors())
+    assert not caller._is_handed_over()
+    if boot_id():
+        os.environ["MEMORY_HANDED_OVER"] = boot_id()
+        assert caller._is_handed_over()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "OPENAI_BASE_URL", "ANTHROPIC_BASE_URL", "GOOGLE_GEMINI_BASE_URL", "LANGFUSE_HOST", "https_proxy", "ALL_PROXY", "NO_PROXY",
+        "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR", "OPENSSL_CONF", "ANTHROPIC_CUSTOM_HEADERS", "CLAUDE_CODE_CLIENT_CERT",
+        "REQUESTS_CA_BUNDLE",
+    ],
+)  # fmt: skip
+def test_what_decides_where_keys_go(name: str) -> None:
+    assert is_route(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["OPENAI_API_KEY", "ANTHROPIC_AUTH_TOKEN", "LANGFUSE_SECRET_KEY", "HOME", "PATH", "EDITOR"]
+)
+def test_what_does_not(name: str) -> None:
+    assert not is_route(name)

@@ -1,0 +1,214 @@
+"""The command line as a whole: exit codes, one line of error, help for everything, both spellings."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from importlib import import_module
+
+import pytest
+
+from memory_plugin.cli.main import COMMANDS, GROUPS
+from tests.project import PLUGIN_ROOT, Project
+
+
+def cli(project: Project, *args: str, **env: str | None) -> tuple[int, str, str]:
+    """A run without `--root`, in the project's folder."""
+    run = project.process(
+        [project.python, os.path.join(PLUGIN_ROOT, "scripts", "memory.py"), *args], b"", **env
+    )
+    return run.returncode, run.stdout, run.stderr
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help_with_examples(project: Project, command: str) -> None:
+    module = import_module("memory_plugin.cli.commands." + COMMANDS[command])
+    code, out, err = cli(project, command, "--help")
+    assert (code, err) == (0, "")
+    assert "--json" in out
+    assert "--root" in out
+    assert "examples:" in out
+    assert "memory " + command in module.EXAMPLES
+    assert module.HELP[0].islower()
+    assert not module.HELP.endswith(".")
+
+
+def test_the_help_lists_the_commands_for_people_by_what_they_are_about(project: Project) -> None:
+    code, out, _ = cli(project, "--help", COLUMNS="80")
+    assert code == 0
+    assert [line[:-1] for line in out.splitlines() if line.endswith(":")][2:] == list(GROUPS)
+    listed = re.findall(r"^  (\w+) +[a-z]", out, re.MULTILINE)
+    assert [name for name in listed if name != "COMMAND"] == [
+        name for group in GROUPS.values() for name in group
+    ]
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_what_the_plugin_itself_starts_is_not_listed_and_works(project: Project) -> None:
+    assert set(COMMANDS) - {name for group in GROUPS.values() for name in group} == {"grade", "heal"}
+    assert cli(project, "heal")[0] == 0
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["frobnicate"],
+        ["save"],
+        ["save", "--category", "nonsense", "--title", "t", "--body", "b"],
+        ["save", "--category", "decision", "--title", "t"],
+        ["save", "--category", "decision", "--title", "t", "--body", "b", "--expires", "2020-01-01"],
+        ["save", "--category", "decision", "--title", "t", "--body", "b", "--expires", "2031-W01-1x"],
+        ["save", "--category", "decision", "--title", "t", "--body", "b", "--expires", "2031-W50"],
+        ["save", "--category", "decision", "--title", "t", "--body", "b", "--expires", "20311201"],
+        ["save", "--category", "decision", "--title", " ", "--body", "b"],
+        ["save", "--category", "decision", "--title", "t", "--body", ""],
+        ["edit", "x", "--title", ""],
+        ["edit", "x", "--body", " "],
+        ["save", "--category", "decision", "--title", "t", "--body", "-", "--content-json", "-"],
+        ["save", "--category", "decision", "--title", "t", "--body", "b", "--scope", "world"],
+        ["list", "--status", "lost"],
+        ["accept"],
+        ["accept", "x", "--all"],
+        ["scan", "--fix", "x"],
+        ["scan", "no-such-file"],
+        ["edit", "x", "--expires", "soon"],
+        ["list", "--root", "no-such-folder"],
+        ["list", "--root", os.devnull],
+        ["--mode", "guess", "--query", "x"],
+        ["list", "\udcff"],
+    ],
+    ids=" ".join,
+)
+def test_a_wrong_use_is_one_line_and_exit_code_2(project: Project, args: list[str]) -> None:
+    code, out, err = cli(project, *args)
+    assert (code, out) == (2, "")
+    assert err.startswith("memory: ")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "args",
+    [
+        ["show", "x"],
+        ["forget", "x"],
+        ["restore", "x"],
+        ["archive", "x"],
+        ["edit", "x", "--title", "t"],
+        ["accept", "x"],
+    ],
+)
+def test_what_is_not_there_is_one_line_and_exit_code_1(project: Project, args: list[str]) -> None:
+    code, out, err = cli(project, *args)
+    assert (code, out) == (1, "")
+    assert err == "memory: x: no memory has this id; `memory list --status all` shows all\n"
+
+
+def test_without_a_home_it_says_so(project: Project) -> None:
+    words = ("save", "--category", "decision", "--title", "t", "--body", "b")
+    code, _, err = cli(project, *words, HOME=None, CLAUDE_CONFIG_DIR=None)
+    assert code == 1
+    assert "no home folder" in err
+    assert not os.path.exists(os.path.join(project.root, ".claude"))
+
+
+def test_both_spellings_of_a_search(project: Project) -> None:
+    project.save("Postgres for billing", "Billing runs on Postgres.")
+    store = os.path.join(".claude", "memory")
+    usual = cli(project, "search", "postgres", "--json")
+    assert usual[0] == 0
+    assert "postgres-for-billing" in usual[1]
+    for other in (["--query", "postgres", "--root", store, "--json"], ["--query=postgres", "--json"]):
+        assert cli(project, "--mode", "search", *other) == usual
+        assert cli(project, "--mode=search", *other) == usual
+
+
+def test_options_for_all_may_stand_before_the_command(project: Project) -> None:
+    identity = project.save("Postgres for billing", "b")
+    elsewhere = os.path.dirname(project.root)
+    run = project.process(
+        [
+            project.python,
+            os.path.join(PLUGIN_ROOT, "scripts", "memory.py"),
+            "--root",
+            project.root,
+            "--json",
+            "list",
+        ]
+    )
+    assert [memory["id"] for memory in run.json["memories"]] == [identity]
+    assert cli(project, "list", "--root", elsewhere)[1].startswith("Nothing is stored for this project yet")
+
+
+def test_the_store_itself_names_the_project_also_before_it_exists(project: Project) -> None:
+    store = os.path.join(project.root, ".claude", "memory")
+    words = ("save", "--category", "decision", "--title", "One", "--body", "b", "--root", store)
+    assert cli(project, *words)[0] == 0
+    assert os.listdir(os.path.join(store, "decisions")) == ["one.json"]
+
+
+def test_from_a_folder_below_the_project_is_found(project: Project) -> None:
+    below = os.path.join(project.root, "a", "b")
+    os.makedirs(below)
+    identity = project.save("One", "b")
+    script = os.path.join(PLUGIN_ROOT, "scripts", "memory.py")
+    done = subprocess.run(
+        [sys.executable, script, "list"],
+        cwd=below,
+        env=project.environment(),
+        capture_output=True,
+        check=True,
+        timeout=60,
+    )
+    assert identity.encode() in done.stdout
+
+
+def test_a_reader_that_goes_away_is_no_fault(project: Project) -> None:
+    for number in range(3):
+        project.save("Memory %d" % number, "b" * 3000)
+    script = os.path.join(PLUGIN_ROOT, "scripts", "memory.py")
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "wb") as pipe:
+        done = subprocess.run(
+            [sys.executable, script, "list", "--root", project.root],
+            env=project.environment(),
+            stdout=pipe,
+            stderr=subprocess.PIPE,
+            check=False,
+            timeout=60,
+        )
+    assert (done.returncode, done.stderr) == (1, b"")
+
+
+def test_a_project_cannot_move_the_state(project: Project) -> None:
+    evil = os.path.join(project.root, "evil")
+    project.write(".claude/settings.json", {"env": {"CLAUDE_CONFIG_DIR": evil, "HOME": evil}})
+    code, _, err = cli(
+        project,
+        "save",
+        "--category",
+        "decision",
+        "--title",
+        "t",
+        "--body",
+        "b",
+        HOME=evil,
+        CLAUDE_CONFIG_DIR=evil,
+    )
+    assert code == 1
+    assert "no home folder" in err
+    assert not os.path.exists(evil)
+
+
+def test_the_version_is_named(project: Project) -> None:
+    code, out, _ = cli(project, "--version")
+    assert code == 0
+    assert out.startswith("memory ")
+
+
+def test_without_a_command_the_help_is_shown(project: Project) -> None:
+    code, out, err = cli(project)
+    assert (code, err) == (2, "")
+    assert "COMMAND" in out

@@ -1,0 +1,101 @@
+"""Half a bytecode file, as a full disk leaves it: the answer is whole all the same, and the file goes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from importlib.util import cache_from_source
+
+import pytest
+
+from memory_plugin.kernel.bytecode import discard_damaged
+from tests.project import PLUGIN_ROOT, Project
+from tests.recall.store_files import ASK, BODY, TITLE, TOLD, no_threshold
+
+PARTS = {"half": 0.5, "all but a byte": 1.0, "its first word": 0.0}
+
+
+@pytest.fixture
+def installed(make_project: Callable[..., Project]) -> Project:
+    """A project with a plugin folder of its own, whose modules Python has cached, and one memory that answers ASK."""
+    project = make_project()
+    project.plugin_root = os.path.join(os.path.dirname(project.root), "plugin")
+    for name in ("config", "hooks", "scripts", "skills"):
+        shutil.copytree(
+            os.path.join(PLUGIN_ROOT, name),
+            os.path.join(project.plugin_root, name),
+            ignore=shutil.ignore_patterns("__pycache__"),
+        )
+    no_threshold(project)
+    project.save(TITLE, BODY)
+    assert TOLD in project.prompt(ASK, session_id="before").context
+    return project
+
+
+def damage(project: Project, module: str, share: float = 0.5) -> str:
+    """The path of a module's cache file, cut after that share of its code (1.0: before its last byte)."""
+    path = cached(project, module)
+    with open(path, "r+b") as file:
+        size = len(file.read())
+        file.truncate(min(16 + 4 + int((size - 20) * share), size - 1))
+    return path
+
+
+def cached(project: Project, module: str) -> str:
+    """The path of a module's cache file."""
+    return cache_from_source(os.path.join(project.plugin_root, "scripts", "memory_plugin", module + ".py"))
+
+
+@pytest.mark.parametrize("share", PARTS.values(), ids=PARTS)
+@pytest.mark.parametrize(
+    "module", ["hooks/entry", "hooks/prompt", "kernel/native", "kernel/paths", "recall/lookup"]
+)
+def test_a_prompt_is_answered_past_half_a_bytecode_file(
+    installed: Project, module: str, share: float
+) -> None:
+    damaged = damage(installed, module, share)
+    run = installed.prompt(ASK, session_id="after")
+    assert (run.returncode, run.stderr) == (0, "")
+    assert TOLD in run.context
+    assert os.path.getsize(damaged) > 100  # cached anew, whole
+    assert TOLD in installed.prompt(ASK, session_id="later").context
+    assert "error" not in {row["kind"] for row in installed.ledger("events")}
+
+
+@pytest.mark.parametrize("module", ["cli/main", "cli/console", "cli/commands/listing"])
+def test_a_command_runs_past_half_a_bytecode_file(installed: Project, module: str) -> None:
+    whole = installed.cli("list")
+    damage(installed, module)
+    assert installed.cli("list") == whole
+    assert TITLE in whole.stdout
+
+
+def test_a_command_that_cannot_go_on_says_so_once(installed: Project) -> None:
+    words = ("score", "--deep", installed.write("reply.md", "The port is 7777."))
+    whole = installed.cli(*words)
+    damage(installed, "replies/grading")
+    run = installed.cli(*words)
+    assert (run.returncode, run.stderr.count("\n"), "run the command again" in run.stderr) == (1, 1, True)
+    assert installed.cli(*words) == whole
+
+
+@pytest.mark.parametrize("module", ["__init__", "hooks/__init__", "kernel/__init__", "kernel/bytecode"])
+def test_the_guard_s_own_files_fit_into_a_block_and_may_be_empty(installed: Project, module: str) -> None:
+    damage(installed, "recall/lookup")
+    assert TOLD in installed.prompt(ASK, session_id="guarded").context
+    with open(cached(installed, module), "r+b") as file:
+        assert len(file.read()) < 4096
+        file.truncate(0)
+    damage(installed, "recall/lookup")
+    assert TOLD in installed.prompt(ASK, session_id="empty").context
+
+
+def test_only_what_is_damaged_goes(installed: Project) -> None:
+    before = {name for _, _, names in os.walk(installed.plugin_root) for name in names}
+    damaged = {damage(installed, "recall/lookup"), damage(installed, "hooks/entry")}
+    assert discard_damaged(os.path.join(installed.plugin_root, "scripts", "memory_plugin")) == 2
+    assert not any(map(os.path.exists, damaged))
+    after = {name for _, _, names in os.walk(installed.plugin_root) for name in names}
+    assert before - after == {os.path.basename(path) for path in damaged}
+    assert discard_damaged(os.path.join(installed.plugin_root, "scripts", "memory_plugin")) == 0
