@@ -256,7 +256,7 @@ def test_langfuse_from_check_to_status(project: Project, langfuse: Langfuse) -> 
     run = project.cli("langfuse", "push", **env)
     assert (run.returncode, run.stdout) == (0, "7 scores arrived, 0 pending, 0 refused\n")
     assert len(langfuse.scores) == 7
-    assert project.cli("langfuse", "push", **env).stdout == "nothing is to be sent\n"
+    assert project.cli("langfuse", "push", **env).stdout == "nothing to send\n"
     assert project.cli("langfuse", "status", "--json", **env).json["sent"] == 7
     assert project.cli("langfuse", "pull", "no-such", **env).returncode == 1
     inside = project.cli("langfuse", "push", inside=True, **env)
