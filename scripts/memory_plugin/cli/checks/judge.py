@@ -78,7 +78,7 @@ def _trouble(session: Session, feature: str) -> Check | None:
     says = judged_feature(feature).without if no_key else words.says
     ways = tuple(ways_to_a_judge(feature)) if no_key else ()
     fix = "take one of these two ways, then: memory judge check %s" % feature if no_key else words.do
-    addresses = tuple(where(session, judges_of(session, feature)))
+    addresses = () if no_key else tuple(where(session, judges_of(session, feature)))
     text = "%s: %s: %s. %s" % (feature, trouble.failure, trouble.detail, says)
     return Check(_NAME, WARN, text, fix, (*ways, *addresses))
 
