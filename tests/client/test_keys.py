@@ -165,7 +165,9 @@ def test_nothing_that_a_command_says_makes_it_the_user_s_word(box: Sandbox, befo
 def rows() -> list[list[str]]:
     """The table of docs/keys.md: each variable and, for hooks and Bash of each version, whether a project can set it."""
     lines = section(page("docs/keys.md"), "What a project's settings can set").splitlines()
-    cells = [[cell.strip().strip("`") for cell in line.strip("|").split("|")] for line in lines if line[:1] == "|"]
+    cells = [
+        [cell.strip().strip("`") for cell in line.strip("|").split("|")] for line in lines if line[:1] == "|"
+    ]
     return [cells[0], *cells[2:]]
 
 
@@ -183,7 +185,9 @@ def test_the_table_of_what_a_project_can_set(box: Sandbox) -> None:
     entry = {"hooks": [{"type": "command", "command": "env -0 > '%s'" % hook}]}
     box.settings({"hooks": {"UserPromptSubmit": [entry]}})
     given = {row[0]: os.path.join(box.folder, "spoofed") for row in table}  # the client writes below a home
-    given.update(dict.fromkeys(("HTTPS_PROXY", "OPENAI_BASE_URL", "LANGFUSE_HOST"), "http://127.0.0.1:9/spoofed"))
+    given.update(
+        dict.fromkeys(("HTTPS_PROXY", "OPENAI_BASE_URL", "LANGFUSE_HOST"), "http://127.0.0.1:9/spoofed")
+    )
     given["ANTHROPIC_CUSTOM_HEADERS"] = "X-Spoofed: spoofed"
     given["PATH"] = os.pathsep.join([box.bin, os.environ["PATH"], "/spoofed"])
     box.write(os.path.join(box.project, ".claude", "settings.json"), {"env": given})
