@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from ..kernel.clock import now_iso
 from ..kernel.paths import home_folder
 from ..kernel.text.clean import block, escape, escape_content, plain
-from ..memories.hygiene import shown_block, shown_line
+from ..memories.hygiene import shown_block, shown_items, shown_line
 from ..memories.record import MAX_TITLE, body_text, categories
 from ..memories.trust import TRUSTED
 from .index.document import Document
@@ -35,17 +35,17 @@ def memory_document(stored: StoredMemory, standing: str, root: str) -> Document:
     label = categories()[memory.category].label
     title = shown_line(memory.title, MAX_TITLE)
     body = shown_block(body_text(memory), MAX_INDEXED)
-    files = [shown_line(name, 200) for name in memory.files]
+    files = shown_items(memory.files, 200)
     return Document(
         key=stored.key,
         scope=stored.store.scope,
         id=memory.id,
         category=label,
         title=title,
-        tags=[shown_line(tag, 40) for tag in memory.tags],
+        tags=shown_items(memory.tags, 40),
         body=body,
         files=files,
-        asked_as=[shown_line(phrase, 200) for phrase in memory.asked_as],
+        asked_as=shown_items(memory.asked_as, 200),
         path=stored.path,
         stamp=stored.stamp,
         digest=stored.digest,
