@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from ..kernel.hygiene import Redaction, redact
 from ..kernel.text.clean import block, plain
-from ..kernel.text.private import without_private
+from ..kernel.text.tags import without_private
 from .record import MAX_DEPTH, MAX_TITLE, InvalidMemory
 
 __all__ = ["Redacted", "clean_data", "clean_text", "shown", "shown_block", "shown_line"]
