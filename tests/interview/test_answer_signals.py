@@ -23,10 +23,8 @@ from memory_plugin.interview.wording import contains_phrase, normalize
 from memory_plugin.kernel.clock import Deadline
 from memory_plugin.kernel.context import Context
 from memory_plugin.kernel.data import load_data
-from memory_plugin.kernel.judge import judge as judge_module
-from memory_plugin.kernel.judge.question import Question, Verdict
-from memory_plugin.kernel.judge.reply import read_reply
-from memory_plugin.kernel.judge.rubric import load_rubric
+from memory_plugin.kernel.judge import asking as judge_module
+from memory_plugin.kernel.judge.question import Question, Verdict, load_rubric, read_reply
 from memory_plugin.kernel.paths import Places, data_path
 from memory_plugin.kernel.settings.load import load
 from tests.interview.respondents import setup_for

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.kernel.judge.reply import read_reply
-from memory_plugin.kernel.judge.rubric import load_rubric
+from memory_plugin.kernel.judge.question import load_rubric, read_reply
 from memory_plugin.kernel.paths import data_path
 from memory_plugin.sessions.dimensions import causes, dimensions
 from memory_plugin.sessions.scorer_reply import drop_bad_evidence, read_scores

@@ -9,12 +9,11 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernel.data import load_data
+from ..kernel.fastjson import digest, dumps
+from ..kernel.judge.asking import Judge
 from ..kernel.judge.backends import BACKENDS
-from ..kernel.judge.judge import Judge
-from ..kernel.judge.material import excerpt
-from ..kernel.judge.question import Question, Verdict
-from ..kernel.judge.rubric import Rubric
-from ..kernel.native import digest, dumps
+from ..kernel.judge.excerpts import excerpt
+from ..kernel.judge.question import Question, Rubric, Verdict
 from .conversation import Conversation
 from .evaluation_files import EvaluationError, read_object, shipped_path
 from .evaluation_rubric import rubric_question

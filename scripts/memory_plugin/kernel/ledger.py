@@ -14,9 +14,9 @@ from time import monotonic
 
 from .. import VERSION
 from .clock import now_iso
+from .fastjson import dumps, loads
 from .files import BINARY, make_folder
 from .locks import Busy, FileLock, lock_handle
-from .native import dumps, loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from .native import digest
+from .fastjson import digest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernel.hygiene import Redaction, redact
 from ..kernel.text.clean import block, plain
-from ..kernel.text.private import without_private
+from ..kernel.text.tags import without_private
 from .record import MAX_DEPTH, MAX_TITLE, InvalidMemory
 
 if TYPE_CHECKING:

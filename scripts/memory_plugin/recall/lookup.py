@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 from ..kernel.clock import now_iso
+from ..kernel.fastjson import digest
 from ..kernel.files import Unreadable, cause, make_folder, read_regular
 from ..kernel.locks import Busy, FileLock
-from ..kernel.native import digest
 from ..kernel.sqlite import SqliteError
 from ..kernel.text.tokens import words
 from .freshness import changed_paths

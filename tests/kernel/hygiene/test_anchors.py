@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from memory_plugin.kernel.hygiene import anchors
 from memory_plugin.kernel.hygiene.anchors import Anchors, _gate
-from memory_plugin.kernel.hygiene.data import DataError
+from memory_plugin.kernel.hygiene.tables import DataError
 
 
 def test_case_does_not_count() -> None:

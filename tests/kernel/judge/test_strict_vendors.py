@@ -11,7 +11,7 @@ import pytest
 
 from memory_plugin.kernel.clock import Deadline
 from memory_plugin.kernel.judge.batches import Batches
-from memory_plugin.kernel.judge.reply import read_reply
+from memory_plugin.kernel.judge.question import read_reply
 from memory_plugin.kernel.paths import data_path
 from tests.kernel.judge.bench import Bench
 from tests.kernel.judge.strict import vendors

@@ -5,8 +5,7 @@ Text is redacted when it is written or indexed, not when a prompt waits.
 
 from __future__ import annotations
 
-from .finding import Finding, Redaction
-from .scan import scan
+from .scanner import Finding, Redaction, scan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

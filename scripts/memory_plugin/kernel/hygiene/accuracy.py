@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ..hygiene_choice import choose_packs, chosen_packs
-from .data import strings, table
-from .rules import PACKS, files
-from .scan import scan
+from .rule_set import PACKS, files
+from .scanner import scan
+from .tables import strings, table
 
 __all__ = ["Accuracy", "accuracy"]
 

@@ -9,20 +9,20 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from .data import DataError, table
+from .tables import DataError, table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["Anchors", "Gate", "gates", "starts"]
+__all__ = ["Anchors", "Prefilter", "prefilters", "starts"]
 
 _LONG = 20_000
 _START = 3
 _VOCABULARY = re.compile(rb"[a-z0-9_.-]{2,}")
 
 
-class Gate:
+class Prefilter:
     """A cheap pattern, and how many characters a rule may need before and after what it matches."""
 
     __slots__ = ("after", "before", "pattern")
@@ -32,7 +32,7 @@ class Gate:
 
 
 @cache
-def gates() -> dict[str, Gate]:
+def prefilters() -> dict[str, Prefilter]:
     """The gates by name. Raises DataError for anything that is none."""
     found = table("gates.json").get("gates")
     if not isinstance(found, dict):
@@ -40,11 +40,11 @@ def gates() -> dict[str, Gate]:
     return {name: _gate(name, entry) for name, entry in found.items()}
 
 
-def _gate(name: str, entry: object) -> Gate:
+def _gate(name: str, entry: object) -> Prefilter:
     if not isinstance(entry, dict):
         raise DataError("gates.json: %s: expected an object" % name)
     try:
-        return Gate(re.compile(entry["pattern"]), int(entry["before"]), int(entry["after"]))
+        return Prefilter(re.compile(entry["pattern"]), int(entry["before"]), int(entry["after"]))
     except (KeyError, TypeError, ValueError, re.error) as error:
         raise DataError("gates.json: %s: %r" % (name, error)) from error
 
@@ -99,7 +99,7 @@ class Anchors:
     def regions(self, gate: str) -> list[tuple[int, int]]:
         """The regions that a gate leaves open."""
         if gate not in self._gates:
-            found = gates()[gate]
+            found = prefilters()[gate]
             spans = (match.span() for match in found.pattern.finditer(self._text))
             self._gates[gate] = self._merged(
                 (start - found.before, end + found.after) for start, end in spans

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from .words import words
+from .tables import words
 
 __all__ = ["assignment_pattern", "names_a_secret", "whole_name"]
 

@@ -9,7 +9,7 @@ import re
 from binascii import Error as Base64Error
 from binascii import a2b_base64
 
-from ..native import loads
+from ..fastjson import loads
 from .national_checks import NATIONAL_CHECKS
 
 TYPE_CHECKING = False

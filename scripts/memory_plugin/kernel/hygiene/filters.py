@@ -9,7 +9,7 @@ import re
 from functools import cache
 from math import log2
 
-from .words import words
+from .tables import words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

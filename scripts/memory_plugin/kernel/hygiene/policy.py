@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from ..hygiene_choice import allowed
-from .data import DataError, table
+from .tables import DataError, table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -10,15 +10,15 @@ from __future__ import annotations
 import socket
 from typing import TYPE_CHECKING, NamedTuple
 
-from .outcome import Failed
+from .failures import JudgeError
 
 if TYPE_CHECKING:
     from ssl import SSLContext
 
     from ..clock import Deadline
-    from .access import Access
     from .address import Address
-    from .outcome import Outcome
+    from .calls import CallOutcome
+    from .credentials import ServerAccess
 
     Headers = tuple[tuple[str, str], ...]
 
@@ -62,12 +62,12 @@ class Response(NamedTuple):
 
 
 def post(
-    access: Access,
+    access: ServerAccess,
     path: str,
     headers: Headers,
     body: bytes,
     deadline: Deadline,
-    outcome: Outcome,
+    outcome: CallOutcome,
     tls: SSLContext | None,
 ) -> Response:
     """The answer to one request; `outcome.sent` is set when it begins to leave.
@@ -78,7 +78,7 @@ def post(
 
 
 def fetch(
-    access: Access, request: Request, deadline: Deadline, outcome: Outcome, tls: SSLContext | None
+    access: ServerAccess, request: Request, deadline: Deadline, outcome: CallOutcome, tls: SSLContext | None
 ) -> Response:
     """The answer to any request, its body whatever the status; `outcome.sent` is set when the request begins to leave.
 
@@ -91,12 +91,12 @@ def fetch(
             _send(sock, _head(access, request) + (request.body or b""), deadline)
             return _response(_Reader(sock, deadline, request.most), brief=request.brief)
     except socket.timeout:
-        raise Failed("timeout") from None
+        raise JudgeError("timeout") from None
     except (OSError, UnicodeError) as error:
-        raise Failed("tls" if _is_alert(error) else "network", _words(error)) from None
+        raise JudgeError("tls" if _is_alert(error) else "network", _words(error)) from None
 
 
-def _head(access: Access, request: Request) -> bytes:
+def _head(access: ServerAccess, request: Request) -> bytes:
     lines = [
         "%s %s%s HTTP/1.1" % (request.method, access.address.path, request.path),
         "host: " + access.address.authority,
@@ -126,7 +126,7 @@ def _left(deadline: Deadline) -> float:
     return left
 
 
-def _open(access: Access, deadline: Deadline, tls: SSLContext | None) -> socket.socket:
+def _open(access: ServerAccess, deadline: Deadline, tls: SSLContext | None) -> socket.socket:
     sock = _connect(access.proxy or access.address, deadline)
     try:
         if access.proxy is not None:
@@ -165,7 +165,7 @@ def _tunnel(sock: socket.socket, address: Address, proxy: Address, deadline: Dea
     _send(sock, ("\r\n".join(lines) + "\r\n\r\n").encode("ascii"), deadline)
     status = _status_and_headers(_Reader(sock, deadline))[0]
     if status != _OK:
-        raise Failed("proxy", "the proxy answered %d" % status)
+        raise JudgeError("proxy", "the proxy answered %d" % status)
 
 
 def _credentials(user: str) -> str:
@@ -183,7 +183,7 @@ def _secured(sock: socket.socket, host: str, deadline: Deadline, tls: SSLContext
     try:
         return tls.wrap_socket(sock, server_hostname=host)
     except SSLError as error:
-        raise Failed(
+        raise JudgeError(
             "tls", str(getattr(error, "verify_message", "") or error.reason or "no agreement")
         ) from None
 
@@ -222,16 +222,16 @@ class _Reader:
         """The next line without its end."""
         while b"\n" not in self._buffer:
             if len(self._buffer) > _MAX_HEAD:
-                raise Failed("too_large", "a header of more than %d bytes" % _MAX_HEAD)
+                raise JudgeError("too_large", "a header of more than %d bytes" % _MAX_HEAD)
             if not self._more():
-                raise Failed("network", "the connection ended before the answer did")
+                raise JudgeError("network", "the connection ended before the answer did")
         return self._take(self._buffer.index(b"\n") + 1).rstrip(b"\r\n")
 
     def exactly(self, size: int) -> bytes:
         """The next `size` bytes."""
         while len(self._buffer) < size:
             if not self._more():
-                raise Failed("network", "the connection ended before the answer did")
+                raise JudgeError("network", "the connection ended before the answer did")
         return self._take(size)
 
     def rest(self) -> bytes:
@@ -244,7 +244,7 @@ class _Reader:
     def check_size(self, size: int) -> None:
         """Raises Failed `too_large` for a body of more bytes than wanted."""
         if size > self._most:
-            raise Failed("too_large", "more than %d bytes" % self._most)
+            raise JudgeError("too_large", "more than %d bytes" % self._most)
 
 
 def _response(reader: _Reader, *, brief: bool) -> Response:
@@ -258,7 +258,7 @@ def _status_and_headers(reader: _Reader) -> tuple[int, dict[str, str]]:
         version, _, rest = reader.line().partition(b" ")
         code = rest[:3]
         if not version.startswith(b"HTTP/1.") or not code.isdigit():
-            raise Failed("network", "what answered does not speak HTTP/1.1")
+            raise JudgeError("network", "what answered does not speak HTTP/1.1")
         headers = _read_headers(reader)
         if not 100 <= int(code) < _OK:
             return int(code), headers
@@ -273,7 +273,7 @@ def _read_headers(reader: _Reader) -> dict[str, str]:
             return headers
         size += len(line)
         if size > _MAX_HEAD:
-            raise Failed("too_large", "headers of more than %d bytes" % _MAX_HEAD)
+            raise JudgeError("too_large", "headers of more than %d bytes" % _MAX_HEAD)
         name, _, value = line.decode("latin-1").partition(":")
         headers[name.strip().lower()] = value.strip()
 
@@ -285,7 +285,7 @@ def _body(reader: _Reader, headers: dict[str, str]) -> bytes:
     if not length:
         return reader.rest()
     if not length.isascii() or not length.isdigit() or len(length) > 12:
-        raise Failed("network", "an answer without a sound length")
+        raise JudgeError("network", "an answer without a sound length")
     reader.check_size(int(length))
     return reader.exactly(int(length))
 
@@ -296,7 +296,7 @@ def _chunks(reader: _Reader) -> bytes:
         try:
             size = int(reader.line().partition(b";")[0], 16)
         except ValueError:
-            raise Failed("network", "an answer in broken chunks") from None
+            raise JudgeError("network", "an answer in broken chunks") from None
         if size <= 0:
             return bytes(body)
         reader.check_size(len(body) + size)

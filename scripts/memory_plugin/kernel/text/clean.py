@@ -6,7 +6,7 @@ import re
 from functools import cache
 from unicodedata import combining, normalize
 
-from .entities import escape_content
+from .tags import escape_content
 
 __all__ = ["block", "escape", "escape_content", "plain"]
 

@@ -1,8 +1,13 @@
-"""Words of a text: identifiers split and whole, scripts without spaces as bigrams."""
+"""Words of a text: identifiers split and whole, scripts without spaces as bigrams.
+
+Unicode folding: one spelling for texts that readers take for the same.
+
+Which language a text is in, as far as its stop words tell.
+"""
 
 from __future__ import annotations
 
-from .fold import fold
+__all__ = []
 
 JOINERS = "._-/"
 _KEPT = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789" + JOINERS
@@ -13,6 +18,10 @@ _BORDERS[ord("'")] = ""
 _UNSPACED = (
     (0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x2E80, 0x9FFF), (0xAC00, 0xD7AF), (0xF900, 0xFAFF), (0x20000, 0x3FFFF),
 )  # fmt: skip
+# Letters that decompose into nothing.
+_LETTERS = {"ø": "o", "đ": "d", "ł": "l", "æ": "ae", "œ": "oe", "\u0131": "i", "þ": "th", "ð": "d", "ħ": "h"}
+_APOSTROPHES = "\u2018\u2019\u02bc\u2032"
+DEFAULT = "en"
 
 
 def words(text: str) -> list[str]:
@@ -115,3 +124,48 @@ def _run(run: str, kind: str) -> list[str]:
             else [part.casefold() for part in run.translate(_PARTS).split()]
         )
     return []
+
+
+def fold(text: str) -> str:
+    """The text in compatibility form (NFKC), case kept, without the diacritics of Latin, Greek and Cyrillic letters.
+
+    Marks of other scripts stay: dropping a Devanagari vowel sign or a Japanese voicing mark makes another word.  Case stays because
+    the border between two words of an identifier may be nothing but a capital.
+    """
+    if text.isascii():
+        return text
+    from unicodedata import normalize
+
+    folded: list[str] = []
+    for char in normalize("NFKC", text):
+        code = ord(char)
+        if code < 0xC0:
+            folded.append(char)
+        elif char in _APOSTROPHES:
+            folded.append("'")
+        elif code < 0x530 or 0x1E00 <= code < 0x2000:
+            folded.append(_bare(char, normalize("NFD", char)[0]))
+        else:
+            folded.append(char)
+    return "".join(folded)
+
+
+def _bare(char: str, base: str) -> str:
+    if 0x300 <= ord(base) < 0x370:
+        return ""
+    if base in _LETTERS or char.lower() in _LETTERS:
+        return _LETTERS.get(char.lower(), base)
+    return base
+
+
+def language(words: list[str], stop: dict[str, frozenset[str]]) -> str:
+    """The language whose stop words the text holds most of; English for a draw and for none.
+
+    `stop` has the stop words by language, English among them.
+    """
+    best, most = DEFAULT, sum(word in stop[DEFAULT] for word in words)
+    for name, idle in stop.items():
+        hits = sum(word in idle for word in words)
+        if hits > most:
+            best, most = name, hits
+    return best

@@ -1,4 +1,7 @@
-"""What stands in a message: blocks, texts, and how much they weigh."""
+"""What stands in a message: blocks, texts, and how much they weigh.
+
+How many tokens a text has, estimated: no tokenizer is at hand, and the provider's is not public.
+"""
 
 from __future__ import annotations
 
@@ -6,10 +9,13 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["blocks_of", "bounded", "joined", "media", "size_of", "words"]
+__all__ = ["CHARACTERS", "blocks_of", "bounded", "joined", "media", "size_of", "tokens_of", "words"]
 
 _MAX_TEXT = 200_000  # characters kept of one text or result, from both ends
 _MEDIA = {"image": 1500, "document": 3000}  # tokens, roughly: the provider counts pixels and pages
+# Measured by benchmarks/token_estimate.py against the growth of the context that transcripts record.
+CHARACTERS = 2.75  # a token of prose, code and tool output in ASCII
+_BYTES = 2.1  # a token of everything else, in UTF-8
 
 
 def blocks_of(content: object) -> list[Any]:
@@ -76,3 +82,19 @@ def size_of(value: object, depth: int = 4) -> int:
     for item in value.values() if isinstance(value, dict) else value:
         size += len(item) if item.__class__ is str else size_of(item, depth - 1)
     return size + sum(map(len, value)) if isinstance(value, dict) else size
+
+
+def tokens_of(text: str) -> float:
+    """The estimated tokens of a text."""
+    if text.isascii():
+        return len(text) / CHARACTERS
+    size = len(text.encode("utf-8", "replace"))
+    foreign = sum(1 for character in text if character > "\x7f") if len(text) < 4096 else _sampled(text)
+    plain = len(text) - foreign
+    return plain / CHARACTERS + (size - plain) / _BYTES
+
+
+def _sampled(text: str) -> int:
+    """How many characters beyond ASCII a long text has, told by every eighth."""
+    part = text[::8]
+    return round(sum(1 for character in part if character > "\x7f") * len(text) / len(part))

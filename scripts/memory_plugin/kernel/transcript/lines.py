@@ -6,7 +6,7 @@ bytes after a crash are taken as they come; objects that somebody printed over s
 
 from __future__ import annotations
 
-from ..native import loads
+from ..fastjson import loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -16,13 +16,10 @@ import os
 import stat as modes
 
 from ..files import Unreadable
-from .content import blocks_of, bounded, joined, media, size_of, words
-from .kinds import kind_of, spoken, without_notes
+from .content import CHARACTERS, blocks_of, bounded, joined, media, size_of, tokens_of, words
 from .lines import Lines
-from .queue import Queue, by_person, handed_over
-from .size import CHARACTERS, tokens_of
-from .totals import Memory, Totals
-from .turn import USAGE, Call, Said, Turn
+from .turn import USAGE, Call, RecentSet, Said, Totals, Turn
+from .user_rows import Queue, by_person, handed_over, kind_of, spoken, without_notes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -88,8 +85,8 @@ class Reader:
         self._turn = Turn(1)
         self._said: list[Said] = []
         self._pending: dict[str, Call] = {}
-        self._rows = Memory()
-        self._messages = Memory()
+        self._rows = RecentSet()
+        self._messages = RecentSet()
         self._weight = 0
         self.totals = Totals()
 

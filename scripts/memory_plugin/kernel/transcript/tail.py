@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 
-from ..native import loads
-from .kinds import PROMPT, kind_of, spoken, without_notes
-from .queue import by_person
+from ..fastjson import loads
+from .user_rows import PROMPT, by_person, kind_of, spoken, without_notes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
