@@ -37,7 +37,9 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         session.console.json({**report._asdict(), "deleted": deleted, "pruned": pruned})
     else:
         text = "%d memories read, %d dropped, %d regraded, %d files are no memories"
-        session.console.line(text % report)
+        session.console.line(text % report[:4])
+        if report.left:
+            session.console.line("%d files are left; run it again to go on" % report.left)
         if deleted:
             session.console.line("deleted for good, retired long ago: " + ", ".join(deleted))
     for trouble in troubles:
