@@ -49,8 +49,8 @@ class JudgedFeature(NamedTuple):
 
 
 def judged_feature(name: str) -> JudgedFeature:
-    """What `config/judges/features.json` says of one of FEATURES."""
-    with open(data_path("judges", "features.json"), encoding="utf-8") as file:
+    """What `config/judge/features.json` says of one of FEATURES."""
+    with open(data_path("judge", "features.json"), encoding="utf-8") as file:
         table: Any = loads(file.read())
     return JudgedFeature(**table["features"][name])
 

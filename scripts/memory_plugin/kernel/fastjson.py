@@ -1,7 +1,7 @@
-"""JSON and BLAKE2 without their Python wrappers.
+"""JSON and BLAKE2 through CPython's C modules, without the cost of importing `json` and `hashlib`.
 
 A hook pays for every import on every prompt: `json` and `hashlib` cost half as much as starting the interpreter, because they pull in `re`,
-OpenSSL and more.  The C modules underneath do the same work.  They are private to CPython, so each has its public module as fallback.
+OpenSSL and more.  The C modules do the same work.  They are private to CPython, so the public module is the fallback of each.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ except (ImportError, TypeError):
 
 
 def loads(text: str) -> object:
-    """The value of a JSON text.
+    """Return the value of a JSON text.
 
     Raises ValueError for anything that is not JSON, too deep nesting included; NaN and Infinity are refused (RFC 8259).
     """
@@ -88,7 +88,7 @@ def loads(text: str) -> object:
 
 
 def dumps(value: object) -> str:
-    """The compact JSON text of a value, ASCII only, so that it is safe on any terminal and in any log.
+    """Return the compact JSON text of a value, ASCII only, so that it is safe on any terminal and in any log.
 
     Raises ValueError for NaN, infinity and circular values, TypeError for what JSON cannot hold.
     """
@@ -99,5 +99,5 @@ def dumps(value: object) -> str:
 
 
 def digest(data: bytes, size: int = 16) -> str:
-    """The BLAKE2b digest of some bytes as `2 * size` hexadecimal characters (RFC 7693)."""
+    """Return the BLAKE2b digest of some bytes as `2 * size` hexadecimal characters (RFC 7693)."""
     return blake2b(data, digest_size=size).hexdigest()

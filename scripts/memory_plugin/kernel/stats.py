@@ -50,7 +50,7 @@ class Proportion(NamedTuple):
 
     @property
     def estimate(self) -> Estimate:
-        """The share and its interval without the counts."""
+        """Return the share and its interval without the counts."""
         return Estimate(self.value, self.low, self.high)
 
     def __str__(self) -> str:

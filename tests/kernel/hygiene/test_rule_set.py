@@ -66,11 +66,11 @@ def test_every_rule_gives_a_reason_that_is_a_sentence() -> None:
     assert [rule["id"] for rule in raw_rules() if not str(rule["reason"]).endswith(".")] == []
 
 
-def test_every_check_filter_gate_and_context_is_used() -> None:
+def test_every_check_filter_prefilter_and_context_is_used() -> None:
     used = rules()
     assert {rule.check for rule in used} - {""} == set(CHECKS)
     assert {name for rule in used for name in rule.filters} == set(FILTERS)
-    assert {rule.gate for rule in used} - {""} == set(prefilters())
+    assert {rule.prefilter for rule in used} - {""} == set(prefilters())
 
 
 def test_keywords_are_lower_case_ascii() -> None:
@@ -111,8 +111,8 @@ def test_a_whole_rule_is_read() -> None:
         pytest.param({"check": "luck"}, "unknown kind, check or filter", id="unknown check"),
         pytest.param({"filters": ["luck"]}, "unknown kind, check or filter", id="unknown filter"),
         pytest.param({"filters": "masked"}, "filters: expected a list of strings", id="filters as a text"),
-        pytest.param({"keywords": []}, "gate: expected one of", id="neither keywords nor gate"),
-        pytest.param({"gate": "heaven"}, "gate: expected one of", id="unknown gate"),
+        pytest.param({"keywords": []}, "prefilter: expected one of", id="neither keywords nor prefilter"),
+        pytest.param({"prefilter": "heaven"}, "prefilter: expected one of", id="unknown prefilter"),
         pytest.param({"window": [1]}, "window: expected two numbers", id="half a window"),
         pytest.param({"pattern": 7}, "pattern: expected a text", id="pattern as a number"),
         pytest.param({"context": "weather"}, "words.json: no list weather", id="unknown context"),
@@ -129,7 +129,7 @@ def test_a_rule_without_id_is_refused() -> None:
 
 
 def test_the_readme_names_every_field_filter_and_check() -> None:
-    with open(data_path("rules", "hygiene", "README.md"), encoding="utf-8") as file:
+    with open(data_path("hygiene", "README.md"), encoding="utf-8") as file:
         words = set(re.findall("`([^`]+)`", file.read()))
     named = {part for word in words for part in word.split()}
     assert named >= set(FILTERS) | set(CHECKS) | _FIELDS

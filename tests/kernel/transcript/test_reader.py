@@ -24,7 +24,7 @@ from memory_plugin.kernel.transcript.user_rows import kind_of, spoken
 from tests.kernel.transcript.rows import answer, call, lines, result, row, said, user
 from tests.project import PLUGIN_ROOT
 
-with open(os.path.join(PLUGIN_ROOT, "config", "transcripts", "beginnings.json"), encoding="utf-8") as _file:
+with open(os.path.join(PLUGIN_ROOT, "config", "transcript", "beginnings.json"), encoding="utf-8") as _file:
     BEGINNINGS = json.load(_file)["beginnings"]
 
 

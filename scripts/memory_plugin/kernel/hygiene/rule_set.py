@@ -1,6 +1,6 @@
-"""The rules: one record each, read once, compiled when first needed.
+"""The rules, loaded once; a pattern is compiled at its first use.
 
-How to write one stands in `config/rules/hygiene/README.md`.
+`config/hygiene/README.md` explains how to write one.
 """
 
 from __future__ import annotations
@@ -24,26 +24,36 @@ __all__ = ["FILES", "PACKS", "Rule", "compiled", "files", "rules"]
 
 # In order of rank: where two findings overlap, the earlier file and the earlier rule name them.
 FILES = ("keys.json", "services.json", "generic.json", "personal.json")
-# Rules that are used only where the user's setting `hygiene.packs` names them; they rank above personal data.
+# Rules that are used only if the user's setting `hygiene.packs` names the pack; they rank above personal data.
 PACKS = {"national-ids": "national.json"}
 
 _REACH = 48
 _FIELDS = {
     "id", "kind", "reason", "keywords", "pattern", "names", "value", "entropy", "check", "filters", "name_filter",
-    "context", "reach", "window", "gate", "hit", "miss",
+    "context", "reach", "window", "prefilter", "hit", "miss",
 }  # fmt: skip
 
 
 class Rule:
     """One rule.
 
-    `pattern` begins with one of the keywords, except for what looks behind, and is tried where they stand; with a
-    window it is looked for in that many characters before and after them, with a gate in the gate's regions.
-    What it finds is its group `value`, or all of it.
+    `pattern` is matched at each keyword; with `window` it is searched for in that many characters before and after a keyword, with
+    `prefilter` in the regions of that prefilter.  The finding is its group `value`, else the whole match.
     """
 
     __slots__ = (
-        "check", "context", "entropy", "filters", "gate", "id", "keywords", "kind", "name_filter", "pattern", "reach", "window",
+        "check",
+        "context",
+        "entropy",
+        "filters",
+        "id",
+        "keywords",
+        "kind",
+        "name_filter",
+        "pattern",
+        "prefilter",
+        "reach",
+        "window",
     )  # fmt: skip
 
     def __init__(  # noqa: PLR0913 (its fields)
@@ -53,7 +63,7 @@ class Rule:
         kind: str,
         keywords: tuple[str, ...],
         window: tuple[int, ...],
-        gate: str,
+        prefilter: str,
         pattern: str,
         entropy: float,
         check: str,
@@ -66,7 +76,7 @@ class Rule:
         self.kind = kind
         self.keywords = keywords  # in lower case
         self.window = window  # empty for none
-        self.gate = gate  # "" for none
+        self.prefilter = prefilter  # "" for none
         self.pattern = pattern
         self.entropy = entropy  # bits per character that the value needs at least
         self.check = check  # of CHECKS; "" for none
@@ -77,12 +87,12 @@ class Rule:
 
 
 def files(packs: Iterable[str] = tuple(PACKS)) -> tuple[str, ...]:
-    """The files of the rules by rank, with those of some packs; by default of all."""
+    """Return the rule files by rank, including those of some packs; by default of all packs."""
     return (*FILES[:-1], *(PACKS[pack] for pack in packs if pack in PACKS), FILES[-1])
 
 
 def rules() -> tuple[Rule, ...]:
-    """The rules in use by rank. Raises DataError that names the file, the rule and the field."""
+    """Return the rules in use by rank. Raises DataError that names the file, the rule and the field."""
     return _rules(files(chosen_packs()))
 
 
@@ -92,14 +102,14 @@ def _rules(names: tuple[str, ...]) -> tuple[Rule, ...]:
     seen: set[str] = set()
     for rule in found:
         if rule.id in seen:
-            raise DataError("the rule id %s is there twice" % rule.id)
+            raise DataError("duplicate rule id %s" % rule.id)
         seen.add(rule.id)
     return tuple(found)
 
 
 @cache
 def compiled(pattern: str) -> re.Pattern[str]:
-    """The compiled pattern; `re`'s own cache would be too small for all of them."""
+    """Return the compiled pattern; the cache of `re` is too small for all rules."""
     return re.compile(pattern)
 
 
@@ -126,7 +136,7 @@ def _rule(entry: object, name: str) -> Rule:
         kind=kind,
         keywords=strings(entry.get("keywords"), where + ": keywords"),
         window=_window(entry.get("window", []), where),
-        gate=_gate(entry, where),
+        prefilter=_prefilter(entry, where),
         pattern=_pattern(entry, where),
         entropy=float(entry.get("entropy", 0)),
         check=check,
@@ -160,10 +170,12 @@ def _window(value: object, where: str) -> tuple[int, ...]:
     return tuple(value)
 
 
-def _gate(entry: Mapping[str, object], where: str) -> str:
-    name = entry.get("gate", "")
+def _prefilter(entry: Mapping[str, object], where: str) -> str:
+    name = entry.get("prefilter", "")
     if not isinstance(name, str) or (name not in prefilters() if name else not entry.get("keywords")):
-        raise DataError("%s: gate: expected one of %s, or else keywords" % (where, ", ".join(prefilters())))
+        raise DataError(
+            "%s: prefilter: expected one of %s, or else keywords" % (where, ", ".join(prefilters()))
+        )
     return name
 
 

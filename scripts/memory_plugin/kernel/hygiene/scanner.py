@@ -1,7 +1,4 @@
-"""The scan: keywords first, then the patterns of their rules, then checks and filters.
-
-What a scan returns.
-"""
+"""The scan: anchors first, then the patterns of their rules, then checks and filters."""
 
 from __future__ import annotations
 
@@ -23,14 +20,46 @@ if TYPE_CHECKING:
 __all__ = ["Finding", "Redaction", "scan"]
 
 _MARKER = re.compile(r"\[redacted:([a-z0-9-]{1,60})\]")
-_HIDDEN = "\0"  # stands for what is already found
-_ROUNDS = 4  # hostile text could keep one waiting for the next
-_TOUCH = 2  # hidden characters begin behind a bracket
+_HIDDEN = "\0"  # replaces what is already found
+_ROUNDS = 4  # a bound for hostile text
+_TOUCH = 2  # hidden characters begin after a bracket
 _CONTEXT_AFTER = 24
-# Values of up to 3,000 characters may begin every 14 characters, so that filters would see each character 200 times. Beyond this many
-# times a value counts as a finding unfiltered: only text made for it gets there, and redacting too much of that is the safe error.
+# A value of up to 3,000 characters may begin every 14 characters, so that filters would see each character 200 times. Beyond this many
+# times a value counts as a finding without filtering: only text made for it gets there, and redacting too much of it is the safe error.
 _TIMES_SEEN = 8
 _ALWAYS_SEEN = 20_000
+
+
+class Finding:
+    """One secret or piece of personal data: `text[start:end]`, never the value itself.
+
+    `kind` is one of `policy.KINDS`, such as "secret", "url_credentials" or "email"; `rule` the stable id of the rule;
+    `action` "allow", "redact" or "block".
+    """
+
+    __slots__ = ("action", "end", "kind", "rule", "start")
+
+    def __init__(self, kind: str, rule: str, start: int, end: int, action: str) -> None:
+        self.kind, self.rule, self.start, self.end, self.action = kind, rule, start, end, action
+
+    def record(self) -> dict[str, object]:
+        """Return the finding for JSON output."""
+        return {
+            "kind": self.kind,
+            "rule": self.rule,
+            "start": self.start,
+            "end": self.end,
+            "action": self.action,
+        }
+
+
+class Redaction:
+    """A text with `[redacted:RULE]` in place of what must not be there, and all findings in the original."""
+
+    __slots__ = ("findings", "text")
+
+    def __init__(self, text: str, findings: list[Finding]) -> None:
+        self.text, self.findings = text, findings
 
 
 class _Span:
@@ -41,13 +70,12 @@ class _Span:
 
 
 def scan(text: str, kinds: Collection[str] | None, place: str) -> list[Finding]:
-    """The findings in order, without overlaps, each with the action for `place`.
+    """Return the findings in order, without overlaps, each with the action for `place`.
 
     Raises ValueError for a place that the policy does not know.
 
-    What is found is hidden and the rest scanned again, until nothing new turns up.  So a second scan of the
-    redacted text finds nothing more: a marker there looks the same as a hidden finding here, and what touches
-    either is left alone.
+    Each finding is hidden and the rest scanned again, until a scan finds nothing new.  That makes redaction idempotent: in a redacted
+    text a marker looks the same as a hidden finding here, and nothing that touches either counts.
     """
     policy.check(place)
     hidden = _MARKER.sub(_hide, text.replace(_HIDDEN, " "))
@@ -70,13 +98,13 @@ def _finding(span: _Span, place: str) -> Finding:
 
 
 def _hide(marker: re.Match[str]) -> str:
-    """A marker as what it stands for; anything else in its form could be a secret."""
+    """Return the filler for a marker of a known rule; any other text of that form is kept, since it could be a secret."""
     known = any(rule.id == marker[1] for rule in rules())
     return _filler(len(marker[0])) if known else marker[0]
 
 
 def _filler(length: int) -> str:
-    """As long as what it hides, and at both ends the same as a marker."""
+    """Return a filler of that length, which has the same characters at both ends as a marker."""
     return "[" + _HIDDEN * (length - 2) + "]" if length > 2 else _HIDDEN * length
 
 
@@ -92,7 +120,7 @@ def _without(text: str, spans: list[_Span]) -> str:
 def _spans(
     text: str, anchors: Anchors, kinds: Collection[str] | None, seen: dict[str, int]
 ) -> Iterator[_Span]:
-    """The findings of every rule, overlapping; `seen` counts the characters that each rule's filters have been given."""
+    """Yield the findings of every rule, which may overlap; `seen` counts the characters given to each rule's filters."""
     most = _ALWAYS_SEEN + _TIMES_SEEN * len(text)
     for rank, rule, begun in _ranked(chosen_packs()):
         if (kinds is None or rule.kind in kinds) and anchors.may_hold(begun):
@@ -105,16 +133,16 @@ def _spans(
 
 @cache
 def _ranked(_packs: tuple[str, ...]) -> tuple[tuple[int, Rule, frozenset[bytes] | None], ...]:
-    """The rules in use with such packs, with their rank and how their keywords begin; None for one that needs no keyword."""
+    """Return (rank, rule, beginnings of its keywords) for the rules in use with these packs; None for a rule without keywords."""
     return tuple(
-        (rank, rule, None if rule.gate else starts(rule.keywords)) for rank, rule in enumerate(rules())
+        (rank, rule, None if rule.prefilter else starts(rule.keywords)) for rank, rule in enumerate(rules())
     )
 
 
 def _matches(rule: Rule, text: str, anchors: Anchors) -> Iterator[re.Match[str]]:
     regions: list[tuple[int, int]] = []
-    if rule.gate:
-        regions = anchors.regions(rule.gate)
+    if rule.prefilter:
+        regions = anchors.regions(rule.prefilter)
     elif rule.window:
         regions = anchors.around(rule.keywords, *rule.window)
     else:
@@ -132,7 +160,7 @@ def _group(match: re.Match[str]) -> str | int:
 
 
 def _accepted(rule: Rule, match: re.Match[str], text: str) -> int:
-    """Where the finding ends; 0 when it is none."""
+    """Return the end offset of the finding, or 0 if rejected."""
     start, end = match.span(_group(match))
     value = text[start:end]
     if rule.check:
@@ -153,13 +181,13 @@ def _accepted(rule: Rule, match: re.Match[str], text: str) -> int:
 
 
 def _unfiltered(match: re.Match[str], text: str) -> int:
-    """Return the end of a match that nothing but what is hidden already rules out, else 0."""
+    """Return the end offset of a match without running filters, or 0 if it is empty or touches a hidden finding."""
     start, end = match.span(_group(match))
     return 0 if start == end or _HIDDEN in text[max(0, start - _TOUCH) : end + _TOUCH] else end
 
 
 def _in_context(rule: Rule, text: str, start: int, end: int) -> bool:
-    """Whether the rule's context is found near, on the same side of everything hidden."""
+    """Return whether the rule's context is near, with no hidden finding in between."""
     before = text[max(0, start - rule.reach) : start].rpartition(_HIDDEN)[2]
     after = text[end : end + _CONTEXT_AFTER].partition(_HIDDEN)[0]
     pattern = compiled(rule.context)
@@ -167,7 +195,7 @@ def _in_context(rule: Rule, text: str, start: int, end: int) -> bool:
 
 
 def _resolved(spans: list[_Span]) -> list[_Span]:
-    """The spans by position without overlaps: the better rank wins, and takes in what it overlaps of its kind."""
+    """Return the spans by position without overlaps: the better rank wins, and overlapping spans of one kind are merged."""
     spans.sort(key=_place)
     kept: list[_Span] = []
     for span in spans:
@@ -188,35 +216,3 @@ def _place(span: _Span) -> tuple[int, int, int]:
 
 def _rank(span: _Span) -> int:
     return span.rank
-
-
-class Finding:
-    """One secret or piece of personal data: `text[start:end]`, never the value itself.
-
-    `kind` is one of `policy.KINDS`, such as "secret", "url_credentials" or "email"; `rule` the stable id of the rule;
-    `action` "allow", "redact" or "block".
-    """
-
-    __slots__ = ("action", "end", "kind", "rule", "start")
-
-    def __init__(self, kind: str, rule: str, start: int, end: int, action: str) -> None:
-        self.kind, self.rule, self.start, self.end, self.action = kind, rule, start, end, action
-
-    def record(self) -> dict[str, object]:
-        """The finding as programs get it."""
-        return {
-            "kind": self.kind,
-            "rule": self.rule,
-            "start": self.start,
-            "end": self.end,
-            "action": self.action,
-        }
-
-
-class Redaction:
-    """A text with `[redacted:RULE]` in place of what must not be there, and all findings in the original."""
-
-    __slots__ = ("findings", "text")
-
-    def __init__(self, text: str, findings: list[Finding]) -> None:
-        self.text, self.findings = text, findings

@@ -1,7 +1,4 @@
-"""The rule files under `config/rules/hygiene/`, read and checked.
-
-Word lists that filters and rules refer to, by the names they have in `words.json`.
-"""
+"""The files under `config/hygiene/`, loaded and validated: tables, and the word lists of `words.json`."""
 
 from __future__ import annotations
 
@@ -21,13 +18,13 @@ _MAX_BYTES = 1 << 20
 
 
 class DataError(ValueError):
-    """A file under `config/rules/hygiene/` that says something else than its README allows."""
+    """A file under `config/hygiene/` that is missing or violates the format in its README."""
 
 
 @cache
 def table(name: str) -> Mapping[str, object]:
-    """The JSON object in the file `name`. Raises DataError when the file is missing or holds anything else."""
-    path = data_path("rules", "hygiene", name)
+    """Return the JSON object in the file `name`. Raises DataError when the file is missing or holds anything else."""
+    path = data_path("hygiene", name)
     try:
         value = loads(read_regular(path, _MAX_BYTES)[0].decode("utf-8"))
     except (OSError, ValueError) as error:
@@ -38,7 +35,7 @@ def table(name: str) -> Mapping[str, object]:
 
 
 def strings(value: object, where: str) -> tuple[str, ...]:
-    """A list of strings as a tuple; None is an empty one. Raises DataError that names `where`."""
+    """Return a list of strings as a tuple; None counts as an empty list. Raises DataError that names `where`."""
     if value is None:
         return ()
     if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
@@ -48,7 +45,7 @@ def strings(value: object, where: str) -> tuple[str, ...]:
 
 @cache
 def words(name: str) -> tuple[str, ...]:
-    """The list of that name. Raises DataError when there is none."""
+    """Return the word list of that name. Raises DataError for an unknown one."""
     found = table("words.json").get(name)
     if found is None:
         raise DataError("words.json: no list " + name)

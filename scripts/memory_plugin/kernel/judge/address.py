@@ -41,7 +41,7 @@ class Address(NamedTuple):
 
     @property
     def local(self) -> bool:
-        """Whether it is this machine."""
+        """Return whether it is this machine."""
         numbers = self.host.split(".")
         v4 = len(numbers) == 4 and numbers[0] == "127" and all(n.isdigit() and int(n) < 256 for n in numbers)
         return v4 or self.host in ("localhost", "::1")
@@ -54,7 +54,7 @@ class Address(NamedTuple):
 
 
 def parse_address(url: str) -> Address | None:
-    """The address in a URL; None unless it is `https://`, or `http://` to this machine, without user and query."""
+    """Return the address in a URL; None unless it is `https://`, or `http://` to this machine, without user and query."""
     found = _parse(url)
     if found is None or found.user or (found.scheme == "http" and not found.local):
         return None
@@ -62,7 +62,7 @@ def parse_address(url: str) -> Address | None:
 
 
 def parse_proxy(url: str) -> Address | None:
-    """The address of a proxy, which may carry a user; only `http://` ones, or ones without a scheme, are known."""
+    """Return the address of a proxy, which may carry a user; only `http://` ones, or ones without a scheme, are known."""
     found = _parse(url if "://" in url else "http://" + url)
     return found if found is not None and found.scheme == "http" else None
 
@@ -99,7 +99,7 @@ def _port(text: str, default: int) -> int:
 
 
 def bypasses_proxy(host: str, no_proxy: str) -> bool:
-    """Whether NO_PROXY exempts a host: `*`, the name itself, or a domain that it ends with."""
+    """Return whether NO_PROXY exempts a host: `*`, the name itself, or a domain that it ends with."""
     for entry in no_proxy.lower().replace(",", " ").split():
         name = entry.partition(":")[0].lstrip("*").lstrip(".") if entry != "*" else "*"
         if name == "*" or (name and (host == name or host.endswith("." + name))):
@@ -119,7 +119,7 @@ class AddressSource(NamedTuple):
 
     @property
     def host(self) -> str:
-        """The host with its port, as a request goes there; "an unusable address" where no request goes."""
+        """Return the host with its port, as a request goes there; "an unusable address" where no request goes."""
         address = parse_address(self.url)
         return address.authority if address is not None else "an unusable address"
 

@@ -73,7 +73,7 @@ class Judge:
         self._billing = Billing(model, self.backend, settings.block("judge.prices"))
 
     def unready(self, *, anyway: bool = False) -> Verdict | None:
-        """Why nothing can be asked, found without asking: disabled, no_key, bad_url, no_state. None: it can.
+        """Return why nothing can be asked, found without asking: disabled, no_key, bad_url, no_state. None: it can.
 
         With `anyway` it does not count that the user has not switched the judge on.
         """
@@ -84,7 +84,7 @@ class Judge:
         return None
 
     def needs_no_key(self) -> bool:
-        """Whether its server is one on this machine that is asked without a key."""
+        """Return whether its server is one on this machine that is asked without a key."""
         return self.unready(anyway=True) is None and self._access is not None and not self._access.headers
 
     def route(self) -> AddressSource | None:
@@ -108,7 +108,7 @@ class Judge:
         return [*self._access.notes, *certificate_problems(self._access)]
 
     def access(self) -> ServerAccess:
-        """The way to the server, for what is no single question. Raises Failed, as `unready` tells."""
+        """Return the way to the server, for what is no single question. Raises JudgeError, as `unready` tells."""
         self._prepare(anyway=False)
         if self._access is None:
             raise JudgeError("no_script", "the scripted backend answers single questions only")
@@ -117,13 +117,13 @@ class Judge:
     def ask(
         self, question: Question, deadline: Deadline, *, again: bool = False, fresh: bool = False
     ) -> Verdict:
-        """The verdict on one question; as `ask_all`."""
+        """Return the verdict on one question; as `ask_all`."""
         return self.ask_all([question], deadline, again=again, fresh=fresh)[0]
 
     def ask_all(
         self, questions: Sequence[Question], deadline: Deadline, *, again: bool = False, fresh: bool = False
     ) -> list[Verdict]:
-        """One verdict a question, all asked side by side; back when the deadline ends at the latest.
+        """Return one verdict a question, all asked side by side; back when the deadline ends at the latest.
 
         `again` allows one more try after 429, 5xx and 529; never on the prompt's path.  `fresh` passes by what was
         answered before.
@@ -149,7 +149,7 @@ class Judge:
         return self._places.state(FOLDER)
 
     def _prepare(self, anyway: bool) -> None:
-        """Find the way to the server. Raises Failed."""
+        """Find the way to the server. Raises JudgeError."""
         if self._off:
             raise JudgeError("disabled", self._off)
         if not anyway and not self._settings.judge_asked_for(self.feature):
@@ -165,7 +165,7 @@ class Judge:
 
     @property
     def server(self) -> str:
-        """What is left alone as a whole after a failure, and remembered for what it refuses: a model at an address."""
+        """Return what is left alone as a whole after a failure, and remembered for what it refuses: a model at an address."""
         if self._access is None:
             return "script"
         address = self._access.address
@@ -260,7 +260,7 @@ class Judge:
         return verdict
 
     def write_down(self, question: Question, verdict: Verdict) -> None:
-        """One line in `judge-calls.jsonl`."""
+        """Return one line in `judge-calls.jsonl`."""
         settings = self._settings
         bounds = settings.integer("ledger.max_bytes"), settings.integer("ledger.keep_files")
         row: dict[str, object] = {
@@ -291,7 +291,7 @@ class _Round(NamedTuple):
 
 
 def _known(cache: VerdictCache, keys: Sequence[str]) -> dict[str, Verdict]:
-    """The verdicts that need not be asked for."""
+    """Return the verdicts that need not be asked for."""
     found = {}
     for key in keys:
         values = cache.get(key)

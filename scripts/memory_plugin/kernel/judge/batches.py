@@ -70,7 +70,7 @@ class BatchInfo(NamedTuple):
 
 
 class Batches:
-    """The batches of one model at one provider, asked on some terms; each method raises Failed.
+    """The batches of one model at one provider, asked on some terms; each method raises JudgeError.
 
     `sent` says whether the last request began to leave: the provider may have it, whatever came back.
     """

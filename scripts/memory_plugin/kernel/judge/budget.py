@@ -4,7 +4,7 @@ One small file under a lock.  The caps hold over parallel processes because a ca
 reserved before it is made, and settled afterwards; a process that dies in between leaves its reservation spent.
 
 
-The bounds in `config/judges/limits.json`: how long a server is left alone, how much is kept.
+The bounds in `config/judge/limits.json`: how long a server is left alone, how much is kept.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Budget:
     def admit(self, session: str, server: str, needs: Sequence[float], caps: Caps) -> None:
         """Reserve the price of some calls, all or none.
 
-        Raises Failed: disabled (the session was switched off), circuit_open, over_budget, no_state.
+        Raises JudgeError: disabled (the session was switched off), circuit_open, over_budget, no_state.
         """
         with self._open() as book:
             mine = _session(book, session)
@@ -101,7 +101,7 @@ class Budget:
     def settle(self, session: str, server: str, ends: Sequence[Settlement]) -> str:
         """Put what calls cost in place of what was reserved; the failure that switched the session off just now.
 
-        Raises Failed `no_state`; the reservations then stay.
+        Raises JudgeError `no_state`; the reservations then stay.
         """
         with self._open() as book:
             mine, place = _session(book, session), _server(book, server)
@@ -118,13 +118,13 @@ class Budget:
             return "" if was_off else str(mine["off"])
 
     def refused(self, server: str) -> frozenset[str]:
-        """Return the parts of a request that a model at a server is known to refuse. Raises Failed `no_state`."""
+        """Return the parts of a request that a model at a server is known to refuse. Raises JudgeError `no_state`."""
         row = self._read()["refused"].get(_name(server))
         fresh = row is not None and 0 <= now() - row["at"] < limit("refused", "seconds")
         return frozenset(row["parts"]).intersection(PARTS) if fresh else frozenset()
 
     def note_refused(self, server: str, parts: frozenset[str]) -> None:
-        """Remember what a model at a server refuses, besides what is known. Raises Failed `no_state`."""
+        """Remember what a model at a server refuses, besides what is known. Raises JudgeError `no_state`."""
         with self._open() as book:
             oldest = now() - limit("refused", "seconds")
             known = {name: row for name, row in book["refused"].items() if row["at"] > oldest}
@@ -136,7 +136,7 @@ class Budget:
             book["refused"] = dict(newest)
 
     def figures(self, session: str) -> Spending:
-        """What has been spent, and what is switched off or left alone. Raises Failed `no_state`."""
+        """Return what has been spent, and what is switched off or left alone. Raises JudgeError `no_state`."""
         book = self._read()
         mine = _session(book, session)
         resting = {
@@ -147,7 +147,7 @@ class Budget:
     def reset(self) -> None:
         """Switch all sessions on again and ask all servers again; what was spent stays, unless the file is damaged.
 
-        Raises Failed `no_state`.
+        Raises JudgeError `no_state`.
         """
         try:
             with self._open() as book:
@@ -166,7 +166,7 @@ class Budget:
 
     @contextmanager
     def _open(self) -> Iterator[Book]:
-        """The book, locked, and written back when nothing is raised."""
+        """Return the book, locked, and written back when nothing is raised."""
         try:
             make_folder(self._folder)
             with FileLock(os.path.join(self._folder, "accounts.lock"), self._wait()):
@@ -199,7 +199,7 @@ class _Damaged(JudgeError):
 
 
 def _session(book: Book, session: str) -> Book:
-    """The account of a session; calls outside of one share an account a day."""
+    """Return the account of a session; calls outside of one share an account a day."""
     name = digest((session or book["day"]).encode("utf-8", "replace"), 8)
     mine: Book = book["sessions"].setdefault(name, {"spent": 0.0, "off": "", "at": 0.0})
     mine["at"] = now()
@@ -285,12 +285,12 @@ def _is_texts(value: object) -> bool:
 
 @cache
 def _table() -> dict[str, Any]:
-    with open(data_path("judges", "limits.json"), encoding="utf-8") as file:
+    with open(data_path("judge", "limits.json"), encoding="utf-8") as file:
         table = loads(file.read())
     assert isinstance(table, dict)
     return table
 
 
 def limit(block: str, name: str) -> float:
-    """One bound, in seconds or as a number of things. Raises KeyError for one that does not exist."""
+    """Return one bound, in seconds or as a number of things. Raises KeyError for one that does not exist."""
     return float(_table()[block][name])

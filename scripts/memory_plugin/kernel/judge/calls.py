@@ -57,7 +57,7 @@ class ModelText(NamedTuple):
 class ApiFormat(NamedTuple):
     """A backend's form.
 
-    `path` is that of a model; `headers` go with every request; `body` is the request's; `read` raises Failed `parse_error` for an
+    `path` is that of a model; `headers` go with every request; `body` is the request's; `read` raises JudgeError `parse_error` for an
     answer of another shape.  `names` are the words by which the server's errors call the parts of a request.
     """
 
@@ -110,13 +110,13 @@ class CallOutcome:
         self.ms = 0.0
 
     def fail(self, name: str, detail: str = "", wait: float | None = None) -> CallOutcome:
-        """This outcome, failed for that reason."""
+        """Return this outcome, failed for that reason."""
         self.text, self.failure, self.detail, self.wait = None, name, detail, wait
         return self
 
 
 def exchange(form: ApiFormat, call: JudgeCall, deadline: Deadline, outcome: CallOutcome) -> None:
-    """Fill the outcome. Raises Failed.
+    """Fill the outcome. Raises JudgeError.
 
     Where the server names what it refuses in the request, `outcome.parts` says so: whoever asked may ask once more without.
     """
@@ -162,7 +162,7 @@ def _refusal(response: Response, parts: frozenset[str]) -> JudgeError:
 
 
 def _retry_after(response: Response) -> float | None:
-    """The seconds that the server asks to wait; None when it does not say."""
+    """Return the seconds that the server asks to wait; None when it does not say."""
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         value = response.headers.get(name, "")
         if value.isascii() and value.replace(".", "", 1).isdigit() and len(value) <= 12:
@@ -171,7 +171,7 @@ def _retry_after(response: Response) -> float | None:
 
 
 def _until(date: str) -> float | None:
-    """The seconds to an HTTP date (RFC 9110, 10.2.3)."""
+    """Return the seconds to an HTTP date (RFC 9110, 10.2.3)."""
     if not date:
         return None
     from email.utils import mktime_tz, parsedate_tz
@@ -203,7 +203,7 @@ def _payload(response: Response) -> Body:
 
 
 def value_at(value: object, *path: str | int) -> Any:  # noqa: ANN401 (whatever a server sent)
-    """What lies at a path of keys and list positions; None when nothing does."""
+    """Return what lies at a path of keys and list positions; None when nothing does."""
     for step in path:
         if isinstance(value, dict) and isinstance(step, str):
             value = value.get(step)
@@ -215,12 +215,12 @@ def value_at(value: object, *path: str | int) -> Any:  # noqa: ANN401 (whatever 
 
 
 def token_count(value: object) -> int | None:
-    """A number of tokens; None for anything that is none."""
+    """Return a number of tokens; None for anything that is none."""
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 40 else None
 
 
 def make_calls(backend: Backend, calls: Sequence[JudgeCall], deadline: Deadline) -> list[CallOutcome]:
-    """What each call came to.
+    """Return what each call came to.
 
     Each has a thread, because looking up a name knows no time-out; one that still waits there at the deadline is
     left behind, and as a daemon keeps no process from ending.
@@ -241,7 +241,7 @@ def make_calls(backend: Backend, calls: Sequence[JudgeCall], deadline: Deadline)
 
 
 def _make(backend: Backend, call: JudgeCall, deadline: Deadline, outcome: CallOutcome) -> None:
-    """What a thread does: fill the outcome, whatever happens."""
+    """Return what a thread does: fill the outcome, whatever happens."""
     started = deadline.elapsed_ms()
     try:
         backend.answer(call, deadline, outcome)
@@ -254,7 +254,7 @@ def _make(backend: Backend, call: JudgeCall, deadline: Deadline, outcome: CallOu
 
 
 def _as_it_stands(outcome: CallOutcome, deadline: Deadline) -> CallOutcome:
-    """A copy that the call's thread, should it still run, changes no more."""
+    """Return a copy that the call's thread, should it still run, changes no more."""
     done = outcome.done
     copy = CallOutcome()
     for name in CallOutcome.__slots__:

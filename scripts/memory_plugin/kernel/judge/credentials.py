@@ -116,7 +116,7 @@ class UserEnvironment:
         self.helper = helper if isinstance(helper, str) else ""
 
     def get(self, name: str) -> str:
-        """The value of a variable, without space around it; empty when it is not set."""
+        """Return the value of a variable, without space around it; empty when it is not set."""
         return (self._own.get(name) or os.environ.get(name) or "").strip()
 
     def is_own(self, name: str) -> bool:
@@ -124,7 +124,7 @@ class UserEnvironment:
         return bool(self._own.get(name, "").strip())
 
     def first(self, names: Sequence[str]) -> str:
-        """The first of some variables that is set in the settings file, else the first in the environment; or empty."""
+        """Return the first of some variables that is set in the settings file, else the first in the environment; or empty."""
         for values in (self._own, os.environ):
             for name in names:
                 if values.get(name, "").strip():
@@ -135,9 +135,9 @@ class UserEnvironment:
 def resolve_access(
     endpoint: Endpoint, settings: Settings, variables: UserEnvironment, helper: bool = False
 ) -> ServerAccess:
-    """The way to a backend's server.
+    """Return the way to a backend's server.
 
-    With `helper` the user's `apiKeyHelper` is run where no variable holds a key; it may take seconds.  Raises Failed
+    With `helper` the user's `apiKeyHelper` is run where no variable holds a key; it may take seconds.  Raises JudgeError
     with `bad_url` or `no_key`.
     """
     url = settings.text("judge.base_url") or variables.get(endpoint.base_variable) or endpoint.base
@@ -221,7 +221,7 @@ def _headers(
 
 
 def _sound(key: str, name: str) -> str:
-    """The key, if it can stand in a header."""
+    """Return the key, if it can stand in a header."""
     if not key or len(key) > _LONGEST_KEY or not key.isascii() or not key.isprintable() or " " in key:
         raise JudgeError(
             "no_key", "%s holds no key: it is empty, too long, or has characters that no key has" % name
@@ -235,7 +235,7 @@ def _header(form: str, key: str) -> tuple[str, str]:
 
 
 def proxy_for(address: Address, variables: UserEnvironment) -> Address | None:
-    """The user's proxy for a server: HTTPS_PROXY unless NO_PROXY or this machine. Raises Failed for an unknown kind."""
+    """Return the user's proxy for a server: HTTPS_PROXY unless NO_PROXY or this machine. Raises JudgeError for an unknown kind."""
     if address.scheme != "https" or address.local:
         return None
     url = variables.get("https_proxy") or variables.get("HTTPS_PROXY")
@@ -249,7 +249,7 @@ def proxy_for(address: Address, variables: UserEnvironment) -> Address | None:
 
 
 def run_key_helper(command: str, seconds: float = SECONDS) -> str:
-    """The key that the command prints. Raises Failed `no_key`, without its output, when it fails or takes too long."""
+    """Return the key that the command prints. Raises JudgeError `no_key`, without its output, when it fails or takes too long."""
     environment = dict(os.environ, **{_OFF: "1"})
     process = Popen(  # noqa: S602 (the user's own command, which the client runs in a shell as well)
         command,

@@ -16,7 +16,7 @@ _GAP = " [...] "
 
 
 def excerpt(text: str, limit: int) -> str:
-    """The head and the tail of a text, `limit` (> 20) characters in all; a text that is short enough as it is."""
+    """Return the head and the tail of a text, `limit` (> 20) characters in all; a text that is short enough as it is."""
     text = without_private(text)
     if len(text) <= 2 * _MARGIN:
         head = tail = _redacted(text)
@@ -34,5 +34,5 @@ def _redacted(text: str) -> str:
 
 
 def one_line(text: str, limit: int) -> str:
-    """A short text such as a title, on one line of at most `limit` characters."""
+    """Return a short text such as a title, on one line of at most `limit` characters."""
     return plain(redact(without_private(text), "judge").text, limit)

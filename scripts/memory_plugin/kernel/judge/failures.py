@@ -1,6 +1,6 @@
 """What one call came to, before its text is read; filled in by the thread that makes the call.
 
-Failures in plain words, out of `config/judges/words.json`.
+Failures in plain words, out of `config/judge/failures.json`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class FailureText(NamedTuple):
 
 
 def explain_failure(failure: str, feature: str) -> FailureText:
-    """The words for a failure's name, to somebody whose question came from a feature."""
+    """Return the words for a failure's name, to somebody whose question came from a feature."""
     table = _table()["failures"]
     entry = table.get(failure) or table["http" if failure.startswith("http_") else "error"]
     return FailureText(entry["says"], entry["do"].replace(_FEATURE, feature))
@@ -45,7 +45,7 @@ def setup_options(feature: str) -> list[str]:
 
 
 def _table() -> dict[str, Any]:
-    with open(data_path("judges", "words.json"), encoding="utf-8") as file:
+    with open(data_path("judge", "failures.json"), encoding="utf-8") as file:
         table = loads(file.read())
     assert isinstance(table, dict)
     return table

@@ -1,4 +1,4 @@
-"""Model families: what a request to a model looks like and when the model ends, out of `config/judges/models.json`.
+"""Model families: what a request to a model looks like and when the model ends, out of `config/judge/models.json`.
 
 How one model at one server is asked: as its family wants it, without the parts of a request that the server refused before.
 """
@@ -65,7 +65,7 @@ class Family(NamedTuple):
 @cache
 def model_table() -> dict[str, Any]:
     """Return the table as it stands in the file."""
-    with open(data_path("judges", "models.json"), encoding="utf-8") as file:
+    with open(data_path("judge", "models.json"), encoding="utf-8") as file:
         table = loads(file.read())
     assert isinstance(table, dict)
     return table
@@ -147,22 +147,22 @@ class RequestOptions(NamedTuple):
 
     @property
     def thinking(self) -> Mapping[str, Any] | None:
-        """The thinking switch as it is sent; None for none."""
+        """Return the thinking switch as it is sent; None for none."""
         return None if THINKING in self.refused else self.family.thinking
 
     @property
     def effort(self) -> str | None:
-        """The effort; None for none."""
+        """Return the effort; None for none."""
         return None if EFFORT in self.refused else self.family.effort
 
     @property
     def structured(self) -> bool:
-        """Whether the schema of the answer is sent."""
+        """Return whether the schema of the answer is sent."""
         return SCHEMA not in self.refused
 
     @property
     def tokens_field(self) -> str:
-        """The name of the field that bounds the answer: the other one of two where the family's was refused."""
+        """Return the name of the field that bounds the answer: the other one of two where the family's was refused."""
         name = self.family.tokens
         return _OTHER_FIELD.get(name, name) if TOKENS in self.refused else name
 

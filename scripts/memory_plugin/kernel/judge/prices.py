@@ -1,4 +1,4 @@
-"""What a call costs: by the user's own prices, else by those in `config/judges/models.json`.
+"""What a call costs: by the user's own prices, else by those in `config/judge/models.json`.
 
 An unknown model's cost is unknown, not 0.
 

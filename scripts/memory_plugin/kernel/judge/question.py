@@ -1,6 +1,6 @@
 """A question to a model and what comes back: values, or the name of the reason why there are none.
 
-Rubrics: the questions themselves, one file each under `config/judges/rubrics/`.
+Rubrics: the questions themselves, one file each under `config/judge/rubrics/`.
 
 A file holds `id`, `reason`, `system` and `closing` (lines of the prompt before and after the data), `schema` (the
 JSON schema of the reply), `max_tokens`, and `examples`: replies with the values that must be read from them, which
@@ -46,7 +46,7 @@ _DECODER = JSONDecoder()
 
 
 def data_block(data: object) -> str:
-    """The data as JSON between tags that nothing inside can forge: its angle brackets are written as escapes.
+    """Return the data as JSON between tags that nothing inside can forge: its angle brackets are written as escapes.
 
     Raises TypeError and ValueError for what JSON cannot hold.
     """
@@ -72,7 +72,7 @@ class Question:
         self.read = read
 
     def key(self, backend: str, model: str) -> str:
-        """What tells this question to this model from all others; a digest, so that no text is in it."""
+        """Return what tells this question to this model from all others; a digest, so that no text is in it."""
         parts = (backend, model, self.rubric.digest, self.message)
         return digest("\0".join(parts).encode("utf-8", "replace"))
 
@@ -117,8 +117,8 @@ class Rubric(NamedTuple):
 
 
 def load_rubric(name: str) -> Rubric:
-    """The rubric of that name. Raises RubricError."""
-    path = data_path("judges", "rubrics", name + ".json")
+    """Return the rubric of that name. Raises RubricError."""
+    path = data_path("judge", "rubrics", name + ".json")
     try:
         entry = loads(read_regular(path, _MAX_RUBRIC_BYTES)[0].decode("utf-8"))
     except (OSError, ValueError) as error:
@@ -140,7 +140,7 @@ def _lines(value: object, path: str) -> str:
 
 
 def read_reply(text: str, read: Reader) -> Values | None:
-    """The values in a model's reply; None when it holds no object of the right shape, or several that differ.
+    """Return the values in a model's reply; None when it holds no object of the right shape, or several that differ.
 
     Two different answers in one reply are none: one of them may be a quotation of what was judged.
     Never raises for any text.
@@ -166,7 +166,7 @@ def _object(text: str, at: int) -> tuple[dict[str, Any] | None, int]:
 
 
 def chosen_indices(value: Values, key: str, offered: int) -> Values | None:
-    """The choice under `key`: `chosen`, indices in [0, offered) in ascending order, and `dropped`, how many were none.
+    """Return the choice under `key`: `chosen`, indices in [0, offered) in ascending order, and `dropped`, how many were none.
 
     None when there is no list under the key.  `true` is no index and neither is `1.0` or `"1"`; a second mention
     counts as dropped.

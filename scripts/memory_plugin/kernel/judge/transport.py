@@ -70,9 +70,9 @@ def post(
     outcome: CallOutcome,
     tls: SSLContext | None,
 ) -> Response:
-    """The answer to one request; `outcome.sent` is set when it begins to leave.
+    """Return the answer to one request; `outcome.sent` is set when it begins to leave.
 
-    Raises Failed: timeout, network, tls, proxy, too_large.
+    Raises JudgeError: timeout, network, tls, proxy, too_large.
     """
     return fetch(access, Request("POST", path, headers, body, brief=True), deadline, outcome, tls)
 
@@ -80,9 +80,9 @@ def post(
 def fetch(
     access: ServerAccess, request: Request, deadline: Deadline, outcome: CallOutcome, tls: SSLContext | None
 ) -> Response:
-    """The answer to any request, its body whatever the status; `outcome.sent` is set when the request begins to leave.
+    """Return the answer to any request, its body whatever the status; `outcome.sent` is set when the request begins to leave.
 
-    Raises Failed: timeout, network, tls, proxy, too_large.
+    Raises JudgeError: timeout, network, tls, proxy, too_large.
     """
     try:
         sock = _open(access, deadline, tls)
@@ -119,7 +119,7 @@ def _words(error: Exception) -> str:
 
 
 def _left(deadline: Deadline) -> float:
-    """What is left, for a socket: 0 would mean not to block. Raises socket.timeout when nothing is."""
+    """Return what is left, for a socket: 0 would mean not to block. Raises socket.timeout when nothing is."""
     left = deadline.remaining()
     if left <= 0:
         raise socket.timeout
@@ -138,7 +138,7 @@ def _open(access: ServerAccess, deadline: Deadline, tls: SSLContext | None) -> s
 
 
 def _connect(address: Address, deadline: Deadline) -> socket.socket:
-    """A connection to one of the host's addresses, each given its share of the time."""
+    """Return a connection to one of the host's addresses, each given its share of the time."""
     host = address.host.encode("ascii")  # a text would import the codec for international names first
     found = socket.getaddrinfo(host, address.port, 0, socket.SOCK_STREAM)[:_MOST_ADDRESSES]
     trouble: OSError = OSError("no address")
@@ -169,7 +169,7 @@ def _tunnel(sock: socket.socket, address: Address, proxy: Address, deadline: Dea
 
 
 def _credentials(user: str) -> str:
-    """The `name:password` of a URL as a header has it (RFC 7617)."""
+    """Return the `name:password` of a URL as a header has it (RFC 7617)."""
     from base64 import b64encode
     from urllib.parse import unquote_to_bytes
 
@@ -207,7 +207,7 @@ class _Reader:
         self._buffer = bytearray()
 
     def _more(self) -> bool:
-        """Whether more came, rather than the end."""
+        """Return whether more came, rather than the end."""
         self._sock.settimeout(_left(self._deadline))
         data = self._sock.recv(1 << 16)
         self._buffer += data
@@ -219,7 +219,7 @@ class _Reader:
         return taken
 
     def line(self) -> bytes:
-        """The next line without its end."""
+        """Return the next line without its end."""
         while b"\n" not in self._buffer:
             if len(self._buffer) > _MAX_HEAD:
                 raise JudgeError("too_large", "a header of more than %d bytes" % _MAX_HEAD)
@@ -228,21 +228,21 @@ class _Reader:
         return self._take(self._buffer.index(b"\n") + 1).rstrip(b"\r\n")
 
     def exactly(self, size: int) -> bytes:
-        """The next `size` bytes."""
+        """Return the next `size` bytes."""
         while len(self._buffer) < size:
             if not self._more():
                 raise JudgeError("network", "the connection ended before the answer did")
         return self._take(size)
 
     def rest(self) -> bytes:
-        """All up to the end of the connection."""
+        """Return all up to the end of the connection."""
         while len(self._buffer) <= self._most and self._more():
             pass
         self.check_size(len(self._buffer))
         return self._take(len(self._buffer))
 
     def check_size(self, size: int) -> None:
-        """Raises Failed `too_large` for a body of more bytes than wanted."""
+        """Raise JudgeError `too_large` for a body of more bytes than wanted."""
         if size > self._most:
             raise JudgeError("too_large", "more than %d bytes" % self._most)
 

@@ -28,7 +28,7 @@ class VerdictCache:
         self._rows: dict[str, list[Any]] | None = None
 
     def get(self, key: str) -> Values | None:
-        """The values of an earlier verdict; None when there is none, or it is too old."""
+        """Return the values of an earlier verdict; None when there is none, or it is too old."""
         row = self._read().get(key)
         return row[1] if row is not None and _is_fresh(row) else None
 

@@ -37,7 +37,7 @@ _LONGEST_NAME = 80
 
 
 def problem_line(problem: Problem) -> int | None:
-    """The line of a problem's key, or where a text stops being JSON; None when the file does not say."""
+    """Return the line of a problem's key, or where a text stops being JSON; None when the file does not say."""
     try:
         data = read_regular(problem.file, MAX_BYTES, follow=True)[0]
         text = data.decode("utf-8", "replace").lstrip("\ufeff")
@@ -50,7 +50,7 @@ def problem_line(problem: Problem) -> int | None:
 
 
 def nearest_key(key: str) -> str | None:
-    """The key that somebody who wrote this one most likely meant; None when nothing comes near."""
+    """Return the key that somebody who wrote this one most likely meant; None when nothing comes near."""
     try:
         names = list(defaults())
     except SettingsFileError:
@@ -69,13 +69,13 @@ def replaced_by(key: str) -> str:
 
 
 def readable(name: str) -> str:
-    """A name from a file, safe on a terminal and cut."""
+    """Return a name from a file, safe on a terminal and cut."""
     text = terminal_safe(name)
     return text if len(text) <= _LONGEST_NAME else text[:_LONGEST_NAME] + "..."
 
 
 def hint(problem: Problem) -> str:
-    """What to do about a problem."""
+    """Return what to do about a problem."""
     key = readable(problem.key)
     if problem.kind == "file":
         return "mend the file; until then it counts as empty"
@@ -101,7 +101,7 @@ def _rule(key: str) -> dict[str, Any]:
 
 
 def problem_sentence(problem: Problem) -> str:
-    """A problem in one line: file, line, key, expected, got, and what to do."""
+    """Return a problem in one line: file, line, key, expected, got, and what to do."""
     at = problem_line(problem)
     place = terminal_safe(problem.file) + ("" if at is None else ":%d" % at)
     key = readable(problem.key) + ": " if problem.path else ""
@@ -110,7 +110,7 @@ def problem_sentence(problem: Problem) -> str:
 
 
 def terminal_safe(text: str) -> str:
-    """A text in printable ASCII, the rest of it escaped."""
+    """Return a text in printable ASCII, the rest of it escaped."""
     text = text.encode("ascii", "backslashreplace").decode("ascii")
     return "".join(letter if letter.isprintable() else "\\x%02x" % ord(letter) for letter in text)
 
@@ -126,7 +126,7 @@ class Origin(NamedTuple):
 
 
 def origins(settings: Settings, prefix: str = "") -> list[Origin]:
-    """Every key, or those of the block or key `prefix`, in the order of the defaults."""
+    """Return every key, or those of the block or key `prefix`, in the order of the defaults."""
     return [_origin(settings, key) for key in settings.names() if _under(key, prefix)]
 
 
@@ -141,7 +141,7 @@ def _origin(settings: Settings, key: str) -> Origin:
 
 
 def nested(rows: list[Origin]) -> dict[str, object]:
-    """The values as they would stand in the block `memory` of a file."""
+    """Return the values as they would stand in the block `memory` of a file."""
     tree: dict[str, object] = {}
     for row in rows:
         *blocks, name = row.key.split(".")
@@ -154,7 +154,7 @@ def nested(rows: list[Origin]) -> dict[str, object]:
 
 
 def problem_record(problem: Problem) -> dict[str, object]:
-    """A problem as JSON for programs."""
+    """Return a problem as JSON for programs."""
     return {
         "kind": problem.kind,
         "file": problem.file,

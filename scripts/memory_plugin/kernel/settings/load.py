@@ -62,7 +62,7 @@ class SettingsFileError(Exception):
 
 
 def load(config_dir: str | None, project_root: str | None) -> Settings:
-    """The settings in effect; without a config folder or a project there is no such layer.
+    """Return the settings in effect; without a config folder or a project there is no such layer.
 
     Never raises: a file that cannot be used, and a key in it that is wrong or not for a project to say,
     leaves a problem.
@@ -95,7 +95,7 @@ def _collect(files: list[tuple[str, str]], settings: Settings, contents: Content
 
 
 def _says_something(settings: Settings, content: dict[str, Any]) -> bool:
-    """Whether a file may hold a key of ours; most hold none, and then no prompt need read the schema."""
+    """Return whether a file may hold a key of ours; most hold none, and then no prompt need read the schema."""
     return "memory" in content or any(name.partition(".")[0] in content for name in settings.names())
 
 
@@ -113,7 +113,7 @@ def _user_file(config_dir: str | None) -> list[tuple[str, str]]:
 
 
 def _project_files(config_dir: str | None, project_root: str | None) -> list[tuple[str, str]]:
-    """The project's files; in the home folder, `.claude/settings.json` is the user's own."""
+    """Return the project's files; in the home folder, `.claude/settings.json` is the user's own."""
     if project_root is None:
         return []
     folder = os.path.join(project_root, ".claude")
@@ -127,7 +127,7 @@ def _project_files(config_dir: str | None, project_root: str | None) -> list[tup
 
 
 def content(path: str, follow: bool = False) -> dict[str, Any]:
-    """The JSON object in a settings file; empty for an empty file.
+    """Return the JSON object in a settings file; empty for an empty file.
 
     A link is followed only for the user's own file, which people keep in a folder of dotfiles; elsewhere
     neither the file nor the folder that holds it may be one. Raises FileNotFoundError and SettingsFileError.
@@ -146,7 +146,7 @@ def content(path: str, follow: bool = False) -> dict[str, Any]:
 
 
 def decoded(data: bytes) -> dict[str, Any]:
-    """The JSON object in the bytes of a settings file; empty for no text at all. Raises SettingsFileError."""
+    """Return the JSON object in the bytes of a settings file; empty for no text at all. Raises SettingsFileError."""
     try:
         text = data[len(_BOM) if data.startswith(_BOM) else 0 :].decode("utf-8")
         value = loads(text) if text.strip() else {}
@@ -160,14 +160,14 @@ def decoded(data: bytes) -> dict[str, Any]:
 
 
 def defaults() -> dict[str, object]:
-    """Every key with its default. Raises SettingsFileError when our own file is damaged."""
+    """Return every key with its default. Raises SettingsFileError when our own file is damaged."""
     flat: dict[str, object] = {}
     _flatten(_own("defaults.json"), "", flat)
     return flat
 
 
 def schema() -> dict[str, Any]:
-    """The JSON schema of the block `memory`. Raises SettingsFileError when our own file is damaged."""
+    """Return the JSON schema of the block `memory`. Raises SettingsFileError when our own file is damaged."""
     return _own("settings.schema.json")
 
 
@@ -209,7 +209,7 @@ class Problem:
 
     @property
     def key(self) -> str:
-        """The key as `memory config` takes it, without a leading `memory.`; empty for the whole file."""
+        """Return the key as `memory config` takes it, without a leading `memory.`; empty for the whole file."""
         return ".".join(self.path[1:] if self.path[:1] == ("memory",) and self.path[1:] else self.path)
 
 
@@ -256,48 +256,48 @@ class Settings:
         return other
 
     def names(self) -> list[str]:
-        """All keys, in the order of the defaults."""
+        """Return all keys, in the order of the defaults."""
         return list(self._values)
 
     def get(self, key: str) -> object:
-        """The value of a key; None for a key that does not exist."""
+        """Return the value of a key; None for a key that does not exist."""
         return self._values.get(key)
 
     def flag(self, key: str) -> bool:
-        """The switch under a key; False when it holds none."""
+        """Return the switch under a key; False when it holds none."""
         return self._values.get(key) is True
 
     def integer(self, key: str) -> int:
-        """The whole number under a key; 0 when it holds none."""
+        """Return the whole number under a key; 0 when it holds none."""
         value = self._values.get(key)
         return value if isinstance(value, int) and not isinstance(value, bool) else 0
 
     def number(self, key: str) -> float:
-        """The number under a key; 0.0 when it holds none."""
+        """Return the number under a key; 0.0 when it holds none."""
         value = self._values.get(key)
         return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else 0.0
 
     def text(self, key: str) -> str:
-        """The text under a key; empty when it holds none."""
+        """Return the text under a key; empty when it holds none."""
         value = self._values.get(key)
         return value if isinstance(value, str) else ""
 
     def texts(self, key: str) -> list[str]:
-        """The texts of the list under a key; empty when it holds none."""
+        """Return the texts of the list under a key; empty when it holds none."""
         value = self._values.get(key)
         return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
 
     def block(self, key: str) -> dict[str, Any]:
-        """The names of the user's own under a key, with their values; empty when it holds none."""
+        """Return the names of the user's own under a key, with their values; empty when it holds none."""
         value = self._values.get(key)
         return value if isinstance(value, dict) else {}
 
     def origin(self, key: str) -> str:
-        """The layer that decided a key: DEFAULT, USER, PROJECT or LOCAL; `files` has each layer's path."""
+        """Return the layer that decided a key: DEFAULT, USER, PROJECT or LOCAL; `files` has each layer's path."""
         return self._origins.get(key, DEFAULT)
 
     def judge_asked_for(self, feature: str) -> bool:
-        """Whether a feature may ask its judge.
+        """Return whether a feature may ask its judge.
 
         True only when the user's own file holds the block `<feature>.judge` and nobody switched it off,
         there or in the project.
@@ -305,5 +305,5 @@ class Settings:
         return self.flag(feature + JUDGE_SWITCH)
 
     def judge_features(self) -> list[str]:
-        """The features that can have a judge."""
+        """Return the features that can have a judge."""
         return [key[: -len(JUDGE_SWITCH)] for key in self._values if key.endswith(JUDGE_SWITCH)]

@@ -55,7 +55,7 @@ _MOST_CHOICES = 12
 
 
 def fits(rule: dict[str, Any], value: object) -> bool:
-    """Whether a value has the type, range, choice and form that the schema of its key asks for."""
+    """Return whether a value has the type, range, choice and form that the schema of its key asks for."""
     if not isinstance(value, _TYPES[rule["type"]]) or (isinstance(value, bool) and rule["type"] != "boolean"):
         return False
     if "enum" in rule:
@@ -72,7 +72,7 @@ def fits(rule: dict[str, Any], value: object) -> bool:
 
 
 def _names_fit(rule: dict[str, Any], value: dict[str, Any]) -> bool:
-    """Whether a block of the user's own names holds few enough, each well formed and with a value that fits."""
+    """Return whether a block of the user's own names holds few enough, each well formed and with a value that fits."""
     return len(value) <= rule["maxProperties"] and all(
         fits(rule["propertyNames"], name) and fits(rule["additionalProperties"], below)
         for name, below in value.items()
@@ -87,14 +87,14 @@ def _text_fits(rule: dict[str, Any], value: str) -> bool:
 
 
 def _is_url(value: str) -> bool:
-    """Whether a judge takes this address."""
+    """Return whether a judge takes this address."""
     from ..judge.address import parse_address  # seldom set, and not for the prompt's path
 
     return parse_address(value) is not None
 
 
 def _is_variable(value: str) -> bool:
-    """Whether this is written like an environment variable's name; a key pasted by mistake does not pass."""
+    """Return whether this is written like an environment variable's name; a key pasted by mistake does not pass."""
     return value.isascii() and value.isidentifier() and value == value.upper()
 
 
@@ -108,7 +108,7 @@ _FORM_NAMES = {
 
 
 def expected(rule: dict[str, Any]) -> str:
-    """What fits, in words."""
+    """Return what fits, in words."""
     if "enum" in rule:
         return "one of " + ", ".join(dumps(choice) for choice in rule["enum"])
     if "format" in rule:
@@ -133,7 +133,7 @@ def expected(rule: dict[str, Any]) -> str:
 
 
 def shown(value: object) -> str:
-    """A value as an error may show it: numbers and short words, never what is long enough to be a key."""
+    """Return a value as an error may show it: numbers and short words, never what is long enough to be a key."""
     if isinstance(value, (list, dict)):
         return "a list" if isinstance(value, list) else "a block of keys"
     if isinstance(value, str) and (len(value) > _LONGEST_SHOWN or not value.isprintable()):
@@ -145,13 +145,13 @@ def shown(value: object) -> str:
 
 
 def misfit(rule: dict[str, Any], value: object) -> object:
-    """The first item of a list that does not fit; None when each does, and for what is no list."""
+    """Return the first item of a list that does not fit; None when each does, and for what is no list."""
     items = value if isinstance(value, list) and rule["type"] == "array" else ()
     return next((item for item in items if not fits(rule["items"], item)), None)
 
 
 def got(rule: dict[str, Any], value: object) -> str:
-    """What was found where something else was expected, in words, as `shown`; of a list the item that does not fit."""
+    """Return what was found where something else was expected, in words, as `shown`; of a list the item that does not fit."""
     item = misfit(rule, value)
     return shown(value) if item is None else "one with " + shown(item)
 
@@ -191,7 +191,7 @@ def allowed(rule: dict[str, Any], value: Any, own: Any) -> bool:  # noqa: ANN401
 
 
 def nearest_choice(rule: dict[str, Any], item: object) -> str | None:
-    """The choice for a list's items that somebody who wrote this one most likely meant; None when nothing comes near."""
+    """Return the choice for a list's items that somebody who wrote this one most likely meant; None when nothing comes near."""
     from difflib import get_close_matches  # not for the prompt's path
 
     choices = rule.get("items", {}).get("enum", ())
@@ -218,7 +218,7 @@ class WrongValueError(Exception):
 
 
 def keys() -> dict[str, Key]:
-    """All keys by name, in the order of the schema. Raises SettingsFileError when the schema is damaged."""
+    """Return all keys by name, in the order of the schema. Raises SettingsFileError when the schema is damaged."""
     found: dict[str, Key] = {}
     _gather(schema(), "", found)
     return found
@@ -232,7 +232,7 @@ def _gather(rule: dict[str, Any], name: str, found: dict[str, Key]) -> None:
 
 
 def top_level() -> tuple[str, ...]:
-    """The blocks that are read outside the block `memory` too."""
+    """Return the blocks that are read outside the block `memory` too."""
     return tuple(schema()["x-top-level"])
 
 
@@ -242,17 +242,17 @@ def replacements() -> dict[str, str]:
 
 
 def canonical(name: str) -> str:
-    """A key as people write it, without the leading `memory.` that it has in a file."""
+    """Return a key as people write it, without the leading `memory.` that it has in a file."""
     return name.removeprefix("memory.")
 
 
 def is_block(name: str) -> bool:
-    """Whether this names a block of keys rather than one."""
+    """Return whether this names a block of keys rather than one."""
     return any(key.startswith(name + ".") for key in keys())
 
 
 def parsed(key: Key, text: str) -> object:
-    """The value that a person wrote for a key: JSON, or for a text the text itself.
+    """Return the value that a person wrote for a key: JSON, or for a text the text itself.
 
     Raises WrongValueError when it does not fit.
     """
@@ -267,7 +267,7 @@ def parsed(key: Key, text: str) -> object:
 
 
 def must_fit(key: Key, value: object) -> None:
-    """Raises WrongValueError, which names the nearest choice, for a value that does not fit a key."""
+    """Raise WrongValueError, which names the nearest choice, for a value that does not fit a key."""
     if fits(key.rule, value):
         return
     near = nearest_choice(key.rule, misfit(key.rule, value))

@@ -99,18 +99,18 @@ def _places(parts: Path) -> list[Path]:
 
 
 def _place(text: str, parts: Path) -> Path:
-    """Where a key is written: where it or most of its blocks stand, else in the block `memory`."""
+    """Return where a key is written: where it or most of its blocks stand, else in the block `memory`."""
     places = _places(parts)
     return max(places, key=lambda path: max(0, _depth(text, path) - (len(path) - len(parts))))
 
 
 def _depth(text: str, path: Path) -> int:
-    """How much of a path is there already."""
+    """Return how much of a path is there already."""
     return max((depth for depth in range(len(path) + 1) if depth == 0 or find(text, path[:depth])), default=0)
 
 
 def _unwritten_switch(text: str, name: str) -> Path:
-    """The switch of the judge to whose block this key belongs, if the file lacks that block; else empty."""
+    """Return the switch of the judge to whose block this key belongs, if the file lacks that block; else empty."""
     feature, belongs, _ = name.partition("." + _JUDGE + ".")
     if not belongs or name == feature + JUDGE_SWITCH:
         return ()
@@ -119,7 +119,7 @@ def _unwritten_switch(text: str, name: str) -> Path:
 
 
 def _cut(text: str, path: Path) -> str:
-    """The text without a key and without the blocks that this leaves empty.
+    """Return the text without a key and without the blocks that this leaves empty.
 
     A judge's block stays: leaving it out would switch the judge off.
     """
@@ -161,7 +161,7 @@ def _change(config_dir: str | None, rewrite: Rewrite) -> Change:
 
 
 def _attempt(path: str, rewrite: Rewrite) -> Change | None:
-    """One read, rewrite and replace; None when the file changed meanwhile."""
+    """Return one read, rewrite and replace; None when the file changed meanwhile."""
     before = _read(path)
     text = (before[0] if before else b"").decode("utf-8", "replace")
     if before:
@@ -215,7 +215,7 @@ def _skip(text: str, at: int) -> int:
 
 
 def members(text: str, start: int) -> list[Member]:
-    """The keys of the object whose brace stands at `start`; empty for any other value."""
+    """Return the keys of the object whose brace stands at `start`; empty for any other value."""
     found: list[Member] = []
     if text[start] != "{":
         return found
@@ -236,7 +236,7 @@ def _root(text: str) -> int:
 
 
 def find(text: str, path: tuple[str, ...]) -> Member | None:
-    """The member at a path, the last where a name stands twice, as JSON readers have it; None without one."""
+    """Return the member at a path, the last where a name stands twice, as JSON readers have it; None without one."""
     start, member = _root(text), None
     for name in path:
         member = next((one for one in reversed(members(text, start)) if one.name == name), None)
@@ -247,13 +247,13 @@ def find(text: str, path: tuple[str, ...]) -> Member | None:
 
 
 def line_of(text: str, path: tuple[str, ...]) -> int | None:
-    """The line of a key, from 1; None when it is not there."""
+    """Return the line of a key, from 1; None when it is not there."""
     member = find(text, path)
     return None if member is None else text.count("\n", 0, member.start) + 1
 
 
 def with_value(text: str, path: tuple[str, ...], value: object) -> str:
-    """The text with the value at a path set, and blocks on the way made where they are missing.
+    """Return the text with the value at a path set, and blocks on the way made where they are missing.
 
     A value that is an object replaces the one that was there, on one line. Raises ValueError when something that is no object stands on
     the way.
@@ -277,7 +277,7 @@ def _nested(path: tuple[str, ...], value: object) -> object:
 
 
 def _with_member(text: str, start: int, name: str, value: object) -> str:
-    """The text with one more key at the end of the object at `start`, laid out as the keys before it."""
+    """Return the text with one more key at the end of the object at `start`, laid out as the keys before it."""
     present = members(text, start)
     if not present:
         return _with_first_member(text, start, name, value)
@@ -303,7 +303,7 @@ def _with_first_member(text: str, start: int, name: str, value: object) -> str:
 
 
 def _member(text: str, name: str, value: object, margin: str | None) -> str:
-    """A key and its value as this file writes them: on lines behind a margin, else on one line."""
+    """Return a key and its value as this file writes them: on lines behind a margin, else on one line."""
     key = dumps(name, ensure_ascii=False) + ": "
     if margin is None or not isinstance(value, dict):
         return key + _inline(value)
@@ -319,7 +319,7 @@ def _inline(value: object) -> str:
 
 
 def without(text: str, path: tuple[str, ...]) -> str:
-    """The text without the key at a path, wherever its name stands twice; unchanged without it."""
+    """Return the text without the key at a path, wherever its name stands twice; unchanged without it."""
     member = find(text, path)
     while member is not None:
         above = find(text, path[:-1])
@@ -342,13 +342,13 @@ def _newline(text: str) -> str:
 
 
 def _margin(text: str, at: int) -> str:
-    """The white space that the line of a position begins with."""
+    """Return the white space that the line of a position begins with."""
     line = text[text.rfind("\n", 0, at) + 1 : at]
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
 def _unit(text: str) -> str:
-    """One step of indentation: that of the first key if it stands on its own line, else two spaces."""
+    """Return one step of indentation: that of the first key if it stands on its own line, else two spaces."""
     first = members(text, _root(text))[:1]
     margin = _margin(text, first[0].start) if first else ""
     return margin or "  "

@@ -13,7 +13,7 @@ _CONTENT_ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
 def without_private(text: str) -> str:
-    """The text without its `<private>…</private>` parts.
+    """Return the text without its `<private>…</private>` parts.
 
     Case does not count, tags may hold spaces and attributes, parts may be nested.  A part never closed reaches
     to the end of the text; `<private/>` opens one too, since leaving out too much is the safe error.
@@ -53,7 +53,7 @@ def _outside(text: str, lower: str) -> str:
 
 
 def _tag(lower: str, at: int) -> tuple[int, bool]:
-    """The position after the tag's name and whether the tag closes; -1 when no private tag begins at `at`."""
+    """Return the position after the tag's name and whether the tag closes; -1 when no private tag begins at `at`."""
     position = _skip(lower, at + 1)
     closes = lower.startswith("/", position)
     if closes:

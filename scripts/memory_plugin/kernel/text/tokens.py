@@ -25,7 +25,7 @@ DEFAULT = "en"
 
 
 def words(text: str) -> list[str]:
-    """The words of a text in order, lower case, unstemmed.
+    """Return the words of a text in order, lower case, unstemmed.
 
     An identifier, a path or a dotted name gives its parts and then itself (`userName.py` gives user, name, py, username.py); a run of
     a script without spaces gives its bigrams.  Lone surrogates, control characters and punctuation give nothing.
@@ -46,7 +46,7 @@ def words(text: str) -> list[str]:
 
 
 def is_whole(word: str) -> bool:
-    """True for a name that was kept whole beside its parts and still shows its joiners, such as `user_name` or `store.py`."""
+    """Return true for a name that was kept whole beside its parts and still shows its joiners, such as `user_name` or `store.py`."""
     return not word.isalnum()
 
 
@@ -67,7 +67,7 @@ _PARTS = {ord(char): " " for char in JOINERS}
 
 
 def _humps(piece: str) -> list[str]:
-    """The parts of camelCase, PascalCase, HTTPServer and utf8, lower case."""
+    """Return the parts of camelCase, PascalCase, HTTPServer and utf8, lower case."""
     parts: list[str] = []
     start = 0
     for at in range(1, len(piece)):
@@ -84,7 +84,7 @@ def _humps(piece: str) -> list[str]:
 
 
 def _foreign(chunk: str) -> list[str]:
-    """The words of a chunk with characters beyond ASCII: runs of one kind of script, the unspaced ones as bigrams."""
+    """Return the words of a chunk with characters beyond ASCII: runs of one kind of script, the unspaced ones as bigrams."""
     found: list[str] = []
     run = ""
     kind = ""
@@ -127,7 +127,7 @@ def _run(run: str, kind: str) -> list[str]:
 
 
 def fold(text: str) -> str:
-    """The text in compatibility form (NFKC), case kept, without the diacritics of Latin, Greek and Cyrillic letters.
+    """Return the text in compatibility form (NFKC), case kept, without the diacritics of Latin, Greek and Cyrillic letters.
 
     Marks of other scripts stay: dropping a Devanagari vowel sign or a Japanese voicing mark makes another word.  Case stays because
     the border between two words of an identifier may be nothing but a capital.
@@ -159,7 +159,7 @@ def _bare(char: str, base: str) -> str:
 
 
 def language(words: list[str], stop: dict[str, frozenset[str]]) -> str:
-    """The language whose stop words the text holds most of; English for a draw and for none.
+    """Return the language whose stop words the text holds most of; English for a draw and for none.
 
     `stop` has the stop words by language, English among them.
     """

@@ -19,14 +19,14 @@ _BYTES = 2.1  # a token of everything else, in UTF-8
 
 
 def blocks_of(content: object) -> list[Any]:
-    """The blocks of a content, which is a list, a text or nothing."""
+    """Return the blocks of a content, which is a list, a text or nothing."""
     if isinstance(content, list):
         return content
     return [content] if isinstance(content, str) else []
 
 
 def words(content: object) -> str:
-    """What stands in a row in the user's place, without the results of tools."""
+    """Return what stands in a row in the user's place, without the results of tools."""
     texts = (
         block if isinstance(block, str) else _text(block)
         for block in blocks_of(content)
@@ -44,7 +44,7 @@ def _text(block: dict[str, Any]) -> str:
 
 
 def joined(content: object) -> str:
-    """The text of a result."""
+    """Return the text of a result."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):
@@ -57,13 +57,13 @@ def joined(content: object) -> str:
 
 
 def media(content: object) -> int:
-    """The estimated tokens of the images and documents in a result."""
+    """Return the estimated tokens of the images and documents in a result."""
     found = content if isinstance(content, list) else ()
     return sum(_MEDIA.get(str(block.get("type")), 0) for block in found if isinstance(block, dict))
 
 
 def bounded(text: object) -> str:
-    """A text with its middle left out above 200,000 characters; empty for anything else."""
+    """Return a text with its middle left out above 200,000 characters; empty for anything else."""
     if not isinstance(text, str):
         return ""
     half = _MAX_TEXT // 2
@@ -71,7 +71,7 @@ def bounded(text: object) -> str:
 
 
 def size_of(value: object, depth: int = 4) -> int:
-    """About how many characters a JSON value has."""
+    """Return about how many characters a JSON value has."""
     if isinstance(value, str):
         return len(value)
     if depth == 0:
@@ -85,7 +85,7 @@ def size_of(value: object, depth: int = 4) -> int:
 
 
 def tokens_of(text: str) -> float:
-    """The estimated tokens of a text."""
+    """Return the estimated tokens of a text."""
     if text.isascii():
         return len(text) / CHARACTERS
     size = len(text.encode("utf-8", "replace"))
@@ -95,6 +95,6 @@ def tokens_of(text: str) -> float:
 
 
 def _sampled(text: str) -> int:
-    """How many characters beyond ASCII a long text has, told by every eighth."""
+    """Return how many characters beyond ASCII a long text has, told by every eighth."""
     part = text[::8]
     return round(sum(1 for character in part if character > "\x7f") * len(text) / len(part))

@@ -35,7 +35,7 @@ class Call:
         self.details: Any = None
 
     def text(self, key: str) -> str:
-        """The text under a key of its input; empty for anything else."""
+        """Return the text under a key of its input; empty for anything else."""
         value = self.input.get(key, "")
         return value if value.__class__ is str else ""
 
@@ -79,12 +79,12 @@ class Turn:
 
     @property
     def prompt(self) -> str:
-        """What the user typed before this answer, several prompts one below the other; empty when nothing."""
+        """Return what the user typed before this answer, several prompts one below the other; empty when nothing."""
         return "\n".join(said.text for said in self.said if said.kind == "prompt")
 
     @property
     def empty(self) -> bool:
-        """Whether nothing of it can be seen."""
+        """Return whether nothing of it can be seen."""
         return not (self.answered or self.said or self.late)
 
 
@@ -113,7 +113,7 @@ class Totals:
 
     @property
     def compactions(self) -> int:
-        """How often the context was compacted; old clients leave a summary without a boundary."""
+        """Return how often the context was compacted; old clients leave a summary without a boundary."""
         return max(self.boundaries, self.summaries)
 
     def mark(self, record: dict[str, Any]) -> None:
@@ -156,7 +156,7 @@ class RecentSet:
         self._new: set[int] = set()
 
     def seen(self, thing: object) -> bool:
-        """Whether this was asked before; from now on it was."""
+        """Return whether this was asked before; from now on it was."""
         key = hash(thing)
         known = key in self._new or key in self._old
         self._new.add(key)

@@ -27,7 +27,7 @@ _PEOPLE = (None, "human", "channel")
 
 def _load() -> None:
     if not _table:
-        with open(data_path("transcripts", "beginnings.json"), encoding="utf-8") as file:
+        with open(data_path("transcript", "beginnings.json"), encoding="utf-8") as file:
             content = loads(file.read())
         assert isinstance(content, dict)
         _notes.extend(content["notes"]["tags"])
@@ -35,7 +35,7 @@ def _load() -> None:
 
 
 def kind_of(text: str) -> str:
-    """The kind of a row in the user's place, by how its text begins: PROMPT, or one of `config/transcripts/beginnings.json`."""
+    """Return the kind of a row in the user's place, by how its text begins: PROMPT, or one of `config/transcript/beginnings.json`."""
     text = text.lstrip()
     _load()
     for starts, kind in _table:
@@ -45,7 +45,7 @@ def kind_of(text: str) -> str:
 
 
 def without_notes(text: str) -> str:
-    """A person's words without the client's notes in front of them; the text as it is when nothing else is in it."""
+    """Return a person's words without the client's notes in front of them; the text as it is when nothing else is in it."""
     rest = text.lstrip()
     if rest[:1] != "<":
         return text
@@ -60,7 +60,7 @@ def without_notes(text: str) -> str:
 
 
 def spoken(kind: str, text: str) -> str:
-    """What a person said in such a row: a command's name and arguments, else the text, cut to 100,000 characters."""
+    """Return what a person said in such a row: a command's name and arguments, else the text, cut to 100,000 characters."""
     if kind != "command":
         return text[:_LONGEST].strip()
     name, arguments = _between(text, *_NAME), _between(text, *_ARGUMENTS)
@@ -77,7 +77,7 @@ def _between(text: str, start: str, end: str) -> str:
 
 
 def handed_over(attachment: object) -> object:
-    """The content of a prompt that the client put into a running turn, since 2.1.4x; None for all other attachments."""
+    """Return the content of a prompt that the client put into a running turn, since 2.1.4x; None for all other attachments."""
     if not isinstance(attachment, dict) or attachment.get("type") != "queued_command":
         return None
     if attachment.get("commandMode") not in (None, "prompt") or attachment.get("isMeta") is True:
@@ -86,7 +86,7 @@ def handed_over(attachment: object) -> object:
 
 
 def by_person(record: dict[str, Any]) -> bool:
-    """Whether a row was written by a person, as far as its `origin` tells; older clients name none."""
+    """Return whether a row was written by a person, as far as its `origin` tells; older clients name none."""
     origin = record.get("origin")
     return not isinstance(origin, dict) or origin.get("kind") in _PEOPLE
 
@@ -113,6 +113,6 @@ class Queue:
         return None
 
     def said(self, text: str) -> None:
-        """A prompt has a row of its own, so it waits no longer."""
+        """Return a prompt has a row of its own, so it waits no longer."""
         if text in self._waiting:
             self._waiting.remove(text)

@@ -1,7 +1,7 @@
 """The forms in which models are asked.
 
 A backend is a module with `ENDPOINT` (where it is reached and what holds its key; None for one that needs no network)
-and `answer(call, deadline, outcome)`, which fills the outcome or raises Failed.  Adding one is that module, a line
+and `answer(call, deadline, outcome)`, which fills the outcome or raises JudgeError.  Adding one is that module, a line
 in `BACKENDS`, and a line in the contract's table of tests.
 """
 
@@ -26,9 +26,9 @@ class Backend(Protocol):
     ENDPOINT: Endpoint | None
 
     def answer(self, call: JudgeCall, deadline: Deadline, outcome: CallOutcome) -> None:
-        """Fill the outcome of a call. Raises Failed."""
+        """Fill the outcome of a call. Raises JudgeError."""
 
 
 def load_backend(name: str) -> Backend:
-    """The backend of that name; the settings' schema lets no other pass."""
+    """Return the backend of that name; the settings' schema lets no other pass."""
     return cast("Backend", import_module("." + BACKENDS[name], __package__))

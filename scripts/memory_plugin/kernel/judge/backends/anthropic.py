@@ -86,5 +86,5 @@ FORM = ApiFormat(lambda _model: "/v1/messages", (("anthropic-version", "2023-06-
 
 
 def answer(call: JudgeCall, deadline: Deadline, outcome: CallOutcome) -> None:
-    """Fill the outcome of a call. Raises Failed."""
+    """Fill the outcome of a call. Raises JudgeError."""
     exchange(FORM, call, deadline, outcome)

@@ -81,5 +81,5 @@ _FORM = ApiFormat(_path, (), _body, _read, _NAMES)
 
 
 def answer(call: JudgeCall, deadline: Deadline, outcome: CallOutcome) -> None:
-    """Fill the outcome of a call. Raises Failed."""
+    """Fill the outcome of a call. Raises JudgeError."""
     exchange(_FORM, call, deadline, outcome)

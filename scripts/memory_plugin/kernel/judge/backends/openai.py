@@ -80,5 +80,5 @@ _FORM = ApiFormat(lambda _model: "/chat/completions", (), _body, _read, _NAMES)
 
 
 def answer(call: JudgeCall, deadline: Deadline, outcome: CallOutcome) -> None:
-    """Fill the outcome of a call. Raises Failed."""
+    """Fill the outcome of a call. Raises JudgeError."""
     exchange(_FORM, call, deadline, outcome)

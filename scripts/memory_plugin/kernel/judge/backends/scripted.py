@@ -28,7 +28,7 @@ _MAX_BYTES = 1 << 20
 
 
 def answer(call: JudgeCall, deadline: Deadline, outcome: CallOutcome) -> None:
-    """Fill the outcome of a call. Raises Failed, `no_script` where no reply fits."""
+    """Fill the outcome of a call. Raises JudgeError, `no_script` where no reply fits."""
     reply = _reply(call.script, call.question.rubric.id)
     delay = value_at(reply, "delay")
     if isinstance(delay, (int, float)) and delay > 0:
