@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 # Another number makes every older index unusable, so that it is built anew.  It changes with the tables, the analysis of texts, the stop
 # words, the background, the form of what is injected and the signals that weights name; other weights alone are what `refresh_model` takes
 # over.
-SCHEMA = 5
+SCHEMA = 6
 _version = [SCHEMA]
 
 _TABLES = """
