@@ -91,7 +91,7 @@ def _length(data: bytes) -> int:
 
 
 class Box:
-    """A home and a project with a few memories, all of them between the floors."""
+    """A home and a project with a few memories, all of them unsure."""
 
     def __init__(self, folder: str, url: str) -> None:
         self.config = os.path.join(folder, "home", ".claude")
@@ -117,9 +117,8 @@ class Box:
         """The user's settings; caps high enough for a benchmark."""
         judge = {"base_url": self.url, "caps": {"session_usd": 100, "day_usd": 1000}}
         retrieval = {
-            "low_floor": 0.0,
-            "high_floor": 1.0,
-            "judge": {"enabled": judges, "timeout_per_call": TIMEOUT},
+            "inject_threshold": 1.0,
+            "judge": {"enabled": judges, "min_confidence": 0.0, "timeout_per_call": TIMEOUT},
         }
         with open(os.path.join(self.config, "settings.json"), "w", encoding="utf-8") as file:
             json.dump({"memory": {"retrieval": retrieval, "judge": judge}}, file)

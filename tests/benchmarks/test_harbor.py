@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.recall_adapter import floors
+from benchmarks.recall_adapter import thresholds
 from benchmarks.recall_stores import Answer, Set, false_injections, injected, sets, whole
 from memory_plugin.recall.index.document import Document
 from memory_plugin.recall.index.file import create_index, transaction
@@ -16,7 +16,7 @@ from memory_plugin.recall.ranking import analyse, rank
 from tests.project import PLUGIN_ROOT
 from tests.recall.memories import memory
 
-FLOOR = floors()[0]
+THRESHOLD = thresholds()[0]
 IN_TITLE = memory("The token bucket is in throttle.ts", "Every key gets 100 requests a minute.")
 IN_BODY = memory("Rate limit", "Every key gets 100 requests a minute, by the token bucket in throttle.ts.")
 IN_FILES = memory("Rate limit", "Every key gets 100 requests a minute.", files="src/api/throttle.ts")
@@ -46,13 +46,13 @@ def test_every_query_has_a_memory_and_no_other_prompt_has(harbor: Set) -> None:
 
 
 def test_most_prompts_get_their_memory_and_hardly_another(answers: list[Answer]) -> None:
-    precision, recall, _ = injected(answers, FLOOR)
+    precision, recall, _ = injected(answers, THRESHOLD)
     assert precision >= 0.95
     assert recall >= 0.6
 
 
 def test_prompts_that_need_no_memory_get_none(answers: list[Answer]) -> None:
-    assert false_injections(answers, "prompt", FLOOR) == 0.0
+    assert false_injections(answers, "prompt", THRESHOLD) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -79,8 +79,8 @@ def test_a_prompt_that_names_a_file_gets_the_memory_that_names_it(
         connection, analyse(prompt.replace("throttle", "parser")), 1, only_injectable=True, now_iso=""
     )
     connection.close()
-    assert best.confidence >= FLOOR
-    assert not other or other[0].confidence < FLOOR
+    assert best.confidence >= THRESHOLD
+    assert not other or other[0].confidence < THRESHOLD
 
 
 def test_one_memory_of_its_subject_is_found_among_thousands_of_others(tmp_path: Path) -> None:
@@ -99,4 +99,4 @@ def test_one_memory_of_its_subject_is_found_among_thousands_of_others(tmp_path: 
     best = rank(connection, asked, 1, only_injectable=True, now_iso="")[0]
     connection.close()
     assert best.title.startswith("Use Postgres")
-    assert best.confidence >= FLOOR
+    assert best.confidence >= THRESHOLD

@@ -72,7 +72,7 @@ class Judges(Script):
 
 
 def judged(box: Sandbox, relevance: list[str] | Reply, usefulness: list[str] | Reply) -> Sandbox:
-    """The sandbox with three memories, all above the floors, and with judges that answer so about all of them."""
+    """The sandbox with three memories, all above the threshold, and with judges that answer so about all of them."""
     repository(box)
     for title in TITLES:
         memory(box, "save", "--category", "decision", "--title", title, "--body", BODY, "--tags", "billing")
@@ -84,7 +84,7 @@ def judged(box: Sandbox, relevance: list[str] | Reply, usefulness: list[str] | R
 def switch_on(box: Sandbox, **judge: object) -> None:
     """Switches the judges on for all that is found."""
     how = {"enabled": True, "when": "always", **judge}
-    box.settings({"memory": {"retrieval": {"low_floor": 0.0, "high_floor": 0.0, "judge": how}}})
+    box.settings({"memory": {"retrieval": {"inject_threshold": 0.0, "judge": how}}})
 
 
 def went_through(box: Sandbox, turn: Turn) -> Row:
@@ -159,7 +159,7 @@ def test_the_switch_in_the_form_that_others_rely_on(box: Sandbox) -> None:
 
 
 def test_the_rules_decide_the_clear_cases_without_asking(box: Sandbox) -> None:
-    begin(box).settings({"memory": {"retrieval": {"low_floor": 0.0, "high_floor": 0.0, "judge": {}}}})
+    begin(box).settings({"memory": {"retrieval": {"inject_threshold": 0.0, "judge": {}}}})
     turn = box.prompt(ASK, plugins=PLUGIN)
     assert went_through(box, turn)["path"] == "rules"
     assert recalled(turn)

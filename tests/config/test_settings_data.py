@@ -65,7 +65,7 @@ def test_every_key_has_bounds_a_meaning_and_a_rule_for_projects(name: str, rule:
     assert bounds.get(rule["type"], set()) <= set(rule)
     assert rule["type"] != "string" or "enum" in rule or "maxLength" in rule
     assert rule["description"].endswith(".")
-    assert rule["x-project"] in ("any", "lower", "never")
+    assert rule["x-project"] in ("any", "lower", "raise", "never")
     assert rule["x-project"] != "lower" or rule["type"] != "string" or "enum" in rule, name
 
 

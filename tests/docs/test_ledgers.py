@@ -43,7 +43,7 @@ def rows(project: Project) -> tuple[set[str], set[str]]:
 def judged(project: Project) -> tuple[set[str], set[str]]:
     """The fields of a judged prompt and of the calls, and that the page names all that the field `judge` holds."""
     project.save(TITLE, BODY)
-    retrieval = {"low_floor": 0.0, "judge": {"when": "always"}}
+    retrieval = {"judge": {"when": "always"}}
     own = {"memory": {"retrieval": retrieval, "judge": {"backend": "scripted"}}}
     with open(os.path.join(project.config, "settings.json"), "w", encoding="utf-8") as file:
         json.dump(own, file)

@@ -25,7 +25,7 @@ def lived(project: Project) -> Project:
     project.hook("UserPromptSubmit", b"no json")
     for key, value in {"enabled": "true", "when": "always"}.items():
         project.cli("config", "set", "retrieval.judge." + key, value)
-    project.cli("config", "set", "retrieval.low_floor", "0")
+    project.cli("config", "set", "retrieval.judge.min_confidence", "0")
     project.cli("config", "set", "judge.backend", "scripted")
     project.prompt("Which database does the billing service use for its invoices?", session_id="judged")
     project.cli("config", "set", "retrieval.max_inject", "2")

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.project import PLUGIN_ROOT, Project, Run
-from tests.recall.store_files import ASK, BODY, TITLE, TOLD, last, no_floor, troubles
+from tests.recall.store_files import ASK, BODY, TITLE, TOLD, last, no_threshold, troubles
 
 EVENTS = ["UserPromptSubmit", "SessionStart"]
 SCRIPTS = {"UserPromptSubmit": "user_prompt_submit.py", "SessionStart": "session_start.py"}
@@ -38,7 +38,7 @@ NOT_AN_EVENT = [
 @pytest.fixture
 def recalling(project: Project) -> Project:
     """A project whose one memory answers ASK."""
-    no_floor(project)
+    no_threshold(project)
     project.save(TITLE, BODY)
     assert TOLD in project.prompt(ASK, session_id="before").context
     return project

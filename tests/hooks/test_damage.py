@@ -26,7 +26,7 @@ from tests.recall.store_files import (
     index_file,
     last,
     memory,
-    no_floor,
+    no_threshold,
     put,
     store,
     troubles,
@@ -40,7 +40,7 @@ CLI = os.path.join(PLUGIN_ROOT, "scripts", "memory.py")
 @pytest.fixture
 def recalling(project: Project) -> Project:
     """A project whose one memory answers ASK."""
-    no_floor(project)
+    no_threshold(project)
     project.save(TITLE, BODY)
     assert TOLD in project.prompt(ASK, session_id="before").context
     return project

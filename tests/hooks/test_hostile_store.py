@@ -21,7 +21,7 @@ from tests.recall.store_files import (
     TOLD,
     last,
     memory,
-    no_floor,
+    no_threshold,
     put,
     store,
     troubles,
@@ -33,7 +33,7 @@ DEEP = 100_000
 
 def recalling(project: Project) -> None:
     """Let the project's store be the user's own, with one memory that answers ASK."""
-    no_floor(project)
+    no_threshold(project)
     project.save(TITLE, BODY)
     assert TOLD in project.prompt(ASK, session_id="before").context
 

@@ -40,12 +40,12 @@ class Judged(NamedTuple):
         prices: dict[str, list[float]] | None = None,
     ) -> None:
         """The user's file: by default everything that is found is unsure."""
-        wanted = {
-            "low_floor": 0.0,
-            "high_floor": 1.0,
-            "judge": {"timeout_per_call": 1.0},
+        wanted: dict[str, Any] = {
+            "inject_threshold": 1.0,
+            "pointer_threshold": 1.0,
             **(retrieval or {}),
         }
+        wanted["judge"] = {"timeout_per_call": 1.0, "min_confidence": 0.0, **wanted.get("judge", {})}
         memory = {"retrieval": wanted, "judge": {"base_url": self.api.url, "prices": prices or {}}}
         own = {"env": {"ANTHROPIC_API_KEY": KEY} if env is None else env, "memory": memory}
         with open(os.path.join(self.project.config, "settings.json"), "w", encoding="utf-8") as file:
@@ -98,18 +98,30 @@ def choosing(**titles: list[str]) -> Act:
     return by_request(choose)
 
 
-def test_what_both_judges_keep_is_injected_and_nothing_else(judged: MakeJudged) -> None:
+def test_what_both_judges_keep_is_injected_and_the_rest_pointed_at(judged: MakeJudged) -> None:
     box = judged(choosing(relevant=TITLES[:2], useful=TITLES[1:]))
     context = box.prompt().context
-    assert [title for title in TITLES if title in context] == [TITLES[1]]
+    full, titles, pointers = context.partition("<memory-titles>")
+    assert [title for title in TITLES if title in full] == [TITLES[1]]
+    assert titles
+    assert [title for title in TITLES if title in pointers] == [TITLES[0], TITLES[2]]
     assert len(box.api.seen) == 2
     assert all("xylophone" not in json.dumps(seen.body) for seen in box.api.seen)
     assert (box.decision()["path"], box.decision()["asked"]) == ("judged", 3)
     assert [row["outcome"] for row in box.project.ledger("judge-calls")] == ["ok", "ok"]
 
 
-def test_judges_that_agree_on_nothing_leave_silence(judged: MakeJudged) -> None:
-    run = judged(choosing(relevant=TITLES[:1], useful=TITLES[1:2])).prompt()
+def test_what_one_judge_keeps_is_pointed_at(judged: MakeJudged) -> None:
+    box = judged(choosing(relevant=TITLES[:1], useful=TITLES[1:2]))
+    run = box.prompt()
+    assert "<memory " not in run.context
+    assert [title for title in TITLES if title in run.context] == TITLES[:2]
+    assert "systemMessage" not in run.json
+    assert box.project.ledger("recalls")[-1]["outcome"] == "pointed"
+
+
+def test_judges_that_keep_nothing_leave_silence(judged: MakeJudged) -> None:
+    run = judged(choosing(relevant=[], useful=[])).prompt()
     assert run.stdout == ""
 
 
@@ -123,10 +135,10 @@ FAILURES: dict[str, tuple[Act, str]] = {
 
 
 @pytest.mark.parametrize("name", FAILURES)
-def test_a_judge_that_fails_leaves_the_best_two_above_the_high_floor(judged: MakeJudged, name: str) -> None:
+def test_a_judge_that_fails_leaves_the_best_two_by_the_thresholds(judged: MakeJudged, name: str) -> None:
     act, failure = FAILURES[name]
     box = judged(act)
-    box.settings(retrieval={"high_floor": 0.0, "judge": {"when": "always"}})
+    box.settings(retrieval={"inject_threshold": 0.0, "judge": {"when": "always"}})
     context = box.prompt().context
     assert sum(title in context for title in TITLES) == 2
     assert box.decision()["path"] == "fallback"
@@ -135,7 +147,7 @@ def test_a_judge_that_fails_leaves_the_best_two_above_the_high_floor(judged: Mak
 
 def test_without_a_key_the_best_two(judged: MakeJudged) -> None:
     box = judged(server.reset)
-    box.settings(env={}, retrieval={"high_floor": 0.0})
+    box.settings(env={}, retrieval={"inject_threshold": 0.0})
     context = box.prompt().context
     assert sum(title in context for title in TITLES) == 2
     assert box.decision()["path"] == "no_key"
@@ -179,8 +191,8 @@ def test_a_project_that_reaches_for_keys_gets_no_judge(judged: MakeJudged, name:
 @pytest.mark.parametrize(
     ("retrieval", "loaded"),
     [
-        pytest.param({"low_floor": 0.0, "high_floor": 0.0}, False, id="nothing is unsure"),
-        pytest.param({"low_floor": 1.0, "high_floor": 1.0}, False, id="nothing is near"),
+        pytest.param({"inject_threshold": 0.0}, False, id="nothing is unsure"),
+        pytest.param({"judge": {"min_confidence": 1.0}}, False, id="nothing is near"),
         pytest.param({}, True, id="something is unsure"),
     ],
 )

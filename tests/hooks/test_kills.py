@@ -14,7 +14,18 @@ from contextlib import closing
 import pytest
 
 from tests.project import PLUGIN_ROOT, Project
-from tests.recall.store_files import ASK, BODY, TITLE, TOLD, index_file, last, memory, no_floor, put, store
+from tests.recall.store_files import (
+    ASK,
+    BODY,
+    TITLE,
+    TOLD,
+    index_file,
+    last,
+    memory,
+    no_threshold,
+    put,
+    store,
+)
 
 HOOK = os.path.join(PLUGIN_ROOT, "hooks", "user_prompt_submit.py")
 CLI = os.path.join(PLUGIN_ROOT, "scripts", "memory.py")
@@ -23,7 +34,7 @@ CLI = os.path.join(PLUGIN_ROOT, "scripts", "memory.py")
 @pytest.fixture
 def recalling(project: Project) -> Project:
     """A project whose one memory answers ASK."""
-    no_floor(project)
+    no_threshold(project)
     project.save(TITLE, BODY)
     assert TOLD in project.prompt(ASK, session_id="before").context
     return project

@@ -18,7 +18,7 @@ from tests.recall.store_files import (
     TOLD,
     index_file,
     memory,
-    no_floor,
+    no_threshold,
     put,
     rewrite_in_place,
     store,
@@ -262,7 +262,7 @@ def test_an_edit_in_place_never_tells_the_old_text(mine: Project) -> None:
 
 def test_edits_in_place_of_several_folders_never_tell_the_old_text(mine: Project) -> None:
     """What rises to the top when one falls out is looked at as well."""
-    no_floor(mine)
+    no_threshold(mine)
     paths = []
     for number, folder in enumerate(
         ["decisions", "constraints", "preferences", "runbooks", "tech-debt", "sessions"]

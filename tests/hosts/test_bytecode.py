@@ -11,7 +11,7 @@ import pytest
 
 from memory_plugin.hosts.bytecode import discard_damaged
 from tests.project import PLUGIN_ROOT, Project
-from tests.recall.store_files import ASK, BODY, TITLE, TOLD, no_floor
+from tests.recall.store_files import ASK, BODY, TITLE, TOLD, no_threshold
 
 PARTS = {"half": 0.5, "all but a byte": 1.0, "its first word": 0.0}
 
@@ -27,7 +27,7 @@ def installed(make_project: Callable[..., Project]) -> Project:
             os.path.join(project.plugin_root, name),
             ignore=shutil.ignore_patterns("__pycache__"),
         )
-    no_floor(project)
+    no_threshold(project)
     project.save(TITLE, BODY)
     assert TOLD in project.prompt(ASK, session_id="before").context
     return project

@@ -11,7 +11,7 @@ import pytest
 from memory_plugin.hosts.entry import _OWN_SECONDS, _SECONDS, HANDLERS
 from memory_plugin.kernel.settings.keys import keys
 from tests.project import PLUGIN_ROOT, SESSION, Project
-from tests.recall.store_files import ASK, BODY, TITLE, TOLD, no_floor, troubles
+from tests.recall.store_files import ASK, BODY, TITLE, TOLD, no_threshold, troubles
 
 LOCAL, SHARED = ".claude/settings.local.json", ".claude/settings.json"
 
@@ -19,7 +19,7 @@ LOCAL, SHARED = ".claude/settings.local.json", ".claude/settings.json"
 @pytest.fixture
 def recalling(project: Project) -> Project:
     """A project whose one memory answers ASK."""
-    no_floor(project)
+    no_threshold(project)
     project.save(TITLE, BODY)
     return project
 

@@ -9,7 +9,7 @@ import pytest
 
 from memory_plugin.kernel import hygiene_choice
 from tests.project import Project
-from tests.recall.store_files import no_floor
+from tests.recall.store_files import no_threshold
 
 CARD = "4111 1111 1111 1111"
 
@@ -17,7 +17,7 @@ CARD = "4111 1111 1111 1111"
 @pytest.fixture
 def planted(project: Project) -> Project:
     """A project with a memory that holds a card's number, as an old store may."""
-    no_floor(project)
+    no_threshold(project)
     name = project.save("The test card of the billing gateway", "Pay with CARD at the billing gateway.")
     path = project.cli("show", name, "--json").json["path"]
     with open(path, encoding="utf-8") as file:

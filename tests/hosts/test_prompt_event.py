@@ -8,7 +8,17 @@ import os
 import pytest
 
 from tests.project import Project
-from tests.recall.store_files import ASK, BODY, TITLE, TOLD, everything_written, last, memory, no_floor, put
+from tests.recall.store_files import (
+    ASK,
+    BODY,
+    TITLE,
+    TOLD,
+    everything_written,
+    last,
+    memory,
+    no_threshold,
+    put,
+)
 
 KEY = "AKIA" + "QWERTYUIOPASDFGH"
 PROMPTS = {
@@ -26,7 +36,7 @@ PROMPTS = {
 @pytest.fixture
 def recalling(project: Project) -> Project:
     """A project whose one memory answers ASK."""
-    no_floor(project)
+    no_threshold(project)
     project.save(TITLE, BODY)
     return project
 
@@ -115,7 +125,7 @@ def test_recall_can_be_switched_off(recalling: Project) -> None:
 
 
 def test_a_budget_too_small_for_a_memory_leaves_it_out(recalling: Project) -> None:
-    user_settings(recalling, retrieval={"max_tokens": 100, "high_floor": 0.0, "low_floor": 0.0})
+    user_settings(recalling, retrieval={"max_tokens": 100, "inject_threshold": 0.0})
     put(recalling, "long", memory("The billing database archive", "The billing database archive. " * 60))
     context = recalling.prompt("Which billing database archive is there?").context
     assert "archive. The billing" not in context

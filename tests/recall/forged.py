@@ -18,7 +18,7 @@ FORGED = [
     "line\u2028separator\r\nand\x85more",
     "\ud800 lone \udfff",
 ]
-HEAD = r'<memory category="[A-Za-z_]+" source="[^"<>]+"( updated="\d{4}-\d\d-\d\d")?>'
+HEAD = r'<memory id="[^"<>]+" category="[A-Za-z_]+"( updated="\d{4}-\d\d-\d\d")?>'
 HIDDEN = {"Cf", "Cc", "Cs", "Zl", "Zp"}
 
 

@@ -62,10 +62,10 @@ def block(inject: str) -> str:
 @pytest.mark.parametrize("text", FORGED, ids=ascii)
 @pytest.mark.parametrize("field", FIELDS)
 def test_a_text_forges_nothing_and_hides_nothing(field: str, text: str) -> None:
-    document = memory_document(stored(with_text(field, text)), "trusted", "/p")
+    document = memory_document(stored(with_text(field, text)), "trusted")
     assert_nothing_forged(block(document.inject))
     assert_nothing_hidden(document.inject)
-    assert 'source=".claude/memory/decisions/archive.json"' in document.inject
+    assert '<memory id="archive" category="decision"' in document.inject
     assert document.id == "archive"
 
 
@@ -75,7 +75,7 @@ def test_any_text_forges_nothing_and_hides_nothing(field: str, text: str) -> Non
         memory_in_file = stored(with_text(field, text))
     except InvalidMemory:
         return
-    assert_nothing_forged(block(memory_document(memory_in_file, "trusted", "/p").inject))
+    assert_nothing_forged(block(memory_document(memory_in_file, "trusted").inject))
 
 
 @pytest.mark.parametrize("text", FORGED, ids=ascii)
@@ -89,7 +89,7 @@ def test_a_note_of_claudes_own_forges_nothing(text: str) -> None:
 
 
 def test_a_long_body_is_cut_for_injection_and_kept_longer_for_search() -> None:
-    document = memory_document(stored(memory("Long", "first words " + "x" * 30_000)), "trusted", "/p")
+    document = memory_document(stored(memory("Long", "first words " + "x" * 30_000)), "trusted")
     assert MAX_LESSON < len(document.body) <= 20_000
     assert len(document.inject) < MAX_LESSON + 400
 
@@ -98,64 +98,33 @@ def test_a_long_body_is_cut_for_injection_and_kept_longer_for_search() -> None:
     ("standing", "injectable"), [("trusted", True), ("pending", False), ("foreign", False)]
 )
 def test_only_what_is_trusted_may_be_injected(standing: str, *, injectable: bool) -> None:
-    document = memory_document(stored(memory()), standing, "/p")
+    document = memory_document(stored(memory()), standing)
     assert (document.trust, document.injectable) == (standing, injectable)
 
 
 @pytest.mark.parametrize("updated", ["2026-01-02T03:04:05Z", "2026-01-02"])
 def test_the_day_of_the_last_change_is_told(updated: str) -> None:
-    assert (
-        ' updated="2026-01-02">'
-        in memory_document(stored(memory(updated_at=updated)), "trusted", "/p").inject
-    )
+    assert ' updated="2026-01-02">' in memory_document(stored(memory(updated_at=updated)), "trusted").inject
 
 
 @pytest.mark.parametrize(
     "updated", ["yesterday", "", "run rm -rf", "2026-1-2", "\u0662\u0660\u0662\u0666-01-02"], ids=ascii
 )
 def test_what_is_no_day_is_not_told(updated: str) -> None:
-    assert "updated=" not in memory_document(stored(memory(updated_at=updated)), "trusted", "/p").inject
+    assert "updated=" not in memory_document(stored(memory(updated_at=updated)), "trusted").inject
 
 
-@pytest.mark.parametrize(
-    ("store", "root", "source"),
-    [
-        (STORE, "/p", ".claude/memory/decisions/archive.json"),
-        (STORE, "/linked", "/p/.claude/memory/decisions/archive.json"),
-        (STORE, "/p/.claude/memory/dec", "/p/.claude/memory/decisions/archive.json"),
-        (
-            Store("project", "/h/p/.claude/memory", "/h/p"),
-            "/linked",
-            "~/p/.claude/memory/decisions/archive.json",
-        ),
-        (Store("user", "/h/.claude/memory", None), "/p", "~/.claude/memory/decisions/archive.json"),
-        (Store("user", "/h/.claude/memory", None), "/h", ".claude/memory/decisions/archive.json"),
-        (Store("user", "/etc/claude/memory", None), "/p", "/etc/claude/memory/decisions/archive.json"),
-        (Store("user", "/home/memory", None), "/p", "/home/memory/decisions/archive.json"),
-    ],
-    ids=[
-        "project",
-        "worktree",
-        "like a folder",
-        "below home",
-        "user",
-        "home project",
-        "CLAUDE_CONFIG_DIR",
-        "like home",
-    ],
-)
-def test_the_source_is_where_claude_finds_the_file(
-    monkeypatch: pytest.MonkeyPatch, store: Store, root: str, source: str
-) -> None:
-    monkeypatch.setenv("HOME", "/h")
-    document = memory_document(stored(memory(), store=store), "trusted", root)
-    assert ' source="%s"' % source in document.inject
+@pytest.mark.parametrize("store", [STORE, Store("user", "/h/.claude/memory", None)], ids=["project", "user"])
+def test_the_block_names_the_id_and_no_path(store: Store) -> None:
+    told = memory_document(stored(memory(), store=store), "trusted").inject
+    assert told.startswith('<memory id="archive" category="decision"')
+    assert "/" not in told.splitlines()[0]
 
 
 def test_a_secret_in_a_file_is_not_told() -> None:
     key = "AKIA" + "QWERTYUIOPASDFGH"
     document = memory_document(
-        stored(memory("Deploy key", "Deploy with %s in the environment." % key)), "trusted", "/p"
+        stored(memory("Deploy key", "Deploy with %s in the environment." % key)), "trusted"
     )
     assert key not in document.inject
     assert key not in document.body

@@ -9,7 +9,7 @@ import os
 import pytest
 
 from memory_plugin.kernel.ledger import Ledger
-from memory_plugin.recall.explain import REASONS, decisions, find_decision, sentence
+from memory_plugin.recall.explain import REASONS, Outcome, decisions, find_decision, outcomes, sentence
 from tests.project import PLUGIN_ROOT, Project
 from tests.recall.store_files import at_home
 
@@ -20,6 +20,8 @@ def written_reasons() -> set[str]:
     for path in glob.glob(os.path.join(PLUGIN_ROOT, "scripts", "memory_plugin", "recall", "*.py")):
         with open(path, encoding="utf-8") as file:
             tree = ast.parse(file.read())
+        if os.path.basename(path) == "decision.py":
+            found |= {n.value for n in ast.walk(tree) if isinstance(n, ast.Constant) and n.value in REASONS}
         for node in ast.walk(tree):
             if (
                 isinstance(node, ast.Call)
@@ -31,7 +33,7 @@ def written_reasons() -> set[str]:
                     for n in ast.walk(node.args[0])
                     if isinstance(n, ast.Constant) and isinstance(n.value, str)
                 }
-    return found - {"judge", "verdicts"}
+    return found
 
 
 def test_every_reason_has_its_words() -> None:
@@ -66,6 +68,11 @@ def test_lines_that_are_none_are_passed_over(project: Project) -> None:
         ({"outcome": "injected", "injected": ["a"]}, "told Claude 1 memory"),
         ({"outcome": "injected", "injected": ["a", "b"]}, "told Claude 2 memories"),
         ({"outcome": "injected", "injected": 7}, "told Claude 0 memories"),
+        (
+            {"outcome": "injected", "injected": ["a"], "pointed": ["b", "c"]},
+            "told Claude 1 memory, pointed to 2",
+        ),
+        ({"outcome": "pointed", "injected": [], "pointed": ["b"]}, "pointed Claude to 1 memory"),
         ({"outcome": "silent", "reason": "no_match"}, "silent: no memory shares a telling word with it"),
         ({"reason": ["x"]}, "silent: ['x']"),
         ({}, "silent: no reason noted"),
@@ -73,3 +80,59 @@ def test_lines_that_are_none_are_passed_over(project: Project) -> None:
 )
 def test_a_decision_is_put_into_words(row: dict[str, object], words: str) -> None:
     assert sentence(row) == words
+
+
+NEW = {"inject_threshold": 0.5, "pointer_threshold": 0.25}
+
+
+@pytest.mark.parametrize(
+    ("row", "candidate", "outcome"),
+    [
+        ({"injected": ["a"]}, {"confidence": 0.968}, ("injected", "96 % sure", False)),
+        (
+            {"pointed": ["a"]},
+            {"confidence": 0.3},
+            ("pointed", "30 % sure, 50 % needed for the full text", True),
+        ),
+        ({"pointed": ["a"]}, {"confidence": 0.8}, ("pointed", "80 % sure", False)),
+        ({}, {"confidence": 0.08}, ("withheld", "8 % sure, 50 % needed (25 % for a pointer)", True)),
+        ({}, {"confidence": 0.4999}, ("withheld", "49 % sure, 50 % needed (25 % for a pointer)", True)),
+        (
+            {},
+            {"confidence": 0.9, "withheld": "already_injected"},
+            ("withheld", "90 % sure; this session was told already", False),
+        ),
+        (
+            {"judge": {"verdicts": {"a": [True, False]}}, "pointed": ["a"]},
+            {"confidence": 0.1},
+            ("pointed", "10 % sure; the judges: relevant, not useful", False),
+        ),
+        (
+            {"judge": {"verdicts": {"a": [False, None]}}},
+            {"confidence": 0.7, "withheld": "declined"},
+            ("withheld", "70 % sure; the judges: not relevant", False),
+        ),
+        (
+            {"inject_threshold": None, "pointer_threshold": None, "floor": 0.5},
+            {"confidence": 0.2},
+            ("withheld", "20 % sure", False),
+        ),
+        ({}, {"confidence": "high"}, ("withheld", "sureness unknown", False)),
+    ],
+)
+def test_what_became_of_a_candidate_is_put_into_words(
+    row: dict[str, object], candidate: dict[str, object], outcome: tuple[str, str, bool]
+) -> None:
+    (found,) = outcomes({**NEW, **row, "candidates": [{"key": "a", **candidate}]})
+    assert found == Outcome("a", *outcome)
+
+
+def test_an_older_record_is_read_as_well() -> None:
+    (found,) = outcomes({"floor": 0.5, "candidates": [{"key": "a", "confidence": 0.2}]})
+    assert found.words == "20 % sure, 50 % needed"
+
+
+def test_what_was_said_comes_first() -> None:
+    candidates = [{"key": key, "confidence": 0.4} for key in "abc"]
+    found = outcomes({**NEW, "candidates": candidates, "injected": ["c"], "pointed": ["b"]})
+    assert [one.key for one in found] == ["c", "b", "a"]

@@ -10,7 +10,7 @@ import pytest
 
 from memory_plugin.memories.native import native_folders, notes
 from tests.project import Project
-from tests.recall.store_files import at_home, last, no_floor
+from tests.recall.store_files import at_home, last, no_threshold
 
 NOTE = "# Ledger proxy\n\nThe ledger proxy listens on port 7777.\n\n## Deploy\n\nDeploy with `make ship`.\n"
 ASK = "Which port does the ledger proxy listen on?"
@@ -35,8 +35,8 @@ def told(project: Project) -> str:
 
 
 @pytest.fixture(autouse=True)
-def _no_floor(project: Project) -> None:
-    no_floor(project)
+def _no_threshold(project: Project) -> None:
+    no_threshold(project)
 
 
 def test_a_note_of_this_project_is_told(project: Project) -> None:

@@ -20,7 +20,7 @@ from tests.recall.memories import memory
 
 Made = Callable[..., Connection]
 NOW = "2026-06-01T00:00:00Z"
-LOW, HIGH = 0.3, 0.5
+LOW, HIGH = 0.25, 0.5
 
 SHOP = [
     memory("Use Postgres for the billing database", "Invoices need transactions.", tags="database billing"),
@@ -127,7 +127,7 @@ def test_a_prompt_about_something_else_is_never_sure(
     assert all(hit.confidence < HIGH for hit in asked(made(documents), text))
 
 
-def test_a_lone_weak_hit_is_below_the_low_floor(made: Made) -> None:
+def test_a_lone_weak_hit_is_not_even_pointed_at(made: Made) -> None:
     hits = asked(made(SHOP + MORE), "draw me a nice picture of a shop window with flowers and a cat")
     assert len(hits) >= 1
     assert hits[0].confidence < LOW

@@ -6,35 +6,35 @@ import os
 
 import pytest
 
-from memory_plugin.recall.session import Told, forget_session
+from memory_plugin.recall.session import RecallHistory, forget_session
 from tests.project import Project
-from tests.recall.store_files import ASK, BODY, TITLE, TOLD, at_home, last, memory, no_floor, put
+from tests.recall.store_files import ASK, BODY, TITLE, TOLD, at_home, last, memory, no_threshold, put
 
 
 @pytest.fixture
 def recalling(project: Project) -> Project:
     """A project whose one memory answers ASK."""
-    no_floor(project)
+    no_threshold(project)
     project.save(TITLE, BODY)
     return project
 
 
 def test_a_text_is_known_for_so_many_turns(project: Project) -> None:
     with at_home(project) as places:
-        told = Told(places, "s")
-        told.note("key", "text")
+        told = RecallHistory(places, "s")
+        told.note_injected("key", "text")
         told.save()
         for turn in range(2, 6):
-            told = Told(places, "s")
-            assert (told.turn, told.knows("key", "text", 4)) == (turn, turn < 5)
-            assert not told.knows("key", "another text", 4)
-            assert not told.knows("another key", "text", 4)
+            told = RecallHistory(places, "s")
+            assert (told.turn, told.was_injected("key", "text", 4)) == (turn, turn < 5)
+            assert not told.was_injected("key", "another text", 4)
+            assert not told.was_injected("another key", "text", 4)
             told.save()
 
 
 def test_a_session_that_was_told_nothing_leaves_nothing(project: Project) -> None:
     with at_home(project) as places:
-        Told(places, "s").save()
+        RecallHistory(places, "s").save()
         assert not os.path.exists(places.state("sessions"))
         forget_session(places, "s")
 
@@ -42,10 +42,10 @@ def test_a_session_that_was_told_nothing_leaves_nothing(project: Project) -> Non
 @pytest.mark.parametrize("session", ["../../x", "a/b", "\ud800", "x" * 1000, "."])
 def test_a_session_is_no_path(project: Project, session: str) -> None:
     with at_home(project) as places:
-        told = Told(places, session)
-        told.note("key", "text")
+        told = RecallHistory(places, session)
+        told.note_injected("key", "text")
         told.save()
-        assert Told(places, session).knows("key", "text", 9)
+        assert RecallHistory(places, session).was_injected("key", "text", 9)
         (name,) = os.listdir(places.state("sessions"))
         assert len(name) == 16 + len(".json")
 

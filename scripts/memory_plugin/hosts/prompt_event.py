@@ -49,6 +49,7 @@ def handle(
     correction, trouble = _correction(prompt, places, settings)
     reminder, unkept = _reminder(prompt, places, settings)
     troubles = [trouble, unkept, _leave_grant(prompt, places)]
+    prompt.room = MAX_CHARACTERS - sum(len(part) + 2 for part in (correction, reminder) if part)
     try:
         recall(answer, prompt, places, settings, deadline)
     finally:
@@ -74,8 +75,9 @@ def _output(correction: str, reminder: str, answer: Answer) -> dict[str, object]
             context += "\n\n" + part if context else part
     if context:
         output["hookSpecificOutput"] = {"hookEventName": EVENT, "additionalContext": context}
-    if answer.notice:
-        output["systemMessage"] = answer.notice
+    message = "\n".join(filter(None, (answer.receipt, answer.notice)))
+    if message:
+        output["systemMessage"] = message
     return output or None
 
 

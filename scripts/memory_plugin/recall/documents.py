@@ -7,7 +7,6 @@ import re
 from typing import TYPE_CHECKING
 
 from ..kernel.clock import now_iso
-from ..kernel.paths import home_folder
 from ..kernel.text.clean import block, escape, escape_content, plain
 from ..memories.hygiene import shown
 from ..memories.record import MAX_TITLE, body_text, categories
@@ -26,11 +25,8 @@ _MAX_SHOWN_FILES = 5
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T|\Z)")
 
 
-def memory_document(stored: StoredMemory, standing: str, root: str) -> Document:
-    """The document of a memory whose standing is trusted, pending or foreign; only the trusted one may be injected.
-
-    `root` is the real path of the project that Claude works in.
-    """
+def memory_document(stored: StoredMemory, standing: str) -> Document:
+    """The document of a memory whose standing is trusted, pending or foreign; only the trusted one may be injected."""
     memory = stored.memory
     label = categories()[memory.category].label
     title = _safe_line(memory.title, MAX_TITLE)
@@ -53,7 +49,7 @@ def memory_document(stored: StoredMemory, standing: str, root: str) -> Document:
         trust=standing,
         expires_at=memory.expires_at,
         updated_at=memory.updated_at,
-        inject=_block(memory.category, _source(stored.path, root), memory.updated_at, title, body, files),
+        inject=_block(memory.id, memory.category, memory.updated_at, title, body, files),
     )
 
 
@@ -84,7 +80,7 @@ def note_document(note: NativeNote) -> Document:
         trust=TRUSTED,
         expires_at="",
         updated_at="",
-        inject=_block("note", os.path.basename(note.path), "", title, body, []),
+        inject=_block(os.path.basename(note.path), "note", "", title, body, []),
     )
 
 
@@ -92,19 +88,13 @@ def _safe_line(text: str, limit: int) -> str:
     return plain(shown(text), limit)
 
 
-def _source(path: str, root: str) -> str:
-    """The path under which Claude can open a memory's file: from the project, else from the home folder, else in full."""
-    home = home_folder()
-    for folder, start in ((root, ""), (home, "~/")):
-        if folder is not None and path.startswith(folder.rstrip(os.sep) + os.sep):
-            return start + os.path.relpath(path, folder).replace(os.sep, "/")
-    return path.replace(os.sep, "/")
+def _block(name: str, category: str, updated: str, title: str, body: str, files: list[str]) -> str:
+    """Return one memory as it stands inside `<memory-context>`; nothing in it can close the block or forge an attribute.
 
-
-def _block(category: str, source: str, updated: str, title: str, body: str, files: list[str]) -> str:
-    """One memory as it stands inside `<memory-context>`; nothing in it can close the block or forge an attribute."""
+    `name` is what `memory show` takes, or the file of a note. No path: an id is a third of its tokens and leads to the same text.
+    """
     dated = ' updated="%s"' % updated[:10] if _DAY.match(updated) else ""
-    head = '<memory category="%s" source="%s"%s>' % (escape(category), escape(plain(source, 300)), dated)
+    head = '<memory id="%s" category="%s"%s>' % (escape(plain(name, 300)), escape(category), dated)
     lines = [head, escape_content(title), escape_content(block(body, MAX_LESSON))]
     if files:
         lines.append("Files: " + escape_content(", ".join(files[:_MAX_SHOWN_FILES])))

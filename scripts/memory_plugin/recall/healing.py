@@ -280,7 +280,7 @@ def _heal_store(
         found = [stored if trust.is_known(stored) else stored._replace(stamp="") for stored in found]
     known = read.stamps(connection, work.store.scope)
     no_longer = work.gone + [known[path][0] for path in unreadable if path in known]
-    regraded = _write(connection, places.project_root, found, standings, known, no_longer)
+    regraded = _write(connection, found, standings, known, no_longer)
     return HealReport(len(found) - regraded, len(no_longer), regraded, len(unreadable))
 
 
@@ -309,7 +309,6 @@ def is_alive(stored: StoredMemory) -> bool:
 
 def _write(
     connection: Connection,
-    root: str,
     found: list[StoredMemory],
     standings: dict[str, str],
     known: dict[str, tuple[str, str, str]],
@@ -332,7 +331,7 @@ def _write(
                     )
                     regraded += 1
                 else:
-                    documents.append(memory_document(stored, standing, root))
+                    documents.append(memory_document(stored, standing))
             write.put(connection, documents)
     return regraded
 

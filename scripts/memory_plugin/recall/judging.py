@@ -1,12 +1,13 @@
-"""Two opinions on candidates: which are relevant, which are useful; strict for a prompt, lenient for a search.
+"""Two opinions on candidates: which are relevant, which are useful.
 
-The rules decide what they are sure of.  What lies between the floors goes to the judges, shuffled, as titles,
-categories and tags; where they do not answer, a named rung of the cascade does:
+On a prompt, what both approve of is injected and what one approves of is pointed at; a search shows what either approves of. Under
+`when: unsure` the judges see the candidates between `min_confidence` and the inject threshold, under `always` the best
+`candidate_pool_size` whatever their confidence; shuffled, as titles, categories and tags. `path` names what came of it:
 
     judged    both answered            single    one combined question was answered
-    partial   one answered             fallback  none did: the best `fallback_top_k` above the high floor
-    no_key    there is no key: same    disabled  no judge is wanted here: the best `max_inject` above the high floor
-    rules     nothing was unsure, or the sure ones take every place
+    partial   one answered             fallback  none did: the thresholds, at most `fallback_top_k` in full
+    no_key    there is no key: same    disabled  no judge is wanted here: the thresholds alone
+    rules     nothing was unsure, or the sure ones take every place: the thresholds alone
 """
 
 from __future__ import annotations
@@ -47,17 +48,24 @@ class Candidates:
 
 
 class Judged:
-    """What is kept, in the order of the ranking, and how that came.
+    """What the judges made of the candidates, and how that came.
 
-    `path` is the rung of the cascade, `reasons` name what failed, `verdicts` maps a hit's key to what the judges
-    said of it, (relevant, useful), None where one did not answer; `notice` is a line for the user, mostly empty.
+    `approvals` maps the key of each judged hit to "both", "one" or "none" of the judges that answered; it is empty where they did not,
+    and then the thresholds decide. `most` is how many may be injected in full; `silenced` names why nothing at all may be said, mostly
+    empty. `kept` are the hits that a search shows, in the order of the ranking. `path` names the case, `reasons` what failed, `verdicts`
+    maps a hit's key to (relevant, useful), None where one did not answer; `notice` is a line for the user, mostly empty.
     """
 
-    __slots__ = ("asked", "dropped", "kept", "notice", "path", "reasons", "spent", "verdicts")
+    __slots__ = (
+        "approvals", "asked", "dropped", "kept", "most", "notice", "path", "reasons", "silenced", "spent", "verdicts",
+    )  # fmt: skip
 
-    def __init__(self, kept: list[Hit], path: str) -> None:
-        self.kept = kept
+    def __init__(self, path: str, most: int) -> None:
         self.path = path
+        self.most = most
+        self.silenced = ""
+        self.kept: list[Hit] = []
+        self.approvals: dict[str, str] = {}
         self.reasons: list[str] = []
         self.verdicts: dict[str, tuple[bool | None, bool | None]] = {}
         self.asked = 0
@@ -83,43 +91,45 @@ def judge_candidates(
     deadline: Deadline,
     taint_off: bool = False,
 ) -> Judged:
-    """The hits to inject (AUTO) or to show (SEARCH); always an answer, by the deadline, whatever the judges do.
+    """Return what the judges say of the hits on a prompt (AUTO) or in a search (SEARCH), by the deadline, whatever they do.
 
-    `taint_off` says that the project may not use judges (security: its settings reach for keys or addresses).  Only
-    in a search the user's `apiKeyHelper` may be run.
+    `taint_off` says that the project may not use judges (security: its settings reach for keys or addresses). Only in a search the
+    user's `apiKeyHelper` may be run.
     """
     deadline = deadline.within(settings.number(_BLOCK + "timeout_per_call"))
-    hits = candidates.hits
-    if taint_off or not settings.judge_asked_for("retrieval"):
-        judged = Judged(_without_judge(hits, mode, settings, "disabled"), "disabled")
-        judged.reasons = [_TAINTED] if taint_off and settings.judge_asked_for("retrieval") else []
-        return judged
+    wanted = settings.judge_asked_for("retrieval")
+    if taint_off or not wanted:
+        return _unjudged(
+            "disabled", candidates.hits, mode, settings, [_TAINTED] if taint_off and wanted else []
+        )
     from ..kernel.judge.judge import Judge
 
     model = settings.text(_BLOCK + "model")
     judge = Judge("retrieval", model, places, settings, session, helper=mode == SEARCH)
-    trouble = judge.unready()
-    if trouble is not None:
-        path = "no_key" if trouble.failure == "no_key" else "fallback"
-        judged = Judged(_without_judge(hits, mode, settings, path), path)
-        judged.reasons = [trouble.failure]
-        return judged
-    unsure = _unsure(hits, mode, settings)
-    if not unsure or len(_settled(hits, mode, settings)) >= _most(mode, settings):
-        return Judged(_without_judge(hits, mode, settings, "rules"), "rules")
+    problem = judge.unready()
+    if problem is not None:
+        path = "no_key" if problem.failure == "no_key" else "fallback"
+        return _unjudged(path, candidates.hits, mode, settings, [problem.failure])
+    unsure = _unsure(candidates.hits, mode, settings)
+    if not unsure or (mode == AUTO and len(_sure(candidates.hits, settings)) >= _most(mode, settings)):
+        return _unjudged("rules", candidates.hits, mode, settings, [])
     return _ask(judge, candidates, unsure, mode, settings, deadline)
 
 
-def _without_judge(hits: list[Hit], mode: str, settings: Settings, path: str) -> list[Hit]:
-    """What is kept when no judge spoke."""
-    if mode == SEARCH:
-        return hits[: settings.integer(_BLOCK + "modes.search.max_output")]
+def _unjudged(path: str, hits: list[Hit], mode: str, settings: Settings, reasons: list[str]) -> Judged:
+    """Return what holds when no judge spoke: on a prompt the thresholds decide, a search shows the best."""
     most = settings.integer("retrieval.max_inject")
     if path in ("fallback", "no_key"):
         most = min(most, settings.integer(_BLOCK + "fallback_top_k"))
     elif path == "rules":
-        most = _most(mode, settings)
-    return _sure(hits, settings)[:most]
+        most = _most(AUTO, settings)
+    judged = Judged(path, most)
+    if most == 0:
+        judged.silenced = "no_fallback" if path in ("fallback", "no_key") else "max_inject"
+    judged.reasons = reasons
+    if mode == SEARCH:
+        judged.kept = hits[: _most(SEARCH, settings)]
+    return judged
 
 
 def _most(mode: str, settings: Settings) -> int:
@@ -128,27 +138,28 @@ def _most(mode: str, settings: Settings) -> int:
 
 
 def _sure(hits: list[Hit], settings: Settings) -> list[Hit]:
-    floor = settings.number("retrieval.high_floor")
-    return [hit for hit in hits if hit.confidence >= floor]
-
-
-def _settled(hits: list[Hit], mode: str, settings: Settings) -> list[Hit]:
-    """What is kept without asking when the judges do answer."""
-    return [] if mode == SEARCH or _asks_always(settings) else _sure(hits, settings)
-
-
-def _asks_always(settings: Settings) -> bool:
-    return settings.text(_BLOCK + "when") == "always"
+    """Return what is injected on a prompt without asking when the judges do answer."""
+    if settings.text(_BLOCK + "when") == "always":
+        return []
+    threshold = settings.number("retrieval.inject_threshold")
+    return [hit for hit in hits if hit.confidence >= threshold]
 
 
 def _unsure(hits: list[Hit], mode: str, settings: Settings) -> list[Hit]:
-    """What the judges are asked about."""
+    """Return what the judges are asked about.
+
+    The upper bound is the user's own threshold: a project that raises its own for silence must not send out more by it.
+    """
     if mode == SEARCH:
         return hits[:_SEARCH_POOL]
-    low, high = settings.number("retrieval.low_floor"), settings.number("retrieval.high_floor")
-    every = _asks_always(settings)
     pool = hits[: settings.integer(_BLOCK + "candidate_pool_size")]
-    return [hit for hit in pool if hit.confidence >= low and (every or hit.confidence < high)]
+    if settings.text(_BLOCK + "when") == "always":
+        return pool
+    low, high = (
+        settings.number(_BLOCK + "min_confidence"),
+        settings.users_number("retrieval.inject_threshold"),
+    )
+    return [hit for hit in pool if low <= hit.confidence < high]
 
 
 def _ask(
@@ -160,17 +171,19 @@ def _ask(
     verdicts = judge.ask_all([_question(name, key, data, len(shown)) for name, key in forms], deadline)
     answers = [_chosen(verdict, shown) for verdict in verdicts]
     heard = [answer for answer in answers if answer is not None]
-    judged = Judged([], _path(len(forms), len(heard)))
-    if heard:
-        approved = _approved(heard, settings.text(_BLOCK + "modes.%s.verification" % mode) == "strict")
-        passed = approved.union(hit.key for hit in _settled(candidates.hits, mode, settings))
-        judged.kept = [hit for hit in candidates.hits if hit.key in passed][: _most(mode, settings)]
-        judged.verdicts = _pairs(answers, shown)
-    else:
-        judged.kept = _without_judge(candidates.hits, mode, settings, "fallback")
-    judged.reasons = [
+    failures = [
         "%s: %s" % (form[0], verdict.failure) for form, verdict in zip(forms, verdicts) if verdict.failure
     ]
+    if heard:
+        judged = Judged(_path(len(forms), len(heard)), _most(mode, settings))
+        judged.reasons = failures
+        judged.verdicts = _pairs(answers, shown)
+        judged.approvals = _approvals(heard, shown, settings.text(_BLOCK + "modes.%s.verification" % mode))
+        judged.kept = [hit for hit in candidates.hits if judged.approvals.get(hit.key) == "both"][
+            : judged.most
+        ]
+    else:
+        judged = _unjudged("fallback", candidates.hits, mode, settings, failures)
     judged.asked = len(shown)
     judged.dropped = sum(verdict.values["dropped"] for verdict in verdicts if verdict.values is not None)
     judged.spent = _spent(verdicts)
@@ -227,9 +240,14 @@ def _path(asked: int, heard: int) -> str:
     return "judged" if heard == asked else "partial"
 
 
-def _approved(heard: list[set[str]], strict: bool) -> set[str]:
-    """What the judges that answered agree on, or, not strict, what one of them wants."""
-    return set.intersection(*heard) if strict else set.union(*heard)
+def _approvals(heard: list[set[str]], shown: list[Hit], verification: str) -> dict[str, str]:
+    """Return for each shown hit "both", "one" or "none" of the judges that answered; not strict, one counts as both."""
+    enough = len(heard) if verification == "strict" else 1
+    approvals = {}
+    for hit in shown:
+        count = sum(hit.key in answer for answer in heard)
+        approvals[hit.key] = "both" if count >= enough else "one" if count else "none"
+    return approvals
 
 
 def _pairs(answers: list[set[str] | None], shown: list[Hit]) -> dict[str, tuple[bool | None, bool | None]]:

@@ -54,8 +54,7 @@ def _index_of_everything(places: Places, settings: Settings) -> Connection:
     """An index made for one question and kept nowhere."""
     connection = create_index_in_memory()
     items = survey(places, settings.text("trust.pulls") == "accept").items
-    root = places.project_root
-    documents = [memory_document(item.stored, item.trust, root) for item in items if is_alive(item.stored)]
+    documents = [memory_document(item.stored, item.trust) for item in items if is_alive(item.stored)]
     if settings.flag("native.enabled"):
         documents += [note_document(note) for folder in native_folders(places) for note in notes(folder)]
     with transaction(connection):

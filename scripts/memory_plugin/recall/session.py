@@ -1,4 +1,4 @@
-"""What a session was told already, so that the same memory is not put before Claude twice."""
+"""What a session was told already, so that neither a memory nor a pointer is put before Claude twice."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..kernel.paths import Places
 
-__all__ = ["Told", "forget_session"]
+__all__ = ["RecallHistory", "forget_session"]
 
 _MAX_BYTES = 4 << 20
 
@@ -21,24 +21,30 @@ def _path(places: Places, session: str) -> str:
 
 
 def forget_session(places: Places, session: str) -> None:
-    """Forget what a session was told, for its context was compacted or cleared. Raises OSError, not for a session that was told nothing."""
+    """Forget what a session was told, for its context was compacted or cleared.
+
+    Raises OSError, but not for a session that was told nothing.
+    """
     try:
         os.unlink(_path(places, session))
     except FileNotFoundError:
         return
 
 
-class Told:
-    """What one session was told: for each memory the digest of the text and the turn in which it was injected.
+class RecallHistory:
+    """What one session was told: which memories in full and in which turn, at which it was pointed, and whether the header was said.
 
-    A turn is a prompt that was looked up since the session was first told something.  A session without an id is told anew each time.
+    A turn is a prompt that was looked up since the session was first told something. Keys and texts are kept as digests alone. A session
+    without an id has no history.
     """
 
-    __slots__ = ("_given", "_path", "turn")
+    __slots__ = ("_injected", "_path", "_pointed", "header_said", "turn")
 
     def __init__(self, places: Places, session: str) -> None:
         self._path = _path(places, session) if session else ""
-        self._given: dict[str, list[object]] = {}
+        self._injected: dict[str, list[object]] = {}
+        self._pointed: dict[str, str] = {}
+        self.header_said = False
         self.turn = 1
         if self._path:
             self._load()
@@ -48,32 +54,46 @@ class Told:
             data = loads(read_regular(self._path, _MAX_BYTES)[0].decode("ascii"))
         except (FileNotFoundError, Unreadable, ValueError):
             return
-        if (
-            isinstance(data, dict)
-            and isinstance(data.get("given"), dict)
-            and isinstance(data.get("turn"), int)
-        ):
-            self._given = {k: v for k, v in data["given"].items() if isinstance(v, list) and len(v) == 2}
-            self.turn = data["turn"] + 1
+        if not isinstance(data, dict) or not isinstance(data.get("turn"), int):
+            return
+        self.turn = data["turn"] + 1
+        self.header_said = data.get("header") is True
+        injected, pointed = data.get("injected"), data.get("pointed")
+        if isinstance(injected, dict):
+            self._injected = {k: v for k, v in injected.items() if isinstance(v, list) and len(v) == 2}
+        if isinstance(pointed, dict):
+            self._pointed = {k: v for k, v in pointed.items() if isinstance(v, str)}
 
-    def knows(self, key: str, text: str, repeat_after: int) -> bool:
-        """Whether this very text of a memory was injected fewer than `repeat_after` turns ago."""
-        given = self._given.get(key)
-        if given is None or given[0] != _digest(text):
+    def was_injected(self, key: str, text: str, repeat_after: int) -> bool:
+        """Return whether this very text of a memory was injected fewer than `repeat_after` turns ago."""
+        said = self._injected.get(_digest(key))
+        if said is None or said[0] != _digest(text):
             return False
-        return isinstance(given[1], int) and self.turn - given[1] < repeat_after
+        return isinstance(said[1], int) and self.turn - said[1] < repeat_after
 
-    def note(self, key: str, text: str) -> None:
+    def was_pointed(self, key: str, line: str) -> bool:
+        """Return whether the session got this very line as a pointer to a memory."""
+        return self._pointed.get(_digest(key)) == _digest(line)
+
+    def note_injected(self, key: str, text: str) -> None:
         """Note that a memory is injected in this turn."""
-        self._given[key] = [_digest(text), self.turn]
+        self._injected[_digest(key)] = [_digest(text), self.turn]
+
+    def note_pointed(self, key: str, line: str) -> None:
+        """Note that the session is pointed at a memory."""
+        self._pointed[_digest(key)] = _digest(line)
 
     def save(self) -> None:
         """Keep it, and that a turn has passed, for the next prompt. Raises OSError."""
-        if self._path and self._given:
+        if self._path and (self._injected or self._pointed):
+            state = {
+                "turn": self.turn,
+                "header": self.header_said,
+                "injected": self._injected,
+                "pointed": self._pointed,
+            }
             make_folder(os.path.dirname(self._path))
-            replace_file(
-                self._path, dumps({"turn": self.turn, "given": self._given}).encode("ascii"), durable=False
-            )
+            replace_file(self._path, dumps(state).encode("ascii"), durable=False)
 
 
 def _digest(text: str) -> str:

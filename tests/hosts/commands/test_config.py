@@ -64,7 +64,8 @@ def test_json(project: Project) -> None:
         "user",
         [],
     )
-    assert project.cli("config", "check", "--json").json == {"files": {"user": own(project)}, "problems": []}
+    checked = project.cli("config", "check", "--json").json
+    assert checked == {"files": {"user": own(project)}, "problems": [], "notes": []}
     assert project.cli("config", "unset", KEY, "--json").json["changed"]
 
 
@@ -81,7 +82,7 @@ def test_show_prints_every_key_and_get_a_block(project: Project) -> None:
 def test_show_of_one_key_says_what_it_means(project: Project) -> None:
     assert project.cli("config", "show", KEY).stdout.splitlines()[2:] == [
         "",
-        "Most memories injected for one prompt.",
+        "Most memories injected in full for one prompt; 0: nothing is said, no pointers either.",
         "takes a whole number from 0 to 10; default 3; a project's files may only lower it or switch it off",
     ]
 
@@ -233,3 +234,64 @@ def test_every_documented_command_works(project: Project, line: str) -> None:
     program, *words = shlex.split(line)
     run = project.cli(*words)
     assert (program, run.returncode, run.stderr) == ("memory", 0, "")
+
+
+@pytest.mark.parametrize(
+    ("name", "successor"),
+    [("high_floor", "retrieval.inject_threshold"), ("low_floor", "retrieval.pointer_threshold")],
+)
+def test_a_key_of_earlier_days_names_what_took_its_place(project: Project, name: str, successor: str) -> None:
+    with open(own(project), "w", encoding="utf-8") as file:
+        json.dump({"memory": {"retrieval": {name: 0.3}}}, file)
+    run = project.cli("config", "check")
+    assert run.returncode == 1
+    assert "retrieval.%s: " % name in run.stdout
+    assert "no longer used; set instead: " + successor in run.stdout
+    assert successor in project.cli("doctor").stdout
+    refused = project.cli("config", "set", "retrieval." + name, "0.3")
+    assert refused.returncode == 2
+    assert "no longer used; set instead: " + successor in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("retrieval", "words", "fix"),
+    [
+        (
+            {"enabled": False, "judge": {}},
+            "retrieval.enabled is false",
+            "memory config set retrieval.enabled true",
+        ),
+        ({"judge": {"enabled": False, "when": "always"}}, "has no effect", "memory judge on retrieval"),
+        (
+            {"match_strategy": "keyword", "judge": {}},
+            "no judge is asked",
+            "memory config set retrieval.match_strategy fts5_bm25",
+        ),
+        (
+            {"judge": {"min_confidence": 0.6}},
+            "nothing is unsure",
+            "memory config unset retrieval.judge.min_confidence",
+        ),
+        (
+            {"judge": {"modes": {"auto": {"max_output": 0}}}},
+            "max_output is 0",
+            "memory config set retrieval.judge.modes.auto.max_output 3",
+        ),
+    ],
+    ids=["recall off", "judge off", "keywords", "nothing unsure", "no output"],
+)
+def test_a_judge_with_one_of_two_switches_is_named_everywhere(
+    project: Project, retrieval: dict[str, object], words: str, fix: str
+) -> None:
+    with open(own(project), "w", encoding="utf-8") as file:
+        json.dump({"memory": {"retrieval": retrieval}}, file)
+    for words_typed in (["config", "check"], ["doctor"], ["status"]):
+        said = project.cli(*words_typed).stdout
+        assert words in said
+        assert fix in said
+
+
+def test_setting_one_of_two_switches_says_which_one_is_missing(project: Project) -> None:
+    project.cli("config", "set", "retrieval.judge.enabled", "true")
+    said = project.cli("config", "set", "retrieval.enabled", "false").stdout
+    assert "the judge of retrieval is on, but retrieval.enabled is false" in said

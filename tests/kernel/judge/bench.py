@@ -71,15 +71,29 @@ class Bench:
         self.judge: dict[str, object] = {"backend": backend, "base_url": url, **judge}
         self.retrieval: dict[str, object] = {}
         self.more: dict[str, object] = {}
+        self.top_level = False
 
     def settings(self) -> Settings:
         """The settings, written to the user's file and read again."""
-        memory = {"retrieval": {"judge": self.retrieval}, "judge": self.judge}
+        memory: dict[str, object] = {"judge": self.judge}
+        if not self.top_level:
+            memory["retrieval"] = {"judge": self.retrieval}
         with open(os.path.join(self.config, "settings.json"), "w", encoding="utf-8") as file:
             json.dump({"env": self.env, "memory": memory, **self.more}, file)
         settings = load(self.config, self.project)
         assert settings.problems == []
         return settings
+
+    def use_top_level(self) -> None:
+        """Keep the judge's block where its source has it, at the top level of the user's file."""
+        self.more["retrieval"] = {"judge": self.retrieval}
+        self.top_level = True
+
+    def project_says(self, memory: dict[str, object]) -> None:
+        """Write the block `memory` of the project's own settings."""
+        os.makedirs(os.path.join(self.project, ".claude"), exist_ok=True)
+        with open(os.path.join(self.project, ".claude", "settings.json"), "w", encoding="utf-8") as file:
+            json.dump({"memory": memory}, file)
 
     @property
     def places(self) -> Places:

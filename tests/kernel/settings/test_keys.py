@@ -12,8 +12,8 @@ from memory_plugin.kernel.settings.keys import WrongValueError, canonical, is_bl
     [
         ("retrieval.max_inject", "2", 2),
         ("retrieval.enabled", "false", False),
-        ("retrieval.low_floor", "0.25", 0.25),
-        ("retrieval.low_floor", "0", 0),
+        ("retrieval.inject_threshold", "0.25", 0.25),
+        ("retrieval.inject_threshold", "0", 0),
         ("trust.pulls", "accept", "accept"),
         ("trust.pulls", '"accept"', "accept"),
         ("judge.base_url", "", ""),
@@ -46,8 +46,8 @@ def test_values(name: str, text: str, value: object) -> None:
         ),
         ("hygiene.packs", '["de"]', 'expected a list of "national-ids", got one with "de"'),
         ("evaluation.judge.judges", "[3]", "expected a list of texts, got one with 3"),
-        ("retrieval.low_floor", "NaN", 'expected a number from 0 to 1, got "NaN"'),
-        ("retrieval.low_floor", "1e999", "expected a number from 0 to 1, got a number without end"),
+        ("retrieval.inject_threshold", "NaN", 'expected a number from 0 to 1, got "NaN"'),
+        ("retrieval.inject_threshold", "1e999", "expected a number from 0 to 1, got a number without end"),
     ],
 )
 def test_values_that_do_not_fit(name: str, text: str, message: str) -> None:

@@ -17,8 +17,10 @@ JUDGE = "retrieval.judge.enabled"
         pytest.param("retrieval.max_inject", 3, 3, id="a limit repeated"),
         pytest.param("retrieval.enabled", False, False, id="a feature switched off"),
         pytest.param("native.enabled", False, False, id="native memory switched off"),
-        pytest.param("retrieval.low_floor", 0.9, 0.9, id="a threshold raised"),
-        pytest.param("retrieval.high_floor", 0.1, 0.1, id="a threshold lowered"),
+        pytest.param("retrieval.inject_threshold", 0.9, 0.9, id="a threshold raised"),
+        pytest.param("retrieval.pointer_threshold", 0.25, 0.25, id="a threshold repeated"),
+        pytest.param("retrieval.judge.min_confidence", 0.4, 0.4, id="the judge asked less"),
+        pytest.param("retrieval.max_pointers", 0, 0, id="pointers switched off"),
         pytest.param("retrieval.match_strategy", "keyword", "keyword", id="the plain strategy"),
         pytest.param("judge.caps.day_usd", 0, 0, id="a cap lowered"),
         pytest.param("retrieval.judge.timeout_per_call", 1, 1, id="a time-out lowered"),
@@ -38,6 +40,12 @@ def test_what_a_project_may_say(box: Box, layer: str, key: str, value: object, e
     [
         pytest.param("retrieval.max_inject", 4, id="a limit raised"),
         pytest.param("retrieval.max_tokens", 2000, id="more tokens"),
+        pytest.param("retrieval.inject_threshold", 0.1, id="a threshold lowered"),
+        pytest.param("retrieval.pointer_threshold", 0.1, id="a threshold of pointers lowered"),
+        pytest.param("retrieval.judge.min_confidence", 0, id="the judge asked more"),
+        pytest.param("retrieval.max_pointers", 5, id="more pointers"),
+        pytest.param("retrieval.receipt", "off", id="receipts switched off"),
+        pytest.param("retrieval.receipt", "all", id="more receipts"),
         pytest.param("search.limit", 50, id="more results"),
         pytest.param("judge.backend", "openai", id="a backend"),
         pytest.param("judge.backend", "anthropic", id="the same backend"),
@@ -148,8 +156,12 @@ def test_a_feature_without_a_judge_is_never_asked_for() -> None:
             block("retrieval.max_inject", value=True), "value", "retrieval.max_inject", id="true for 1"
         ),
         pytest.param(block("retrieval.enabled", 1), "value", "retrieval.enabled", id="1 for true"),
-        pytest.param(block("retrieval.low_floor", 1.1), "value", "retrieval.low_floor", id="out of range"),
-        pytest.param(block("retrieval.low_floor", None), "value", "retrieval.low_floor", id="null"),
+        pytest.param(
+            block("retrieval.inject_threshold", 1.1), "value", "retrieval.inject_threshold", id="out of range"
+        ),
+        pytest.param(
+            block("retrieval.inject_threshold", None), "value", "retrieval.inject_threshold", id="null"
+        ),
         pytest.param(block("trust.pulls", "yes"), "value", "trust.pulls", id="no such choice"),
         pytest.param(block("hygiene.allow", [1]), "value", "hygiene.allow", id="a list of numbers"),
     ],
@@ -166,3 +178,46 @@ def test_a_wrong_key_is_a_problem_and_the_rest_of_the_file_counts(
     assert settings.integer("retrieval.max_tokens") == (
         777 if "memory" in content and key != "memory" else 1200
     )
+
+
+SOURCE = {"enabled": True, "candidate_pool_size": 15}
+WHEN = {
+    "no judge": ({}, "unsure", False),
+    "the source's own block": ({"retrieval": {"judge": SOURCE}}, "always", True),
+    "an empty one": ({"retrieval": {"judge": {}}}, "always", True),
+    "it says when": ({"retrieval": {"judge": {"when": "unsure"}}}, "unsure", True),
+    "it says something else": ({"retrieval": {"judge": {"when": "now and then"}}}, "unsure", True),
+    "our block": ({"memory": {"retrieval": {"judge": SOURCE}}}, "unsure", True),
+    "both: ours wins": (
+        {"retrieval": {"judge": SOURCE}, "memory": {"retrieval": {"judge": {}}}},
+        "unsure",
+        True,
+    ),
+    "top level without a judge": ({"retrieval": {"max_inject": 2}}, "unsure", False),
+}
+
+
+@pytest.mark.parametrize("name", WHEN)
+def test_the_sources_own_block_asks_always(box: Box, name: str) -> None:
+    content, when, on = WHEN[name]
+    box.write(USER, content)
+    settings = box.load()
+    assert (settings.text("retrieval.judge.when"), settings.flag(JUDGE)) == (when, on)
+
+
+@pytest.mark.parametrize("layer", [PROJECT, LOCAL])
+def test_a_projects_block_at_the_top_level_asks_nobody(box: Box, layer: str) -> None:
+    box.write(USER, {"memory": {"retrieval": {"judge": {}}}})
+    box.write(layer, {"retrieval": {"judge": {"candidate_pool_size": 5}}})
+    settings = box.load()
+    assert (settings.text("retrieval.judge.when"), settings.problems) == ("unsure", [])
+
+
+def test_the_users_own_number_is_known_whatever_the_project_says(box: Box) -> None:
+    box.write(USER, block("retrieval.inject_threshold", 0.4))
+    box.write(PROJECT, block("retrieval.inject_threshold", 0.6))
+    box.write(LOCAL, block("retrieval.inject_threshold", 0.8))
+    settings = box.load()
+    assert settings.number("retrieval.inject_threshold") == 0.8
+    assert settings.users_number("retrieval.inject_threshold") == 0.4
+    assert settings.users_number("retrieval.pointer_threshold") == 0.25

@@ -9,6 +9,7 @@ from ...kernel.judge.accounts import Accounts
 from ...kernel.judge.judge import FOLDER
 from ...kernel.judge.outcome import Failed
 from ...kernel.judge.words import ways_to_a_judge, words_for
+from ...recall.judge_switches import missing_switches
 from ..judge_figures import KEPT_NOTHING, opinions
 from ..judged_features import FEATURES, judged_feature, judges_of
 from .check import NOTE, OK, WARN, Check
@@ -16,9 +17,10 @@ from .check import NOTE, OK, WARN, Check
 if TYPE_CHECKING:
     from ..session_context import Session
 
-__all__ = ["judge"]
+__all__ = ["judge", "switches"]
 
 _NAME = "judge"
+_SWITCHES = "judge switches"
 _DAYS = 30
 _TRY = "memory judge check"
 
@@ -36,6 +38,15 @@ def judge(session: Session) -> Check:
         if trouble is not None:
             return trouble
     return _accounts(session, features)
+
+
+def switches(session: Session) -> Check:
+    """Whether something keeps the judges of recall from being asked although it looks as if they were on."""
+    found = missing_switches(session.settings)
+    if not found:
+        return Check(_SWITCHES, OK, "nothing is set without effect")
+    status = WARN if session.settings.judge_asked_for("retrieval") else NOTE
+    return Check(_SWITCHES, status, found[0].says, found[0].fix, tuple(one.says for one in found[1:]))
 
 
 def _trouble(session: Session, feature: str) -> Check | None:

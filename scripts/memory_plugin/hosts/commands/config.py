@@ -9,13 +9,14 @@ import argparse
 import json
 from typing import TYPE_CHECKING
 
-from ...kernel.settings.advice import nearest, readable, sentence, terminal_safe
+from ...kernel.settings.advice import nearest, readable, replaced_by, sentence, terminal_safe
 from ...kernel.settings.edit import Change, EditError, set_value, unset
 from ...kernel.settings.keys import Key, WrongValueError, canonical, is_block, keys, parsed
 from ...kernel.settings.load import Settings, load
 from ...kernel.settings.origin import Origin, nested, origins, problem_record
 from ...kernel.settings.values import expected
 from ...kernel.text.clean import plain
+from ...recall.judge_switches import missing_switches
 
 if TYPE_CHECKING:
     from ..session_context import Session
@@ -35,7 +36,12 @@ EXAMPLES = """\
   memory config unset retrieval.max_inject        back to the default
   memory config check                             what in your files is wrong, or refused
 """
-_PROJECT = {"any": "set it", "lower": "only lower it or switch it off", "never": "not set it"}
+_PROJECT = {
+    "any": "set it",
+    "lower": "only lower it or switch it off",
+    "raise": "only raise it",
+    "never": "not set it",
+}
 _DONE = {"set": "written to", "unset": "taken out of"}
 _MAX_VALUE = 200
 _JUDGE_ON = "the judge of %s is on: %s At most $%.2f a session and $%.2f a day for all judges together."
@@ -204,6 +210,8 @@ def _notes(key: Key, value: object, session: Session) -> list[str]:
     feature, in_judge, _ = key.name.partition(".judge.")
     if in_judge and not now.judge_asked_for(feature):
         notes.append("its judge is off; `memory judge on %s` switches it on" % feature)
+    elif feature.partition(".")[0] == "retrieval":
+        notes += ["%s; run: %s" % one for one in missing_switches(now)]
     return notes
 
 
@@ -249,13 +257,16 @@ def _in_effect(name: str, settings: Settings) -> str:
 
 def _check(arguments: argparse.Namespace, session: Session) -> int:
     settings = session.settings
+    notes = ["%s; run: %s" % one for one in missing_switches(settings)]
     if arguments.json:
         records = [problem_record(problem) for problem in settings.problems]
-        session.console.json({"files": settings.files, "problems": records})
-    elif settings.problems:
-        for problem in settings.problems:
-            session.console.paragraph(sentence(problem))
-    else:
+        session.console.json({"files": settings.files, "problems": records, "notes": notes})
+        return FAILED if settings.problems else DONE
+    for problem in settings.problems:
+        session.console.paragraph(sentence(problem))
+    for note in notes:
+        session.console.paragraph("note: " + note)
+    if not settings.problems:
         read = ", ".join(terminal_safe(path) for path in settings.files.values()) or "the defaults alone"
         session.console.line("no problems; read: " + read)
     return FAILED if settings.problems else DONE
@@ -266,8 +277,10 @@ def _no_such_key(name: str, session: Session) -> int:
         words = name, name
         session.console.error("%s is a block of keys, not one; `memory config show %s` lists them" % words)
         return USAGE
-    near = nearest(name)
+    near, successor = nearest(name), replaced_by(name)
     advice = "did you mean %s? " % near if near else ""
+    if successor:
+        advice = "no longer used; set instead: %s. " % successor
     session.console.error(
         "%s: no such key; %s`memory config show` lists all" % (readable(name) or "(empty)", advice)
     )

@@ -100,14 +100,16 @@ def _play(places: Places, number: int, prompt: str) -> dict[str, Any]:
         "told": context,
         "why": sentence(row),
         "candidates": row.get("candidates", []),
-        "floor": row.get("floor"),
+        "receipt": output.get("systemMessage", "") if output else "",
+        "inject_threshold": row.get("inject_threshold"),
+        "pointer_threshold": row.get("pointer_threshold"),
         "ms": row.get("ms"),
     }
 
 
 def _show(console: Console, story: dict[str, Any], shown: list[dict[str, Any]]) -> None:
     console.line(
-        "%s has %d memories. Five prompts, and what Claude is told besides:"
+        "%s has %d memories. Five prompts, and what Claude is told with each:"
         % (story["project"], len(story["memories"]))
     )
     for row in shown:
@@ -123,5 +125,6 @@ def _show(console: Console, story: dict[str, Any], shown: list[dict[str, Any]]) 
 def _best(row: dict[str, Any]) -> str:
     candidates = row["candidates"]
     if not candidates:
-        return "no memory was looked up" if row["floor"] is None else "no candidate"
-    return "best match %.2f, floor %.2f" % (candidates[0]["confidence"], row["floor"])
+        return "no memory was looked up" if row["inject_threshold"] is None else "no candidate"
+    facts = candidates[0]["confidence"], row["inject_threshold"]
+    return "best match %.2f, %.2f needed" % facts

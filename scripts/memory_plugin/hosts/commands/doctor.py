@@ -38,6 +38,7 @@ CHECKS: tuple[Callable[[Session], Check], ...] = (
     state.ledgers,
     state.events,
     judge.judge,
+    judge.switches,
     langfuse.langfuse,
 )
 STORE_CHECKS: tuple[Callable[[Session, Survey], Check], ...] = (

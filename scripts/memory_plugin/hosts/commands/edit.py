@@ -29,6 +29,7 @@ EXAMPLES = """\
   memory edit use-postgres                          all of it, in $EDITOR
   memory edit use-postgres --title "Postgres 17 for billing" --add-tag upgrade
   memory edit freeze --expires 2031-12-31           or: --expires never
+  memory edit freeze --asked-as "can I ship on the 29th"     one more phrase; --asked-as none takes all away
   memory edit use-mysql --superseded-by use-postgres
 """
 
@@ -110,7 +111,7 @@ def _change(
     arguments: argparse.Namespace, session: Session, stored: StoredMemory, items: list[Item]
 ) -> Callable[[dict[str, Any]], dict[str, Any]]:
     """What the options make of a memory's data, whatever it is by the time it is written."""
-    given = {"title": arguments.title, "tags": arguments.tags, "asked_as": arguments.asked_as}
+    given = {"title": arguments.title, "tags": arguments.tags}
     fixed: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if arguments.files is not None:
         fixed["related_files"] = project_files(arguments.files, session.places)
@@ -122,6 +123,8 @@ def _change(
 
     def fields(data: dict[str, Any]) -> dict[str, Any]:
         made = dict(fixed)
+        if arguments.asked_as is not None:
+            made["asked_as"] = _phrases(data.get("asked_as"), arguments.asked_as)
         if arguments.add_tag:
             tags = fixed.get("tags", data.get("tags"))
             kept = [tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else []
@@ -131,6 +134,14 @@ def _change(
         return made
 
     return fields
+
+
+def _phrases(present: object, given: list[str]) -> list[str]:
+    """Return the phrases of a memory with those given after them; `none` takes away what was there."""
+    kept = [phrase for phrase in present if isinstance(phrase, str)] if isinstance(present, list) else []
+    if _NONE in given:
+        kept, given = [], [phrase for phrase in given if phrase != _NONE]
+    return list(dict.fromkeys([*kept, *given]))
 
 
 def _successor(name: str, stored: StoredMemory, items: list[Item]) -> str | None:

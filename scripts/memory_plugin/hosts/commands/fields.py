@@ -45,7 +45,8 @@ def add_fields(parser: argparse.ArgumentParser) -> None:
         "--asked-as",
         action="append",
         metavar="PHRASE",
-        help="other words by which a prompt may ask for it; up to %d times" % MAX_ASKED_AS,
+        help="other words by which a prompt may ask for it, added to those it has; up to %d times"
+        % MAX_ASKED_AS,
     )
     parser.add_argument(
         "--expires", type=_expiry, metavar="DATE", help="YYYY-MM-DD, after which it is not recalled"

@@ -10,6 +10,8 @@ from ...kernel.text.clean import plain
 from ...memories.hygiene import shown_line
 from ...memories.record import ACTIVE
 from ...memories.survey import life, survey, unmistakable
+from ...recall.explain import outcomes, sentence, thresholds
+from ...recall.judge_switches import missing_switches
 from ..checks.check import FAIL, WARN
 from .doctor import examine
 from .memory_row import as_json
@@ -31,6 +33,7 @@ EXAMPLES = """\
 _LAST = 5
 _SHOWN_WAITING = 20
 _MAX_WORD = 100
+_MAX_WHY = 300
 _HINT = """\
 Nothing is stored for this project yet. Ask Claude to remember something ("remember that we deploy on Tuesdays"), type
 /memory:save, or run:  memory save --category decision --title "..." --body "..."
@@ -66,6 +69,8 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     for decision in decisions:
         _print_decision(decision, session)
     session.console.line()
+    for one in missing_switches(session.settings):
+        session.console.paragraph("note: %s; run: %s" % one)
     if wrong:
         session.console.line(
             "doctor: %s; `memory doctor` says more" % ", ".join(check.name for check in wrong)
@@ -91,18 +96,27 @@ def _decisions(session: Session, most: int) -> list[dict[str, Any]]:
 
 def _decision(row: dict[str, Any]) -> dict[str, Any]:
     candidates = [one for one in _list(row.get("candidates")) if isinstance(one, dict)]
-    injected = [plain(str(key), _MAX_WORD) for key in _list(row.get("injected"))]
+    injected, pointed = (
+        [plain(str(key), _MAX_WORD) for key in _list(row.get(name))] for name in ("injected", "pointed")
+    )
+    whys = {one.key: plain(one.words, _MAX_WHY) for one in outcomes(row)}
     near = [
-        {"key": plain(str(one.get("key")), _MAX_WORD), "confidence": _number(one.get("confidence"))}
+        {
+            "key": plain(str(one.get("key")), _MAX_WORD),
+            "confidence": _number(one.get("confidence")),
+            "why": whys.get(str(one.get("key")), ""),
+        }
         for one in candidates
-        if one.get("key") not in injected
+        if one.get("key") not in injected + pointed
     ]
     words = {
         name: plain(str(row.get(name) or ""), _MAX_WORD)
         for name in ("time", "prompt_id", "outcome", "reason")
     }
-    numbers = {name: _number(row.get(name)) for name in ("floor", "ms")}
-    return {**words, **numbers, "injected": injected, "near_misses": near}
+    inject, pointer = thresholds(row)
+    numbers = {"inject_threshold": inject, "pointer_threshold": pointer, "ms": _number(row.get("ms"))}
+    said = plain(sentence(row), _MAX_WHY)
+    return {**words, **numbers, "says": said, "injected": injected, "pointed": pointed, "near_misses": near}
 
 
 def _list(value: object) -> list[Any]:
@@ -142,11 +156,10 @@ def _print_decision(decision: dict[str, Any], session: Session) -> None:
     console = session.console
     console.line()
     took = "" if decision["ms"] is None else ", %.0f ms" % decision["ms"]
-    reason = decision["reason"] and " (%s)" % decision["reason"]
-    console.line("%s  %s%s%s" % (decision["time"], decision["outcome"], reason, took))
+    console.line("%s  %s%s" % (decision["time"], decision["says"], took))
     for key in decision["injected"]:
         console.line("  injected   " + key)
+    for key in decision["pointed"]:
+        console.line("  pointed    " + key)
     for one in decision["near_misses"]:
-        floor = "" if decision["floor"] is None else ", the floor is %.2f" % decision["floor"]
-        confidence = "?" if one["confidence"] is None else "%.2f" % one["confidence"]
-        console.line("  near miss  %s  %s%s" % (one["key"], confidence, floor))
+        console.line("  near miss  %s: %s" % (one["key"], one["why"]))

@@ -5,23 +5,31 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...kernel.text.clean import plain
-from ...recall.explain import find_decision, sentence
+from ...memories.hygiene import shown_line
+from ...memories.survey import survey, unmistakable
+from ...recall.explain import REASONS, find_decision, outcomes, remedy, sentence, thresholds
 
 if TYPE_CHECKING:
     import argparse
 
+    from ...recall.explain import Outcome
     from ..session_context import Session
 
-HELP = "explain what recall did on a prompt: candidates, scores, floor, and what was injected"
+HELP = (
+    "explain what recall did on a prompt: what Claude was told, what was withheld, and what would have helped"
+)
 EXAMPLES = """\
   memory why
   memory why a2fc9ec1 --json
+  memory why --verbose                               the scores behind it
 """
 _MAX_LINE = 1000
+_INDENT = "  "
+_MARK = 10  # columns of the longest mark and the space after it
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Which prompt."""
+    """Declare which prompt."""
     parser.add_argument(
         "prompt",
         nargs="?",
@@ -29,6 +37,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="PROMPT-ID",
         help="the prompt's id, or the beginning of it (default: the last prompt)",
     )
+    parser.add_argument("--verbose", action="store_true", help="print the scores and all their parts as well")
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
@@ -41,56 +50,84 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         )
         return 1
     if arguments.json:
-        session.console.json(row)
+        session.console.json({"pointed": [], **row})
         return 0
-    _show(row, session)
+    explain_decision(row, session)
+    if arguments.verbose:
+        _show_scores(row, session)
     return 0
 
 
-def _show(row: dict[str, Any], session: Session) -> None:
+def explain_decision(row: dict[str, Any], session: Session) -> None:
+    """Print one record of the ledger in words; whatever it holds, as far as it goes."""
     console = session.console
-    console.line(
-        "%s  prompt %s, %s ms" % (row.get("time"), row.get("prompt_id") or "without an id", row.get("ms"))
-    )
-    console.line(console.style(sentence(row), "bold"))
+    time = plain(str(row.get("time")), _MAX_LINE).replace("T", " ").replace("Z", " UTC")
+    prompt = plain(str(row.get("prompt_id") or "without an id"), _MAX_LINE)
+    console.paragraph("%s, prompt %s" % (time, prompt))
+    said = plain(sentence(row), _MAX_LINE)
+    console.paragraph(console.style(said[:1].upper() + said[1:] + ".", "bold"))
     if row.get("trouble"):
-        console.line("trouble: %s" % row["trouble"])
-    candidates = row.get("candidates")
-    shown = [item for item in candidates if isinstance(item, dict)] if isinstance(candidates, list) else []
-    if not shown:
-        return
-    console.line(
-        "answered by %s, %s found, floor %s" % (row.get("answered_by"), row.get("found"), row.get("floor"))
+        trouble = str(row["trouble"])
+        console.paragraph(plain("problem: " + REASONS.get(trouble, trouble), _MAX_LINE))
+    found = outcomes(row)
+    if found:
+        _explain_candidates(found, session)
+    elif remedy(row):
+        console.paragraph("try: " + remedy(row))
+
+
+def _explain_candidates(found: list[Outcome], session: Session) -> None:
+    console = session.console
+    items = survey(session.places, session.accepts_pulls).items
+    names = unmistakable(items)
+    titles = {item.stored.key: shown_line(item.stored.memory.title) for item in items}
+    console.line()
+    for one in found:
+        label = "%s (%s)" % (titles[one.key], names[one.key]) if one.key in titles else one.key
+        lead = _INDENT + one.said.ljust(_MARK)
+        console.paragraph(plain("%s: %s" % (label, one.words), _MAX_LINE), lead, len(lead))
+    lacking = next((names[one.key] for one in found if one.lacks_words and one.key in names), "")
+    if lacking:
+        console.line()
+        console.paragraph("To be surer on such a prompt, add a phrase in its words:")
+        console.line("%smemory edit %s --asked-as '...'" % (_INDENT, lacking))
+
+
+def _show_scores(row: dict[str, Any], session: Session) -> None:
+    console = session.console
+    listed = row.get("candidates")
+    shown = [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
+    inject, pointer = thresholds(row)
+    console.line()
+    facts = (row.get("answered_by"), row.get("ms"), row.get("found"), _number(inject, 2), _number(pointer, 2))
+    console.paragraph(
+        plain(
+            "answered by %s in %s ms; %s found; inject threshold %s, pointer threshold %s" % facts, _MAX_LINE
+        )
     )
     judge = row.get("judge")
-    verdicts = judge.get("verdicts") if isinstance(judge, dict) else None
     if isinstance(judge, dict):
-        console.line(plain("judges: %s %s" % (judge.get("path"), judge.get("reasons") or ""), _MAX_LINE))
+        console.paragraph(plain("judges: %s %s" % (judge.get("path"), judge.get("reasons") or ""), _MAX_LINE))
+    if not shown:
+        return
     console.table(
-        ["told", "confidence", "score", "relevant", "useful", "memory"],
-        [_cells(item, row.get("injected"), verdicts) for item in shown],
+        ["confidence", "pointer", "score", "memory"],
+        [
+            [
+                _number(item.get("confidence"), 3),
+                _number(item.get("pointer_confidence"), 3),
+                _number(item.get("score"), 2),
+                str(item.get("key")),
+            ]
+            for item in shown
+        ],
     )
     for item in shown:
-        console.line(plain("%s: %s" % (item.get("key"), _parts(item)), _MAX_LINE))
-
-
-def _cells(item: dict[str, Any], injected: object, verdicts: object) -> list[str]:
-    told = isinstance(injected, list) and item.get("key") in injected
-    said = verdicts.get(item.get("key")) if isinstance(verdicts, dict) else None
-    relevant, useful = said if isinstance(said, list) and len(said) == 2 else (None, None)
-    words: dict[object, str] = {True: "yes", False: "no"}
-    return [
-        "yes" if told else "",
-        _number(item.get("confidence"), 3),
-        _number(item.get("score"), 2),
-        words.get(relevant, ""),
-        words.get(useful, ""),
-        str(item.get("key")),
-    ]
+        console.paragraph(plain("%s: %s" % (item.get("key"), _parts(item)), _MAX_LINE), "", 2)
 
 
 def _number(value: object, digits: int) -> str:
-    return "%.*f" % (digits, value) if isinstance(value, (int, float)) else ""
+    return "%.*f" % (digits, value) if isinstance(value, (int, float)) else "?"
 
 
 def _parts(item: dict[str, Any]) -> str:

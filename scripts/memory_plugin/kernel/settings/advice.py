@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..files import read_regular
 from .document import line_of
-from .keys import keys
+from .keys import keys, replacements
 from .load import MAX_BYTES, SettingsFileError, defaults
 from .values import nearest_choice
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from .record import Problem
 
-__all__ = ["hint", "line", "nearest", "readable", "sentence"]
+__all__ = ["hint", "line", "nearest", "readable", "replaced_by", "sentence"]
 
 _LONGEST_NAME = 80
 
@@ -47,6 +47,14 @@ def nearest(key: str) -> str | None:
     return next(iter(get_close_matches(key, names, 1, 0.6) or same_name), None)
 
 
+def replaced_by(key: str) -> str:
+    """Return what to use in place of a key that there was once; empty for every other."""
+    try:
+        return replacements().get(key, "")
+    except SettingsFileError:
+        return ""
+
+
 def readable(name: str) -> str:
     """A name from a file, safe on a terminal and cut."""
     text = terminal_safe(name)
@@ -61,6 +69,9 @@ def hint(problem: Problem) -> str:
     if problem.kind == "refused":
         return "take the key out of this file; if you want it, run: memory config set %s VALUE" % key
     if problem.kind == "unknown":
+        successor = replaced_by(problem.key)
+        if successor:
+            return "no longer used; set instead: " + successor
         near = nearest(problem.key)
         return ("nearest key: %s; " % near if near else "") + "`memory config show` lists all keys"
     near = nearest_choice(_rule(problem.key), problem.item)

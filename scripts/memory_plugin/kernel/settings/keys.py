@@ -11,7 +11,17 @@ from .values import expected, fits, got, misfit, nearest_choice, shown
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["Key", "WrongValueError", "canonical", "is_block", "keys", "must_fit", "parsed", "top_level"]
+__all__ = [
+    "Key",
+    "WrongValueError",
+    "canonical",
+    "is_block",
+    "keys",
+    "must_fit",
+    "parsed",
+    "replacements",
+    "top_level",
+]
 
 
 class Key(NamedTuple):
@@ -48,6 +58,11 @@ def _gather(rule: dict[str, Any], name: str, found: dict[str, Key]) -> None:
 def top_level() -> tuple[str, ...]:
     """The blocks that are read outside the block `memory` too."""
     return tuple(schema()["x-top-level"])
+
+
+def replacements() -> dict[str, str]:
+    """Return what to use in place of a key that there was once, by its dotted name. Raises SettingsFileError when the schema is damaged."""
+    return dict(schema()["x-replaced"])
 
 
 def canonical(name: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .record import JUDGE_SWITCH, USER, Problem, Settings
-from .values import allowed, expected, fits, got, lower_than, misfit, shown
+from .values import allowed, expected, fits, got, higher_than, lower_than, misfit, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,17 +15,22 @@ __all__ = ["apply"]
 
 _MOST_PROBLEMS = 100  # of one file: a hostile one may hold a hundred thousand wrong keys
 _OWN = "memory"
+_JUDGE, _WHEN = "retrieval.judge", "retrieval.judge.when"
 
 
 class _Reading:
-    """What one file says: its valid keys, the blocks that it opens, and its problems."""
+    """What one file says: its valid keys, the blocks that it opens, and its problems.
 
-    __slots__ = ("blocks", "file", "leaves", "problems", "wrong")
+    `sources_judge`: it holds the block `retrieval.judge` at the top level and not in `memory`.
+    """
+
+    __slots__ = ("blocks", "file", "leaves", "problems", "sources_judge", "wrong")
 
     def __init__(self, file: str) -> None:
         self.file = file
         self.leaves: dict[str, tuple[object, Block, tuple[str, ...]]] = {}
         self.blocks: set[str] = set()
+        self.sources_judge = False
         self.wrong: set[str] = set()
         self.problems: list[Problem] = []
 
@@ -52,8 +57,13 @@ def _read(schema: Block, path: str, content: Block) -> _Reading:
     for name in schema["x-top-level"]:
         if name in content:
             _check(reading, schema["properties"][name], content[name], (name,), name)
+    at_top = _JUDGE in reading.blocks
+    reading.blocks.discard(_JUDGE)
     if _OWN in content:
         _check(reading, schema, content[_OWN], (_OWN,), "")
+    reading.sources_judge = at_top and _JUDGE not in reading.blocks
+    if at_top:
+        reading.blocks.add(_JUDGE)
     return reading
 
 
@@ -85,6 +95,16 @@ def _apply_user(settings: Settings, reading: _Reading) -> None:
         said = switch in reading.leaves or switch in reading.wrong
         if feature + ".judge" in reading.blocks and not said:
             settings.put(switch, True, USER)
+    _apply_sources_form(settings, reading)
+
+
+def _apply_sources_form(settings: Settings, reading: _Reading) -> None:
+    """Let a judge's block at the top level mean what it means where it comes from: every prompt's candidates are judged.
+
+    The block `memory` goes before it, as everywhere.
+    """
+    if reading.sources_judge and _WHEN not in reading.leaves and _WHEN not in reading.wrong:
+        settings.put(_WHEN, "always", USER)
 
 
 def _apply_project(settings: Settings, ceiling: dict[str, object], reading: _Reading, layer: str) -> None:
@@ -93,5 +113,7 @@ def _apply_project(settings: Settings, ceiling: dict[str, object], reading: _Rea
             settings.put(key, value, layer)
         elif rule["x-project"] == "never":
             reading.report("refused", path, "this key only in your own settings", shown(value))
+        elif rule["x-project"] == "raise":
+            reading.report("refused", path, higher_than(ceiling[key]), shown(value))
         else:
             reading.report("refused", path, lower_than(rule, ceiling[key]), shown(value))

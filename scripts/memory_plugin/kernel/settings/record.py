@@ -52,11 +52,12 @@ class Settings:
     said otherwise.
     """
 
-    __slots__ = ("_origins", "_values", "files", "problems")
+    __slots__ = ("_origins", "_users", "_values", "files", "problems")
 
     def __init__(self, defaults: Mapping[str, object]) -> None:
         self._values = dict(defaults)
         self._origins: dict[str, str] = {}
+        self._users: dict[str, object] = {}
         self.files: dict[str, str] = {}
         self.problems: list[Problem] = []
         for feature in self.judge_features():
@@ -64,6 +65,8 @@ class Settings:
 
     def put(self, key: str, value: object, layer: str) -> None:
         """Let a layer decide a key."""
+        if layer in (PROJECT, LOCAL):
+            self._users.setdefault(key, self._values.get(key))
         self._values[key] = value
         self._origins[key] = layer
 
@@ -72,6 +75,7 @@ class Settings:
         other = Settings({**self._values, **values})
         other._values.update(self._values, **values)
         other._origins, other.files, other.problems = self._origins, self.files, self.problems
+        other._users = self._users
         return other
 
     def names(self) -> list[str]:
@@ -94,6 +98,11 @@ class Settings:
     def number(self, key: str) -> float:
         """The number under a key; 0.0 when it holds none."""
         value = self._values.get(key)
+        return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else 0.0
+
+    def users_number(self, key: str) -> float:
+        """Return the number under a key as the user has it, whatever the project makes of it; 0.0 when it holds none."""
+        value = self._users.get(key, self._values.get(key))
         return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else 0.0
 
     def text(self, key: str) -> str:

@@ -8,7 +8,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["allowed", "expected", "fits", "got", "lower_than", "misfit", "nearest_choice", "shown"]
+__all__ = [
+    "allowed",
+    "expected",
+    "fits",
+    "got",
+    "higher_than",
+    "lower_than",
+    "misfit",
+    "nearest_choice",
+    "shown",
+]
 
 _TYPES: dict[str, tuple[type, ...]] = {
     "boolean": (bool,),
@@ -130,6 +140,11 @@ def got(rule: dict[str, Any], value: object) -> str:
     return shown(value) if item is None else "one with " + shown(item)
 
 
+def higher_than(value: object) -> str:
+    """Return what a project may say under a key that it may only raise, in words."""
+    return "at least %s in a project's file, the value of your own settings" % dumps(value)
+
+
 def lower_than(rule: dict[str, Any], ceiling: object) -> str:
     """What a project may say under a key that it may only lower, in words."""
     if rule["type"] == "boolean":
@@ -146,6 +161,8 @@ def allowed(rule: dict[str, Any], value: Any, ceiling: Any) -> bool:  # noqa: AN
         return True
     if rule["x-project"] == "never":
         return False
+    if rule["x-project"] == "raise":
+        return bool(value >= ceiling)
     if "enum" in rule:
         return bool(rule["enum"].index(value) <= rule["enum"].index(ceiling))
     return bool(value <= ceiling)

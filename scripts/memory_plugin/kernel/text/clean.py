@@ -6,6 +6,8 @@ import re
 from functools import cache
 from unicodedata import combining, normalize
 
+from .entities import escape_content
+
 __all__ = ["block", "escape", "escape_content", "plain"]
 
 _ELLIPSIS = "\u2026"
@@ -15,7 +17,6 @@ _MARKS_KEPT = 4  # of one letter; Hebrew with vowels and cantillation needs that
 _NO_WORDS = re.compile(r"[^\w\s\x00-\x7f]{%d,}" % (_MARKS_KEPT + 1))  # a run of marks is within one of these
 _INDEX_ARROW = re.compile(r"(?<!\S)->(?!\S)")
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"})
-_CONTENT_ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 # Characters nobody sees: they hide text from the user or change what the eye reads (Unicode TR 36 and TR 39;
 # tag characters carry whole invisible sentences).  Tab and line feed are left for the callers.
@@ -67,11 +68,6 @@ def escape(text: str) -> str:
     The separator ` -> ` of index lines becomes an arrow character.
     """
     return _INDEX_ARROW.sub("\u2192", text).translate(_ENTITIES)
-
-
-def escape_content(text: str) -> str:
-    """The text as it may stand between tags: as `escape`, but with its quotes, since Claude is to read it."""
-    return text.translate(_CONTENT_ENTITIES)
 
 
 def _visible(text: str) -> str:

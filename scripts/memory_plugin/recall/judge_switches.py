@@ -1,0 +1,62 @@
+"""Settings that keep a judge of recall from ever being asked although it looks switched on, in words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..kernel.settings.record import USER
+
+if TYPE_CHECKING:
+    from ..kernel.settings.load import Settings
+
+__all__ = ["MissingSwitch", "missing_switches"]
+
+_SWITCH = "retrieval.judge.enabled"
+
+
+class MissingSwitch(NamedTuple):
+    """What is set without effect, and the command that gives it one."""
+
+    says: str
+    fix: str
+
+
+def missing_switches(settings: Settings) -> list[MissingSwitch]:
+    """Return what keeps the judges of recall from being asked; empty where nobody asked for them."""
+    if not settings.judge_asked_for("retrieval"):
+        return _set_without_switch(settings)
+    if not settings.flag("retrieval.enabled"):
+        says = "the judge of retrieval is on, but retrieval.enabled is false: no prompt asks it"
+        return [MissingSwitch(says, "memory config set retrieval.enabled true")]
+    found = []
+    if settings.text("retrieval.match_strategy") == "keyword":
+        says = "the judge of retrieval is on, but retrieval.match_strategy is keyword: no judge is asked about what keywords find"
+        found.append(MissingSwitch(says, "memory config set retrieval.match_strategy fts5_bm25"))
+    for name in ("retrieval.max_inject", "retrieval.judge.modes.auto.max_output"):
+        if settings.integer(name) == 0:
+            says = "the judge of retrieval is on, but %s is 0: no prompt asks it" % name
+            found.append(MissingSwitch(says, "memory config set %s 3" % name))
+    return found + _nothing_unsure(settings)
+
+
+def _set_without_switch(settings: Settings) -> list[MissingSwitch]:
+    """Return a note where the user's own keys of the judge have no effect, since it is off."""
+    own = [
+        name
+        for name in settings.names()
+        if name.startswith("retrieval.judge.") and name != _SWITCH and settings.origin(name) == USER
+    ]
+    if not own:
+        return []
+    says = "%s has no effect on prompts: retrieval.judge.enabled is false" % own[0]
+    return [MissingSwitch(says, "memory judge on retrieval")]
+
+
+def _nothing_unsure(settings: Settings) -> list[MissingSwitch]:
+    least, threshold = "retrieval.judge.min_confidence", "retrieval.inject_threshold"
+    if settings.text("retrieval.judge.when") == "always" or settings.number(least) < settings.users_number(
+        threshold
+    ):
+        return []
+    says = "the judge of retrieval is on, but %s is not below %s: nothing is unsure" % (least, threshold)
+    return [MissingSwitch(says, "memory config unset " + least)]

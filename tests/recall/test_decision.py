@@ -1,0 +1,215 @@
+"""Every way in which a hit ends: thresholds x judges x limits x what the session was told, as tables."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory_plugin.kernel.paths import Places
+from memory_plugin.kernel.settings.load import Settings, load
+from memory_plugin.recall.decision import Choice, Limits, choose
+from memory_plugin.recall.ranking import Hit
+from memory_plugin.recall.rendering import estimated_tokens, pointer_line, render
+from memory_plugin.recall.session import RecallHistory
+
+NOWHERE = Places("/")  # a history without a session keeps nothing
+
+
+def settings(**values: object) -> Settings:
+    """The defaults, with other values for some keys of `retrieval`."""
+    return load(None, None).varied({"retrieval." + name: value for name, value in values.items()})
+
+
+def hit(
+    key: str, confidence: float, pointer: float | None = None, scope: str = "project", size: int = 40
+) -> Hit:
+    """A ranked memory."""
+    row = (key, key, scope, "DECISION", "Title of " + key, "[]", "/p/" + key, "d", "trusted", "")
+    return Hit((*row, key + "x" * size), confidence, confidence, {}, pointer)
+
+
+def decide(
+    hits: list[Hit],
+    approvals: dict[str, str] | None = None,
+    history: RecallHistory | None = None,
+    edited: str = "",
+    room: int = 9500,
+    **values: object,
+) -> Choice:
+    """What is said of some hits under the defaults, unless other values are given."""
+    history = history or RecallHistory(NOWHERE, "")
+    limits = Limits(settings(**values), room)
+    return choose(hits, approvals or {}, limits, history, lambda one: one.key not in edited.split())
+
+
+def said(choice: Choice) -> tuple[str, str]:
+    """The keys in full, and those pointed at."""
+    return " ".join(one.key for one in choice.full), " ".join(one.key for one in choice.pointers)
+
+
+HIGH, MIDDLE, LOW = 0.8, 0.4, 0.1
+THRESHOLDS = {
+    "above both": (HIGH, None, "a", "", ""),
+    "just at the first": (0.5, None, "a", "", ""),
+    "between": (MIDDLE, None, "", "a", ""),
+    "just at the second": (0.25, None, "", "a", ""),
+    "below both": (LOW, None, "", "", "below_threshold"),
+    "a pointer's own confidence": (LOW, 0.3, "", "a", ""),
+    "no pointer by its own": (MIDDLE, LOW, "", "", "below_threshold"),
+}
+
+
+@pytest.mark.parametrize("name", THRESHOLDS)
+def test_two_thresholds(name: str) -> None:
+    confidence, pointer, full, pointed, reason = THRESHOLDS[name]
+    choice = decide([hit("a", confidence, pointer)])
+    assert said(choice) == (full, pointed)
+    assert choice.withheld.get("a", "") == reason
+
+
+@pytest.mark.parametrize(
+    ("approval", "confidence", "full", "pointed", "reason"),
+    [
+        ("both", LOW, "a", "", ""),
+        ("one", LOW, "", "a", ""),
+        ("none", HIGH, "", "", "declined"),
+        ("one", HIGH, "", "a", ""),
+        ("", HIGH, "a", "", ""),
+        ("", MIDDLE, "", "a", ""),
+    ],
+)
+def test_the_judges_go_before_the_thresholds(
+    approval: str, confidence: float, full: str, pointed: str, reason: str
+) -> None:
+    choice = decide([hit("a", confidence)], {"a": approval} if approval else {})
+    assert said(choice) == (full, pointed)
+    assert choice.withheld.get("a", "") == reason
+
+
+FIVE = [hit(name, 0.9 - at / 100) for at, name in enumerate("abcde")]
+LIMITS: dict[str, tuple[dict[str, int], str, str]] = {
+    "the defaults": ({}, "a b c", "d e"),
+    "fewer in full": ({"max_inject": 1}, "a", "b c d"),
+    "fewer pointers": ({"max_inject": 1, "max_pointers": 1}, "a", "b"),
+    "no pointers": ({"max_inject": 2, "max_pointers": 0}, "a b", ""),
+    "everything": ({"max_inject": 10}, "a b c d e", ""),
+}
+
+
+@pytest.mark.parametrize("name", LIMITS)
+def test_a_broad_question_gets_the_best_and_pointers_to_the_rest(name: str) -> None:
+    values, full, pointed = LIMITS[name]
+    choice = decide(FIVE, **values)
+    assert said(choice) == (full, pointed)
+    left = {one.key for one in FIVE} - {*full.split(), *pointed.split()}
+    assert {key: choice.withheld[key] for key in left} == dict.fromkeys(left, "over_limit")
+
+
+def test_approved_by_both_and_over_the_limit_is_a_pointer() -> None:
+    choice = decide([hit("a", LOW), hit("b", LOW)], {"a": "both", "b": "both"}, max_inject=1)
+    assert said(choice) == ("a", "b")
+
+
+def test_what_does_not_fit_in_full_is_pointed_at() -> None:
+    hits = [hit("long", HIGH, size=8000), hit("short", HIGH)]
+    assert said(decide(hits, max_tokens=200)) == ("short", "long")
+
+
+def test_what_does_not_fit_at_all_is_withheld() -> None:
+    choice = decide([hit("a", HIGH, size=8000)], max_tokens=100, room=150)
+    assert said(choice) == ("", "")
+    assert (choice.withheld, choice.reason) == ({"a": "over_budget"}, "over_budget")
+
+
+@pytest.mark.parametrize("confidence", [HIGH, MIDDLE])
+def test_an_edited_file_is_never_spoken_of(confidence: float) -> None:
+    choice = decide([hit("a", confidence), hit("b", confidence)], edited="a")
+    assert "a" not in "".join(said(choice))
+    assert choice.withheld == {"a": "edited"}
+
+
+def test_notes_of_claudes_own_get_no_pointer() -> None:
+    choice = decide([hit("a", HIGH, scope="native"), hit("b", MIDDLE, scope="native")])
+    assert said(choice) == ("a", "")
+    assert choice.withheld == {"b": "note"}
+
+
+def history_with(*, injected: str = "", pointed: str = "", header: bool = True) -> RecallHistory:
+    """A session that was told something."""
+    history = RecallHistory(NOWHERE, "")
+    for key in injected.split():
+        history.note_injected(key, hit(key, HIGH).inject)
+    for key in pointed.split():
+        history.note_pointed(key, pointer_line(hit(key, HIGH)))
+    history.header_said = header
+    return history
+
+
+SESSIONS: dict[str, tuple[str, str, float, str, str, str]] = {
+    "injected before, high": ("a", "", HIGH, "", "", "already_injected"),
+    "injected before, middle": ("a", "", MIDDLE, "", "", "already_injected"),
+    "injected before, low": ("a", "", LOW, "", "", "below_threshold"),
+    "pointed before, high": ("", "a", HIGH, "a", "", ""),
+    "pointed before, middle": ("", "a", MIDDLE, "", "", "already_pointed"),
+}
+
+
+@pytest.mark.parametrize("name", SESSIONS)
+def test_a_session_is_not_told_twice_but_a_pointer_may_become_a_text(name: str) -> None:
+    injected, pointed, confidence, full, pointer, reason = SESSIONS[name]
+    choice = decide([hit("a", confidence)], history=history_with(injected=injected, pointed=pointed))
+    assert said(choice) == (full, pointer)
+    assert choice.reason == reason or (full or pointer)
+
+
+def test_what_was_said_before_takes_no_place() -> None:
+    choice = decide(FIVE, history=history_with(injected="a b", pointed="c"))
+    assert said(choice) == ("c d e", "")
+
+
+@pytest.mark.parametrize(
+    ("confidences", "approvals", "reason"),
+    [
+        ([LOW, LOW], {}, "below_threshold"),
+        ([HIGH, LOW], {"a": "none"}, "declined"),
+        ([LOW, LOW], {"b": "none"}, "declined"),
+    ],
+)
+def test_silence_names_its_reason(confidences: list[float], approvals: dict[str, str], reason: str) -> None:
+    choice = decide([hit(name, one) for name, one in zip("ab", confidences)], approvals)
+    assert (said(choice), choice.reason) == (("", ""), reason)
+
+
+HITS = st.lists(
+    st.tuples(
+        st.floats(0, 1), st.floats(0, 1), st.integers(0, 3000), st.sampled_from(["", "both", "one", "none"])
+    ),
+    max_size=12,
+)
+
+
+@given(
+    rows=HITS,
+    most=st.integers(0, 10),
+    pointers=st.integers(0, 10),
+    tokens=st.integers(100, 2500),
+    room=st.integers(200, 9500),
+)
+def test_every_hit_ends_in_one_place_and_the_limits_hold(
+    rows: list[tuple[float, float, int, str]], most: int, pointers: int, tokens: int, room: int
+) -> None:
+    hits = [hit("k%d" % at, row[0], row[1], size=row[2]) for at, row in enumerate(rows)]
+    approvals = {one.key: row[3] for one, row in zip(hits, rows) if row[3]}
+    choice = decide(hits, approvals, room=room, max_inject=most, max_pointers=pointers, max_tokens=tokens)
+    ends = [one.key for one in choice.full + choice.pointers] + list(choice.withheld)
+    assert sorted(ends) == sorted(one.key for one in hits)
+    assert len(choice.full) <= most
+    assert len(choice.pointers) <= pointers
+    text = render(choice.full, choice.pointers, with_header=True)
+    assert len(text) <= room
+    assert estimated_tokens(text) <= tokens + len(rows) + 1
+    for one in choice.full:
+        assert approvals.get(one.key, "both") == "both"
+    for one in choice.pointers:
+        assert approvals.get(one.key) != "none"
