@@ -1,10 +1,11 @@
 """The product's own index and ranking behind the two commands of a retrieval benchmark's runner.
 
     recall_adapter.py index --corpus DIR --state DIR    reads DIR/corpus.jsonl {id, title, tags, body, category, files}
-    recall_adapter.py query --state DIR --k K           reads {id, text} lines, prints {id, results: [{id, score}], inject: [id], point: [id]} lines
+    recall_adapter.py query --state DIR --k K           reads {id, text} lines, prints {id, results: [{id, score}], inject: [id],
+                                                        point: [id]} lines
 
-`score` is the confidence with the rank behind it, `inject` what the product itself would put before Claude in full with its default settings,
-`point` what it would name by its title.
+`score` is the confidence with the rank behind it, `inject` what the product itself would put before Claude in full with its default
+settings, `point` what it would name by its title.
 """
 
 from __future__ import annotations

@@ -69,7 +69,11 @@ def current(source: Set) -> list[Record]:
 
 
 def ask(
-    memories: Iterable[Record], prompts: Iterable[Record], wanted: dict[str, dict[str, int]], store: str, variant: str
+    memories: Iterable[Record],
+    prompts: Iterable[Record],
+    wanted: dict[str, dict[str, int]],
+    store: str,
+    variant: str,
 ) -> list[Asked]:
     """Return what a store of these memories answers to some prompts; `wanted` by the prompt's id."""
     with closing(create_index_in_memory()) as connection:
@@ -97,23 +101,33 @@ def whole(source: Set, *, asked_as: bool = True) -> list[Asked]:
     )
 
 
-def grown(source: Set, others: list[Set], seed: int = 0) -> list[Asked]:
-    """Return what stores of 3, 30 and 300 memories answer to each query that needs one: that memory, and others of the same and then of other stores."""
+def grown(source: Set, others: list[Set]) -> list[Asked]:
+    """Return what stores of 3, 30 and 300 memories answer to each query that needs one of them.
+
+    The small ones hold that memory and others of its store, by chance; the large one the whole store and others of other stores.
+    """
+    memories = {str(record["id"]): record for record in current(source)}
+    needed = {str(query["id"]): _needed(source, str(query["id"]), memories) for query in source.queries}
+    asked = [query for query in source.queries if needed[str(query["id"])]]
+    wanted = {identity: {key: NEEDED} for identity, key in needed.items()}
     found = []
-    foreign = [dict(record, id="%s:%s" % (other.name, record["id"])) for other in others for record in current(other)]
-    for query in source.queries:
+    for query in asked:
         identity = str(query["id"])
-        needed = sorted(key for key, grade in source.relevant.get(identity, {}).items() if grade == NEEDED)
-        memories = {str(record["id"]): record for record in current(source)}
-        if not needed or needed[0] not in memories:
-            continue
-        rng = random.Random("%s %s %d" % (source.name, identity, seed))
-        rest = [record for key, record in memories.items() if key not in needed]
-        order = rng.sample(rest, len(rest)) + rng.sample(foreign, len(foreign))
-        for size in SIZES:
-            chosen = [memories[needed[0]], *order[: size - 1]]
-            found += ask(chosen, [query], {identity: {needed[0]: NEEDED}}, source.name, str(size))
-    return found
+        rng = random.Random("%s %s" % (source.name, identity))
+        rest = [record for key, record in memories.items() if source.relevant[identity].get(key) != NEEDED]
+        for size in SIZES[:2]:
+            chosen = [memories[needed[identity]], *rng.sample(rest, min(len(rest), size - 1))]
+            found += ask(chosen, [query], wanted, source.name, str(size))
+    foreign = [
+        dict(record, id="%s:%s" % (other.name, record["id"])) for other in others for record in current(other)
+    ]
+    more = random.Random(source.name).sample(foreign, min(len(foreign), max(0, SIZES[2] - len(memories))))
+    return found + ask([*memories.values(), *more], asked, wanted, source.name, str(SIZES[2]))
+
+
+def _needed(source: Set, identity: str, memories: dict[str, Record]) -> str:
+    grades = source.relevant.get(identity, {})
+    return min((key for key, grade in grades.items() if grade == NEEDED and key in memories), default="")
 
 
 def same_side(asked: list[Asked], threshold: float, sizes: Iterable[int]) -> float:
@@ -129,8 +143,8 @@ def same_side(asked: list[Asked], threshold: float, sizes: Iterable[int]) -> flo
 def figures(asked: list[Asked], limits: tuple[float, float]) -> dict[str, float]:
     """Return what reached its prompt and what came uncalled; NaN where there is nothing to count.
 
-    `injected` and `reached` are shares of the prompts that need a memory, `right` and `right_pointed` of what was injected and pointed at on
-    prompts with any, `spoke` and `hinted` of the prompts that want none.
+    `injected` and `reached` are shares of the prompts that need a memory, `right` and `right_pointed` of what was injected and pointed at
+    on prompts with any, `spoke` and `hinted` of the prompts that want none.
     """
     own = [one for one in asked if one.wanted]
     silent = [one for one in asked if not one.wanted]
@@ -153,17 +167,27 @@ def figures(asked: list[Asked], limits: tuple[float, float]) -> dict[str, float]
 
 def report(asked: list[Asked], limits: tuple[float, float], label: str = "all") -> None:
     """Print the figures of all prompts and of each type."""
-    groups: list[tuple[str, Callable[[Asked], bool]]] = [(label, lambda one: True)]
+    groups: list[tuple[str, Callable[[Asked], bool]]] = [(label, lambda _: True)]
     groups += [(kind, lambda one, kind=kind: one.kind == kind) for kind in (*TYPES, *KINDS)]  # type: ignore[misc]
     for name, belongs in groups:
         chosen = [one for one in asked if belongs(one)]
         if chosen:
-            print("%-16s %4d  %s" % (name, len(chosen), "  ".join("%s %.2f" % item for item in figures(chosen, limits).items())), flush=True)
+            print(
+                "%-16s %4d  %s"
+                % (
+                    name,
+                    len(chosen),
+                    "  ".join("%s %.2f" % item for item in figures(chosen, limits).items()),
+                ),
+                flush=True,
+            )
 
 
 def main() -> int:
     """Return the exit status."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data", required=True)
     parser.add_argument("--only", default="")
     parser.add_argument("--without-asked-as", action="store_true")
@@ -172,14 +196,24 @@ def main() -> int:
     sources = sets(options.data, options.only)
     limits = thresholds()
     if options.growth:
-        asked = [one for source in sources for one in grown(source, [other for other in sets(options.data) if other.name != source.name])]
-        print("same side of the inject threshold among %s memories: %.3f" % (SIZES, same_side(asked, limits[0], SIZES)))
+        asked = [
+            one
+            for source in sources
+            for one in grown(source, [other for other in sets(options.data) if other.name != source.name])
+        ]
+        print(
+            "same side of the inject threshold among %s memories: %.3f"
+            % (SIZES, same_side(asked, limits[0], SIZES))
+        )
         print("same side from %d to %d: %.3f" % (*SIZES[1:], same_side(asked, limits[0], SIZES[1:])))
         return 0
     found = {source.name: whole(source, asked_as=not options.without_asked_as) for source in sources}
     for name, asked in found.items():
         report_line = figures(asked, limits)
-        print("%-16s %4d  %s" % (name, len(asked), "  ".join("%s %.2f" % item for item in report_line.items())), flush=True)
+        print(
+            "%-16s %4d  %s" % (name, len(asked), "  ".join("%s %.2f" % item for item in report_line.items())),
+            flush=True,
+        )
     report([one for asked in found.values() for one in asked], limits)
     return 0
 

@@ -4,24 +4,28 @@ Three small models over the signals of `signals.py`.  `answers`, a sum of trees,
 logistic one, whether the prompt is about what this store is about; `wants`, a sum of trees over the best matches, whether the prompt wants
 anything stored here.
 
-- `confidence` is what `answers` says from the inject threshold on. Below it, `concerns` scales it, so that a prompt about something else
-  stays far from the threshold however well one of its words matches.
-- `pointer_confidence` is the lesser of what `wants` says of the prompt and what `answers` says of the memory, against a lower bar.
+- `confidence` is the least of what they say, with a lower bar for the last two. Below even odds `concerns` shrinks it, so that a prompt
+  about something else stays far from the threshold however well one of its words matches.
+- `pointer_confidence` is the lesser of what `wants` says of the prompt and, with a lower bar, what `answers` says of the memory.
 """
 
 from __future__ import annotations
 
-from .signals import Held, match_signals, prompt_signals, surprise
+from math import inf, log
+
+from .signals import Held, match_signals, prompt_signals, unlikely
 from .trees import logistic, sigmoid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from .model import Model
     from .query import Query
     from .scoring import Match
     from .weighting import Term
 
-__all__ = ["Confidence", "confidences", "scaled", "wants_signals"]
+__all__ = ["Confidence", "both", "confidences", "wants_signals"]
 
 _EVEN = 0.5
 # Matches that say whether the prompt wants anything stored here.
@@ -56,11 +60,12 @@ def confidences(
     found = []
     for match in matches:
         signals = {**shared, **match_signals(match, matches[0], held)}
-        signals["surprise"] = surprise(match, terms, documents, mean_length, model.ranking["prior"])
+        signals["unlikely"] = unlikely(match, terms, documents, mean_length, model.ranking["prior"])
+        signals["surprise"] = signals["unlikely"] - log(documents)
         signals["concerns"] = logistic(signals, model.confidence["concerns"])
         signals["answers"] = model.answers.log_odds(signals)
         found.append(signals)
-    wants = sigmoid(model.wants.log_odds(wants_signals(shared, found)))
+    wants = model.wants.log_odds(wants_signals(shared, found))
     return [_confidence(signals, wants, model) for signals in found]
 
 
@@ -78,18 +83,24 @@ def wants_signals(shared: dict[str, float], found: list[dict[str, float]]) -> di
 
 
 def _confidence(signals: dict[str, float], wants: float, model: Model) -> Confidence:
-    settings = model.confidence
     signals["wants"] = wants
-    confidence = scaled(sigmoid(signals["answers"]), signals["concerns"], settings["base"])
-    plausible = sigmoid(signals["answers"] + settings["pointer_ease"])
-    return Confidence(confidence, max(confidence, min(wants, plausible)), signals)
+    confidence, pointer = both(signals["answers"], wants, signals["concerns"], model.confidence)
+    return Confidence(confidence, pointer, signals)
 
 
-def scaled(answers: float, concerns: float, base: float) -> float:
-    """Return the confidence for the chance that a memory answers, and that the prompt concerns the store, all in [0, 1].
+def both(answers: float, wants: float, concerns: float, settings: dict[str, Any]) -> tuple[float, float]:
+    """Return confidence and pointer confidence for the log-odds of `answers` and `wants` and the chance in (0, 1) of `concerns`.
 
-    From an even chance on it is `answers`. Below, it is `concerns * (base + (1 - base) * answers)`, shrunk to end where the other begins.
+    `settings` has the values of `config/recall/confidence.json`. Whatever is sure enough to be injected is sure enough to be named.
     """
-    if answers >= _EVEN:
-        return answers
-    return _EVEN * concerns * (base + (1 - base) * answers) / (base + (1 - base) * _EVEN)
+    concerned = log(concerns / (1 - concerns)) if concerns < 1 else inf
+    chance = sigmoid(min(answers, wants + settings["wants_ease"], concerned + settings["concerns_ease"]))
+    confidence = _scaled(chance, concerns, settings["base"])
+    return confidence, max(confidence, sigmoid(min(wants, answers + settings["pointer_ease"])))
+
+
+def _scaled(chance: float, concerns: float, base: float) -> float:
+    """Return a chance as it is from even on; below, shrunk by `concerns`, to end where the other begins."""
+    if chance >= _EVEN:
+        return chance
+    return _EVEN * concerns * (base + (1 - base) * chance) / (base + (1 - base) * _EVEN)

@@ -15,10 +15,12 @@ _START = "^"
 _GAP = "*"
 # A gap of a passage is at most this long: "which * do we" spans a name, not two sentences.
 _LONGEST_GAP = 40
-_QUESTION_MARKS = "?？"
+_QUESTION_MARKS = "?\uff1f"
+# Quotation marks, dashes, the signs of Spanish, and those of scripts without spaces; no words hold them.
+_SIGNS = "\u00bf\u00a1\u00ab\u00bb\u201e\u201c\u201d\u2013\u2014\u2026\u3002\u3001\uff0c\uff01\uff1f\uff1a\uff1b\u300c\u300d\uff08\uff09"
 _SPACES = {code: chr(code) if chr(code).isalnum() else " " for code in range(128)}
 _SPACES[ord("'")] = ""
-_SPACES.update(dict.fromkeys(map(ord, "¿¡«»„“”–—…。、，！？：；「」（）"), " "))
+_SPACES.update(dict.fromkeys(map(ord, _SIGNS), " "))
 
 
 def spaced(text: str) -> str:

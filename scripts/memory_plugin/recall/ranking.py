@@ -96,7 +96,9 @@ def rank(
     rowids = _rowids(connection, terms, model, only_injectable, deadline, way)
     pool = _pool(connection, rowids, only_injectable, now_iso)
     matches = best_matches(pool, terms, averages, model)[:limit]
-    stems = {form.partition("~")[0] for match in matches for at in _COMPARED for form in match.fields[at].split()}
+    stems = {
+        form.partition("~")[0] for match in matches for at in _COMPARED for form in match.fields[at].split()
+    }
     others = rarities(connection, stems, model, only_injectable, documents)
     sure = confidences(query, terms, matches, documents, averages[-1], others, model)
     hits = [_hit(connection, match, found) for match, found in zip(matches, sure)]
@@ -137,9 +139,7 @@ def _pool(
 
 
 def _hit(connection: Connection, match: Match, sure: Confidence) -> Hit:
-    row = connection.execute(
-        "SELECT %s FROM documents WHERE rowid = ?" % _COLUMNS, (match.rowid,)
-    ).fetchone()
+    row = connection.execute("SELECT %s FROM documents WHERE rowid = ?" % _COLUMNS, (match.rowid,)).fetchone()
     hit = Hit(row, match.score, sure.confidence, _parts(match, sure.signals), sure.pointer_confidence)
     hit.signals = sure.signals
     return hit

@@ -101,7 +101,9 @@ def match_signals(match: Match, best: Match, held: Held) -> dict[str, float]:
     total = sum(held.masses[stem] for stem in found)
     fields = [{stem for stem in found if " %s~" % stem in field} for field in match.fields]
     strong = fields[_TITLE] | fields[_TAGS] | fields[_FILES] | fields[_ASKED_AS]
-    names = [1 / max(1, term.strong + term.weak) for term in held.terms if term.stem in found and _is_name(term)]
+    names = [
+        1 / max(1, term.strong + term.weak) for term in held.terms if term.stem in found and _is_name(term)
+    ]
     missed = max((value for stem, value in held.masses.items() if stem not in found), default=0.0)
     return {
         "matched": log(1 + len(found)),
@@ -140,8 +142,13 @@ def _phrase_signals(asked_as: str, held: Held) -> dict[str, float]:
         if total:
             number += 1
             best = max(best, (covered * total, covered, total))
-    return {"phrase": log(1 + best[0]), "phrase_covered": best[1], "phrase_share": best[2] / held.asked,
-            "phrases": log(1 + number), "unasked": float(not asked_as)}
+    return {
+        "phrase": log(1 + best[0]),
+        "phrase_covered": best[1],
+        "phrase_share": best[2] / held.asked,
+        "phrases": log(1 + number),
+        "unasked": float(not asked_as),
+    }
 
 
 def _coverage(text: str, held: Held) -> tuple[float, float]:
@@ -171,16 +178,16 @@ def _are_neighbors(pair: tuple[str, str], fields: tuple[str, ...]) -> bool:
     return False
 
 
-def surprise(match: Match, terms: list[Term], documents: int, mean_length: float, prior: float) -> float:
-    """Return how little chance alone explains that one document holds these terms, as a log; below 0 where chance does.
+def unlikely(match: Match, terms: list[Term], documents: int, mean_length: float, prior: float) -> float:
+    """Return how little chance alone explains that this document holds these terms, as a log.
 
-    The number of documents and of ways to choose as many of the prompt's terms, times the chance that a document of this length holds
-    them all, is what independent terms would give: the number of false alarms of an a-contrario test (A. Desolneux, L. Moisan and
-    J.-M. Morel, "Meaningful alignments", IJCV 40(1), 2000).
+    The number of ways to choose as many of the prompt's terms, times the chance that a document of this length holds them all, is what
+    independent terms would give. Less the log of the number of documents it is the surprise that any of them does: the number of false
+    alarms of an a-contrario test (A. Desolneux, L. Moisan and J.-M. Morel, "Meaningful alignments", IJCV 40(1), 2000).
     """
     length = max(_SHORTEST, sum(match.lengths) / mean_length)
     held = [term for term in terms if term.stem in match.matched]
-    chance = log(documents) + _log_choices(len(terms), len(held))
+    chance = _log_choices(len(terms), len(held))
     for term in held:
         part = (term.strong + term.weak + prior * term.share + 0.5) / (documents + prior + 1)
         chance += log(1 - (1 - min(0.999, part)) ** length)

@@ -31,9 +31,10 @@ class Trees:
         values = [signals[name] for name in self.signals]
         total = self.intercept
         for tree in self.trees:
-            while tree.__class__ is list:
-                tree = tree[2] if values[tree[0]] <= tree[1] else tree[3]
-            total += tree
+            node = tree
+            while node.__class__ is list:
+                node = node[2] if values[node[0]] <= node[1] else node[3]
+            total += node
         return total
 
 
