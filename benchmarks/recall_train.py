@@ -37,7 +37,8 @@ from memory_plugin.recall.trees import Trees
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 RISING = (
-    "best", "covered", "fields", "held", "matched", "named", "pairs", "phrase", "phrase_covered", "phrase_share", "relative", "repeated",
+    "best", "covered", "fields", "held", "matched", "named", "pairs", "phrase", "phrase_covered", "phrase_share", "ratio", "relative",
+    "repeated", "root",
     "soft", "strong", "strong_held", "tags", "title", "title_covered", "title_held", "asks_leave", "asks_what_holds", "unlikely",
     "we",
 )  # fmt: skip
@@ -73,12 +74,13 @@ GROUPS = {
     "fields": ("fields", "in_files", "named", "repeated", "tags"),
     "neighbors": ("pairs",),
     "characters and forms": ("soft", "forms"),
-    "rank": ("relative",),
+    "score and rank": ("ratio", "relative", "root"),
     "lengths": ("asked", "length", "words"),
 }
 # What an example weighs, by how its store was made; those of the benchmark's sets are many, and mostly longer questions.
 WEIGHTS = {"whole": 1.0, "bare": 0.4, "half": 0.5, "grown": 0.7, "3": 0.6, "30": 0.6, "300": 0.6}
-OF_SETS = 0.2
+OF_SETS = 0.1
+WANTS_OF_SETS = {True: 0.15, False: 1.5}  # own questions, and those of others
 KINDS = {
     "cross": 0.4,
     "everyday": 0.4,
@@ -88,10 +90,11 @@ KINDS = {
     "chore": 1.5,
     "other": 1.5,
 }
+WANTS_KINDS = {"cross": 0.4, "everyday": 1.0, "prompt": 1.0, "near": 1.1, "chore": 2.0, "other": 3.0}
 HELPS = 0.6
 FOLDS = 4
 # Where even odds are put: a chance that a memory answers, and log-odds that a prompt wants anything; chosen on stores left out.
-INJECT_FROM, WANTS_FROM = 0.45, 0.4
+INJECT_FROM, WANTS_FROM = 0.26, -0.4
 SIZES = (20, 60)
 MORE = 250  # memories of other stores that a store is grown with
 MADE = ("invoicing", "reservas")
@@ -116,6 +119,11 @@ class Pool(NamedTuple):
     natural: list[Asked]
     of_sets: list[Asked]
     folds: dict[str, int]
+
+    @property
+    def sets(self) -> set[str]:
+        """Return the names of the benchmark's sets."""
+        return {one.store for one in self.of_sets} - {"harbor"}
 
 
 # Making the examples ---------------------------------------------------------------------------------------------------------------------
@@ -262,16 +270,13 @@ def fit(pool: Pool, left_out: int, without: tuple[str, ...] = ()) -> Fitted:
     answers = boosted(rows, labels, weights, names, RISING, FALLING, trees=80, leaves=6)
     answers.intercept -= log(INJECT_FROM / (1 - INJECT_FROM))
     rows, labels, weights = [], [], []
+    set_names = pool.sets
     for one in [*natural, *of_sets]:
         if one.kind != "removed":
             rows.append(_wants_row(one, answers, wanted))
             labels.append(bool(one.wanted))
-            weights.append(
-                WEIGHTS.get(one.variant, 1.0)
-                * KINDS.get(one.kind, 1.0)
-                * (OF_SETS if one.kind == "own" else 1.0)
-            )
-    wants = boosted(rows, labels, weights, wanted, WANTS_RISING, WANTS_FALLING, trees=40, leaves=4)
+            weights.append(_wants_weight(one, set_names))
+    wants = boosted(rows, labels, weights, wanted, WANTS_RISING, WANTS_FALLING, trees=60, leaves=5)
     wants.intercept -= WANTS_FROM
     return Fitted(answers, wants)
 
@@ -282,6 +287,11 @@ def _of_set(one: Asked) -> float:
         if one.store == "harbor"
         else OF_SETS * (2.0 if one.kind in {"prompt", "everyday", "cross"} else 1.0)
     )
+
+
+def _wants_weight(one: Asked, names: set[str]) -> float:
+    share = WANTS_OF_SETS[one.kind == "own"] if one.store in names else 1.0
+    return WEIGHTS.get(one.variant, 1.0) * WANTS_KINDS.get(one.kind, 1.0) * share
 
 
 def _wants_row(one: Asked, answers: Trees, names: tuple[str, ...]) -> list[float]:
@@ -332,14 +342,10 @@ def _tree(nodes: Any, at: int) -> Any:  # noqa: ANN401 - rows of an untyped libr
 def apply(asked: list[Asked], fitted: Fitted, settings: dict[str, Any]) -> None:
     """Give every hit the confidences that some models would have given it."""
     for one in asked:
-        if not one.hits:
-            continue
         found = [dict(hit.signals, answers=fitted.answers.log_odds(hit.signals)) for hit in one.hits]
-        wants = fitted.wants.log_odds(wants_signals(one.hits[0].signals, found))
+        wants = fitted.wants.log_odds(wants_signals(one.hits[0].signals, found)) if one.hits else 0.0
         for hit, signals in zip(one.hits, found):
-            hit.confidence, hit.pointer_confidence = both(
-                signals["answers"], wants, signals["concerns"], settings
-            )
+            hit.confidence, hit.pointer_confidence = both({**signals, "wants": wants}, settings)
 
 
 def left_out(pool: Pool, without: tuple[str, ...] = ()) -> None:

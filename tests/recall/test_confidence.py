@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import log
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,19 +19,25 @@ ODDS = st.floats(-9, 9)
 SHARES = st.floats(0.001, 0.999)
 
 
+def sure(answers: float, wants: float, concerns: float, stands_out: float = 0.0, missed: float = 0.5) -> tuple[float, float]:
+    """Both confidences for what the models say."""
+    said_by_models = {"answers": answers, "wants": wants, "concerns": concerns, "stands_out": stands_out}
+    return both({**said_by_models, "missed": missed, "matched": log(1 + 2), "named": 0.0}, SETTINGS)
+
+
 @given(answers=ODDS, wants=ODDS, concerns=SHARES)
 def test_both_are_shares_and_a_pointer_is_easier(answers: float, wants: float, concerns: float) -> None:
-    confidence, pointer = both(answers, wants, concerns, SETTINGS)
+    confidence, pointer = sure(answers, wants, concerns)
     assert 0.0 <= confidence <= pointer <= 1.0
 
 
 @given(answers=ODDS, wants=ODDS, concerns=SHARES, more=st.floats(0, 5))
 def test_more_evidence_never_lowers_either(answers: float, wants: float, concerns: float, more: float) -> None:
-    before = both(answers, wants, concerns, SETTINGS)
+    before = sure(answers, wants, concerns)
     for after in (
-        both(answers + more, wants, concerns, SETTINGS),
-        both(answers, wants + more, concerns, SETTINGS),
-        both(answers, wants, min(0.9999, concerns * (1 + more)), SETTINGS),
+        sure(answers + more, wants, concerns),
+        sure(answers, wants + more, concerns),
+        sure(answers, wants, min(0.9999, concerns * (1 + more))),
     ):
         assert after[0] >= before[0] - 1e-12
         assert after[1] >= before[1] - 1e-12
@@ -47,12 +55,29 @@ def test_more_evidence_never_lowers_either(answers: float, wants: float, concern
     ],
 )
 def test_each_answer_can_keep_a_memory_back(answers: float, wants: float, concerns: float, *, injected: bool, named: bool) -> None:
-    confidence, pointer = both(answers, wants, concerns, SETTINGS)
+    confidence, pointer = sure(answers, wants, concerns)
     assert (confidence >= 0.5, pointer >= 0.5) == (injected, named)
 
 
+@pytest.mark.parametrize(
+    ("answers", "concerns", "stands_out", "injected"),
+    [
+        pytest.param(-1.0, 0.95, 0.9, True, id="ahead of the others, and plausible"),
+        pytest.param(-3.0, 0.95, 0.9, False, id="ahead, but the trees object"),
+        pytest.param(-1.0, 0.2, 0.9, False, id="ahead in a store about something else"),
+        pytest.param(-1.0, 0.95, 0.1, False, id="not ahead"),
+    ],
+)
+def test_a_memory_that_stands_out_needs_less(answers: float, concerns: float, stands_out: float, *, injected: bool) -> None:
+    assert (sure(answers, 2.0, concerns, stands_out)[0] >= 0.5) is injected
+
+
+def test_two_words_without_the_heaviest_do_not_stand_out() -> None:
+    assert sure(-1.0, 2.0, 0.95, 0.9, missed=1.0)[0] < 0.5
+
+
 def test_below_the_threshold_a_prompt_about_something_else_is_farther_from_it() -> None:
-    near, far = both(-0.5, 3.0, 0.9, SETTINGS)[0], both(-0.5, 3.0, 0.2, SETTINGS)[0]
+    near, far = sure(-0.5, 3.0, 0.9)[0], sure(-0.5, 3.0, 0.2)[0]
     assert far < near / 3
 
 

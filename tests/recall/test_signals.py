@@ -49,7 +49,7 @@ def said(text: str, terms: list[Term], **fields: str) -> dict[str, float]:
     """The signals of one match; words of documents weigh 4 unless the prompt holds them."""
     found = match(terms, **fields)
     stems = {token.partition("~")[0] for one in found.fields for token in one.split()}
-    return match_signals(found, found, Held(analyse(text), terms, dict.fromkeys(stems, 4.0)))
+    return match_signals(found, [found], Held(analyse(text), terms, dict.fromkeys(stems, 4.0)))
 
 
 BILLING = [term("bill", 2), term("databas", 3)]

@@ -138,9 +138,9 @@ TAILWIND = memory("Login page CSS uses tailwind", "Utility classes only.", tags=
     [
         pytest.param("fix the authentication bug on the login page", [TAILWIND], id="a title half named"),
         pytest.param(
-            "open README.md and fix the heading",
-            [memory("The README.md lists who owns what", "Names by team.")],
-            id="another matter in a file",
+            "fix the typo in the second heading of README.md",
+            [memory("Release checklist", "Bump the version, update README.md, tag, push.")],
+            id="a lone file name",
         ),
         pytest.param(
             "draw a chart of the results",

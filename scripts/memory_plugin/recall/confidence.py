@@ -1,12 +1,16 @@
 """How sure recall is of a match: comparable between prompts and between stores of any size.
 
-Three small models over the signals of `signals.py`.  `answers`, a sum of trees, says whether this memory bears on the prompt; `concerns`, a
-logistic one, whether the prompt is about what this store is about; `wants`, a sum of trees over the best matches, whether the prompt wants
-anything stored here.
+Four small models over the signals of `signals.py`:
 
-- `confidence` is the least of what they say, with a lower bar for the last two. Below even odds `concerns` shrinks it, so that a prompt
-  about something else stays far from the threshold however well one of its words matches.
-- `pointer_confidence` is the lesser of what `wants` says of the prompt and, with a lower bar, what `answers` says of the memory.
+- `answers`, trees: does this memory bear on the prompt?
+- `wants`, trees over the first matches: does the prompt want anything stored here?
+- `concerns`, logistic: is the prompt about what this store is about?
+- `stands_out`, logistic: is this memory far ahead of the others? It knows long questions and long texts, which the trees know little of.
+
+`confidence` is what `answers` says, where the prompt wants something, or what `concerns` and `stands_out` say together, where `answers` does
+not object; little, where the prompt hardly concerns the store. Below even odds `concerns` shrinks it, so that a prompt about something else
+stays far from the threshold however well one of its words matches. `pointer_confidence` is the lesser of what `wants` says of the prompt and,
+with a lower bar, what `answers` says of the memory.
 """
 
 from __future__ import annotations
@@ -28,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["Confidence", "both", "confidences", "wants_signals"]
 
 _EVEN = 0.5
+_TINY = 1e-9
 # Matches that say whether the prompt wants anything stored here.
 _LOOKED_AT = 5
 # Of their signals the greatest counts, of how sure `answers` is the first three and the sum.
@@ -59,10 +64,11 @@ def confidences(
     held = Held(query, terms, rarities)
     found = []
     for match in matches:
-        signals = {**shared, **match_signals(match, matches[0], held)}
+        signals = {**shared, **match_signals(match, matches, held)}
         signals["unlikely"] = unlikely(match, terms, documents, mean_length, model.ranking["prior"])
         signals["surprise"] = signals["unlikely"] - log(documents)
         signals["concerns"] = logistic(signals, model.confidence["concerns"])
+        signals["stands_out"] = logistic(signals, model.confidence["stands_out"])
         signals["answers"] = model.answers.log_odds(signals)
         found.append(signals)
     wants = model.wants.log_odds(wants_signals(shared, found))
@@ -84,19 +90,28 @@ def wants_signals(shared: dict[str, float], found: list[dict[str, float]]) -> di
 
 def _confidence(signals: dict[str, float], wants: float, model: Model) -> Confidence:
     signals["wants"] = wants
-    confidence, pointer = both(signals["answers"], wants, signals["concerns"], model.confidence)
+    confidence, pointer = both(signals, model.confidence)
     return Confidence(confidence, pointer, signals)
 
 
-def both(answers: float, wants: float, concerns: float, settings: dict[str, Any]) -> tuple[float, float]:
-    """Return confidence and pointer confidence for the log-odds of `answers` and `wants` and the chance in (0, 1) of `concerns`.
+def both(signals: dict[str, float], settings: dict[str, Any]) -> tuple[float, float]:
+    """Return confidence and pointer confidence for what the models say: `answers` and `wants` as log-odds, the others as chances.
 
     `settings` has the values of `config/recall/confidence.json`. Whatever is sure enough to be injected is sure enough to be named.
     """
-    concerned = log(concerns / (1 - concerns)) if concerns < 1 else inf
-    chance = sigmoid(min(answers, wants + settings["wants_ease"], concerned + settings["concerns_ease"]))
-    confidence = _scaled(chance, concerns, settings["base"])
+    answers, wants, concerns = signals["answers"], signals["wants"], signals["concerns"]
+    base = settings["base"]
+    ahead = _log_odds(concerns * (base + (1 - base) * signals["stands_out"]))
+    if signals["missed"] >= 1 - _TINY and not signals["named"] and signals["matched"] <= log(1 + settings["thin"]):
+        ahead = -inf  # a few words of a title, without the word that the prompt is about
+    sure = max(min(answers, wants - settings["wants_margin"]), min(ahead, answers + settings["ahead_ease"]))
+    chance = sigmoid(min(sure, _log_odds(concerns) + settings["concerns_ease"]))
+    confidence = _scaled(chance, concerns, base)
     return confidence, max(confidence, sigmoid(min(wants, answers + settings["pointer_ease"])))
+
+
+def _log_odds(chance: float) -> float:
+    return log(max(chance, _TINY) / max(1 - chance, _TINY))
 
 
 def _scaled(chance: float, concerns: float, base: float) -> float:

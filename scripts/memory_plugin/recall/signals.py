@@ -1,12 +1,12 @@
 """What a prompt, a store and a match say: numbers in about the same range for every store, from which the confidence is made.
 
-They leave out what grows with a store, such as how far a match is ahead of the next: several memories that match alike are several right
-answers, and what was said among thirty memories has to be said among three hundred.
+The trees take none that changes with a store's size, such as how far a match is ahead of the next: several memories that match alike are
+several right answers, and what was said among thirty memories has to be said among three hundred.
 """
 
 from __future__ import annotations
 
-from math import lgamma, log
+from math import lgamma, log, sqrt
 
 from ..kernel.text.tokens import is_whole
 from .intents import found_intents, spaced
@@ -88,15 +88,18 @@ class Held:
         self.pairs = {pair for pair in zip(order, order[1:]) if pair[0] != pair[1]}
 
 
-def match_signals(match: Match, best: Match, held: Held) -> dict[str, float]:
-    """Return what one match says.
+def match_signals(match: Match, matches: list[Match], held: Held) -> dict[str, float]:
+    """Return what one match of all says, which come best first.
 
     `matched` is the log of the number of terms it holds, `held` that of their idf mass, `covered` its share of the prompt's whole mass,
     `strong` the same outside the body, `missed` the mass of the heaviest term it lacks over that of the heaviest one, `pairs` the log of
     the number of neighbors in the prompt that are neighbors in it, `fields` the number of fields that hold a term, `title` the share of its
     title that the prompt names, `named` one over the number of documents that hold the rarest whole name (`throttle.ts`) of the prompt's
-    that it holds, `relative` its score over the first one's.
+    that it holds, `relative` its score over the first one's,
+    `ratio` and `root` over the prompt's mass and over the root of it, `lead` and `margin` how far it is above the second and the sixth.
     """
+    second, sixth = (matches[at].score if len(matches) > at else 0.0 for at in (1, 5))
+    score = match.score + _TINY
     found = match.matched
     total = sum(held.masses[stem] for stem in found)
     fields = [{stem for stem in found if " %s~" % stem in field} for field in match.fields]
@@ -120,7 +123,11 @@ def match_signals(match: Match, best: Match, held: Held) -> dict[str, float]:
         "repeated": log(1 + sum(sum(stem in field for field in fields) > 1 for stem in found)),
         "title": match.title,
         "named": max(names, default=0.0),
-        "relative": match.score / (best.score + _TINY),
+        "lead": 1 - second / score if match is matches[0] else 0.0,
+        "margin": 1 - sixth / score,
+        "relative": match.score / (matches[0].score + _TINY),
+        "ratio": match.score / held.asked,
+        "root": match.score / sqrt(held.asked),
         "soft": match.soft / held.asked,
         "forms": match.forms / (match.exact + _TINY),
         "length": log(1 + sum(match.lengths)),
