@@ -35,7 +35,7 @@ def records_backwards(path: str, tail_bytes: int, most: int = 2000) -> Iterator[
 
 
 def asked(record: dict[str, Any]) -> tuple[str, str]:
-    """Return what a person said in a row: its kind, PROMPT or COMMAND, and the words (of a slash command its arguments), or two empty texts.
+    """Return what a person said in a row: its kind, PROMPT or COMMAND, and the words (a slash command: its arguments), or two empty texts.
 
     Results of tools, interruptions, summaries of compactions and the client's notes are nothing that a person said.
     """
