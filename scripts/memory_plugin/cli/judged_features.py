@@ -8,7 +8,7 @@ from ..evaluation.jury import judge_at
 from ..kernel.clock import Deadline
 from ..kernel.context import Context
 from ..kernel.fastjson import loads
-from ..kernel.judge.asking import Judge
+from ..kernel.judge.asking import judge_for
 from ..kernel.judge.backends import load_backend
 from ..kernel.judge.models import family_of
 from ..kernel.judge.prices import price_of
@@ -17,6 +17,7 @@ from ..kernel.settings.advice import terminal_safe
 from .addresses import address_words
 
 if TYPE_CHECKING:
+    from ..kernel.judge.asking import Judge
     from ..kernel.settings.load import Settings
     from .command_context import Session
 
@@ -58,19 +59,17 @@ def judged_feature(name: str) -> JudgedFeature:
 def judges_of(session: Session, feature: str) -> list[Judge]:
     """The judges of a feature, as a command may use them: one, or each of the jury. Raises EvaluationError for a backend unknown there."""
     off = terminal_safe(session.taint.why_off)
-    settings = session.settings
+    context = Context(session.places, session.settings, Deadline(0), session.id)
     if feature == "evaluation":
-        context = Context(session.places, settings, Deadline(0), session.id)
-        return [judge_at(context, name, off) for name in settings.texts("evaluation.judge.judges")]
-    model = settings.text(feature + ".judge.model")
-    return [Judge(feature, model, session.places, settings, session.id, off=off, helper=True)]
+        return [judge_at(context, name, off) for name in session.settings.texts("evaluation.judge.judges")]
+    return [judge_for(feature, context, off=off)]
 
 
 def where(session: Session, judges: list[Judge]) -> list[str]:
     """The address of each judge's server and who names it, and which variables are not used, in sentences."""
     lines: list[str] = []
     for judge in judges:
-        route, endpoint = judge.route(), load_backend(judge.backend).ENDPOINT
+        route, endpoint = judge.address_source(), load_backend(judge.backend).ENDPOINT
         if route is not None and endpoint is not None:
             lines += address_words(session, route, (endpoint.base_variable, *_HEADERS.get(judge.backend, ())))
     return list(dict.fromkeys(lines))

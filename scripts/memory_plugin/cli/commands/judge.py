@@ -133,7 +133,7 @@ def _on(arguments: argparse.Namespace, session: Session) -> int:
 
 def _keep_address(arguments: argparse.Namespace, session: Session, judges: list[Judge]) -> list[str]:
     """Offer to write down the address of the one judge, where only the environment names it; what was said."""
-    route = judges[0].route() if len(judges) == 1 else None
+    route = judges[0].address_source() if len(judges) == 1 else None
     lines = [] if route is None else keep_address(session, route, _ADDRESS, keep=arguments.keep_address)
     if not arguments.json:
         for text in lines:

@@ -12,7 +12,7 @@ from ...interview.interview_store import OPEN, InterviewStore
 from ...interview.reminder import Reminder
 from ...kernel.clock import Deadline
 from ...kernel.context import Context
-from ...kernel.ledger import Ledger
+from ...kernel.ledger import open_ledger
 from ..usage import must_exist
 
 TYPE_CHECKING = False
@@ -118,9 +118,7 @@ def _report(
 ) -> int:
     """Print the decision, write it to the ledger, and update the reminder of the session."""
     _remind(arguments, session, interview)
-    settings = session.settings
-    limits = settings.integer("ledger.max_bytes"), settings.integer("ledger.keep_files")
-    ledger = Ledger(session.places.state(), "interviews", *limits)
+    ledger = open_ledger(session.places, session.settings, "interviews")
     problem = ledger.append(interview.session, interview.project, pipeline.ledger_fields(interview, decision))
     if problem:
         session.console.error("the decision was not written to the ledger: " + problem)
