@@ -1,4 +1,4 @@
-"""What a person sees on a terminal, and what a program reads: tables, colour where it helps, JSON where it is asked for."""
+"""What a person sees on a terminal, and what a program reads: tables, color where it helps, JSON where it is asked for."""
 
 from __future__ import annotations
 
@@ -11,19 +11,21 @@ import unicodedata
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from ..kernel.files import in_words
 from ..kernel.text.clean import plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import TextIO
 
-__all__ = ["Console"]
+__all__ = ["Console", "counted", "finish_streams", "open_closed_streams"]
 
 _MAX_CELL = 1000
 _MAX_ERROR = 2000
 _NO_TERMINAL = 10_000  # columns: what is piped is cut nowhere
 _READABLE = 100
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+_FAILED = 1
 
 
 class Console:
@@ -32,7 +34,7 @@ class Console:
     def __init__(self, out: TextIO | None = None, err: TextIO | None = None) -> None:
         self._out = out or sys.stdout
         self._err = err or sys.stderr
-        self.colour = (
+        self.color = (
             self._out.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
         )
         self.width = shutil.get_terminal_size((100, 24)).columns if self._out.isatty() else _NO_TERMINAL
@@ -70,8 +72,8 @@ class Console:
             _write(self._err, "\r\033[K" + text)
 
     def style(self, text: str, *names: str) -> str:
-        """The text in the named styles (bold dim red green yellow cyan), or as it is without colour."""
-        if not self.colour or not names:
+        """The text in the named styles (bold dim red green yellow cyan), or as it is without color."""
+        if not self.color or not names:
             return text
         return "\033[%sm%s\033[0m" % (";".join(_STYLES[name] for name in names), text)
 
@@ -117,3 +119,44 @@ def _write(stream: TextIO, text: str) -> None:
     encoding = stream.encoding or "utf-8"
     stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
     stream.flush()
+
+
+def open_closed_streams() -> None:
+    """Give each stream that was closed when we started the null device, so that no file of ours gets its number."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            handle = os.open(os.devnull, os.O_RDWR)  # the lowest free number, which is the stream's own
+            setattr(sys, name, os.fdopen(handle, mode, encoding="utf-8"))
+
+
+def finish_streams(code: int) -> int:
+    """The exit code of a command once its last words have left; 1 where they could not, said in one line unless `code` tells already."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        _let_go(sys.stdout)
+        if not code and not isinstance(error, BrokenPipeError):
+            _say("standard output: " + in_words(error))
+        code = code or _FAILED
+    _say("")
+    return code
+
+
+def _say(text: str) -> None:
+    """One line on the error stream, or none: just what is still in its buffer."""
+    try:
+        sys.stderr.write("memory: %s\n" % text if text else "")
+        sys.stderr.flush()
+    except OSError:
+        _let_go(sys.stderr)
+
+
+def _let_go(stream: TextIO) -> None:
+    """Let the interpreter write the rest of a buffer to nowhere: it would else complain when it closes the stream, and end with 120."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def counted(number: int, what: str) -> str:
+    """A number with its noun, such as `1 memory`, `2 memories`, `3 files`."""
+    plural = what[:-1] + "ies" if what.endswith("ry") else what + "s"
+    return "%d %s" % (number, what if number == 1 else plural)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..sessions.detection import signal_entries
 from ..sessions.dimensions import OVERALL, dimensions
-from .checks.check import counted
+from .console import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +20,7 @@ __all__ = ["show_batch", "show_run", "show_scores", "show_signals", "show_timeli
 
 _MAX_TURNS = 8
 _MAX_FAILURES = 20
-_COLOURS = {"good": "green", "bad": "yellow"}
+_COLORS = {"good": "green", "bad": "yellow"}
 
 
 def show_signals(console: Console, name: str, signals: SessionSignals) -> None:

@@ -1,0 +1,296 @@
+"""`memory judge`: switched on and off, tried out, looked at.
+
+Exit codes: 0 done and well, 1 failed or not working, 2 usage.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from ...evaluation.evaluation_files import EvaluationError
+from ...kernel.clock import Deadline
+from ...kernel.judge.accounts import Accounts
+from ...kernel.judge.judge import FOLDER
+from ...kernel.judge.outcome import Failed
+from ...kernel.judge.question import Question, Verdict
+from ...kernel.judge.reply import selected
+from ...kernel.judge.rubric import load_rubric
+from ...kernel.judge.verdicts import Verdicts
+from ...kernel.judge.words import ways_to_a_judge, words_for
+from ...kernel.settings.advice import terminal_safe
+from ...kernel.settings.edit import EditError, set_value
+from ...kernel.settings.load import load
+from ..addresses import keep_address
+from ..judges import FEATURES, KEPT_NOTHING, calls, costs, dollars, judged_feature, judges_of, opinions, where
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ...kernel.judge.judge import Judge
+    from ..command_context import CommandContext
+    from ..judges import Calls
+
+__all__ = ["EXAMPLES", "HELP", "check_question", "configure", "run"]
+
+DONE, FAILED = 0, 1
+
+HELP = "a model's opinion where the rules are unsure: on, off, check, stats, reset"
+EXAMPLES = """\
+  memory judge on             of recall: say what is sent and what it costs, and switch it on
+  memory judge on scoring     of replies; likewise sessions, interview, evaluation
+  memory judge check          one tiny call: does it work, and if not, why
+  memory judge stats          calls, costs and agreement of the last 30 days
+  memory judge reset          ask again at once after failures
+  memory judge off all
+"""
+_ALL = "all"
+_ADDRESS = "judge.base_url"
+_ITEM = "- "
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the actions."""
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    for name, purpose in (
+        ("on", "say what is sent and what it costs, and switch the judge on in your own settings"),
+        ("off", "switch it off in your own settings"),
+        ("check", "one tiny call: does it work, and if not, why"),
+        ("reset", "ask again at once: forget failures, switched-off sessions and kept verdicts"),
+        ("stats", "calls, outcomes, costs and agreement"),
+    ):
+        action = actions.add_parser(name, help=purpose, description=purpose)
+        if name in ("on", "off", "check"):
+            choices = [*FEATURES, _ALL] if name == "off" else list(FEATURES)
+            action.add_argument(
+                "feature",
+                nargs="?",
+                choices=choices,
+                default="retrieval",
+                metavar="FEATURE",
+                help="whose judge: %s (default: retrieval, which is recall)" % ", ".join(choices),
+            )
+        if name == "on":
+            action.add_argument(
+                "--keep-address",
+                action="store_true",
+                help="write an address that only your environment names into your own settings, without asking",
+            )
+        # Suppressed defaults: an option given before the action must not be reset by its absence after it.
+        action.add_argument("--root", metavar="DIR", default=argparse.SUPPRESS, help="the project")
+        action.add_argument(
+            "--json", action="store_true", default=argparse.SUPPRESS, help="print JSON for programs"
+        )
+    action.add_argument("--days", type=int, default=30, metavar="N", help="how far back (default: 30)")
+
+
+def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+    """Do one action."""
+    action = {"on": _on, "off": _off, "check": _check, "stats": _stats, "reset": _reset}[arguments.action]
+    try:
+        return action(arguments, context)
+    except EditError as error:
+        context.console.error(str(error))
+    except Failed as failed:
+        context.console.error("%s %s" % (failed.detail, words_for(failed.name, "retrieval").do))
+    except EvaluationError as error:
+        context.console.error("evaluation.judge.judges: %s" % error)
+    return FAILED
+
+
+def check_question() -> Question:
+    """The tiny question of `memory judge check`."""
+    return Question(load_rubric("check"), {"numbers": [1, 2, 3, 4]}, lambda value: selected(value, "even", 5))
+
+
+def _on(arguments: argparse.Namespace, context: CommandContext) -> int:
+    feature: str = arguments.feature
+    shape, judges = judged_feature(feature), judges_of(context, feature)
+    price = costs(judges, feature, context.settings)
+    said = [shape.sent, price, *where(context, judges), *_key_words(judges, feature)]
+    if not arguments.json:
+        for text in said:
+            _tell(text, context)
+    context.require_approval("switch the judge on")
+    change = set_value(context.places.config_dir, feature + ".judge.enabled", value=True)
+    said += _keep_address(arguments, context, judges)
+    now = load(context.places.config_dir, context.places.project_root)
+    on = now.judge_asked_for(feature) and not context.taint.judges_off
+    if arguments.json:
+        context.console.json(
+            {"feature": feature, "on": on, "changed": change.changed, "file": change.path, "said": said}
+        )
+        return DONE
+    more = "" if feature == "retrieval" else " " + feature
+    _tell("Switched on in %s; try it: memory judge check%s" % (terminal_safe(change.path), more), context)
+    if shape.besides:
+        _tell(shape.besides, context)
+    if not on:
+        _tell("In this project it stays off; see: memory doctor", context)
+    return DONE
+
+
+def _keep_address(arguments: argparse.Namespace, context: CommandContext, judges: list[Judge]) -> list[str]:
+    """Offer to write down the address of the one judge, where only the environment names it; what was said."""
+    route = judges[0].route() if len(judges) == 1 else None
+    lines = [] if route is None else keep_address(context, route, _ADDRESS, keep=arguments.keep_address)
+    if not arguments.json:
+        for text in lines:
+            _tell(text, context)
+    return lines
+
+
+def _tell(text: str, context: CommandContext) -> None:
+    """Print a sentence or an item of a list."""
+    context.console.paragraph(
+        text.removeprefix(_ITEM), *(_ITEM, len(_ITEM)) if text.startswith(_ITEM) else ()
+    )
+
+
+def _key_words(judges: list[Judge], feature: str) -> list[str]:
+    """Whether there are keys, as far as that is known before the judge is on."""
+    lines: list[str] = []
+    for judge in judges:
+        trouble = judge.unready(anyway=True)
+        of = " for %s" % judge.backend if len(judges) > 1 else ""
+        there = "none is needed, the model runs on this machine" if judge.needs_no_key() else "found"
+        lines.append("Key%s: %s." % (of, trouble.detail if trouble else there))
+    troubles = [trouble for trouble in (judge.unready(anyway=True) for judge in judges) if trouble]
+    if len(troubles) < len(judges):
+        return lines
+    words = words_for(troubles[0].failure, feature)
+    if troubles[0].failure == "no_key":
+        return [*lines, judged_feature(feature).without, *_ways(feature)]
+    return [*lines, words.says, words.do]
+
+
+def _off(arguments: argparse.Namespace, context: CommandContext) -> int:
+    features = FEATURES if arguments.feature == _ALL else (arguments.feature,)
+    changes = [
+        set_value(context.places.config_dir, feature + ".judge.enabled", value=False) for feature in features
+    ]
+    if arguments.json:
+        changed = any(change.changed for change in changes)
+        context.console.json(
+            {"feature": arguments.feature, "on": False, "changed": changed, "file": changes[0].path}
+        )
+    else:
+        of = "The judge of %s is off" % features[0] if len(features) == 1 else "All judges are off"
+        context.console.line("%s: %s" % (of, terminal_safe(changes[0].path)))
+    return DONE
+
+
+def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
+    seconds = max(10.0, context.settings.number("retrieval.judge.timeout_per_call"))
+    judges = judges_of(context, arguments.feature)
+    verdicts = [judge.ask(check_question(), Deadline(seconds), again=True, fresh=True) for judge in judges]
+    pairs = list(zip(judges, verdicts))
+    if arguments.json:
+        records = [_check_record(judge, verdict, arguments.feature, context) for judge, verdict in pairs]
+        context.console.json(records[0] if len(records) == 1 else {"judges": records})
+    else:
+        for judge, verdict in pairs:
+            for text in [*_check_words(judge, verdict, arguments.feature), *judge.warnings()]:
+                _tell(text, context)
+        for text in where(context, judges):
+            _tell(text, context)
+    return FAILED if any(verdict.failure for verdict in verdicts) else DONE
+
+
+def _check_record(judge: Judge, verdict: Verdict, feature: str, context: CommandContext) -> dict[str, Any]:
+    record: dict[str, Any] = {
+        "ok": not verdict.failure,
+        "failure": verdict.failure,
+        "detail": verdict.detail,
+        "backend": judge.backend,
+        "model": judge.model,
+        "ms": verdict.ms,
+        "cost_usd": verdict.cost,
+        "address": where(context, [judge]),
+        "warnings": judge.warnings(),
+    }
+    if verdict.failure:
+        words = words_for(verdict.failure, feature)
+        record.update(says=words.says, do=words.do)
+        if verdict.failure == "no_key":
+            record.update(without=judged_feature(feature).without, ways=ways_to_a_judge(feature))
+    return record
+
+
+def _check_words(judge: Judge, verdict: Verdict, feature: str) -> list[str]:
+    who = "%s through %s" % (judge.model, judge.backend)
+    if not verdict.failure:
+        cost = "unknown" if verdict.cost is None else "$%.6f" % verdict.cost
+        return ["The judge works: %s answered in %.0f ms; cost %s." % (who, verdict.ms, cost)]
+    words = words_for(verdict.failure, feature)
+    detail = " (%s)" % verdict.detail if verdict.detail else ""
+    line = "The judge does not work: %s%s, %s." % (verdict.failure, detail, who)
+    if verdict.failure != "no_key":
+        return [line, words.says, words.do]
+    return [line, judged_feature(feature).without, *_ways(feature)]
+
+
+def _ways(feature: str) -> list[str]:
+    return ["Two ways to a judge:", *(_ITEM + way for way in ways_to_a_judge(feature))]
+
+
+def _stats(arguments: argparse.Namespace, context: CommandContext) -> int:
+    places = context.places
+    made, said = calls(places, arguments.days), opinions(places, arguments.days)
+    figures = Accounts(places.state(FOLDER)).figures(context.session)
+    if arguments.json:
+        account = {"day_usd": figures.day, "session_usd": figures.session, "session_off": figures.off}
+        record = {**said._asdict(), "agreement": said.agreement}
+        context.console.json({"calls": made._asdict(), "opinions": record, "account": account})
+        return DONE
+    console = context.console
+    _tell_calls(made, arguments.days, context)
+    for line in _opinion_words(said.agreement, said.none_kept):
+        console.line(line)
+    console.line(
+        "counted against the caps: %s today, %s in this session"
+        % (dollars(figures.day), dollars(figures.session))
+    )
+    for why, text in [("session", figures.off), *((why, "left alone") for why in figures.resting)]:
+        if text:
+            console.line("%s: %s" % (why, text))
+    return DONE
+
+
+def _tell_calls(made: Calls, days: int, context: CommandContext) -> None:
+    console = context.console
+    if not made.outcomes and not made.cached:
+        console.line("No judge was asked in the last %d days; to try one: memory judge check" % days)
+        return
+    rows = sorted(made.outcomes.items(), key=lambda row: -row[1])
+    if rows:
+        console.table(["outcome", "calls"], [[name, str(count)] for name, count in rows])
+    middle = "none" if made.median_ms is None else "%.0f ms" % made.median_ms
+    console.line("from the cache: %d; median wait: %s" % (made.cached, middle))
+    tokens = (made.tokens_in, made.tokens_out, dollars(made.cost_usd), made.cost_unknown)
+    console.line("tokens: %d in, %d out; cost: %s, and %d calls of unknown cost" % tokens)
+
+
+def _opinion_words(agreement: float | None, none_kept: int) -> list[str]:
+    lines = [] if agreement is None else ["the two judges agree on %.0f %% of candidates" % (100 * agreement)]
+    if none_kept >= KEPT_NOTHING:
+        lines.append("the judges kept nothing in the last %d decisions; see: memory judge check" % none_kept)
+    return lines
+
+
+def _reset(arguments: argparse.Namespace, context: CommandContext) -> int:
+    folder = context.places.state(FOLDER)
+    accounts = Accounts(folder)
+    accounts.reset()
+    forgotten = Verdicts(folder).clear()
+    day = accounts.figures(context.session).day
+    if arguments.json:
+        context.console.json({"forgotten_verdicts": forgotten, "day_usd": day})
+        return DONE
+    context.console.line(
+        "All servers and sessions may be asked again; %d kept verdicts are forgotten." % forgotten
+    )
+    context.console.line(
+        "What was spent today still counts: %s. To go on, raise judge.caps.day_usd." % dollars(day)
+    )
+    return DONE

@@ -1,0 +1,100 @@
+"""`memory list`: what is stored, and whether it is recalled."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...kernel.text.clean import plain
+from ...memories.record import ACTIVE, ARCHIVED, RETIRED, categories
+from ...memories.stores import PROJECT, USER
+from ...memories.survey import survey
+from ..memory_input import to_category
+from ..memory_view import HEADERS, as_json, as_row
+
+if TYPE_CHECKING:
+    import argparse
+
+    from ...memories.survey import Item, Survey
+    from ..command_context import CommandContext
+
+__all__ = ["EXAMPLES", "HELP", "configure", "run"]
+
+HELP = "list the memories"
+EXAMPLES = """\
+  memory list
+  memory list --status pending            what waits for your word
+  memory list --status all --category decision --json
+"""
+
+PENDING, ALL = "pending", "all"
+_DEEDS = {
+    ACTIVE: "is active",
+    RETIRED: "is forgotten",
+    ARCHIVED: "is archived",
+    PENDING: "waits for your word",
+    ALL: "is stored",
+}
+_MAX_REASON = 300
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    statuses = (ACTIVE, RETIRED, ARCHIVED, PENDING, ALL)
+    parser.add_argument("--status", choices=statuses, default=ACTIVE, help="which ones (default: active)")
+    parser.add_argument(
+        "--category", type=to_category, metavar="NAME", help="only one of " + ", ".join(categories())
+    )
+    parser.add_argument("--scope", choices=(PROJECT, USER), default="", help="only one store")
+
+
+def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+    """Print them, the newest first; files that are no memories are named on standard error."""
+    found = survey(context.places, context.accepts_pulls, arguments.scope)
+    items = [item for item in found.items if _is_wanted(item, arguments)]
+    items.sort(key=lambda item: item.stored.memory.updated_at, reverse=True)
+    if arguments.json:
+        problems = [
+            {"path": problem.path, "reason": plain(problem.reason, _MAX_REASON)} for problem in found.problems
+        ]
+        context.console.json(
+            {
+                "memories": [as_json(item) for item in items],
+                "problems": problems,
+                "left_alone": found.left_alone,
+            }
+        )
+        return 0
+    _print(items, found, arguments, context)
+    return 0
+
+
+def _is_wanted(item: Item, arguments: argparse.Namespace) -> bool:
+    if arguments.category and item.stored.memory.category != arguments.category:
+        return False
+    if arguments.status == PENDING:
+        return item.waits
+    return arguments.status in (ALL, item.stored.memory.status)
+
+
+def _nothing(found: Survey, arguments: argparse.Namespace) -> str:
+    """What there is none of, in a sentence."""
+    if not found.items and not arguments.scope:
+        return "Nothing is stored for this project yet; `memory save --help` shows how to begin."
+    of = " of the category %s" % arguments.category if arguments.category else ""
+    where = {PROJECT: " in this project's store", USER: " in your own store", "": ""}[arguments.scope]
+    return "No memory%s%s %s." % (of, where, _DEEDS[arguments.status])
+
+
+def _print(items: list[Item], found: Survey, arguments: argparse.Namespace, context: CommandContext) -> None:
+    if items:
+        context.console.table(HEADERS, [as_row(item) for item in items])
+    else:
+        context.console.line(_nothing(found, arguments))
+    if context.places.why_no_state:
+        context.console.error(context.places.why_no_state + "; until then nothing is recalled")
+    if len(found.problems) == 1:
+        context.console.error("1 file is no memory; `memory doctor` names it")
+    elif found.problems:
+        context.console.error("%d files are no memories; `memory doctor` names them" % len(found.problems))
+    for reason in found.left_alone:
+        context.console.error(reason)

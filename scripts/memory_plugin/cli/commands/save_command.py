@@ -1,0 +1,179 @@
+"""`memory save`: stores a memory, so that Claude knows it when a prompt asks for it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...memories.lifecycle import save, supersede
+from ...memories.record import MAX_TITLE, InvalidMemory, body_content, categories, new_memory
+from ...memories.stores import PROJECT, USER, named_store
+from ...memories.supersession import older_names
+from ...memories.survey import Item, choose, survey, unmistakable
+from ...memories.trust import TRUSTED, load_trust
+from ..after_change import refresh_index, similar_lines, similar_to
+from ..memory_input import add_fields, content_json, project_files, text_of, to_category, wrong_use
+
+if TYPE_CHECKING:
+    import argparse
+
+    from ...memories.files import StoredMemory
+    from ...memories.writing import Written
+    from ..command_context import CommandContext
+
+__all__ = ["EXAMPLES", "HELP", "configure", "run"]
+
+HELP = "store a memory"
+EXAMPLES = """\
+  memory save --category decision --title "Postgres for billing" \\
+      --body "Billing runs on Postgres 16, for its row locks." --tags billing,database --file src/billing/db.py
+  memory save --category runbook --title "Roll back a release" --body - < steps.txt
+  memory save --category decision --title "Sessions live in Redis" --body "Redis, 24 h expiry." --supersedes signed-cookies \\
+      --context "Cookies of 6 KB broke the proxy." --asked-as "where are logins kept" --asked-as "why 431 errors"
+  memory save --category preference --scope user --title "Tabs" --body "Indent with tabs." --asked-as "code style"
+"""
+
+DONE, USAGE_ERROR = 0, 2
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "--category",
+        required=True,
+        type=to_category,
+        metavar="NAME",
+        help="one of " + ", ".join(categories()),
+    )
+    parser.add_argument(
+        "--title", required=True, metavar="TEXT", help="one line, at most %d characters" % MAX_TITLE
+    )
+    parser.add_argument(
+        "--body", metavar="TEXT|-", help="what there is to know; - reads standard input (UTF-8, 1 MB)"
+    )
+    parser.add_argument(
+        "--scope", choices=(PROJECT, USER), default=PROJECT, help="this project (default), or all of yours"
+    )
+    parser.add_argument(
+        "--supersedes",
+        metavar="ID",
+        help="the memory that this one replaces; it is found by search alone from then on",
+    )
+    add_fields(parser)
+
+
+def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+    """Store it, and say where, what was taken out, and whether it waits for the user's word."""
+    wrong = wrong_use(arguments)
+    if not wrong and arguments.body is None and arguments.content_json is None:
+        wrong = "one of --body and --content-json is needed"
+    if wrong:
+        context.console.error(wrong)
+        return USAGE_ERROR
+    items = survey(context.places, context.accepts_pulls).items
+    old = None if arguments.supersedes is None else choose(items, arguments.supersedes)
+    store = named_store(context.places, arguments.scope)
+    written = save(context.places, store, _data(arguments, context, old), context.is_approved)
+    replaced = _replace(context, old, written)
+    refresh_index(context)
+    _report(arguments, context, written, replaced)
+    if old is not None and not replaced:
+        context.console.error(
+            "%s stays as it is until the new memory is accepted: only the user's own word replaces a memory"
+            % old.stored.memory.id
+        )
+    return DONE
+
+
+def _replace(context: CommandContext, old: Item | None, written: Written) -> str:
+    """Let the new memory replace an older one where the user says so; return the older one's id, or an empty text."""
+    if old is None or not context.is_approved:
+        return ""
+    new = written.stored
+    if new.key == old.stored.key:
+        raise InvalidMemory("--supersedes: %s is this very memory, stored already" % old.stored.memory.id)
+    supersede(context.places, old, Item(new, TRUSTED, ""))
+    return old.stored.memory.id
+
+
+def _data(arguments: argparse.Namespace, context: CommandContext, old: Item | None) -> dict[str, Any]:
+    category = categories()[arguments.category]
+    content = content_json(arguments.content_json) if arguments.content_json is not None else {}
+    if arguments.body is not None:
+        content.update(body_content(category, text_of(arguments.body, "--body")))
+    if arguments.context is not None:
+        content["context"] = text_of(arguments.context, "--context").strip()
+    extra: dict[str, Any] = {
+        "tags": arguments.tags or [],
+        "related_files": project_files(arguments.files or [], context.places),
+    }
+    if arguments.asked_as:
+        extra["asked_as"] = arguments.asked_as
+    if arguments.expires:
+        extra["expires_at"] = arguments.expires
+    if old is not None:
+        new = "%s:%s/" % (arguments.scope, category.name)
+        extra["supersedes"] = older_names(old.stored.key, old.stored.memory.supersedes, new)
+    return new_memory(category, "", arguments.title, content, extra)
+
+
+def _standing(context: CommandContext, written: Written) -> str:
+    """The standing of what was written, as a later `list` will tell it."""
+    trust = load_trust(context.places, written.stored.store)
+    return trust.review([written.stored], context.accepts_pulls)[written.stored.key]
+
+
+def _name(stored: StoredMemory, context: CommandContext) -> str:
+    items = survey(context.places, context.accepts_pulls).items
+    return unmistakable(items)[stored.key]
+
+
+def _report(
+    arguments: argparse.Namespace, context: CommandContext, written: Written, superseded: str
+) -> None:
+    stored = written.stored
+    trust = _standing(context, written)
+    similar = similar_to(context, [(stored.key, stored.memory)])[0]
+    name = _name(stored, context)
+    missing = [] if stored.memory.asked_as else [_asked_as_missing(name)]
+    if arguments.json:
+        context.console.json(
+            {
+                "id": stored.memory.id,
+                "path": stored.path,
+                "category": stored.memory.category,
+                "scope": stored.store.scope,
+                "trust": trust,
+                "redacted": [found._asdict() for found in written.redacted],
+                "created": written.created,
+                "superseded": superseded,
+                "similar": [one._asdict() for one in similar],
+                "missing": missing,
+            }
+        )
+        return
+    context.console.line("%s %s" % ("saved" if written.created else "already stored as", stored.memory.id))
+    context.console.line("  " + stored.path)
+    if len(arguments.title) > MAX_TITLE:
+        context.console.line("  the title was cut to %d characters" % MAX_TITLE)
+    for rule, field in dict.fromkeys(written.redacted):
+        context.console.line("  taken out of %s: %s" % (field, rule))
+    if superseded:
+        context.console.line("  %s is not recalled any more" % superseded)
+    for line in similar_lines(similar):
+        context.console.line(line)
+    for one in missing:
+        context.console.line("  %s: %s" % (one["why"], one["command"]))
+    if trust != TRUSTED:
+        context.console.line(
+            "  it waits for the user's word and is not recalled until then: the user types"
+            " `memory accept %s` in a terminal, or /memory:status" % name
+        )
+
+
+def _asked_as_missing(name: str) -> dict[str, str]:
+    """Return what to say of a memory without phrases: they are what a prompt in other words is matched with."""
+    return {
+        "field": "asked_as",
+        "why": "no phrases by which somebody may ask for it later; two to five make it found far more often",
+        "command": "memory edit %s --asked-as 'first phrase' --asked-as 'second phrase'" % name,
+    }
