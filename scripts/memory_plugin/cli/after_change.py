@@ -1,4 +1,4 @@
-"""After a command changed a store: the index is brought up to date, so that the very next prompt sees the change."""
+"""What a command does after it changed a store: refresh the index, name similar memories, say what a removal brings back."""
 
 from __future__ import annotations
 
@@ -14,24 +14,26 @@ from ..memories.survey import life, survey, unmistakable
 from ..recall.healing import heal_now, scrub_index
 from ..recall.index.file import IndexError_
 from ..recall.neighbors import neighbors
+from .console import counted
 
 if TYPE_CHECKING:
     from ..memories.record import Memory
     from ..memories.survey import Item
     from .command_context import CommandContext
 
-__all__ = ["Similar", "refresh_index", "similar_lines", "similar_to"]
+__all__ = ["Similar", "refresh_index", "replaced_lines", "similar_lines", "similar_to"]
 
 _CANDIDATES = 20
-_WEIGHED_BY = 300
-_MOST_NAMED = 3
-_MOST_NEW = 200
+_COMPARED_WITH = 300
+_MAX_SIMILAR = 3
+_MAX_NEW = 200
 
 
 def refresh_index(context: CommandContext, *, scrub: bool = False) -> bool:
-    """Whether the index is up to date now; where not, the user is told: the change itself is stored, and a later prompt heals.
+    """Refresh the index, so that the next prompt sees the change; return whether it is up to date, and say so if not.
 
-    With `scrub` no word of what was deleted is left in the index's file either.
+    The change itself is stored in any case, and a later prompt refreshes the index. With `scrub` no text of what was
+    deleted remains in the file of the index.
     """
     try:
         report = heal_now(context.places, context.settings, rounds=1)
@@ -39,20 +41,19 @@ def refresh_index(context: CommandContext, *, scrub: bool = False) -> bool:
             scrub_index(context.places)
     except (IndexError_, SqliteError, OSError) as error:
         context.console.error(
-            "done, but the index is not up to date yet (%s); the next prompt sees to it" % in_words(error)
+            "done, but the index could not be refreshed (%s); the next prompt tries again" % in_words(error)
         )
         return False
     if report.left:
         start_healing(context.places)
         context.console.error(
-            "done; the index is still being brought up to date in the background: %d files are left"
-            % report.left
+            "done; the index is being refreshed in the background: %s left" % counted(report.left, "file")
         )
     return True
 
 
 class Similar(NamedTuple):
-    """A memory that is like a new one, why it is named, and the command that lets the new one replace it."""
+    """A memory similar to a new one, why it is similar, and the command that lets the new one replace it."""
 
     id: str
     title: str
@@ -63,22 +64,22 @@ class Similar(NamedTuple):
 def similar_to(
     context: CommandContext, new: list[tuple[str, Memory]], *, repeated_only: bool = False
 ) -> list[list[Similar]]:
-    """Return for each memory the active ones that it resembles, at most three; of two new ones that are alike, the later names the other.
+    """Return for each memory at most three similar active ones; of two similar new ones, the later names the earlier.
 
     Args:
         context: the stores, and the index, which holds what was just stored.
-        new: the memories with their keys; of more than 200 the first are looked at. A draft has a key of no stored memory and gets no
+        new: the memories with their keys; only the first 200 are compared. A draft has a key of no stored memory and gets no
             command.
-        repeated_only: only those that say the same, not those that answer the same question in another way.
+        repeated_only: only memories that say the same, not those that answer the same question in another way.
     """
-    looked_at = new[:_MOST_NEW]
+    looked_at = new[:_MAX_NEW]
     texts = ["%s\n%s\n%s" % (one.title, "\n".join(one.asked_as), body_text(one)) for _, one in looked_at]
     near = neighbors(context.places, context.settings, texts, _CANDIDATES) if texts else None
     if near is None:
         return [[] for _ in new]
     items = survey(context.places, context.accepts_pulls).items
     active = {item.stored.key: item for item in items if life(item) == ACTIVE}
-    around = {item.stored.key: item for item in items[:_WEIGHED_BY]}
+    around = {item.stored.key: item for item in items[:_COMPARED_WITH]}
     around.update((key, active[key]) for keys in near.keys for key in keys if key in active)
     compared = Similarity((item.stored.memory for item in around.values()), near.stop)
     names = unmistakable(items)
@@ -105,14 +106,28 @@ def _named(
             old = names[item.stored.key]
             command = "memory edit %s --superseded-by %s" % (old, name) if name else ""
             found.append(Similar(old, shown_line(item.stored.memory.title), why, command))
-    return found[:_MOST_NAMED]
+    return found[:_MAX_SIMILAR]
 
 
 def similar_lines(found: list[Similar]) -> list[str]:
-    """Return the lines that tell a person about similar memories, with what to do."""
+    """Return lines for people about similar memories, with what to do."""
     lines = []
     for one in found:
         lines.append("  %s: %s  %s" % (one.why, one.id, one.title))
         if one.command:
             lines.append("    if the new one replaces it: " + one.command)
+    return lines
+
+
+def replaced_lines(before: list[Item], after: list[Item], gone: str) -> list[str]:
+    """Return lines about the memories that the removed one (`gone` is its key) had replaced."""
+    lives, names = {item.stored.key: life(item) for item in after}, unmistakable(after)
+    lines = []
+    for item in before:
+        key = item.stored.key
+        if item.superseded_by == gone and lives.get(key) == ACTIVE:
+            lines.append("  %s, which it had replaced, is recalled again" % names[key])
+        elif item.superseded_by == gone and key in names:
+            text = "  %s, which it had replaced, stays superseded; to bring it back: memory restore %s"
+            lines.append(text % (names[key], names[key]))
     return lines

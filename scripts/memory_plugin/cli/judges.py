@@ -1,4 +1,4 @@
-"""The features that can ask a judge: what each sends, about what it costs, and whom it asks."""
+"""The judges of the features: what each is sent, at which address, at what cost; and what the ledgers say they did."""
 
 from __future__ import annotations
 
@@ -42,21 +42,21 @@ __all__ = [
 FEATURES = ("retrieval", "scoring", "sessions", "interview", "evaluation")
 _HEADERS = {"anthropic": ("ANTHROPIC_CUSTOM_HEADERS",)}  # sent along with each request
 _UNKNOWN = (
-    "unknown for %s; the caps count it as if it cost $%g and $%g a million tokens in and out, until judge.prices says what it"
-    " costs: memory config set judge.prices '{\"%s\": [IN, OUT]}'"
+    "unknown for %s; the caps assume $%g and $%g per million tokens in and out until you set its price:"
+    " memory config set judge.prices '{\"%s\": [IN, OUT]}'"
 )
 _OF_THIS_MACHINE = (
-    "%s runs on this machine; the caps count it as if it cost $%g and $%g a million tokens in and out,"
-    " until judge.prices says [0, 0] for it"
+    "%s runs on this machine; the caps assume $%g and $%g per million tokens in and out,"
+    " until judge.prices is [0, 0] for it"
 )
-KEPT_NOTHING = 20  # decisions in a row without one approval: a judge that says no to everything helps nobody
+KEPT_NOTHING = 20  # decisions in a row without an approval: a judge that always says no is of no use
 _DAY = 86400
 
 
 class JudgedFeature(NamedTuple):
-    """What a feature's judge is asked about, in how many calls of about how many tokens in and out.
+    """What a feature's judge is asked about, in how many calls, with about how many tokens in and out.
 
-    For people: what is sent, what works without it, and what else there is to know or to switch on.
+    For people: `sent` to the judge, what works `without` one, and what else there is to know or to switch on (`besides`).
     """
 
     about: str
@@ -68,14 +68,14 @@ class JudgedFeature(NamedTuple):
 
 
 def judged_feature(name: str) -> JudgedFeature:
-    """What `config/judges/features.json` says of one of FEATURES."""
+    """Return what `config/judges/features.json` says about one of FEATURES."""
     with open(data_path("judges", "features.json"), encoding="utf-8") as file:
         table: Any = loads(file.read())
     return JudgedFeature(**table["features"][name])
 
 
 def judges_of(context: CommandContext, feature: str) -> list[Judge]:
-    """The judges of a feature, as a command may use them: one, or each of the jury. Raises EvaluationError for a backend unknown there."""
+    """Return the judges of a feature for a command: one, or each of the jury. Raises EvaluationError for an unknown backend."""
     off = terminal_safe(context.taint.why_off)
     settings = context.settings
     if feature == "evaluation":
@@ -85,23 +85,23 @@ def judges_of(context: CommandContext, feature: str) -> list[Judge]:
 
 
 def where(context: CommandContext, judges: list[Judge]) -> list[str]:
-    """The address of each judge's server and who names it, and which variables are not used, in sentences."""
+    """Return sentences: the address of each judge's server and who sets it, and which variables are ignored."""
     lines: list[str] = []
     for judge in judges:
-        route, door = judge.route(), load_backend(judge.backend).DOOR
-        if route is not None and door is not None:
-            lines += address_words(context, route, (door.base_variable, *_HEADERS.get(judge.backend, ())))
+        route, endpoint = judge.route(), load_backend(judge.backend).DOOR
+        if route is not None and endpoint is not None:
+            lines += address_words(context, route, (endpoint.base_variable, *_HEADERS.get(judge.backend, ())))
     return list(dict.fromkeys(lines))
 
 
 def costs(judges: list[Judge], feature: str, settings: Settings) -> str:
-    """The price of one usual occasion, and the caps."""
+    """Return a sentence with the usual price and the caps."""
     shape = judged_feature(feature)
     single = feature == "retrieval" and not settings.flag("retrieval.judge.dual_verification")
     calls = 1 if single else shape.calls
     said = [_price(judge, calls, shape, settings) for judge in judges]
     caps = settings.number("judge.caps.session_usd"), settings.number("judge.caps.day_usd")
-    return "Cost: %s: %s. Caps of all judges together: $%.2f a session, $%.2f a day." % (
+    return "Cost: %s: %s. Caps for all judges together: $%.2f a session, $%.2f a day." % (
         shape.about,
         "; ".join(said),
         *caps,
@@ -109,7 +109,7 @@ def costs(judges: list[Judge], feature: str, settings: Settings) -> str:
 
 
 def dollars(amount: float) -> str:
-    """Return an amount for people: four digits, six where those would show nothing."""
+    """Return an amount for people: four decimals, or six if those would show nothing."""
     return "$%.4f" % amount if amount >= 0.0001 or not amount else "$%.6f" % amount
 
 
@@ -128,8 +128,8 @@ def _price(judge: Judge, calls: int, shape: JudgedFeature, settings: Settings) -
 class Calls(NamedTuple):
     """Calls to models.
 
-    `outcomes` counts by name, verdicts from the cache apart; `cost_usd` sums what is known, `cost_unknown` counts the
-    calls whose cost is not; `median_ms` is None without an answer.
+    `outcomes` counts by name, without verdicts from the cache. `cost_usd` is the sum of the known costs, `cost_unknown` the number
+    of calls without one. `median_ms` is None without an answer.
     """
 
     outcomes: dict[str, int]
@@ -142,7 +142,10 @@ class Calls(NamedTuple):
 
 
 class Opinions(NamedTuple):
-    """Candidates on which both judges spoke, by (relevant, useful); and the judged decisions that kept none, latest in a row."""
+    """The candidates on which both judges voted, by (relevant, useful).
+
+    `none_kept` counts the latest judged decisions in a row that kept no memory.
+    """
 
     both: int
     neither: int
@@ -153,7 +156,7 @@ class Opinions(NamedTuple):
 
     @property
     def agreement(self) -> float | None:
-        """The share of candidates on which both said the same, in [0, 1]; None without any."""
+        """Return the share of candidates on which both agreed, in [0, 1]; None without any."""
         all_of_them = self.both + self.neither + self.only_relevant + self.only_useful
         return (self.both + self.neither) / all_of_them if all_of_them else None
 
@@ -166,7 +169,7 @@ def _rows(places: Places, name: str, days: int) -> Iterator[dict[str, Any]]:
 
 
 def calls(places: Places, days: int) -> Calls:
-    """The calls of the last days."""
+    """Return the calls of the last days."""
     outcomes: dict[str, int] = {}
     cached = unknown = 0
     tokens = {"tokens_in": 0, "tokens_out": 0}
@@ -192,7 +195,7 @@ def _number(value: object) -> float:
 
 
 def opinions(places: Places, days: int) -> Opinions:
-    """What the judges said on the prompts of the last days."""
+    """Return how the two judges of recall voted in the last days."""
     said = {(True, True): 0, (False, False): 0, (True, False): 0, (False, True): 0}
     paths: dict[str, int] = {}
     in_a_row = 0
@@ -213,7 +216,7 @@ def opinions(places: Places, days: int) -> Opinions:
 
 
 def _pairs(verdicts: object) -> list[tuple[bool, bool]]:
-    """The candidates on which both judges spoke."""
+    """Return the votes of both judges for the candidates on which both voted."""
     values = verdicts.values() if isinstance(verdicts, dict) else ()
     pairs = [pair for pair in values if isinstance(pair, list) and len(pair) == 2]
     return [(one, other) for one, other in pairs if isinstance(one, bool) and isinstance(other, bool)]

@@ -1,4 +1,4 @@
-"""The fields of a memory as options of the command line, shared by `save` and `edit`."""
+"""How a user gives the fields of a memory: as options of `save` and `edit`, or as a draft in an editor."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..kernel.files import in_words, make_folder, read_regular, replace_file
 from ..memories.files import MAX_BYTES
 from ..memories.record import MAX_ASKED_AS, InvalidMemory, categories, category_named, parse_memory
+from .command_context import UsageError
 
 if TYPE_CHECKING:
     from ..kernel.paths import Places
@@ -25,18 +26,18 @@ __all__ = [
     "MAX_INPUT",
     "Draft",
     "add_fields",
+    "check_fields",
     "content_json",
     "edited_draft",
     "project_files",
     "text_of",
     "to_category",
-    "wrong_use",
 ]
 
 MAX_INPUT = 1 << 20
 MAX_TAGS = 20
 _NEVER = "never"
-# What every Python reads alike, with `Z` for UTC: later ones take weeks and dates without hyphens besides.
+# The forms that every supported Python parses, and `Z` for UTC; newer versions also accept weeks and dates without hyphens.
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:Z|[+-]\d\d:\d\d)?)?\Z", re.ASCII)
 _TIME = "%Y-%m-%dT%H:%M:%SZ"
 _FIXED = ("id", "category")
@@ -49,14 +50,14 @@ def add_fields(parser: argparse.ArgumentParser) -> None:
         type=_words,
         action="extend",
         metavar="a,b",
-        help="tags, parted by commas (at most %d)" % MAX_TAGS,
+        help="tags, separated by commas (at most %d)" % MAX_TAGS,
     )
     parser.add_argument(
         "--file",
         dest="files",
         action="append",
         metavar="PATH",
-        help="a file that it is about; may be repeated",
+        help="a file that it is about; repeat it for more",
     )
     parser.add_argument(
         "--context", metavar="TEXT|-", help="what went wrong, and what was considered; - reads standard input"
@@ -65,11 +66,11 @@ def add_fields(parser: argparse.ArgumentParser) -> None:
         "--asked-as",
         action="append",
         metavar="PHRASE",
-        help="other words by which a prompt may ask for it, added to those it has; up to %d times"
+        help="another phrase by which a prompt may ask for it, added to those it has; up to %d times"
         % MAX_ASKED_AS,
     )
     parser.add_argument(
-        "--expires", type=_expiry, metavar="DATE", help="YYYY-MM-DD, after which it is not recalled"
+        "--expires", type=_expiry, metavar="DATE", help="YYYY-MM-DD; after that day it is not recalled"
     )
     parser.add_argument(
         "--content-json",
@@ -79,7 +80,7 @@ def add_fields(parser: argparse.ArgumentParser) -> None:
 
 
 def to_category(name: str) -> str:
-    """A category's name from any spelling of it. Raises ArgumentTypeError naming all there are."""
+    """Return a category's name from any spelling of it. Raises ArgumentTypeError, which lists all names."""
     try:
         return category_named(name).name
     except InvalidMemory as error:
@@ -91,7 +92,7 @@ def _words(text: str) -> list[str]:
 
 
 def _expiry(text: str) -> str:
-    """A day as it is, a time in UTC; empty for `never`. Raises ArgumentTypeError for what is no date, or past."""
+    """Return a day unchanged and a time in UTC; empty for `never`. Raises ArgumentTypeError for an invalid or past date."""
     if text == _NEVER:
         return ""
     try:
@@ -102,34 +103,33 @@ def _expiry(text: str) -> str:
     except (ValueError, OverflowError):
         raise argparse.ArgumentTypeError("expected a date such as 2031-12-31, got %r" % text) from None
     if written < datetime.now(timezone.utc).strftime(_TIME)[: len(written)]:
-        raise argparse.ArgumentTypeError("%s is past" % text)
+        raise argparse.ArgumentTypeError("%s is in the past" % text)
     return written
 
 
-def wrong_use(arguments: argparse.Namespace) -> str:
-    """What is wrong with how often an option was given, or with one that says nothing; or empty."""
+def check_fields(arguments: argparse.Namespace) -> None:
+    """Raise UsageError for an empty option, or one that was given too often."""
     for name in ("title", "body", "context"):
         given = getattr(arguments, name)
         if given is not None and not given.strip():
-            return "--%s: expected a text, got nothing" % name
+            raise UsageError("--%s: expected a text, got nothing" % name)
     if len(arguments.tags or ()) > MAX_TAGS:
-        return "--tags: at most %d, got %d" % (MAX_TAGS, len(arguments.tags))
+        raise UsageError("--tags: expected at most %d, got %d" % (MAX_TAGS, len(arguments.tags)))
     if len(arguments.asked_as or ()) > MAX_ASKED_AS:
-        return "--asked-as: at most %d, got %d" % (MAX_ASKED_AS, len(arguments.asked_as))
+        raise UsageError("--asked-as: expected at most %d, got %d" % (MAX_ASKED_AS, len(arguments.asked_as)))
     if [arguments.body, arguments.context, arguments.content_json].count("-") > 1:
-        return "only one of --body, --context and --content-json can read standard input"
-    return ""
+        raise UsageError("only one of --body, --context and --content-json can read standard input")
 
 
 def text_of(value: str, option: str) -> str:
-    """An option's text; `-` stands for standard input. Raises InvalidMemory for input that is no UTF-8 text, or too much."""
+    """Return an option's text; `-` reads standard input. Raises InvalidMemory for input that is empty, too long or not UTF-8."""
     if value != "-":
         return value
     data = sys.stdin.buffer.read(MAX_INPUT + 1) if sys.stdin else b""
     if len(data) > MAX_INPUT:
         raise InvalidMemory("%s: more than %d bytes on standard input" % (option, MAX_INPUT))
     if not data.strip():
-        raise InvalidMemory("%s: nothing came on standard input" % option)
+        raise InvalidMemory("%s: standard input is empty" % option)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -139,7 +139,7 @@ def text_of(value: str, option: str) -> str:
 
 
 def content_json(value: str) -> dict[str, Any]:
-    """The JSON object of `--content-json`. Raises InvalidMemory for anything else."""
+    """Return the JSON object of `--content-json`. Raises InvalidMemory for anything else."""
     try:
         content = json.loads(text_of(value, "--content-json"), parse_constant=_refuse)
     except (ValueError, RecursionError) as error:
@@ -152,11 +152,11 @@ def content_json(value: str) -> dict[str, Any]:
 
 
 def _refuse(name: str) -> None:
-    raise ValueError("%s is no JSON number" % name)
+    raise ValueError("%s is not a JSON number" % name)
 
 
 def project_files(paths: list[str], places: Places) -> list[str]:
-    """Files named from the folder at hand or from the project's, as they are written in a memory: from the project's folder."""
+    """Return paths, given relative to the current folder or to the project, as relative to the project."""
     return list(dict.fromkeys(_project_file(path, places.project_root) for path in paths))
 
 
@@ -168,20 +168,20 @@ def _project_file(path: str, root: str) -> str:
 
 
 class Draft(NamedTuple):
-    """What the user made of a memory, and the file in which they wrote it."""
+    """A memory as the user edited it, and the file in which they did."""
 
     path: str
     data: dict[str, Any]
 
     def discard(self) -> None:
-        """Delete the file, once its content is stored."""
+        """Delete the file; its content is stored."""
         os.unlink(self.path)
 
 
 def edited_draft(context: CommandContext, stored: StoredMemory) -> Draft | None:
-    """The memory as the user changed it in $VISUAL or $EDITOR; None when they changed nothing.
+    """Open a memory in $VISUAL or $EDITOR and return what the user made of it; None if they changed nothing.
 
-    Raises InvalidMemory, naming the draft that was kept, when it is not a memory any more or the editor failed.
+    Raises InvalidMemory, which names the draft that was kept, if the editor failed or the draft is no longer a memory.
     """
     path = _draft(context, stored)
     before = stored.memory.data
@@ -191,7 +191,7 @@ def edited_draft(context: CommandContext, stored: StoredMemory) -> Draft | None:
         raise InvalidMemory("the editor could not be started (%s); set $EDITOR" % in_words(error)) from None
     if code:
         raise InvalidMemory(
-            "the editor ended with exit code %d; nothing was changed, your draft is %s" % (code, path)
+            "nothing was changed: the editor ended with exit code %d; your draft is %s" % (code, path)
         )
     data = _parsed(path, stored)
     if data == before:
@@ -210,7 +210,7 @@ def _draft(context: CommandContext, stored: StoredMemory) -> str:
 
 
 def _editor() -> list[str]:
-    """The user's editor with its own arguments; the environment holds no editor of the project's, since that was dropped."""
+    """Return the user's editor with its arguments. The project cannot choose it: its variables were dropped."""
     chosen = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ("notepad" if os.name == "nt" else "vi")
     return shlex.split(chosen)
 
@@ -223,9 +223,9 @@ def _parsed(path: str, stored: StoredMemory) -> dict[str, Any]:
         for name in _FIXED:
             if data.get(name) != memory.data.get(name):
                 raise InvalidMemory(
-                    "%s: stays %r; to move a memory, save it anew" % (name, memory.data.get(name))
+                    "%s: must stay %r; to move a memory, save a new one" % (name, memory.data.get(name))
                 )
     except (OSError, ValueError, RecursionError) as error:
-        raise InvalidMemory("%s; nothing was changed, your draft is %s" % (error, path)) from None
+        raise InvalidMemory("nothing was changed: %s; your draft is %s" % (error, path)) from None
     assert isinstance(data, dict)
     return data

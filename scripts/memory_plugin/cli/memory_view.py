@@ -1,4 +1,4 @@
-"""One memory as the commands show it: a JSON object for programs, a row for people."""
+"""A memory as commands print it: a JSON object for programs, a table row for people."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING
 
 from ..memories.hygiene import shown_line
 from ..memories.record import ACTIVE
-from ..memories.survey import life, unmistakable
+from ..memories.survey import life
 from ..memories.trust import TRUSTED
 
 if TYPE_CHECKING:
     from ..memories.survey import Item
 
-__all__ = ["as_json", "as_row", "replaced_lines", "shown_name", "standing"]
+__all__ = ["as_json", "as_row", "shown_name", "status_text"]
 
-HEADERS = ("ID", "CATEGORY", "SCOPE", "UPDATED", "STANDING", "TITLE")
+HEADERS = ("ID", "CATEGORY", "SCOPE", "UPDATED", "STATUS", "TITLE")
 
 
 def as_json(item: Item) -> dict[str, object]:
-    """The fields that a program needs; what files hold is shown without secrets and hidden characters."""
+    """Return the fields that a program needs, without secrets and hidden characters."""
     memory = item.stored.memory
     return {
         "id": memory.id,
@@ -41,37 +41,21 @@ def as_json(item: Item) -> dict[str, object]:
 
 
 def shown_name(key: str, beside: str) -> str:
-    """Return a memory's id out of its key, or the whole key where it is of another scope or category than the memory `beside`."""
+    """Return a memory's id from its key, or the whole key if its scope or category differs from that of the key `beside`."""
     place = beside.rpartition("/")[0] + "/"
     return shown_line(key.removeprefix(place))
 
 
 def as_row(item: Item) -> list[str]:
-    """The cells of a table row, in the order of `HEADERS`."""
+    """Return the cells of a table row, in the order of `HEADERS`."""
     memory = item.stored.memory
     cells = [memory.id, memory.category, item.stored.store.scope, memory.updated_at[:10]]
-    return [*cells, standing(item), shown_line(memory.title)]
+    return [*cells, status_text(item), shown_line(memory.title)]
 
 
-def standing(item: Item) -> str:
-    """In a word or two, whether a memory is recalled, and if not, why not."""
+def status_text(item: Item) -> str:
+    """Return in a word or two whether a memory is recalled, and if not, why."""
     words = [] if life(item) == ACTIVE else [life(item)]
     if item.trust != TRUSTED:
         words.append(item.trust)
     return ", ".join(words) or ACTIVE
-
-
-def replaced_lines(before: list[Item], after: list[Item], gone: str) -> list[str]:
-    """Return what to say of the memories that one replaced which is recalled no more; `gone` is its key."""
-    lives, names = {item.stored.key: life(item) for item in after}, unmistakable(after)
-    lines = []
-    for item in before:
-        key = item.stored.key
-        if item.superseded_by == gone and lives.get(key) == ACTIVE:
-            lines.append("  %s, which it replaced, is recalled again" % names[key])
-        elif item.superseded_by == gone and key in names:
-            words = names[key], names[key]
-            lines.append(
-                "  %s, which it replaced, stays superseded; memory restore %s brings it back" % words
-            )
-    return lines

@@ -1,4 +1,4 @@
-"""Secrets and personal data in files on disk: where they stand and which rule found them, never what they are."""
+"""Secrets and personal data in files: where they are and which rule found them, never their value."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ __all__ = ["Place", "Scan", "scan_paths"]
 
 MAX_BYTES = 5_000_000
 _HEAD = 8192
-_PASSED_OVER = frozenset([".git"])
+_SKIPPED_FOLDERS = frozenset([".git"])
 
 
 class Place(NamedTuple):
-    """Where something was found; `line` counts from 1."""
+    """The place of a finding; `line` counts from 1."""
 
     path: str
     line: int
@@ -29,7 +29,7 @@ class Place(NamedTuple):
 
 
 class Scan:
-    """What a scan found, how many files it read, and which it could not."""
+    """The findings of a scan, the number of files read, and the files that could not be read."""
 
     def __init__(self, personal: bool = False) -> None:
         self.personal = personal
@@ -38,8 +38,8 @@ class Scan:
         self.files = 0
         self.skipped = 0
 
-    def look_at(self, path: str) -> None:
-        """Scan one file; what is binary or above 5 MB is passed over."""
+    def read_file(self, path: str) -> None:
+        """Scan one file; skip it if it is binary or larger than 5 MB."""
         try:
             data = read_regular(path, MAX_BYTES)[0]
         except (FileNotFoundError, Unreadable) as error:
@@ -65,18 +65,18 @@ class Scan:
 
 
 def _decoded(data: bytes) -> str | None:
-    """The text of a file; None for binary data."""
+    """Return the text of a file; None for binary data."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return data.decode("utf-16", "replace")
     return None if b"\0" in data[:_HEAD] else data.decode("utf-8", "replace")
 
 
 def scan_paths(paths: list[str], personal: bool = False) -> Scan:
-    """A scan of files and folders, without following links; `personal` reports also what memories may hold, such as e-mail addresses."""
+    """Scan files and folders, without following links. `personal` also reports what memories may hold, such as e-mail addresses."""
     scan = Scan(personal)
     for path in paths:
         for file in _files(path):
-            scan.look_at(file)
+            scan.read_file(file)
     return scan
 
 
@@ -85,7 +85,7 @@ def _files(path: str) -> Iterator[str]:
         yield path
         return
     for above, folders, names in os.walk(path):
-        folders[:] = sorted(name for name in folders if name not in _PASSED_OVER)
+        folders[:] = sorted(name for name in folders if name not in _SKIPPED_FOLDERS)
         for name in sorted(names):
             file = os.path.join(above, name)
             if os.path.isfile(file) and not os.path.islink(file):

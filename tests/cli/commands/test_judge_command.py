@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from memory_plugin.cli.checks.judge_checks import judge as doctors_check
-from memory_plugin.cli.command_context import CommandContext
+from memory_plugin.cli.command_context import CommandContext, CommandError
 from memory_plugin.cli.commands import judge_command as command
 from memory_plugin.cli.console import Console
 from memory_plugin.cli.judges import opinions

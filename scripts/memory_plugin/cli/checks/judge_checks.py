@@ -1,4 +1,4 @@
-"""The doctor's check of the judge. Nothing is asked and nothing is spent."""
+"""Checks of the judges and of the models in the settings. No judge is asked and nothing is spent."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ...kernel.judge.outcome import Failed
 from ...kernel.judge.prices import price_of
 from ...kernel.judge.words import ways_to_a_judge, words_for
 from ...recall.judge_switches import missing_switches
+from ..console import counted
 from ..judges import FEATURES, KEPT_NOTHING, dollars, judged_feature, judges_of, opinions, where
 from . import NOTE, OK, WARN, Check
 
@@ -31,22 +32,22 @@ _TRY = "memory judge check"
 
 
 def judge(context: CommandContext) -> Check:
-    """Whether the judges that are on can be asked, and for somebody without a key what works anyway."""
+    """Check that the judges that are on can be asked; without a key, say what works anyway."""
     if context.places.state_dir is None:
-        return Check(_JUDGE, NOTE, "off without a state folder")
+        return Check(_JUDGE, NOTE, "off, because there is no state folder")
     features = [feature for feature in FEATURES if context.settings.judge_asked_for(feature)]
     if not features:
-        text = "off: the rules decide alone, without any model"
+        text = "off; rules alone decide, without any model"
         return Check(_JUDGE, NOTE, text, "memory judge on")
     for feature in features:
-        trouble = _trouble(context, feature)
-        if trouble is not None:
-            return trouble
+        problem = _problem(context, feature)
+        if problem is not None:
+            return problem
     return _variables(context, features) or _accounts(context, features)
 
 
 def _variables(context: CommandContext, features: list[str]) -> Check | None:
-    """Return what of the user's variables is ignored; None when nothing is."""
+    """Return the check that reports ignored variables of the user; None if there are none."""
     said = dict.fromkeys(
         said
         for feature in features
@@ -54,42 +55,42 @@ def _variables(context: CommandContext, features: list[str]) -> Check | None:
         if judge.unready() is None
         for said in judge.warnings()
     )
-    fix = "correct the file or the variable, then: %s" % _TRY
+    fix = "correct the file or the variable, then run: %s" % _TRY
     return Check(_JUDGE, WARN, "on, but a variable is ignored", fix, tuple(said)) if said else None
 
 
 def switches(context: CommandContext) -> Check:
-    """Whether something keeps the judges of recall from being asked although it looks as if they were on."""
+    """Check for settings that look as if the judges of recall were on although they cannot be asked."""
     found = missing_switches(context.settings)
     if not found:
-        return Check(_SWITCHES, OK, "nothing is set without effect")
+        return Check(_SWITCHES, OK, "every setting of the judges has an effect")
     status = WARN if context.settings.judge_asked_for("retrieval") else NOTE
     return Check(_SWITCHES, status, found[0].says, found[0].fix, tuple(one.says for one in found[1:]))
 
 
-def _trouble(context: CommandContext, feature: str) -> Check | None:
-    """Why no judge of a feature can be asked; None when one can."""
+def _problem(context: CommandContext, feature: str) -> Check | None:
+    """Return the check that says why no judge of a feature can be asked; None if one can."""
     try:
-        troubles = [judge.unready() for judge in judges_of(context, feature)]
+        failures = [judge.unready() for judge in judges_of(context, feature)]
     except EvaluationError as error:
         return Check(
             _JUDGE, WARN, "evaluation.judge.judges: %s" % error, "memory config show evaluation.judge"
         )
-    trouble = troubles[0] if troubles else None
-    if trouble is None or not all(troubles):
+    failure = failures[0] if failures else None
+    if failure is None or not all(failures):
         return None
-    words = words_for(trouble.failure, feature)
-    no_key = trouble.failure == "no_key"
+    words = words_for(failure.failure, feature)
+    no_key = failure.failure == "no_key"
     says = judged_feature(feature).without if no_key else words.says
     ways = tuple(ways_to_a_judge(feature)) if no_key else ()
-    fix = "take one of these two ways, then: memory judge check %s" % feature if no_key else words.do
+    fix = "choose one of these two ways, then run: memory judge check %s" % feature if no_key else words.do
     addresses = tuple(where(context, judges_of(context, feature)))
-    text = "%s: %s: %s. %s" % (feature, trouble.failure, trouble.detail, says)
+    text = "%s: %s: %s. %s" % (feature, failure.failure, failure.detail, says)
     return Check(_JUDGE, WARN, text, fix, (*ways, *addresses))
 
 
 def _accounts(context: CommandContext, features: list[str]) -> Check:
-    """What earlier calls left behind."""
+    """Check what earlier calls recorded: costs, failures and votes."""
     try:
         figures = Accounts(context.places.state(FOLDER)).figures(context.session)
     except Failed as failed:
@@ -99,14 +100,16 @@ def _accounts(context: CommandContext, features: list[str]) -> Check:
         return Check(_JUDGE, WARN, words.says, words.do)
     silent = opinions(context.places, _DAYS).none_kept
     if silent >= KEPT_NOTHING:
-        return Check(_JUDGE, WARN, "on, but it kept nothing in the last %d decisions" % silent, _TRY)
+        return Check(
+            _JUDGE, WARN, "on, but the judges kept no memory in the last %d decisions" % silent, _TRY
+        )
     addresses = [line for feature in features for line in where(context, judges_of(context, feature))]
     text = "on for %s; %s spent today" % (", ".join(features), dollars(figures.day))
     return Check(_JUDGE, OK, text, "", tuple(dict.fromkeys(addresses)))
 
 
 class _Configured(NamedTuple):
-    """A model that some settings name, and whether one of the features that would ask it is switched on."""
+    """A model in the settings, the keys that name it, and whether the judge of one of these features is on."""
 
     judge: Judge
     keys: list[str]
@@ -114,34 +117,33 @@ class _Configured(NamedTuple):
 
 
 def models(context: CommandContext) -> Check:
-    """Return whether a configured model has ended or ends soon, and whether a judge that is on has an unknown price."""
+    """Check for a model that its vendor retires soon, or whose price is unknown."""
     configured = _configured(context)
     today = iso(now())[:10]
     ending = [(one, said) for one in configured for said in [_ending(one, today)] if said]
     details = tuple(said for _, said in ending)
     if ending:
-        # What nobody asks at present is worth knowing, no more.
+        # A model of a judge that is off is worth a note, not a warning.
         status = WARN if any(one.on for one, _ in ending) else NOTE
         fix = "memory config set %s MODEL" % ending[0][0].keys[0]
-        return Check(
-            _MODELS, status, "%d of %d configured models end" % (len(ending), len(configured)), fix, details
-        )
+        text = "%d of %s retired or soon to be" % (len(ending), counted(len(configured), "configured model"))
+        return Check(_MODELS, status, text, fix, details)
     unpriced = [one for one in configured if one.on and not _price_known(one.judge, context)]
     if unpriced:
         names = ", ".join(one.judge.model for one in unpriced)
         fix = "memory config set judge.prices '{\"%s\": [IN, OUT]}'" % unpriced[0].judge.model
         text = (
-            "the price of %s is unknown, so that the caps count a high guess; US dollars per million tokens:"
+            "the price of %s is unknown, so the caps assume a high one; set it in US dollars per million tokens"
             % names
         )
         return Check(_MODELS, NOTE, text, fix)
     return Check(
-        _MODELS, OK, "%d configured, none of which ends within %d days" % (len(configured), _warn_days())
+        _MODELS, OK, "%d configured; none will be retired within %d days" % (len(configured), _warn_days())
     )
 
 
 def _configured(context: CommandContext) -> list[_Configured]:
-    """Return each model once, with the keys that name it; a jury that cannot be read is the other check's business."""
+    """Return each model once, with the keys that name it. A jury that cannot be read is left to the check of the judges."""
     found: dict[tuple[str, str], _Configured] = {}
     for feature in FEATURES:
         on = context.settings.judge_asked_for(feature)
@@ -157,7 +159,7 @@ def _configured(context: CommandContext) -> list[_Configured]:
 
 
 def _ending(one: _Configured, today: str) -> str:
-    """Return a sentence about a model that has ended or ends soon; empty for one that does not."""
+    """Return a sentence about a model that was or will soon be retired; empty for any other."""
     if one.judge.backend == "scripted":
         return ""
     family = family_of(one.judge.model, one.judge.backend)
@@ -166,7 +168,11 @@ def _ending(one: _Configured, today: str) -> str:
     days = (date.fromisoformat(family.ends) - date.fromisoformat(today)).days
     if days > _warn_days():
         return ""
-    when = "ends on %s, in %d days" % (family.ends, days) if days > 0 else "ended on %s" % family.ends
+    when = (
+        "will be retired on %s, in %s" % (family.ends, counted(days, "day"))
+        if days > 0
+        else "was retired on %s" % family.ends
+    )
     instead = "; requests then go to %s" % family.then if family.then else ""
     return "%s (%s) %s%s" % (one.judge.model, ", ".join(dict.fromkeys(one.keys)), when, instead)
 

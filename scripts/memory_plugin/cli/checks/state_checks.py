@@ -1,4 +1,4 @@
-"""Checks of what the plugin keeps for itself: the index and the ledgers."""
+"""Checks of what the plugin writes and sends: the index, the ledgers, the scores for Langfuse."""
 
 from __future__ import annotations
 
@@ -27,31 +27,31 @@ _DAYS = 7
 _SHOWN = 5
 _MAX_EVENT = 300
 _END = ".jsonl"
-_HEAL = "memory heal"
+_REFRESH = "memory heal"
 _LANGFUSE = "langfuse"
 
 
 def index(context: CommandContext) -> Check:
-    """Whether the index is whole and up to date."""
+    """Check that the index is intact and up to date."""
     if context.places.state_dir is None:
-        return Check("index", NOTE, "none without a state folder")
+        return Check("index", NOTE, "there is none without a state folder")
     try:
         state = index_state(context.places)
     except SqliteError as error:
-        return Check("index", WARN, "unusable: %s; it is made anew" % error, _HEAL)
+        return Check("index", WARN, "unusable: %s; it will be rebuilt" % error, _REFRESH)
     named = state["state"]
     if named == "unusable":
-        return Check("index", WARN, "unusable: %s; it is made anew" % state["reason"], _HEAL)
+        return Check("index", WARN, "unusable: %s; it will be rebuilt" % state["reason"], _REFRESH)
     if named == "missing":
-        return Check("index", NOTE, "not made yet; the next session or save makes it", _HEAL)
-    size = "%s entries, %d kB" % (state["memories"], int(str(state["bytes"])) // 1024)
+        return Check("index", NOTE, "not built yet; the next session or save builds it", _REFRESH)
+    size = "%s, %d kB" % (counted(int(str(state["memories"])), "entry"), int(str(state["bytes"])) // 1024)
     if named == "behind":
-        return Check("index", NOTE, "behind the stores, the next prompt brings it up to date; " + size, _HEAL)
+        return Check("index", NOTE, "older than the stores; the next prompt refreshes it; " + size, _REFRESH)
     return Check("index", OK, size)
 
 
 def ledgers(context: CommandContext) -> Check:
-    """Whether the ledgers can be read line by line."""
+    """Check that every line of the ledgers can be read."""
     folder = context.places.state_dir
     skipped = []
     for name in _ledger_names(folder):
@@ -59,10 +59,10 @@ def ledgers(context: CommandContext) -> Check:
         count = sum(1 for _ in rows)
         if rows.skipped:
             skipped.append(
-                "%s: %d of %d lines are no records" % (name + _END, rows.skipped, rows.skipped + count)
+                "%s: %d of %d lines cannot be read" % (name + _END, rows.skipped, rows.skipped + count)
             )
     if skipped:
-        return Check("ledgers", NOTE, "some lines cannot be read and are passed over", "", tuple(skipped))
+        return Check("ledgers", NOTE, "some lines cannot be read; they are skipped", "", tuple(skipped))
     return Check("ledgers", OK, "every line can be read")
 
 
@@ -75,21 +75,24 @@ def _ledger_names(folder: str | None) -> list[str]:
 
 
 def events(context: CommandContext) -> Check:
-    """What went wrong in hooks during the last days."""
+    """Report problems of hooks in the last days."""
     if context.places.state_dir is None:
-        return Check("events", NOTE, "none are written without a state folder")
+        return Check("events", NOTE, "none are recorded without a state folder")
     oldest = iso(now() - _DAYS * 86400)
     rows = [
         row for row in Ledger(context.places.state_dir, "events").rows() if str(row.get("time", "")) >= oldest
     ]
     if not rows:
-        return Check("events", OK, "no hook met trouble in the last %d days" % _DAYS)
+        return Check("events", OK, "no problem in a hook in the last %d days" % _DAYS)
     details = tuple(
         plain("%s %s: %s" % (row.get("time"), row.get("event"), row.get("what")), _MAX_EVENT)
         for row in rows[-_SHOWN:]
     )
     serious = any(row.get("kind") == "error" for row in rows)
-    text = "%s of trouble in the last %d days; the prompts went through" % (counted(len(rows), "line"), _DAYS)
+    text = "%s in hooks in the last %d days; the prompts went through" % (
+        counted(len(rows), "problem"),
+        _DAYS,
+    )
     return Check("events", WARN if serious else NOTE, text, "", details)
 
 
@@ -97,13 +100,13 @@ def langfuse(context: CommandContext) -> Check:
     """Check whether scores can be sent to a server, and how many are pending."""
     places, settings = context.places, context.settings
     if places.state_dir is None or not is_configured(places, settings):
-        return Check(_LANGFUSE, OK, "not set up: scores of sessions stay on this machine")
+        return Check(_LANGFUSE, OK, "not set up; scores of sessions stay on this machine")
     try:
         found = outbox_overview(places, settings, find_access(places, settings, session_scorer(context).off))
     except Failed as failed:
         fix = "" if failed.name == "disabled" else "memory langfuse check"
         return Check(_LANGFUSE, WARN, "nothing is sent: %s" % failed.detail, fix)
-    text = "%s is set up, memory langfuse check asks whether it answers; %s sent" % (
+    text = "%s is set up (memory langfuse check asks whether it answers); %s sent" % (
         found.host,
         counted(found.sent, "score"),
     )

@@ -1,4 +1,4 @@
-"""Checks of what is stored: files that are no memories, secrets, hidden characters, and what waits."""
+"""Checks of the stores: unreadable files, secrets, hidden characters, pending, expired, duplicate and superseded memories."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ __all__ = [
     "files",
     "git_log",
     "hidden_characters",
-    "left_alone",
     "names",
     "secrets",
     "superseded",
+    "unread_stores",
     "waiting",
 ]
 
@@ -41,45 +41,45 @@ _MAX_REASON = 300
 _UNCUT = 1 << 20
 
 
-def left_alone(_context: CommandContext, found: Survey) -> Check:
-    """Stores that are not read at all."""
+def unread_stores(_context: CommandContext, found: Survey) -> Check:
+    """Report stores that are not read at all."""
     if found.left_alone:
-        fix = "make it a plain folder of your own"
+        fix = "make it a regular folder that you own"
         return Check("stores", WARN, "not read: " + "; ".join(found.left_alone), fix)
     scopes = Counter(item.stored.store.scope for item in found.items)
     parts = ["%s %s" % (counted(number, "memory"), "in " + scope) for scope, number in sorted(scopes.items())]
-    return Check("stores", OK, ", ".join(parts) or "nothing stored yet")
+    return Check("stores", OK, ", ".join(parts) or "nothing is stored yet")
 
 
 def files(_context: CommandContext, found: Survey) -> Check:
-    """Files in a store that are no memories."""
+    """Report files in a store that are not memories."""
     if not found.problems:
         return Check("files", OK, "every file is a memory")
     details = tuple(
         "%s: %s" % (problem.path, plain(problem.reason, _MAX_REASON)) for problem in found.problems
     )
-    text = "%s cannot be read as memories, and are not recalled" % counted(len(details), "file")
+    text = "%s cannot be read and will not be recalled" % counted(len(details), "file")
     return Check(
         "files",
         WARN,
         text,
-        "fix or delete them; where one is too large, keep the long text in a file of its own and name that in the memory",
+        "fix or delete them; if one is too large, move the long text to a file of its own and name that file in the memory",
         details,
     )
 
 
 def names(_context: CommandContext, found: Survey) -> Check:
-    """Memories whose data names another id or category than their place; the place counts."""
+    """Report memories whose data names another id or category than their path; the path decides."""
     wrong = tuple(detail for item in found.items for detail in _disagreements(item))
     if wrong:
         return Check(
             "names",
             NOTE,
-            "what these files say of themselves is not where they lie; their place counts",
+            "the id or category in these files differs from their path; the path decides",
             "",
             wrong,
         )
-    return Check("names", OK, "ids and categories agree with the files' places")
+    return Check("names", OK, "ids and categories match the paths")
 
 
 def _disagreements(item: Item) -> list[str]:
@@ -89,14 +89,14 @@ def _disagreements(item: Item) -> list[str]:
         for name, place in (("id", memory.id), ("category", memory.category))
     ]
     return [
-        "%s: says %s %s" % (item.stored.path, name, shown_line(str(value)[:80]))
+        "%s: contains %s %s" % (item.stored.path, name, shown_line(str(value)[:80]))
         for name, value, place in said
         if value is not None and value != place
     ]
 
 
 def secrets(context: CommandContext, _found: Survey) -> Check:
-    """Secrets that lie in a store, by file, line and rule; never the value."""
+    """Report secrets in the stores by file, line and rule; never their value."""
     roots = [
         store.root
         for store in stores(context.places)
@@ -104,21 +104,25 @@ def secrets(context: CommandContext, _found: Survey) -> Check:
     ]
     places = scan_paths(roots).places
     if not places:
-        return Check("secrets", OK, "none found in the stores")
+        return Check("secrets", OK, "none in the stores")
     details = tuple("%s:%d: %s" % (place.path, place.line, place.rule) for place in places)
-    text = "%s in the stores; they are not injected" % counted(len(places), "secret")
-    return Check("secrets", WARN, text, "memory scan --fix, and replace what was exposed", details)
+    text = "%s in the stores; never shown to Claude" % counted(len(places), "secret")
+    return Check("secrets", WARN, text, "run memory scan --fix, and replace what was exposed", details)
 
 
 def hidden_characters(_context: CommandContext, found: Survey) -> Check:
-    """Titles that hold what nobody can see."""
+    """Report titles with invisible characters."""
     paths = tuple(item.stored.path for item in found.items if _hides(item.stored.memory.title))
     if paths:
-        text = "%s hidden characters; they are left out wherever it is shown" % (
-            "a title holds" if len(paths) == 1 else "%d titles hold" % len(paths)
+        text = "%s hidden characters, which are removed before it is shown" % (
+            "1 title contains" if len(paths) == 1 else "%d titles contain" % len(paths)
         )
         return Check(
-            "hidden characters", WARN, text, "look at who wrote it; memory edit ID --title ...", paths
+            "hidden characters",
+            WARN,
+            text,
+            "find out who wrote it, then run: memory edit ID --title ...",
+            paths,
         )
     return Check("hidden characters", OK, "none in any title")
 
@@ -133,41 +137,46 @@ def _hides(title: str) -> bool:
 
 
 def waiting(_context: CommandContext, found: Survey) -> Check:
-    """Memories that wait for the user's word."""
+    """Report memories that await approval."""
     items = [item for item in found.items if item.waits]
     if not items:
-        return Check("waiting", OK, "nothing waits for your word")
-    foreign = sum(item.trust == FOREIGN for item in items)
-    text = "%s for your word: not recalled until then" % (
-        "1 memory waits" if len(items) == 1 else "%d memories wait" % len(items)
+        return Check("waiting", OK, "no memory awaits approval")
+    untrusted = sum(item.trust == FOREIGN for item in items)
+    text = "%s approval and will not be recalled until then" % (
+        "1 memory awaits" if len(items) == 1 else "%d memories await" % len(items)
     )
-    if foreign:
-        text += "; %d came with the repository" % foreign
-    return Check("waiting", NOTE, text, "memory list --status pending, then memory accept ID or --all")
+    if untrusted:
+        text += "; %d came with the repository" % untrusted
+    return Check(
+        "waiting",
+        NOTE,
+        text,
+        "read them with memory list --status pending, then run memory accept ID, or --all",
+    )
 
 
 def git_log(context: CommandContext, _found: Survey) -> Check:
-    """Whether git tells, by its log, what it brings into a store of the user's."""
+    """Check that git logs what it brings into a store of the user's; without that log it cannot be told from the user's edits."""
     name, store = "git log", project_store(context.places)
     folder = repository(store)
     trust = load_trust(context.places, store) if context.places.state_dir and folder else None
     if trust is None or not trust.mine or not folder or not git_folder(folder):
-        return Check(name, OK, "not needed: no store of yours in a repository")
+        return Check(name, OK, "not needed; no store of yours is in a repository")
     if trust.doubted:
-        text = "the project's settings told git what to log: what changes waits for your word"
-        return Check(name, WARN, text, "look at what waits, then memory accept --all")
+        text = "the project's settings decide what git logs, so every change awaits approval"
+        return Check(name, WARN, text, "run memory list --status pending, then memory accept --all")
     if has_commits(folder) and not os.path.exists(log_path(folder) or ""):
-        text = "git keeps none here, so that what a pull brings into your store counts as yours"
-        return Check(name, WARN, text, "git config core.logAllRefUpdates true, then memory accept --all")
-    return Check(name, OK, "what git brings is told from your own edits")
+        text = "git keeps no log here, so what a pull brings into your store counts as yours"
+        return Check(name, WARN, text, "run git config core.logAllRefUpdates true, then memory accept --all")
+    return Check(name, OK, "git logs what it brings, so it can be told from your own edits")
 
 
 def expired(_context: CommandContext, found: Survey) -> Check:
-    """Memories whose time is over."""
+    """Report expired memories, and expiry dates that are not dates."""
     names = unmistakable(found.items)
     paths = tuple(names[item.stored.key] for item in found.items if life(item) == EXPIRED)
     if paths:
-        text = "%s expired and not recalled any more" % (
+        text = "%s expired and no longer recalled" % (
             "1 memory is" if len(paths) == 1 else "%d memories are" % len(paths)
         )
         return Check("expired", NOTE, text, "memory edit ID --expires DATE, or memory archive ID", paths)
@@ -177,47 +186,50 @@ def expired(_context: CommandContext, found: Survey) -> Check:
         if (said := unreadable_expiry(item.stored.memory))
     )
     if unread:
-        text = "what these say of their end is no date, so they hold until you say otherwise"
+        text = "the expiry of these memories is not a date, so they never expire"
         return Check("expired", WARN, text, "memory edit ID --expires YYYY-MM-DD", unread)
     return Check("expired", OK, "none")
 
 
 def superseded(_context: CommandContext, found: Survey) -> Check:
-    """Superseded memories whose successor cannot speak for them: none has its name, or they supersede one another."""
+    """Report superseded memories without a successor: it does not exist, or they supersede each other."""
     names = unmistakable(found.items)
     lost = tuple(
-        "%s: superseded by %s, which is not there" % (names[item.stored.key], shown_line(item.superseded_by))
+        "%s: superseded by %s, which does not exist"
+        % (names[item.stored.key], shown_line(item.superseded_by))
         for item in found.items
         if item.superseded_by and item.superseded_by not in names
     )
-    rings = [key for key in supersession(found.items).circular if key in names]
-    details = lost + tuple("%s: supersedes a memory that supersedes it" % names[key] for key in rings)
+    circular = [key for key in supersession(found.items).circular if key in names]
+    details = lost + tuple("%s: supersedes a memory that supersedes it" % names[key] for key in circular)
     if not details:
-        return Check("superseded", OK, "every superseded memory has its successor")
+        return Check("superseded", OK, "every superseded memory has a successor")
     name = next(
         (names[item.stored.key] for item in found.items if item.superseded_by not in ("", *names)), ""
     )
-    fix = "memory restore %s, or memory forget it" % (name or names[rings[0]])
-    return Check("superseded", NOTE, "nothing speaks for some superseded memories", fix, details)
+    fix = "memory restore %s, or memory forget the same id" % (name or names[circular[0]])
+    return Check(
+        "superseded", NOTE, "some superseded memories have no successor that is recalled", fix, details
+    )
 
 
 def duplicates(_context: CommandContext, found: Survey) -> Check:
-    """Active memories with one title."""
+    """Report active memories with the same title."""
     titles: dict[str, list[Item]] = {}
     for item in sorted(found.items, key=lambda item: item.stored.memory.updated_at):
         if life(item) == ACTIVE:
             titles.setdefault(" ".join(item.stored.memory.title.casefold().split()), []).append(item)
     groups = [items for items in titles.values() if len(items) > 1]
     if not groups:
-        return Check("duplicates", OK, "every title stands once")
+        return Check("duplicates", OK, "no duplicate titles")
     names = unmistakable(found.items)
     named = [[names[item.stored.key] for item in items] for items in groups]
     details = tuple(
         "%s: %s" % (shown_line(items[-1].stored.memory.title), ", ".join(ids))
         for items, ids in zip(groups, named)
     )
-    fix = "keep one of each, such as: memory edit %s --superseded-by %s" % (named[0][0], named[0][-1])
-    text = "%s more than once, the oldest first" % (
-        "a title stands" if len(groups) == 1 else "some titles stand"
+    fix = "keep one of each, for example: memory edit %s --superseded-by %s" % (named[0][0], named[0][-1])
+    text = "%s used more than once (oldest first)" % (
+        "1 title is" if len(groups) == 1 else "%d titles are" % len(groups)
     )
     return Check("duplicates", NOTE, text, fix, details)

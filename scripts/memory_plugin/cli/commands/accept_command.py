@@ -1,4 +1,4 @@
-"""`memory accept`: the user's word that memories may be recalled."""
+"""`memory accept`: approve pending memories, so that they are recalled."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from ...memories.stores import PROJECT, stores
 from ...memories.survey import choose, survey
 from ...memories.trust import TRUSTED, load_trust
 from ..after_change import refresh_index
+from ..command_context import UsageError
 
 if TYPE_CHECKING:
     import argparse
@@ -22,11 +23,11 @@ if TYPE_CHECKING:
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
-HELP = "let waiting memories be recalled"
+HELP = "approve pending memories, so that they are recalled"
 EXAMPLES = """\
   memory list --status pending            read them first
   memory accept use-postgres retry-policy
-  memory accept --all                     this project's whole store, from now on yours, and what waits in your own
+  memory accept --all                     everything pending; this project's store is yours from then on
 """
 
 DONE, FAILED, USAGE_ERROR = 0, 1, 2
@@ -34,15 +35,16 @@ DONE, FAILED, USAGE_ERROR = 0, 1, 2
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("ids", nargs="*", metavar="ID", help="their ids, or category/id")
-    parser.add_argument("--all", action="store_true", help="all that wait; the project's store becomes yours")
+    parser.add_argument("ids", nargs="*", metavar="ID", help="ids, or category/id")
+    parser.add_argument(
+        "--all", action="store_true", help="all pending memories; the project's store becomes yours"
+    )
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Trust them on the user's word, and name them."""
+    """Accept the named memories and print them. Needs approval."""
     if bool(arguments.ids) == arguments.all:
-        context.console.error("name the memories to accept, or give --all")
-        return USAGE_ERROR
+        raise UsageError("name the memories to accept, or use --all")
     context.require_approval("accept memories")
     found = survey(context.places, context.accepts_pulls)
     if arguments.all:
@@ -60,9 +62,9 @@ def _accept_in(store: Store, chosen: list[Item], everything: bool, context: Comm
     if why_left_alone(store) or not os.path.isdir(store.root):
         return
     memories = [item.stored for item in chosen if item.stored.store == store]
-    whole = everything and store.scope == PROJECT
-    if memories or whole:
-        accept(context.places, store, memories, whole_store=whole)
+    whole_store = everything and store.scope == PROJECT
+    if memories or whole_store:
+        accept(context.places, store, memories, whole_store=whole_store)
 
 
 def _report(arguments: argparse.Namespace, context: CommandContext, chosen: list[Item]) -> None:
@@ -73,11 +75,11 @@ def _report(arguments: argparse.Namespace, context: CommandContext, chosen: list
         context.console.json({"accepted": accepted, "store": store.root, "mine": mine})
         return
     if not chosen:
-        context.console.line("nothing was waiting")
+        context.console.line("no memory was pending")
     for item in chosen:
         memory = item.stored.memory
         context.console.line("accepted: %s  %s" % (memory.id, shown_line(memory.title)))
         if memory.supersedes:
             context.console.line("  it replaces " + ", ".join(map(shown_line, memory.supersedes)))
     if arguments.all and mine:
-        context.console.line("%s is yours from now on; what git brings still waits" % store.root)
+        context.console.line("%s is yours from now on; what git brings still needs approval" % store.root)

@@ -1,4 +1,4 @@
-"""`memory archive`: a memory is kept for good, and not recalled any more."""
+"""`memory archive`: keep a memory, but stop recalling it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from ...memories.lifecycle import archive
 from ...memories.survey import choose, survey, unmistakable
-from ..after_change import refresh_index
-from ..memory_view import as_json, replaced_lines
+from ..after_change import refresh_index, replaced_lines
+from ..memory_view import as_json
 
 if TYPE_CHECKING:
     import argparse
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
-HELP = "keep a memory, but recall it no more"
+HELP = "keep a memory, but stop recalling it"
 EXAMPLES = """\
   memory archive old-release-process --reason "replaced by the new pipeline"
 """
@@ -25,11 +25,11 @@ EXAMPLES = """\
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("id", metavar="ID", help="its id, or category/id")
-    parser.add_argument("--reason", default="", metavar="TEXT", help="kept in the file")
+    parser.add_argument("--reason", default="", metavar="TEXT", help="why; kept in the file")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Take it out of recall; its file stays."""
+    """Stop recalling the memory; its file stays."""
     items = survey(context.places, context.accepts_pulls).items
     item = choose(items, arguments.id)
     written = archive(context.places, item.stored, arguments.reason)
@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         context.console.json(as_json(item._replace(stored=written.stored)))
     else:
         named = item.stored.memory.id, unmistakable(items)[item.stored.key]
-        context.console.line("archived: %s; `memory restore %s` brings it back" % named)
+        context.console.line("archived: %s; to bring it back: memory restore %s" % named)
         after = survey(context.places, context.accepts_pulls).items
         for line in replaced_lines(items, after, item.stored.key):
             context.console.line(line)

@@ -44,7 +44,7 @@ CHECKS: tuple[Callable[[CommandContext], Check], ...] = (
     state_checks.langfuse,
 )
 STORE_CHECKS: tuple[Callable[[CommandContext, Survey], Check], ...] = (
-    stores.left_alone,
+    stores.unread_stores,
     stores.files,
     stores.names,
     stores.secrets,

@@ -1,4 +1,4 @@
-"""`memory edit`: changes some fields of a memory, or all of it in the user's editor."""
+"""`memory edit`: change some fields of a memory, or all of it in the user's editor."""
 
 from __future__ import annotations
 
@@ -13,8 +13,9 @@ from ...memories.survey import choose, naming, successors, survey, unmistakable
 from ...memories.trust import TRUSTED
 from ...memories.writing import Written
 from ..after_change import refresh_index
-from ..memory_input import add_fields, content_json, edited_draft, project_files, text_of, wrong_use
-from ..memory_view import as_json, standing
+from ..command_context import UsageError
+from ..memory_input import add_fields, check_fields, content_json, edited_draft, project_files, text_of
+from ..memory_view import as_json, status_text
 
 if TYPE_CHECKING:
     import argparse
@@ -30,7 +31,7 @@ EXAMPLES = """\
   memory edit use-postgres                          all of it, in $EDITOR
   memory edit use-postgres --title "Postgres 17 for billing" --add-tag upgrade
   memory edit freeze --expires 2031-12-31           or: --expires never
-  memory edit freeze --asked-as "can I ship on the 29th"     one more phrase; --asked-as none takes all away
+  memory edit freeze --asked-as "can I ship on the 29th"     one more phrase; --asked-as none removes all
   memory edit use-mysql --superseded-by use-postgres
 """
 
@@ -46,18 +47,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--body", metavar="TEXT|-", help="replaces the category's main field; - reads standard input"
     )
     parser.add_argument(
-        "--add-tag", action="append", default=[], metavar="TAG", help="one more tag; may be repeated"
+        "--add-tag", action="append", default=[], metavar="TAG", help="one more tag; repeat it for more"
     )
     parser.add_argument("--superseded-by", metavar="ID|none", help="the memory that replaces it")
     add_fields(parser)
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Change it; without the user's word the changed memory waits for it."""
-    wrong = wrong_use(arguments)
-    if wrong:
-        context.console.error(wrong)
-        return USAGE_ERROR
+    """Change the memory. Without approval, the changed memory is pending."""
+    check_fields(arguments)
     items = survey(context.places, context.accepts_pulls).items
     item = choose(items, arguments.id)
     named = _named(arguments)
@@ -76,10 +74,9 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         return DONE
     if _has_terminal(context):
         return _edit_by_hand(arguments, context, item.stored)
-    context.console.error(
-        "name what to change, such as --title or --body; in a terminal, $EDITOR is opened without them"
+    raise UsageError(
+        "name what to change, such as --title or --body; in a terminal, edit alone opens $EDITOR"
     )
-    return USAGE_ERROR
 
 
 def _has_terminal(context: CommandContext) -> bool:
@@ -101,7 +98,7 @@ def _edit_by_hand(arguments: argparse.Namespace, context: CommandContext, stored
 
 
 def _named(arguments: argparse.Namespace) -> list[str]:
-    """The options that were given and change something."""
+    """Return the names of the given options that change something."""
     options = (
         "title",
         "body",
@@ -119,7 +116,7 @@ def _named(arguments: argparse.Namespace) -> list[str]:
 def _change(
     arguments: argparse.Namespace, context: CommandContext, stored: StoredMemory
 ) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    """What the options make of a memory's data, whatever it is by the time it is written."""
+    """Return a function that applies the options to a memory's data, which is read again when it is written."""
     given = {"title": arguments.title, "tags": arguments.tags}
     fixed: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if arguments.files is not None:
@@ -144,7 +141,7 @@ def _change(
 
 
 def _phrases(present: object, given: list[str]) -> list[str]:
-    """Return the phrases of a memory with those given after them; `none` takes away what was there."""
+    """Return the phrases of a memory followed by the given ones; `none` removes the present ones."""
     kept = [phrase for phrase in present if isinstance(phrase, str)] if isinstance(present, list) else []
     if _NONE in given:
         kept, given = [], [phrase for phrase in given if phrase != _NONE]
@@ -160,13 +157,13 @@ def _successor(name: str | None, item: Item, items: list[Item]) -> Item | None:
         raise InvalidMemory("--superseded-by: a memory cannot replace itself")
     if chosen.trust != TRUSTED:
         raise InvalidMemory(
-            "--superseded-by: %s awaits approval and would silence this memory unheard; first: memory accept %s"
+            "--superseded-by: %s awaits approval, so it cannot replace a memory yet; first run: memory accept %s"
             % (chosen.stored.memory.id, unmistakable(items)[chosen.stored.key])
         )
     if item.stored.key in successors(items, chosen):
         own, other = item.stored.memory.id, chosen.stored.memory.id
         raise InvalidMemory(
-            "--superseded-by: %s is itself superseded by %s; first: memory edit %s --superseded-by none"
+            "--superseded-by: %s is itself superseded by %s; first run: memory edit %s --superseded-by none"
             % (other, own, other)
         )
     return chosen
@@ -175,7 +172,7 @@ def _successor(name: str | None, item: Item, items: list[Item]) -> Item | None:
 def _resupersede(
     context: CommandContext, item: Item, successor: Item | None, items: list[Item]
 ) -> StoredMemory:
-    """Let another memory replace this one, or none any more; return it as it is then."""
+    """Set the memory that replaces this one, or remove it; return this one as it is then."""
     if successor is None:
         return unsupersede(context.places, item.stored, naming(items, item), context.is_approved)
     if context.is_approved:
@@ -192,7 +189,7 @@ def _content(arguments: argparse.Namespace, stored: StoredMemory) -> dict[str, A
         text = text_of(arguments.context, "--context").strip()
         content["context"] = None if text == _NONE else text
     if arguments.expires is not None and "expires" in stored.memory.data["content"]:
-        content["expires"] = None  # a constraint's own date must not go on holding
+        content["expires"] = None  # otherwise the constraint's own date would still apply
     return content
 
 
@@ -203,10 +200,8 @@ def _report(arguments: argparse.Namespace, context: CommandContext, written: Wri
     if arguments.json:
         context.console.json({**as_json(item), "redacted": [found._asdict() for found in written.redacted]})
         return
-    context.console.line("changed: %s (%s)" % (item.stored.memory.id, standing(item)))
+    context.console.line("changed: %s (%s)" % (item.stored.memory.id, status_text(item)))
     for rule, field in dict.fromkeys(written.redacted):
-        context.console.line("  taken out of %s: %s" % (field, rule))
+        context.console.line("  redacted in %s: %s" % (field, rule))
     if item.waits:
-        context.console.line(
-            "  it waits for the user's word: memory accept %s" % unmistakable(items)[item.stored.key]
-        )
+        context.console.line("  it awaits approval: memory accept %s" % unmistakable(items)[item.stored.key])

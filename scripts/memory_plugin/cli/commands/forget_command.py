@@ -1,4 +1,4 @@
-"""`memory forget`: a memory is not recalled any more, at once; its file goes later, or now."""
+"""`memory forget`: stop recalling a memory at once, and delete its file later or now."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from ...memories.hygiene import shown_line
 from ...memories.lifecycle import forget
 from ...memories.record import RETIRED, InvalidMemory
 from ...memories.survey import choose, survey, unmistakable
-from ..after_change import refresh_index
-from ..memory_view import replaced_lines
+from ..after_change import refresh_index, replaced_lines
 
 if TYPE_CHECKING:
     import argparse
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
-HELP = "forget a memory"
+HELP = "stop recalling a memory, and delete its file later"
 EXAMPLES = """\
   memory forget use-mysql
   memory forget use-mysql --reason "we moved to Postgres"
@@ -28,22 +27,22 @@ EXAMPLES = """\
 """
 
 DONE, FAILED = 0, 1
-_ALREADY = (
-    "%s is forgotten already%s; `memory restore %s` brings it back, `memory forget %s --now` deletes its file"
-)
+_ALREADY = "%s is already forgotten%s; to bring it back: memory restore %s; to delete its file: memory forget %s --now"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("id", metavar="ID", help="its id, or category/id")
-    parser.add_argument("--now", action="store_true", help="delete the file at once, for good")
-    parser.add_argument("--reason", default="", metavar="TEXT", help="kept in the file until it goes")
+    parser.add_argument("--now", action="store_true", help="delete the file at once, permanently")
+    parser.add_argument(
+        "--reason", default="", metavar="TEXT", help="why; kept in the file until it is deleted"
+    )
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Take it out of use and say what was removed, and when the file goes."""
+    """Forget the memory; print what was removed, and when its file will be deleted."""
     if arguments.now:
-        context.require_approval("delete a memory for good")
+        context.require_approval("delete a memory permanently")
     items = survey(context.places, context.accepts_pulls).items
     item = choose(items, arguments.id)
     name = unmistakable(items)[item.stored.key]
@@ -52,18 +51,19 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     days = context.settings.integer("memories.grace_period_days")
     removal = forget(context.places, item.stored, arguments.reason, arguments.now, days)
     behind = not refresh_index(context, scrub=arguments.now)
-    removed = [] if behind else ["the index and what it caches"]
-    removed += ["the store's index.md", "what was known of its trust"]
+    removed = [] if behind else ["the index and its caches"]
+    removed += ["the store's index.md", "the record of its trust"]
     if arguments.json:
         _print_json(item, removal, removed, context)
         return DONE
     context.console.line("forgotten: %s" % removal.id)
-    context.console.line("  gone from " + ", ".join(removed))
+    context.console.line("  removed from " + ", ".join(removed))
     for path in removal.deleted:
         context.console.line("  deleted " + path)
     if removal.goes_at:
         context.console.line(
-            "  its file goes after %s; until then: memory restore %s" % (removal.goes_at[:10], name)
+            "  its file will be deleted after %s; to bring it back before: memory restore %s"
+            % (removal.goes_at[:10], name)
         )
         context.console.line("  " + item.stored.path)
     after = survey(context.places, context.accepts_pulls).items

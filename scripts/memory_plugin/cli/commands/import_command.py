@@ -1,4 +1,4 @@
-"""`memory import`: stores what other tools and people kept."""
+"""`memory import`: store what notes, JSON files or another store contain."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
-HELP = "store what is in notes, JSON files or another store"
+HELP = "store what notes, JSON files or another store contain"
 EXAMPLES = """\
-  memory import CLAUDE.md docs/adr --dry-run      one memory for each section, nothing written yet
+  memory import CLAUDE.md docs/adr --dry-run      one memory per section; nothing is written yet
   memory import notes.jsonl --category runbook    {"title": "...", "body": "...", "tags": ["a"]} on each line
   memory import ../other-project/.claude/memory   a whole store
 """
@@ -43,16 +43,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--category",
         type=to_category,
         metavar="NAME",
-        help="for what names none: " + ", ".join(categories()),
+        help="for entries that name none: " + ", ".join(categories()),
     )
     parser.add_argument(
-        "--scope", choices=(PROJECT, USER), default=PROJECT, help="this project (default), or all of yours"
+        "--scope",
+        choices=(PROJECT, USER),
+        default=PROJECT,
+        help="this project (default), or all your projects",
     )
-    parser.add_argument("--dry-run", action="store_true", help="only say what would be stored")
+    parser.add_argument("--dry-run", action="store_true", help="only print what would be stored")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Store everything that can be understood, and name the rest."""
+    """Store everything that can be read, and list the rest. The exit code is 1 if anything was skipped."""
     require_existing(*arguments.paths)
     drafts: list[Draft] = []
     skipped: list[tuple[str, str]] = []
@@ -65,9 +68,9 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         {"source": source, "outcome": "skipped", "reason": plain(why, _MAX_REASON)} for source, why in skipped
     ]
     if arguments.json:
-        waits = bool(drafts) and not context.is_approved
+        pending = bool(drafts) and not context.is_approved
         context.console.json(
-            {"dry_run": arguments.dry_run, "waits_for_user": waits, "items": results, **_counts(results)}
+            {"dry_run": arguments.dry_run, "waits_for_user": pending, "items": results, **_counts(results)}
         )
     else:
         _print(results, arguments, context)
@@ -92,7 +95,7 @@ def _store(drafts: list[Draft], scope: str, context: CommandContext) -> list[dic
 def _with_similar(
     results: list[dict[str, Any]], new: dict[int, tuple[str, Memory]], context: CommandContext
 ) -> list[dict[str, Any]]:
-    """Add to the results of new memories, by their places, which stored ones say the same."""
+    """Add to the results of the new memories, by their indexes, the stored ones that say the same."""
     for at, similar in zip(new, similar_to(context, list(new.values()), repeated_only=True)):
         results[at]["similar"] = [one._asdict() for one in similar]
     return results
@@ -153,7 +156,7 @@ def _print(results: list[dict[str, Any]], arguments: argparse.Namespace, context
         if result["outcome"] == "skipped":
             console.error("%s: skipped: %s" % (result["source"], result["reason"]))
         for found in result.get("redacted", ()):
-            console.line("taken out of %s, %s: %s" % (result["source"], found["field"], found["rule"]))
+            console.line("redacted in %s, %s: %s" % (result["source"], found["field"], found["rule"]))
         for one in result.get("similar", ()):
             console.line(
                 "%s, from %s: %s: %s  %s"
@@ -161,8 +164,8 @@ def _print(results: list[dict[str, Any]], arguments: argparse.Namespace, context
             )
             if one["command"]:
                 console.line("  if the new one replaces it: " + one["command"])
-    console.line("%(created)d stored, %(same)d there already, %(skipped)d skipped" % _counts(results))
+    console.line("%(created)d stored, %(same)d already stored, %(skipped)d skipped" % _counts(results))
     if kept and not arguments.dry_run and not context.is_approved:
         console.line(
-            "they wait for the user's word and are not recalled until then: /memory:status, or memory accept --all"
+            "they await approval and are not recalled until then: /memory:status, or memory accept --all in a terminal"
         )

@@ -1,4 +1,4 @@
-"""`memory list`: what is stored, and whether it is recalled."""
+"""`memory list`: list what is stored, and whether it is recalled."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 HELP = "list the memories"
 EXAMPLES = """\
   memory list
-  memory list --status pending            what waits for your word
+  memory list --status pending            what awaits your approval
   memory list --status all --category decision --json
 """
 
 PENDING, ALL = "pending", "all"
-_DEEDS = {
+_STATUS_WORDS = {
     ACTIVE: "is active",
     RETIRED: "is forgotten",
     ARCHIVED: "is archived",
-    PENDING: "waits for your word",
+    PENDING: "awaits approval",
     ALL: "is stored",
 }
 _MAX_REASON = 300
@@ -40,15 +40,20 @@ _MAX_REASON = 300
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     statuses = (ACTIVE, RETIRED, ARCHIVED, PENDING, ALL)
-    parser.add_argument("--status", choices=statuses, default=ACTIVE, help="which ones (default: active)")
     parser.add_argument(
-        "--category", type=to_category, metavar="NAME", help="only one of " + ", ".join(categories())
+        "--status", choices=statuses, default=ACTIVE, help="only memories of this status (default: active)"
     )
-    parser.add_argument("--scope", choices=(PROJECT, USER), default="", help="only one store")
+    parser.add_argument(
+        "--category",
+        type=to_category,
+        metavar="NAME",
+        help="only this category, one of " + ", ".join(categories()),
+    )
+    parser.add_argument("--scope", choices=(PROJECT, USER), default="", help="only this store")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Print them, the newest first; files that are no memories are named on standard error."""
+    """Print the memories, newest first; count unreadable files on standard error."""
     found = survey(context.places, context.accepts_pulls, arguments.scope)
     items = [item for item in found.items if _is_wanted(item, arguments)]
     items.sort(key=lambda item: item.stored.memory.updated_at, reverse=True)
@@ -77,12 +82,12 @@ def _is_wanted(item: Item, arguments: argparse.Namespace) -> bool:
 
 
 def _nothing(found: Survey, arguments: argparse.Namespace) -> str:
-    """What there is none of, in a sentence."""
+    """Return the message for an empty list."""
     if not found.items and not arguments.scope:
-        return "Nothing is stored for this project yet; `memory save --help` shows how to begin."
+        return "Nothing is stored for this project yet. To begin: memory save --help"
     of = " of the category %s" % arguments.category if arguments.category else ""
     where = {PROJECT: " in this project's store", USER: " in your own store", "": ""}[arguments.scope]
-    return "No memory%s%s %s." % (of, where, _DEEDS[arguments.status])
+    return "No memory%s%s %s." % (of, where, _STATUS_WORDS[arguments.status])
 
 
 def _print(items: list[Item], found: Survey, arguments: argparse.Namespace, context: CommandContext) -> None:
@@ -93,8 +98,8 @@ def _print(items: list[Item], found: Survey, arguments: argparse.Namespace, cont
     if context.places.why_no_state:
         context.console.error(context.places.why_no_state + "; until then nothing is recalled")
     if len(found.problems) == 1:
-        context.console.error("1 file is no memory; `memory doctor` names it")
+        context.console.error("1 file cannot be read as a memory; see: memory doctor")
     elif found.problems:
-        context.console.error("%d files are no memories; `memory doctor` names them" % len(found.problems))
+        context.console.error("%d files cannot be read as memories; see: memory doctor" % len(found.problems))
     for reason in found.left_alone:
         context.console.error(reason)

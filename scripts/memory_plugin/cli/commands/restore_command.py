@@ -1,4 +1,4 @@
-"""`memory restore`: a retired, archived or superseded memory is recalled again."""
+"""`memory restore`: recall a forgotten, archived or superseded memory again."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ...memories.lifecycle import restore, unsupersede
 from ...memories.survey import SUPERSEDED, choose, life, naming, survey, unmistakable
 from ..after_change import refresh_index
-from ..memory_view import as_json, standing
+from ..memory_view import as_json, status_text
 
 if TYPE_CHECKING:
     import argparse
@@ -29,7 +29,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Make it active; what the user forgot comes back on the user's word only."""
+    """Make the memory active. Without approval, one that the user had forgotten is pending."""
     before = survey(context.places, context.accepts_pulls).items
     item = choose(before, arguments.id)
     if life(item) == SUPERSEDED:
@@ -42,9 +42,9 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     if arguments.json:
         context.console.json(as_json(after))
     else:
-        context.console.line("restored: %s (%s)" % (after.stored.memory.id, standing(after)))
+        context.console.line("restored: %s (%s)" % (after.stored.memory.id, status_text(after)))
         if after.waits:
             context.console.line(
-                "  it waits for the user's word: memory accept %s" % unmistakable(items)[after.stored.key]
+                "  it awaits approval: memory accept %s" % unmistakable(items)[after.stored.key]
             )
     return 0

@@ -1,4 +1,4 @@
-"""`memory save`: stores a memory, so that Claude knows it when a prompt asks for it."""
+"""`memory save`: store a memory, so that Claude sees it when a prompt touches it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ from ...memories.supersession import older_names
 from ...memories.survey import Item, choose, survey, unmistakable
 from ...memories.trust import TRUSTED, load_trust
 from ..after_change import refresh_index, similar_lines, similar_to
-from ..memory_input import add_fields, content_json, project_files, text_of, to_category, wrong_use
+from ..command_context import UsageError
+from ..memory_input import add_fields, check_fields, content_json, project_files, text_of, to_category
 
 if TYPE_CHECKING:
     import argparse
@@ -48,27 +49,27 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--title", required=True, metavar="TEXT", help="one line, at most %d characters" % MAX_TITLE
     )
     parser.add_argument(
-        "--body", metavar="TEXT|-", help="what there is to know; - reads standard input (UTF-8, 1 MB)"
+        "--body", metavar="TEXT|-", help="the text to remember; - reads standard input (UTF-8, at most 1 MB)"
     )
     parser.add_argument(
-        "--scope", choices=(PROJECT, USER), default=PROJECT, help="this project (default), or all of yours"
+        "--scope",
+        choices=(PROJECT, USER),
+        default=PROJECT,
+        help="this project (default), or all your projects",
     )
     parser.add_argument(
         "--supersedes",
         metavar="ID",
-        help="the memory that this one replaces; it is found by search alone from then on",
+        help="the memory that this one replaces; from then on only search finds it",
     )
     add_fields(parser)
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Store it, and say where, what was taken out, and whether it waits for the user's word."""
-    wrong = wrong_use(arguments)
-    if not wrong and arguments.body is None and arguments.content_json is None:
-        wrong = "one of --body and --content-json is needed"
-    if wrong:
-        context.console.error(wrong)
-        return USAGE_ERROR
+    """Store the memory; print its path, what was redacted, and whether it awaits approval."""
+    check_fields(arguments)
+    if arguments.body is None and arguments.content_json is None:
+        raise UsageError("expected --body or --content-json")
     items = survey(context.places, context.accepts_pulls).items
     old = None if arguments.supersedes is None else choose(items, arguments.supersedes)
     store = named_store(context.places, arguments.scope)
@@ -77,20 +78,19 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     refresh_index(context)
     _report(arguments, context, written, replaced)
     if old is not None and not replaced:
-        context.console.error(
-            "%s stays as it is until the new memory is accepted: only the user's own word replaces a memory"
-            % old.stored.memory.id
-        )
+        context.console.error("%s is not replaced yet: the new memory awaits approval" % old.stored.memory.id)
     return DONE
 
 
 def _replace(context: CommandContext, old: Item | None, written: Written) -> str:
-    """Let the new memory replace an older one where the user says so; return the older one's id, or an empty text."""
+    """Let the new memory replace an older one, if approved; return the id of the replaced one, or an empty text."""
     if old is None or not context.is_approved:
         return ""
     new = written.stored
     if new.key == old.stored.key:
-        raise InvalidMemory("--supersedes: %s is this very memory, stored already" % old.stored.memory.id)
+        raise InvalidMemory(
+            "--supersedes: %s is the same memory, which is already stored" % old.stored.memory.id
+        )
     supersede(context.places, old, Item(new, TRUSTED, ""))
     return old.stored.memory.id
 
@@ -116,8 +116,8 @@ def _data(arguments: argparse.Namespace, context: CommandContext, old: Item | No
     return new_memory(category, "", arguments.title, content, extra)
 
 
-def _standing(context: CommandContext, written: Written) -> str:
-    """The standing of what was written, as a later `list` will tell it."""
+def _trust(context: CommandContext, written: Written) -> str:
+    """Return the trust of what was written, as `list` will show it."""
     trust = load_trust(context.places, written.stored.store)
     return trust.review([written.stored], context.accepts_pulls)[written.stored.key]
 
@@ -131,7 +131,7 @@ def _report(
     arguments: argparse.Namespace, context: CommandContext, written: Written, superseded: str
 ) -> None:
     stored = written.stored
-    trust = _standing(context, written)
+    trust = _trust(context, written)
     similar = similar_to(context, [(stored.key, stored.memory)])[0]
     name = _name(stored, context)
     missing = [] if stored.memory.asked_as else [_asked_as_missing(name)]
@@ -156,24 +156,24 @@ def _report(
     if len(arguments.title) > MAX_TITLE:
         context.console.line("  the title was cut to %d characters" % MAX_TITLE)
     for rule, field in dict.fromkeys(written.redacted):
-        context.console.line("  taken out of %s: %s" % (field, rule))
+        context.console.line("  redacted in %s: %s" % (field, rule))
     if superseded:
-        context.console.line("  %s is not recalled any more" % superseded)
+        context.console.line("  %s is no longer recalled" % superseded)
     for line in similar_lines(similar):
         context.console.line(line)
     for one in missing:
         context.console.line("  %s: %s" % (one["why"], one["command"]))
     if trust != TRUSTED:
         context.console.line(
-            "  it waits for the user's word and is not recalled until then: the user types"
+            "  it awaits approval and is not recalled until then: the user types"
             " `memory accept %s` in a terminal, or /memory:status" % name
         )
 
 
 def _asked_as_missing(name: str) -> dict[str, str]:
-    """Return what to say of a memory without phrases: they are what a prompt in other words is matched with."""
+    """Return the advice for a memory without phrases, which match prompts that use other words."""
     return {
         "field": "asked_as",
-        "why": "no phrases by which somebody may ask for it later; two to five make it found far more often",
+        "why": "it has no phrases by which a prompt may ask for it; with two to five it is found far more often",
         "command": "memory edit %s --asked-as 'first phrase' --asked-as 'second phrase'" % name,
     }

@@ -1,4 +1,4 @@
-"""`memory scan`: finds secrets and personal data in the stores, or in any folder."""
+"""`memory scan`: find secrets and personal data in the stores, or in any folder."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from ...memories.record import InvalidMemory
 from ...memories.stores import stores
 from ..after_change import refresh_index
 from ..command_context import UsageError, require_existing
+from ..console import counted
 from ..secrets_scan import Scan, scan_paths
 
 if TYPE_CHECKING:
@@ -20,14 +21,15 @@ if TYPE_CHECKING:
 
     from ...memories.files import StoredMemory
     from ...memories.stores import Store
-    from ..command_context import CommandContext
+    from ..console import counted
+from ..command_context import CommandContext
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
 HELP = "find secrets and personal data in the stores, or in any folder"
 EXAMPLES = """\
-  memory scan                             the stores at hand
-  memory scan --fix                       take what is found out of the memories
+  memory scan                             this project's store and your own
+  memory scan --fix                       remove what is found from the memories
   memory scan docs src --personal --json  also e-mail addresses, phone numbers, IP addresses
 """
 
@@ -38,18 +40,20 @@ _MAX_PATH = 500
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files or folders (default: the stores)")
-    parser.add_argument("--fix", action="store_true", help="take what is found out of the stores' memories")
+    parser.add_argument(
+        "--fix", action="store_true", help="remove what is found from the memories of the stores"
+    )
     parser.add_argument(
         "--personal",
         action="store_true",
-        help="also what memories may hold: e-mail addresses, phone numbers, IP addresses",
+        help="also what memories may contain: e-mail addresses, phone numbers, IP addresses",
     )
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Report path, line, kind and rule, never the value; exit code 1 while something is found."""
+    """Print path, line, kind and rule of each finding, never its value. The exit code is 1 if anything is found."""
     if arguments.fix and arguments.paths:
-        raise UsageError("--fix works on the stores alone; name no paths with it")
+        raise UsageError("--fix changes only the stores; leave out the paths")
     require_existing(*arguments.paths)
     known = [store for store in stores(context.places) if not why_left_alone(store)]
     fixed = _fix(known, context) if arguments.fix else []
@@ -71,7 +75,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 
 def _fix(known: list[Store], context: CommandContext) -> list[str]:
-    """Redact what memories hold, in their files; the paths come back."""
+    """Redact the memories in their files and return the paths."""
     found = [stored for store in known for stored in all_memories(store) if _is_unclean(stored)]
     for stored in found:
         redact(context.places, stored)
@@ -90,11 +94,11 @@ def _is_unclean(stored: StoredMemory) -> bool:
 def _print(scan: Scan, fixed: list[str], context: CommandContext) -> None:
     console = context.console
     for path in fixed:
-        console.line("mended: " + plain(path, _MAX_PATH))
+        console.line("fixed: " + plain(path, _MAX_PATH))
     for place in scan.places:
         console.line("%s:%d  %s  %s" % (plain(place.path, _MAX_PATH), place.line, place.kind, place.rule))
     for reason in scan.unread:
         console.error(reason)
-    count = len(scan.places)
-    found = "nothing found" if not count else "%d finding%s" % (count, "" if count == 1 else "s")
-    console.line("%s in %d files (%d binary or large ones passed over)" % (found, scan.files, scan.skipped))
+    found = counted(len(scan.places), "finding") if scan.places else "nothing found"
+    files = counted(scan.files, "file")
+    console.line("%s in %s (%d binary or large skipped)" % (found, files, scan.skipped))

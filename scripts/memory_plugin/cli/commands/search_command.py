@@ -1,4 +1,4 @@
-"""`memory search`: what is remembered about something."""
+"""`memory search`: find memories about something."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from ...memories.trust import TRUSTED
 from ...recall.index.file import IndexError_
 from ...recall.judging import SEARCH, Candidates, judge_candidates
 from ...recall.search import search
+from ..command_context import CommandError, UsageError
 from ..memory_view import shown_name
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from ...recall.search import Found
     from ..command_context import CommandContext
 
-HELP = "find memories, also those that await approval or are superseded"
+HELP = "find memories, including pending and superseded ones"
 EXAMPLES = """\
   memory search "billing database"
   memory search --limit 3 --json deploy rollback
@@ -35,7 +36,7 @@ _SECONDS = 30.0
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """The words to look for, and how many results."""
+    """Declare the arguments."""
     parser.add_argument(
         "query", nargs="+", metavar="QUERY", help="what to look for; - reads it from standard input"
     )
@@ -46,25 +47,23 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="at most N results, 1 to 100 (default: the setting search.limit, 10)",
     )
     parser.add_argument(
-        "--judge", action="store_true", help="let the judges sort out what matters, where you have them"
+        "--judge", action="store_true", help="let the judges of recall keep only what matters, if they are on"
     )
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Search; finding nothing is an answer, not a failure."""
+    """Search and print. The exit code is 0 even if nothing is found."""
     limit = context.settings.integer("search.limit") if arguments.limit is None else arguments.limit
     if not 1 <= limit <= 100:
-        context.console.error("--limit: expected 1 to 100, got %d" % limit)
-        return 2
+        raise UsageError("--limit: expected 1 to 100, got %d" % limit)
     query = _query(arguments.query)
     try:
         pool = max(limit, _JUDGED_POOL) if arguments.judge else limit
         found = search(context.places, context.settings, query, pool)
     except (IndexError_, SqliteError) as error:
-        context.console.error("the index cannot be asked: %s" % error)
-        return 1
+        raise CommandError("the index cannot be read: %s" % error) from None
     if found.trouble:
-        context.console.error("the index cannot be kept (%s); every file was read for this" % found.trouble)
+        context.console.error("the index cannot be used (%s); every file was read instead" % found.trouble)
     judged = _judged(query, found, context) if arguments.judge else None
     hits = (found.hits if judged is None else judged.kept)[:limit]
     if arguments.json:
@@ -75,7 +74,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 
 def _judged(query: str, found: Found, context: CommandContext) -> Judged:
-    """The lenient opinion of the judges, of what FTS5 found; keywords alone are too rough to be judged."""
+    """Return the lenient verdict of the judges on what FTS5 found; matches of keywords alone are too rough to judge."""
     hits = found.hits if found.answered_by == "fts5" else []
     candidates = Candidates(query, hits)
     off = context.taint.judges_off
@@ -97,7 +96,7 @@ def _document(hits: list[Hit], found: Found, judged: Judged | None) -> dict[str,
 
 
 def _approvers(hit: Hit, judged: Judged) -> list[str]:
-    """The judges that approved of a hit."""
+    """Return the names of the judges that approved a hit."""
     relevant, useful = judged.verdicts.get(hit.key, (None, None))
     return [name for name, said in (("relevance", relevant), ("usefulness", useful)) if said]
 
@@ -127,15 +126,13 @@ def _row(hit: Hit, superseded_by: str) -> dict[str, Any]:
 def _show(context: CommandContext, hits: list[Hit], found: Found, judged: Judged | None) -> None:
     console = context.console
     if not hits:
-        console.line("Nothing is stored about that.")
+        console.line("No memory found.")
     if judged is not None and judged.path not in ("judged", "single"):
         console.line("judges: %s" % (", ".join(judged.reasons) or judged.path))
     for hit in hits:
         marks = [hit.category.lower().replace("_", " "), hit.scope]
         if hit.trust != TRUSTED:
-            marks.append(
-                "waits for your word" if hit.trust == "pending" else "from the repository, not accepted"
-            )
+            marks.append("awaits approval" if hit.trust == "pending" else "from the repository, not accepted")
         if hit.expires_at and hit.expires_at <= now_iso():
             marks.append("expired")
         if hit.key in found.superseded:

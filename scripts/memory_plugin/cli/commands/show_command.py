@@ -1,4 +1,4 @@
-"""`memory show`: one memory in full, as far as it may be shown."""
+"""`memory show`: print one memory in full, without secrets."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ...memories.hygiene import shown, shown_line
 from ...memories.record import body_text
 from ...memories.survey import choose, survey
-from ..memory_view import as_json, standing
+from ..memory_view import as_json, status_text
 
 if TYPE_CHECKING:
     import argparse
@@ -32,7 +32,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Print it; secrets and hidden characters that a file may hold are left out."""
+    """Print the memory, without secrets and hidden characters."""
     item = choose(survey(context.places, context.accepts_pulls).items, arguments.id)
     if arguments.json:
         content = _shown_value(item.stored.memory.data["content"])
@@ -58,8 +58,8 @@ def _print(item: Item, context: CommandContext) -> None:
     memory, console = item.stored.memory, context.console
     facts = as_json(item)
     console.line(console.style(str(facts["title"]), "bold"))
-    waits = " (%s)" % item.reason if item.reason else ""
-    console.line("%s, %s, %s%s" % (memory.category, item.stored.store.scope, standing(item), waits))
+    pending = " (%s)" % item.reason if item.reason else ""
+    console.line("%s, %s, %s%s" % (memory.category, item.stored.store.scope, status_text(item), pending))
     for name in ("tags", "files", "expires_at", "superseded_by", "supersedes", "updated_at", "path"):
         value = facts[name]
         text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
