@@ -203,10 +203,10 @@ def test_a_client_in_another_one_s_command_is_not_noted(project: Project) -> Non
 def test_only_this_run_of_the_machine_says_that_a_hook_started_us(value: str) -> None:
     os.environ.update(MARKED, MEMORY_HANDED_OVER=value)
     assert identify()._client is outer_client(ancestors())
-    assert not caller._is_handed_over()
+    assert not caller._is_started_by_hook()
     if boot_id():
         os.environ["MEMORY_HANDED_OVER"] = boot_id()
-        assert caller._is_handed_over()
+        assert caller._is_started_by_hook()
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Actions that end an interview: finish (the summary, and the memories once the user confirms) and discard."""
+"""The actions of `memory interview` that read, end or delete one: status, explain, replay, export, pack, finish, discard."""
 
 from __future__ import annotations
 
@@ -15,13 +15,15 @@ from ..interview.setup import InterviewLimits, new_setup
 from .after_change import Similar, refresh_index, similar_lines, similar_to
 from .command_context import UsageError, require_existing
 from .commands.interview_command import find_interview, read_input
+from .console import counted
 
 if TYPE_CHECKING:
     import argparse
     from typing import Any
 
     from ..interview.interview_store import Interview
-    from .command_context import CommandContext
+from .command_context import CommandContext
+from .console import counted
 
 __all__ = ["HANDLERS"]
 
@@ -29,7 +31,7 @@ __all__ = ["HANDLERS"]
 def _finish(arguments: argparse.Namespace, context: CommandContext) -> int:
     store, interview = find_interview(arguments, context)
     if interview.status == FINISHED:
-        raise InterviewError("%s is finished already: its memories are written" % interview.id)
+        raise InterviewError("%s is already finished; its memories are written" % interview.id)
     proposed = propose_memories(interview)
     if not arguments.confirm:
         return _show_proposals(arguments, context, interview, proposed)
@@ -65,12 +67,12 @@ def _show_proposals(
     if arguments.json:
         context.console.json(dict(found, memories=proposed))
         return 0
-    context.console.line("%s: %d questions" % (interview.topic, len(interview.state["turns"])))
+    context.console.line("%s: %s" % (interview.topic, counted(len(interview.state["turns"]), "question")))
     for one in proposed:
         context.console.line("  %s: %s (turn %d)" % (one["category"], one["title"], one["turn"]))
     if found["open"]:
         context.console.line("still open: %s" % ", ".join(found["open"]))
-    context.console.line("run it again with --confirm to write these memories")
+    context.console.line("to write these memories, run it again with --confirm")
     return 0
 
 
@@ -88,9 +90,7 @@ def _show_written(
         for line in similar_lines([Similar(**found) for found in one["similar"]]):
             context.console.line(line)
     if written and not written[0]["trusted"]:
-        context.console.line(
-            "they are pending: accept them with /memory:status, or `memory accept` in a terminal"
-        )
+        context.console.line("they await approval: /memory:status, or `memory accept` in a terminal")
     return 0
 
 
@@ -193,7 +193,7 @@ def _replay(arguments: argparse.Namespace, context: CommandContext) -> int:
         context.console.json(found)
     else:
         result = "identical" if same else "DIFFERENT: events %s" % found["differ"]
-        context.console.line("%d decisions, %s" % (found["decisions"], result))
+        context.console.line("%s, %s" % (counted(found["decisions"], "decision"), result))
     return 0 if same else 1
 
 
@@ -229,7 +229,8 @@ def _pack(arguments: argparse.Namespace, context: CommandContext) -> int:
         context.console.json({"ok": True, "id": pack["id"], "elements": len(pack["elements"])})
     else:
         context.console.line(
-            "%s: fine, %d types, %d elements" % (pack["id"], len(pack["types"]), len(pack["elements"]))
+            "%s: valid, %s, %s"
+            % (pack["id"], counted(len(pack["types"]), "type"), counted(len(pack["elements"]), "element"))
         )
     return 0
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["COMMANDS", "GROUPS", "main"]
 
-DONE, FAILED, USAGE = 0, 1, 2
+FAILED, USAGE = 1, 2
 _INTERRUPTED = 130
 # The commands that the help lists, by topic. To add one: a name here, a module `commands/NAME_command.py`, a test.
 GROUPS = {

@@ -92,7 +92,7 @@ def test_for_people_a_table_and_a_word_on_files_that_are_none(project: Project) 
     put(project, "one")
     project.write(".claude/memory/decisions/bad.json", "{")
     run = project.cli("list")
-    assert run.stdout.splitlines()[0].split() == ["ID", "CATEGORY", "SCOPE", "UPDATED", "STANDING", "TITLE"]
+    assert run.stdout.splitlines()[0].split() == ["ID", "CATEGORY", "SCOPE", "UPDATED", "STATUS", "TITLE"]
     assert run.stdout.splitlines()[1].split() == [
         "one",
         "decision",

@@ -30,7 +30,7 @@ EXAMPLES = """\
   memory accept --all                     everything pending; this project's store is yours from then on
 """
 
-DONE, FAILED, USAGE_ERROR = 0, 1, 2
+DONE = 0
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

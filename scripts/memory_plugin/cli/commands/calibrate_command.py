@@ -1,4 +1,4 @@
-"""`memory calibrate`: how well the scorer agrees with a person."""
+"""`memory calibrate`: measure how well the scorer agrees with a person."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...sessions.calibration import UnreadableLabels, compare, read_labels, with_overall
 from ...sessions.score_rows import LABEL, latest_rows
-from ..command_context import require_existing
+from ..command_context import CommandError, require_existing
+from ..console import counted
 
 if TYPE_CHECKING:
     import argparse
@@ -17,14 +18,14 @@ if TYPE_CHECKING:
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
-DONE, FAILED = 0, 1
-HELP = "compare stored scores with a person's: agreement, kappa, error, rank correlation"
+DONE = 0
+HELP = "compare the stored scores with those of a person: agreement, kappa, error, rank correlation"
 EXAMPLES = """\
-  memory calibrate              with the labels that `memory label` kept
-  memory calibrate labels.csv   a header with session and the dimensions, then one session per line
+  memory calibrate              with the labels that `memory label` stored
+  memory calibrate labels.csv   a header line with session and the dimensions, then a line per session
   memory calibrate labels.json --json
 """
-_FEW = 20  # sessions; with fewer the source does not speak of calibration
+_FEW = 20  # sessions; fewer are too few to speak of calibration
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -33,33 +34,34 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "file",
         nargs="?",
         metavar="FILE",
-        help="a person's scores: JSON, JSON lines or CSV (default: those of memory label)",
+        help="the scores of a person: JSON, JSON lines or CSV (default: those of memory label)",
     )
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Compare and print."""
+    """Compare the scores and print the figures."""
     require_existing(*filter(None, [arguments.file]))
     ours = {name: with_overall(row) for name, row in latest_rows(context.places, context.settings).items()}
     try:
         theirs = read_labels(arguments.file) if arguments.file else _kept(context)
     except UnreadableLabels as error:
-        context.console.error(str(error))
-        return FAILED
+        raise CommandError(str(error)) from None
     shared = sorted(ours.keys() & theirs.keys())
     if not shared:
-        context.console.error(
-            "no session has both: %d scored (memory session score), %d labeled (memory label)"
+        raise CommandError(
+            "no session is both scored and labeled: %d scored (memory session score), %d labeled (memory label)"
             % (len(ours), len(theirs))
         )
-        return FAILED
     found = compare(ours, theirs)
     if arguments.json:
         context.console.json({"sessions": len(shared), "dimensions": [_record(one) for one in found]})
         return DONE
     context.console.line(
-        "%d sessions scored by both%s"
-        % (len(shared), "; fewer than %d say little" % _FEW if len(shared) < _FEW else "")
+        "%s scored by both%s"
+        % (
+            counted(len(shared), "session"),
+            "; fewer than %d are too few for a conclusion" % _FEW if len(shared) < _FEW else "",
+        )
     )
     rows = [
         [one.dimension, str(one.n), name, _figure(figure)]

@@ -1,6 +1,6 @@
-"""`memory config`: what the settings are, where they come from, and changes to the user's own file.
+"""`memory config`: show the settings and where they come from, and change the user's own file.
 
-Exit codes: 0 done, 1 failed or problems found, 2 no such key or a value that does not fit.
+Exit codes: 0 done, 1 failed or problems found, 2 unknown key or invalid value.
 """
 
 from __future__ import annotations
@@ -17,24 +17,25 @@ from ...kernel.settings.origin import Origin, nested, origins, problem_record
 from ...kernel.settings.values import expected
 from ...kernel.text.clean import plain
 from ...recall.judge_switches import missing_switches
+from ..command_context import CommandError, UsageError
 
 if TYPE_CHECKING:
     from ..command_context import CommandContext
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
-DONE, FAILED, USAGE = 0, 1, 2
+DONE, FAILED = 0, 1
 
 HELP = "show, change and check the settings"
 EXAMPLES = """\
   memory config show                              every key and its value
   memory config show retrieval --origin           one block, and which file decides each key
-  memory config show retrieval.max_inject         what a key means and takes
+  memory config show retrieval.max_inject         what a key means, and its values
   memory config get retrieval.max_inject
   memory config set retrieval.max_inject 2
   memory config set hygiene.allow '["email"]'
   memory config unset retrieval.max_inject        back to the default
-  memory config check                             what in your files is wrong, or refused
+  memory config check                             what in your files is invalid or refused
 """
 _PROJECT = {
     "any": "set it",
@@ -42,9 +43,9 @@ _PROJECT = {
     "raise": "only raise it",
     "never": "not set it",
 }
-_DONE = {"set": "written to", "unset": "taken out of"}
+_DONE = {"set": "written to", "unset": "removed from"}
 _MAX_VALUE = 200
-_JUDGE_ON = "the judge of %s is on: %s At most $%.2f a session and $%.2f a day for all judges together."
+_JUDGE_ON = "the judge for %s is on: %s At most $%.2f a session and $%.2f a day for all judges together."
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -52,17 +53,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     show = _action(actions, "show", "print the settings in effect", "memory config show retrieval --origin")
     show.add_argument("key", nargs="?", default="", metavar="BLOCK|KEY", help="only this block or key")
-    show.add_argument("--origin", action="store_true", help="say which file decides, and what was refused")
+    show.add_argument("--origin", action="store_true", help="show which file decides, and what was refused")
     get = _action(actions, "get", "print one value", "memory config get retrieval.max_inject")
     get.add_argument("key", metavar="KEY")
     change = _action(actions, "set", "set a key in your own file", "memory config set retrieval.max_inject 2")
     change.add_argument("key", metavar="KEY")
-    change.add_argument("value", metavar="VALUE", help="as in JSON; a text needs no quotes of its own")
+    change.add_argument("value", metavar="VALUE", help="a JSON value; a text needs no quotes")
     take = _action(
-        actions, "unset", "take a key or a block out of your own file", "memory config unset search"
+        actions, "unset", "remove a key or a block from your own file", "memory config unset search"
     )
     take.add_argument("key", metavar="BLOCK|KEY")
-    _action(actions, "check", "list what is wrong or refused", "memory config check --json")
+    _action(actions, "check", "list what is invalid or refused", "memory config check --json")
 
 
 def _action(
@@ -84,7 +85,7 @@ def _action(
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Do one action."""
+    """Run one action."""
     if arguments.action == "check":
         return _check(arguments, context)
     name = canonical(arguments.key)
@@ -92,17 +93,15 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     try:
         return action(name, arguments, context)
     except WrongValueError as error:
-        context.console.error("%s; `memory config show %s` says what it takes" % (error, name))
-        return USAGE
+        raise UsageError("%s; to see its values: memory config show %s" % (error, name)) from None
     except EditError as error:
-        context.console.error(str(error))
-        return FAILED
+        raise CommandError(str(error)) from None
 
 
 def _show(name: str, arguments: argparse.Namespace, context: CommandContext) -> int:
     rows = origins(context.settings, name)
     if not rows:
-        return _no_such_key(name, context)
+        raise _unknown_key(name)
     if arguments.json:
         context.console.json(_shown_as_json(rows, context.settings))
     elif arguments.origin:
@@ -120,10 +119,10 @@ def _explain(name: str, context: CommandContext) -> None:
         facts = (expected(key.rule), json.dumps(key.default), _PROJECT[key.project])
         context.console.line()
         context.console.paragraph(key.description)
-        context.console.paragraph("takes %s; default %s; a project's files may %s" % facts)
+        context.console.paragraph("value: %s; default: %s; a project's files may %s" % facts)
         choices = key.rule.get("items", {}).get("enum", ())
         if choices:
-            context.console.paragraph("known: " + ", ".join(choices))
+            context.console.paragraph("known values: " + ", ".join(choices))
 
 
 def _shown_as_json(rows: list[Origin], settings: Settings) -> dict[str, object]:
@@ -158,7 +157,7 @@ def _say_files_and_problems(context: CommandContext) -> None:
 def _get(name: str, arguments: argparse.Namespace, context: CommandContext) -> int:
     rows = origins(context.settings, name)
     if not rows:
-        return _no_such_key(name, context)
+        raise _unknown_key(name)
     value = rows[0].value if rows[0].key == name else _below(nested(rows), name)
     if arguments.json:
         layers = {row.key: row.layer for row in rows}
@@ -177,7 +176,7 @@ def _below(tree: object, name: str) -> object:
 def _set(name: str, arguments: argparse.Namespace, context: CommandContext) -> int:
     key = keys().get(name)
     if key is None:
-        return _no_such_key(name, context)
+        raise _unknown_key(name)
     value = parsed(key, arguments.value)
     context.require_approval("change settings")
     change = set_value(context.places.config_dir, name, value)
@@ -186,11 +185,11 @@ def _set(name: str, arguments: argparse.Namespace, context: CommandContext) -> i
 
 def _unset(name: str, arguments: argparse.Namespace, context: CommandContext) -> int:
     if not name.strip("."):
-        return _no_such_key(name, context)
+        raise _unknown_key(name)
     context.require_approval("change settings")
     change = unset(context.places.config_dir, name)
     if not change.changed and name not in keys() and not is_block(name):
-        return _no_such_key(name, context)
+        raise _unknown_key(name)
     return _report(name, change, arguments, context, _judge_notes(context, _reloaded(context)))
 
 
@@ -199,15 +198,15 @@ def _reloaded(context: CommandContext) -> Settings:
 
 
 def _notes(key: Key, value: object, context: CommandContext) -> list[str]:
-    """What to know after setting this key: another file may decide, or a judge be on or still off."""
+    """Return notes about a key just set: another file decides, or a judge is now on or still off."""
     now = _reloaded(context)
     notes = _judge_notes(context, now)
     if now.get(key.name) != value and now.origin(key.name) in now.files:
         decider = terminal_safe(now.files[now.origin(key.name)])
-        notes.append("here %s decides: %s" % (decider, _written(now.get(key.name))))
+        notes.append("in this project %s decides: %s" % (decider, _written(now.get(key.name))))
     feature, in_judge, _ = key.name.partition(".judge.")
     if in_judge and not now.judge_asked_for(feature):
-        notes.append("its judge is off; `memory judge on %s` switches it on" % feature)
+        notes.append("its judge is off; to switch it on: memory judge on %s" % feature)
     elif feature.partition(".")[0] == "retrieval":
         notes += ["%s; run: %s" % one for one in missing_switches(now)]
     return notes
@@ -231,7 +230,7 @@ def _report(
         result = {"key": name, "changed": change.changed, "file": change.path, "backup": change.backup}
         context.console.json({**result, "value": now.get(name), "origin": now.origin(name), "notes": notes})
         return DONE
-    done = _DONE[arguments.action] if change.changed else "nothing to change in"
+    done = _DONE[arguments.action] if change.changed else "nothing changed in"
     where = "%s %s" % (done, terminal_safe(change.path))
     context.console.paragraph("%s: %s" % (_becomes(name, context.settings, now), where))
     for note in notes:
@@ -240,7 +239,7 @@ def _report(
 
 
 def _becomes(name: str, before: Settings, now: Settings) -> str:
-    """What a key is now, and what it was; of a block only its name."""
+    """Return the new value of a key and the old one; for a block only its name."""
     if name not in keys():
         return readable(name)
     old, new = _in_effect(name, before), _in_effect(name, now)
@@ -249,7 +248,7 @@ def _becomes(name: str, before: Settings, now: Settings) -> str:
 
 def _in_effect(name: str, settings: Settings) -> str:
     value, layer = plain(_written(settings.get(name)), _MAX_VALUE), settings.origin(name)
-    decider = {"default": ", the default", "user": ""}.get(layer, ", which the project's files decide")
+    decider = {"default": ", the default", "user": ""}.get(layer, ", decided by the project's files")
     return value + decider
 
 
@@ -265,21 +264,22 @@ def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
     for note in notes:
         context.console.paragraph("note: " + note)
     if not settings.problems:
-        read = ", ".join(terminal_safe(path) for path in settings.files.values()) or "the defaults alone"
-        context.console.line("no problems; read: " + read)
+        read = (
+            ", ".join(terminal_safe(path) for path in settings.files.values())
+            or "the defaults, the only settings"
+        )
+        context.console.line("no problems in " + read)
     return FAILED if settings.problems else DONE
 
 
-def _no_such_key(name: str, context: CommandContext) -> int:
+def _unknown_key(name: str) -> UsageError:
+    """Return the error for a name that is not a key, with the most likely one."""
     if is_block(name):
-        words = name, name
-        context.console.error("%s is a block of keys, not one; `memory config show %s` lists them" % words)
-        return USAGE
+        return UsageError("%s is a block of keys; to list them: memory config show %s" % (name, name))
     near, successor = nearest(name), replaced_by(name)
     advice = "did you mean %s? " % near if near else ""
     if successor:
-        advice = "no longer used; set instead: %s. " % successor
-    context.console.error(
-        "%s: no such key; %s`memory config show` lists all" % (readable(name) or "(empty)", advice)
+        advice = "no longer used; set %s instead. " % successor
+    return UsageError(
+        "%s: unknown key; %sTo list all: memory config show" % (readable(name) or "(empty)", advice)
     )
-    return USAGE

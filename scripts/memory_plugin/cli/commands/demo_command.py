@@ -1,4 +1,4 @@
-"""`memory demo`: what Claude would be told, and why, on a small made-up project; nothing of it is left afterwards."""
+"""`memory demo`: show in a small invented project what Claude would be told, and why; nothing of it is kept."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from ..command_context import CommandContext
     from ..console import Console
 
-HELP = "show on a small made-up project what Claude would be told, and why"
+HELP = "show in a small invented project what Claude would be told, and why"
 EXAMPLES = """\
   memory demo
   memory demo --json
@@ -37,16 +37,16 @@ _SECONDS = 5.0
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """No arguments of its own."""
+    """Declare no arguments of its own."""
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Play five prompts through the real hook, in a folder that is gone afterwards."""
+    """Send five prompts through the real hook, in a temporary folder."""
     with open(data_path("demo", "lantern.json"), encoding="utf-8") as handle_:
         story: Any = loads(handle_.read())
     with tempfile.TemporaryDirectory(prefix="memory-demo-") as folder, _home_in(folder):
         places = _project(folder, story)
-        shown = [_play(places, number, prompt) for number, prompt in enumerate(story["prompts"], 1)]
+        shown = [_answer(places, number, prompt) for number, prompt in enumerate(story["prompts"], 1)]
     if arguments.json:
         context.console.json(
             {"project": story["project"], "memories": len(story["memories"]), "prompts": shown}
@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 @contextmanager
 def _home_in(folder: str) -> Iterator[None]:
-    """The environment of somebody whose home lies in `folder`, so that the demo neither sees nor touches the user's own memories."""
+    """Set the home folder to one in `folder`, so that the demo neither sees nor changes the user's own memories."""
     before = {name: os.environ.get(name) for name in _NAMES}
     os.environ["HOME"] = os.path.join(folder, "home")
     os.environ["CLAUDE_CONFIG_DIR"] = os.path.join(folder, "home", ".claude")
@@ -89,8 +89,8 @@ def _project(folder: str, story: dict[str, Any]) -> Places:
     return places
 
 
-def _play(places: Places, number: int, prompt: str) -> dict[str, Any]:
-    """What the hook answers to one prompt, and what its ledger says about it."""
+def _answer(places: Places, number: int, prompt: str) -> dict[str, Any]:
+    """Return what the hook answers to one prompt, and what its ledger says about it."""
     event: dict[str, object] = {"prompt": prompt, "session_id": "demo", "prompt_id": "demo-%d" % number}
     output: Any = handle(event, places, Taint(), Deadline(_SECONDS))
     row = find_decision(places, "demo-%d" % number) or {}
@@ -109,7 +109,7 @@ def _play(places: Places, number: int, prompt: str) -> dict[str, Any]:
 
 def _show(console: Console, story: dict[str, Any], shown: list[dict[str, Any]]) -> None:
     console.line(
-        "%s has %d memories. Five prompts, and what Claude is told with each:"
+        "%s has %d memories. Here are five prompts, and what Claude is told with each:"
         % (story["project"], len(story["memories"]))
     )
     for row in shown:
@@ -119,12 +119,12 @@ def _show(console: Console, story: dict[str, Any], shown: list[dict[str, Any]]) 
             console.line("    " + console.style(line, "green" if row["told"] else "dim"))
         console.line(console.style("  %s; %s, %s ms" % (row["why"], _best(row), row["ms"]), "dim"))
     console.line()
-    console.line("Nothing of this was kept. No key, no network and no model was used.")
+    console.line("Nothing of this was kept. It needed no key, no network and no model.")
 
 
 def _best(row: dict[str, Any]) -> str:
     candidates = row["candidates"]
     if not candidates:
-        return "no memory was looked up" if row["inject_threshold"] is None else "no candidate"
+        return "no memory was looked up" if row["inject_threshold"] is None else "no memory matched"
     facts = candidates[0]["confidence"], row["inject_threshold"]
     return "best match %.2f, %.2f needed" % facts

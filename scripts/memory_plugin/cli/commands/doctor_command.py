@@ -1,4 +1,4 @@
-"""`memory doctor`: what is wrong, where, and what to do about it."""
+"""`memory doctor`: find problems, and say how to fix them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CHECKS", "EXAMPLES", "HELP", "STORE_CHECKS", "configure", "examine", "run"]
 
-HELP = "find out what is wrong, and what to do about it"
+HELP = "find problems, and say how to fix them"
 EXAMPLES = """\
   memory doctor
   memory doctor --json
@@ -61,11 +61,11 @@ _MAX_DETAILS = 20
 
 
 def configure(_parser: argparse.ArgumentParser) -> None:
-    """No arguments of its own."""
+    """Declare no arguments of its own."""
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Print every check; exit code 1 when one warns or fails."""
+    """Print every check. The exit code is 1 if one warns or fails."""
     checks = examine(context)
     sound = all(check.status in (OK, NOTE) for check in checks)
     if arguments.json:
@@ -77,7 +77,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 
 def examine(context: CommandContext) -> list[Check]:
-    """The result of every check."""
+    """Return the results of all checks."""
     found = survey(context.places, context.accepts_pulls)
     return [check(context) for check in CHECKS] + [check(context, found) for check in STORE_CHECKS]
 

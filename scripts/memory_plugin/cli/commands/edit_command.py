@@ -35,7 +35,7 @@ EXAMPLES = """\
   memory edit use-mysql --superseded-by use-postgres
 """
 
-DONE, USAGE_ERROR = 0, 2
+DONE = 0
 _NONE = "none"
 
 

@@ -1,6 +1,6 @@
 """`memory evaluate`: run gates and a jury over conversations.
 
-Exit codes: 0 pass, 1 fail (a gate's error included), 2 usage, 3 could not be judged.
+Exit codes: 0 pass, 1 fail (also if a gate has an error), 2 usage, 3 could not be judged.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from ...kernel.clock import Deadline
 from ...kernel.context import LedgerError
 from ...kernel.files import Unreadable, in_words, read_regular, replace_file
 from ...kernel.settings.advice import terminal_safe
-from ..command_context import require_existing, require_known
+from ..command_context import CommandError, UsageError, require_existing, require_known
 
 if TYPE_CHECKING:
     import argparse
@@ -36,13 +36,13 @@ if TYPE_CHECKING:
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
-HELP = "evaluate conversations: gates that decide by rules, then a jury of models"
+HELP = "evaluate conversations: gates decide by rules, then a jury of models scores"
 EXAMPLES = """\
-  memory evaluate --gates-only talk.jsonl                     {"turn": 1, "role": "user", "content": "..."} a line
-  memory evaluate 0d1ec0de-0000-4000-8000-000000000001        a session, by its id
+  memory evaluate --gates-only talk.jsonl                     {"turn": 1, "role": "user", "content": "..."} on each line
+  memory evaluate 0d1ec0de-0000-4000-8000-000000000001        a session by its id
   memory evaluate talks/*.jsonl --pack caregiving --rubric caregiving --report report
   memory evaluate scenario.json --subject anthropic:claude-haiku-5-5 --runs 3 --resume runs.jsonl
-  memory evaluate --agreement labels.jsonl --pack caregiving  how far the gates agree with human labels
+  memory evaluate --agreement labels.jsonl --pack caregiving  how well the gates agree with human labels
 """
 DONE, FAILED, USAGE, UNJUDGED = 0, 1, 2, 3
 _EXIT = {"pass": DONE, "fail": FAILED, "unjudged": UNJUDGED}
@@ -65,17 +65,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="a rule pack; repeat it for more: %s" % ", ".join(pack_names()),
     )
     parser.add_argument(
-        "--rubric", metavar="NAME|FILE", help="what the jury scores: %s" % ", ".join(rubric_names())
+        "--rubric", metavar="NAME|FILE", help="the rubric of the jury: %s" % ", ".join(rubric_names())
     )
     parser.add_argument(
         "--judges-after-fail", action="store_true", help="ask the jury even after a failed gate"
     )
     parser.add_argument(
-        "--runs", type=int, default=1, metavar="N", help="ask the jury, or play scenarios, N times"
+        "--runs", type=int, default=1, metavar="N", help="ask the jury, or play each scenario, N times"
     )
     parser.add_argument("--subject", metavar="BACKEND:MODEL", help="the model that replies in scenarios")
     parser.add_argument(
-        "--resume", metavar="FILE", help="keep results in this file, and skip what it already holds"
+        "--resume", metavar="FILE", help="write results to this file, and skip those that it already contains"
     )
     parser.add_argument("--report", metavar="PATH", help="write PATH.md and PATH.json")
     parser.add_argument("--markdown", action="store_true", help="print the report in Markdown")
@@ -85,7 +85,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Evaluate what was asked for; the exit code says pass, fail, or could not be judged."""
+    """Evaluate the inputs. The exit code says pass, fail, or could not be judged."""
     _expect_files(arguments)
     try:
         packs = _packs(arguments, context)
@@ -95,23 +95,17 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         plan, subject = _plan(arguments, packs, context)
         earlier = EarlierResults(arguments.resume)
     except (EvaluationError, FileNotFoundError) as error:
-        context.console.error(in_words(error))
-        return USAGE
-    if not files or not 1 <= arguments.runs <= 100:
-        context.console.error(
-            "nothing to evaluate: name a file or a session"
-            if not files
-            else "--runs: expected 1 to 100, got %d" % arguments.runs
-        )
-        return USAGE
+        raise UsageError(in_words(error)) from None
+    if not files:
+        raise UsageError("nothing to evaluate: name a file or a session")
+    if not 1 <= arguments.runs <= 100:
+        raise UsageError("--runs: expected 1 to 100, got %d" % arguments.runs)
     try:
         results = evaluate_all(files, plan, subject, earlier, _progress(len(files)))
     except EvaluationError as error:
-        context.console.error(str(error))
-        return UNJUDGED if arguments.subject else USAGE
+        raise CommandError(str(error), UNJUDGED if arguments.subject else USAGE) from None
     except (Unreadable, FileNotFoundError) as error:
-        context.console.error(in_words(error))
-        return USAGE
+        raise UsageError(in_words(error)) from None
     return _report(arguments, context, summarize(results))
 
 
@@ -127,16 +121,16 @@ def _expect_files(arguments: argparse.Namespace) -> None:
 
 
 def _packs(arguments: argparse.Namespace, context: CommandContext) -> list[RulePack]:
-    """Return the packs asked for. The user's own must pass their check; one without gates would let everything pass."""
+    """Return the packs to use. Raises EvaluationError for one with errors, and for one without gates, which would pass everything."""
     wanted = arguments.pack or context.settings.texts("evaluation.packs")
     for name in wanted:
         if name not in pack_names() and check_pack(name).faults:
-            raise EvaluationError("%s has faults; see: memory rules check %s" % (name, name))
+            raise EvaluationError("%s has errors; see: memory rules check %s" % (name, name))
     packs = load_packs(wanted)
     for pack in packs:
         if not pack.gates:
             raise EvaluationError(
-                "%s has no gates, it exists for other packs to extend; see: memory rules list" % pack.id
+                "%s has no gates; it is a base for other packs; see: memory rules list" % pack.id
             )
     return packs
 
@@ -155,7 +149,11 @@ def _plan(
     seconds = settings.number("evaluation.timeout_s")
     timed = context.within(seconds)
     on = settings.judge_asked_for("evaluation") and not off and not arguments.gates_only
-    why = "gates only" if arguments.gates_only else off or "judges are off; see: memory judge on evaluation"
+    why = (
+        "gates only"
+        if arguments.gates_only
+        else off or "judges are off; to switch them on: memory judge on evaluation"
+    )
     jurors = choose_jurors(timed, settings.texts("evaluation.judge.judges"), off) if on else []
     after = arguments.judges_after_fail or settings.flag("evaluation.judges_after_fail")
     quorum = settings.integer("evaluation.quorum")
@@ -193,10 +191,10 @@ def _show(context: CommandContext, entry: dict[str, Any]) -> None:
                 "  %s: %s (%s) %s" % (place, finding["reason"], finding["rule"], finding["excerpt"])
             )
         if gate["error"]:
-            context.console.line("  error %s, which counts as a fail: %s" % (gate["gate"], gate["error"]))
+            context.console.line("  error in %s, which counts as a fail: %s" % (gate["gate"], gate["error"]))
     for row in entry["jury"].get("dimensions", []):
-        middle = "unscored" if row["median"] is None else "%.1f" % row["median"]
-        context.console.line("  %s: %s of %s" % (row["dimension"], middle, row["scores"]))
+        median = "unscored" if row["median"] is None else "%.1f" % row["median"]
+        context.console.line("  %s: %s of %s" % (row["dimension"], median, row["scores"]))
     if not entry["jury"]["asked"]:
         context.console.line("  judges were not asked: %s" % entry["jury"]["why"])
 
@@ -257,8 +255,7 @@ def _compare_with_labels(
     else:
         _show_agreement(figures, context)
     if not figures:
-        context.console.error("%s: no labels for the gates of these packs" % arguments.agreement)
-        return USAGE
+        raise UsageError("%s: no labels for the gates of these packs" % arguments.agreement)
     return DONE
 
 

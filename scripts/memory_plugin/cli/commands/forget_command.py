@@ -26,7 +26,7 @@ EXAMPLES = """\
   memory forget use-mysql --now           delete its file at once
 """
 
-DONE, FAILED = 0, 1
+DONE = 0
 _ALREADY = "%s is already forgotten%s; to bring it back: memory restore %s; to delete its file: memory forget %s --now"
 
 

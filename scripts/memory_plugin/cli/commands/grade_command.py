@@ -12,6 +12,7 @@ from ...kernel.context import Context
 from ...replies.grade_request import GradeRequest
 from ...replies.grading import read_turn, scoring_judge
 from ...replies.judgment import DISABLING_FAILURES, grade_reply
+from ..command_context import UsageError
 
 if TYPE_CHECKING:
     import argparse
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
-DONE, FAILED, USAGE = 0, 1, 2
+DONE, FAILED = 0, 1
 HELP = "judge one reply that the Stop hook hands over (used by the plugin itself)"
 EXAMPLES = """\
   memory grade < request.json
@@ -38,8 +39,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:  # noqa:
     try:
         request = GradeRequest.from_json(sys.stdin.buffer.read(_MAX_BYTES))
     except ValueError:
-        context.console.error("expected one grade request of the Stop hook on standard input")
-        return USAGE
+        raise UsageError("expected a grade request of the Stop hook on standard input") from None
     settings, places = context.settings, context.places
     user, calls = read_turn(path(request.transcript))
     deadline = Deadline(settings.integer("scoring.judge.timeout_ms") / 1000)

@@ -1,4 +1,4 @@
-"""`memory heal`: the index brought in line with the stores, and what has had its time cleared away."""
+"""`memory heal`: refresh the index, and delete what has expired."""
 
 from __future__ import annotations
 
@@ -11,13 +11,14 @@ from ...memories.lifecycle import remove_expired_retired
 from ...memories.stores import stores
 from ...memories.trust import load_trust
 from ...recall.healing import heal_now
+from ..console import counted
 
 if TYPE_CHECKING:
     import argparse
 
     from ..command_context import CommandContext
 
-HELP = "bring the index in line with the stores, and clear away what has had its time"
+HELP = "refresh the index, and delete what was forgotten long ago"
 EXAMPLES = """\
   memory heal
   memory heal --root ~/shop --json
@@ -25,32 +26,34 @@ EXAMPLES = """\
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """No arguments of its own."""
+    """Declare no arguments of its own."""
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Heal the index, delete what was retired long ago, and prune old session state."""
+    """Refresh the index, delete what was retired long ago, and prune old session state."""
     report = heal_now(context.places, context.settings)
-    deleted, troubles = _tidy_stores(context)
+    deleted, problems = _tidy_stores(context)
     pruned = prune_state(context.places)
     if arguments.json:
         context.console.json({**report._asdict(), "deleted": deleted, "pruned": pruned})
     else:
-        text = "%d memories read, %d dropped, %d regraded, %d files are no memories"
-        context.console.line(text % report[:4])
+        read, dropped, regraded, unreadable = report[:4]
+        text = "%s read, %d removed, %d with new trust, %s not readable as a memory"
+        counts = counted(read, "memory"), dropped, regraded, counted(unreadable, "file")
+        context.console.line(text % counts)
         if report.left:
-            context.console.line("%d files are left for the next run" % report.left)
+            context.console.line("%s left for the next run" % counted(report.left, "file"))
         if deleted:
-            context.console.line("deleted for good, retired long ago: " + ", ".join(deleted))
-    for trouble in troubles:
-        context.console.error(trouble)
-    return 1 if troubles else 0
+            context.console.line("deleted, because they were forgotten long ago: " + ", ".join(deleted))
+    for problem in problems:
+        context.console.error(problem)
+    return 1 if problems else 0
 
 
 def _tidy_stores(context: CommandContext) -> tuple[list[str], list[str]]:
-    """What was deleted for good, and what could not be tidied; one store that cannot be written keeps no other from it."""
+    """Delete expired retired memories and rebuild the catalogs; return the deleted files and the problems, store by store."""
     deleted: list[str] = []
-    troubles: list[str] = []
+    problems: list[str] = []
     for store in stores(context.places):
         if why_left_alone(store):
             continue
@@ -61,5 +64,5 @@ def _tidy_stores(context: CommandContext) -> tuple[list[str], list[str]]:
             if load_trust(context.places, store).mine and store.worktree is not None:
                 catalog.rebuild(store)
         except OSError as error:
-            troubles.append("%s: not tidied: %s" % (store.root, error))
-    return deleted, troubles
+            problems.append("%s: not cleaned up: %s" % (store.root, error))
+    return deleted, problems

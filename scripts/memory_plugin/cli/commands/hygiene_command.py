@@ -1,4 +1,4 @@
-"""`memory hygiene`: the rules for secrets and personal data, applied to lines, and their accuracy."""
+"""`memory hygiene`: apply the rules for secrets and personal data to lines of text, and measure their accuracy."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 
 from ...kernel.hygiene import accuracy as measured
 from ...kernel.hygiene import findings, policy
+from ..command_context import UsageError
+from ..console import counted
 
 if TYPE_CHECKING:
     import argparse
@@ -16,13 +18,13 @@ if TYPE_CHECKING:
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
-HELP = "secrets and personal data in lines of text, and how well the rules find them"
+HELP = "find secrets and personal data in lines of text, and measure the rules"
 EXAMPLES = """\
   memory hygiene --jsonl < lines.jsonl                    {"id": 1, "text": "..."} in, {"id": 1, "findings": [...]} out
   memory hygiene --jsonl --place judge < lines.jsonl      what would be redacted before a judge sees it
-  memory hygiene accuracy                                 measured on the examples that stand beside the rules
+  memory hygiene accuracy                                 measured on the examples that come with the rules
 """
-DONE, FAILED, USAGE = 0, 1, 2
+DONE, FAILED = 0, 1
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -33,20 +35,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--place",
         default="memory",
         choices=sorted(policy.places()),
-        help="whose actions are told (default: memory)",
+        help="the use of the text, which decides the actions (default: memory)",
     )
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Print findings line by line, never a value; or the accuracy."""
+    """Print the findings of each line, never a value; or the accuracy of the rules."""
     if arguments.action:
         return _accuracy(arguments, context)
     if not arguments.jsonl:
-        context.console.error("say --jsonl, or accuracy; `memory hygiene --help` shows how")
-        return USAGE
+        raise UsageError("expected --jsonl or accuracy; `memory hygiene --help` shows how")
     bad = sum(not _line(line, arguments.place, context) for line in sys.stdin.buffer if line.strip())
     if bad:
-        context.console.error("%d lines without a text were passed over" % bad)
+        context.console.error("%s without a text skipped" % counted(bad, "line"))
     return FAILED if bad else DONE
 
 
@@ -84,6 +85,6 @@ def _accuracy(arguments: argparse.Namespace, context: CommandContext) -> int:
             ["kind", "must match", "found", "must not match", "false alarms", "precision", "recall"], cells
         )
         context.console.line(
-            "Measured on the examples that stand beside the rules, which the rules were written for; docs/hygiene.md has others."
+            "Measured on the examples for which the rules were written; docs/hygiene.md has independent figures."
         )
     return DONE

@@ -87,7 +87,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default="",
         help="the interview (default: the open one; discard has no default)",
     )
-    parser.add_argument("--pack", metavar="NAME|FILE", default="requirements", help="start: what it is about")
+    parser.add_argument(
+        "--pack", metavar="NAME|FILE", default="requirements", help="start: the pack of topics"
+    )
     parser.add_argument(
         "--setup", action="store_true", help="start: read elements and covered elements from standard input"
     )
@@ -103,13 +105,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--format", choices=("mermaid", "json", "markdown"), default="mermaid", help="export")
     parser.add_argument(
-        "--confirm", action="store_true", help="finish: the user has confirmed, write the memories"
+        "--confirm", action="store_true", help="finish: write the memories; the user has confirmed them"
     )
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Run one action."""
-    gc.disable()  # Claude waits for each answer, and the process ends before there is anything worth collecting
+    gc.disable()  # Claude waits for each answer, and the process ends before anything is worth collecting
     action = arguments.action
     if action in _HANDLERS:
         return _HANDLERS[action](arguments, context)
@@ -122,7 +124,7 @@ def read_input() -> str:
     """Return the text on standard input. Raises InvalidAnswer when it is too long or not UTF-8."""
     data = sys.stdin.buffer.read(_MAX_INPUT + 1) if sys.stdin else b""
     if len(data) > _MAX_INPUT:
-        raise InvalidAnswer("more than %d bytes on standard input" % _MAX_INPUT)
+        raise InvalidAnswer("standard input is longer than %d bytes" % _MAX_INPUT)
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -176,7 +178,7 @@ def _check_question(arguments: argparse.Namespace, context: CommandContext) -> i
     if arguments.json:
         context.console.json(found)
     else:
-        context.console.line("fine" if found["ok"] else "asked already: %s" % found["repeats"])
+        context.console.line("fine" if found["ok"] else "already asked: %s" % found["repeats"])
     return 0 if found["ok"] else 1
 
 

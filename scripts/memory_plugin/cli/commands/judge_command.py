@@ -1,6 +1,6 @@
-"""`memory judge`: switched on and off, tried out, looked at.
+"""`memory judge`: switch a judge on and off, try it, and see what it did.
 
-Exit codes: 0 done and well, 1 failed or not working, 2 usage.
+Exit codes: 0 done, 1 failed or not working, 2 usage.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from ...kernel.settings.advice import terminal_safe
 from ...kernel.settings.edit import EditError, set_value
 from ...kernel.settings.load import load
 from ..addresses import keep_address
+from ..command_context import CommandError
+from ..console import counted
 from ..judges import FEATURES, KEPT_NOTHING, calls, costs, dollars, judged_feature, judges_of, opinions, where
 
 if TYPE_CHECKING:
@@ -29,17 +31,18 @@ if TYPE_CHECKING:
 
     from ...kernel.judge.judge import Judge
     from ..command_context import CommandContext
-    from ..judges import Calls
+from ..console import counted
+from ..judges import Calls
 
 __all__ = ["EXAMPLES", "HELP", "check_question", "configure", "run"]
 
 DONE, FAILED = 0, 1
 
-HELP = "a model's opinion where the rules are unsure: on, off, check, stats, reset"
+HELP = "ask a model where the rules are unsure: on, off, check, stats, reset"
 EXAMPLES = """\
-  memory judge on             of recall: say what is sent and what it costs, and switch it on
-  memory judge on scoring     of replies; likewise sessions, interview, evaluation
-  memory judge check          one tiny call: does it work, and if not, why
+  memory judge on             for recall: show what is sent and what it costs, and switch it on
+  memory judge on scoring     for replies; also: sessions, interview, evaluation
+  memory judge check          ask one small question: does it work, and if not, why
   memory judge stats          calls, costs and agreement of the last 30 days
   memory judge reset          ask again at once after failures
   memory judge off all
@@ -53,11 +56,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the actions."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     for name, purpose in (
-        ("on", "say what is sent and what it costs, and switch the judge on in your own settings"),
-        ("off", "switch it off in your own settings"),
-        ("check", "one tiny call: does it work, and if not, why"),
-        ("reset", "ask again at once: forget failures, switched-off sessions and kept verdicts"),
-        ("stats", "calls, outcomes, costs and agreement"),
+        ("on", "show what is sent and what it costs, and switch the judge on in your own settings"),
+        ("off", "switch the judge off in your own settings"),
+        ("check", "ask one small question: does the judge work, and if not, why"),
+        ("reset", "ask again at once: forget failures, disabled sessions and cached verdicts"),
+        ("stats", "show calls, outcomes, costs and agreement"),
     ):
         action = actions.add_parser(name, help=purpose, description=purpose)
         if name in ("on", "off", "check"):
@@ -74,14 +77,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
             action.add_argument(
                 "--keep-address",
                 action="store_true",
-                help="write an address that only your environment names into your own settings, without asking",
+                help="write an address that only your environment sets into your own settings, without asking",
             )
         # Suppressed defaults: an option given before the action must not be reset by its absence after it.
         action.add_argument("--root", metavar="DIR", default=argparse.SUPPRESS, help="the project")
         action.add_argument(
             "--json", action="store_true", default=argparse.SUPPRESS, help="print JSON for programs"
         )
-    action.add_argument("--days", type=int, default=30, metavar="N", help="how far back (default: 30)")
+    action.add_argument("--days", type=int, default=30, metavar="N", help="the last N days (default: 30)")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
@@ -90,16 +93,15 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     try:
         return action(arguments, context)
     except EditError as error:
-        context.console.error(str(error))
+        raise CommandError(str(error)) from None
     except Failed as failed:
-        context.console.error("%s %s" % (failed.detail, words_for(failed.name, "retrieval").do))
+        raise CommandError("%s %s" % (failed.detail, words_for(failed.name, "retrieval").do)) from None
     except EvaluationError as error:
-        context.console.error("evaluation.judge.judges: %s" % error)
-    return FAILED
+        raise CommandError("evaluation.judge.judges: %s" % error) from None
 
 
 def check_question() -> Question:
-    """The tiny question of `memory judge check`."""
+    """Return the small question of `memory judge check`."""
     return Question(load_rubric("check"), {"numbers": [1, 2, 3, 4]}, lambda value: selected(value, "even", 5))
 
 
@@ -122,16 +124,16 @@ def _on(arguments: argparse.Namespace, context: CommandContext) -> int:
         )
         return DONE
     more = "" if feature == "retrieval" else " " + feature
-    _tell("Switched on in %s; try it: memory judge check%s" % (terminal_safe(change.path), more), context)
+    _tell("Switched on in %s. To try it: memory judge check%s" % (terminal_safe(change.path), more), context)
     if shape.besides:
         _tell(shape.besides, context)
     if not on:
-        _tell("In this project it stays off; see: memory doctor", context)
+        _tell("In this project it stays off. To see why: memory doctor", context)
     return DONE
 
 
 def _keep_address(arguments: argparse.Namespace, context: CommandContext, judges: list[Judge]) -> list[str]:
-    """Offer to write down the address of the one judge, where only the environment names it; what was said."""
+    """Offer to keep the address of a single judge if only the environment sets it; return what was printed."""
     route = judges[0].route() if len(judges) == 1 else None
     lines = [] if route is None else keep_address(context, route, _ADDRESS, keep=arguments.keep_address)
     if not arguments.json:
@@ -148,18 +150,18 @@ def _tell(text: str, context: CommandContext) -> None:
 
 
 def _key_words(judges: list[Judge], feature: str) -> list[str]:
-    """Whether there are keys, as far as that is known before the judge is on."""
+    """Return sentences: which keys are found, as far as that is known before the judge is on, and what to do without."""
     lines: list[str] = []
     for judge in judges:
-        trouble = judge.unready(anyway=True)
+        problem = judge.unready(anyway=True)
         of = " for %s" % judge.backend if len(judges) > 1 else ""
-        there = "none is needed, the model runs on this machine" if judge.needs_no_key() else "found"
-        lines.append("Key%s: %s." % (of, trouble.detail if trouble else there))
-    troubles = [trouble for trouble in (judge.unready(anyway=True) for judge in judges) if trouble]
-    if len(troubles) < len(judges):
+        found = "none is needed, the model runs on this machine" if judge.needs_no_key() else "found"
+        lines.append("Key%s: %s." % (of, problem.detail if problem else found))
+    problems = [problem for problem in (judge.unready(anyway=True) for judge in judges) if problem]
+    if len(problems) < len(judges):
         return lines
-    words = words_for(troubles[0].failure, feature)
-    if troubles[0].failure == "no_key":
+    words = words_for(problems[0].failure, feature)
+    if problems[0].failure == "no_key":
         return [*lines, judged_feature(feature).without, *_ways(feature)]
     return [*lines, words.says, words.do]
 
@@ -175,8 +177,8 @@ def _off(arguments: argparse.Namespace, context: CommandContext) -> int:
             {"feature": arguments.feature, "on": False, "changed": changed, "file": changes[0].path}
         )
     else:
-        of = "The judge of %s is off" % features[0] if len(features) == 1 else "All judges are off"
-        context.console.line("%s: %s" % (of, terminal_safe(changes[0].path)))
+        what = "The judge for %s is off" % features[0] if len(features) == 1 else "All judges are off"
+        context.console.line("%s: %s" % (what, terminal_safe(changes[0].path)))
     return DONE
 
 
@@ -251,7 +253,10 @@ def _stats(arguments: argparse.Namespace, context: CommandContext) -> int:
         "counted against the caps: %s today, %s in this session"
         % (dollars(figures.day), dollars(figures.session))
     )
-    for why, text in [("session", figures.off), *((why, "left alone") for why in figures.resting)]:
+    for why, text in [
+        ("session", figures.off),
+        *((why, "not asked for a while after failures") for why in figures.resting),
+    ]:
         if text:
             console.line("%s: %s" % (why, text))
     return DONE
@@ -260,21 +265,27 @@ def _stats(arguments: argparse.Namespace, context: CommandContext) -> int:
 def _tell_calls(made: Calls, days: int, context: CommandContext) -> None:
     console = context.console
     if not made.outcomes and not made.cached:
-        console.line("No judge was asked in the last %d days; to try one: memory judge check" % days)
+        console.line(
+            "No judge was asked in the last %s. To try one: memory judge check" % counted(days, "day")
+        )
         return
     rows = sorted(made.outcomes.items(), key=lambda row: -row[1])
     if rows:
         console.table(["outcome", "calls"], [[name, str(count)] for name, count in rows])
-    middle = "none" if made.median_ms is None else "%.0f ms" % made.median_ms
-    console.line("from the cache: %d; median wait: %s" % (made.cached, middle))
-    tokens = (made.tokens_in, made.tokens_out, dollars(made.cost_usd), made.cost_unknown)
-    console.line("tokens: %d in, %d out; cost: %s, and %d calls of unknown cost" % tokens)
+    median = "none" if made.median_ms is None else "%.0f ms" % made.median_ms
+    console.line("from the cache: %d; median wait: %s" % (made.cached, median))
+    tokens = (made.tokens_in, made.tokens_out, dollars(made.cost_usd), counted(made.cost_unknown, "call"))
+    console.line("tokens: %d in, %d out; cost: %s, and %s of unknown cost" % tokens)
 
 
 def _opinion_words(agreement: float | None, none_kept: int) -> list[str]:
-    lines = [] if agreement is None else ["the two judges agree on %.0f %% of candidates" % (100 * agreement)]
+    lines = (
+        [] if agreement is None else ["the two judges agree on %.0f %% of the candidates" % (100 * agreement)]
+    )
     if none_kept >= KEPT_NOTHING:
-        lines.append("the judges kept nothing in the last %d decisions; see: memory judge check" % none_kept)
+        lines.append(
+            "the judges kept no memory in the last %d decisions; see: memory judge check" % none_kept
+        )
     return lines
 
 
@@ -288,9 +299,9 @@ def _reset(arguments: argparse.Namespace, context: CommandContext) -> int:
         context.console.json({"forgotten_verdicts": forgotten, "day_usd": day})
         return DONE
     context.console.line(
-        "All servers and sessions may be asked again; %d kept verdicts are forgotten." % forgotten
+        "All servers and sessions will be asked again; %s deleted." % counted(forgotten, "cached verdict")
     )
     context.console.line(
-        "What was spent today still counts: %s. To go on, raise judge.caps.day_usd." % dollars(day)
+        "Spent today, which still counts: %s. To spend more, raise judge.caps.day_usd." % dollars(day)
     )
     return DONE

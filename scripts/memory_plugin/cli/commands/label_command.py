@@ -1,4 +1,4 @@
-"""`memory label`: a person's own scores for a session, entered in the terminal with the signals shown."""
+"""`memory label`: store a person's own scores for a session, asked for in the terminal after its signals."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from ...sessions.calibration import label_row, parse_score
 from ...sessions.dimensions import dimensions
 from ...sessions.score_rows import RowNotWritten, append_row, session_id_of
 from ...sessions.session_signals import Timeline, collect_signals
+from ..command_context import CommandError, UsageError
+from ..console import counted
 from ..session_views import show_signals, show_timeline
 from .session_command import named_transcript
 
@@ -21,8 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
-DONE, FAILED, USAGE = 0, 1, 2
-HELP = "give a session your own six scores, to compare the scorer's with"
+DONE = 0
+HELP = "give a session your own six scores, to compare with those of the scorer"
 EXAMPLES = """\
   memory label 0d1ec0de                                   asks for each score, with the signals shown
   memory label 0d1ec0de --set goal_achievement=complete --set tool_efficiency=0.8
@@ -32,17 +34,17 @@ EXAMPLES = """\
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "target", nargs="?", metavar="FILE|ID", help="a transcript, or a session's id or its beginning"
+        "target", nargs="?", metavar="FILE|ID", help="a transcript, or the id of a session or its beginning"
     )
     parser.add_argument(
-        "--current", action="store_true", help="this session; outside of one, the newest of the project"
+        "--current", action="store_true", help="this session; outside one, the newest of the project"
     )
     parser.add_argument(
         "--set",
         action="append",
         default=[],
         metavar="DIMENSION=SCORE",
-        help="a score, instead of being asked; may be repeated",
+        help="a score, without being asked; repeat it for more",
     )
     parser.add_argument("--note", default="", metavar="TEXT", help="a note to keep with the scores")
 
@@ -50,12 +52,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Read the scores and write them to the ledger."""
     if bool(arguments.target) == arguments.current:
-        context.console.error("name one of: a file, an id, --current")
-        return USAGE
-    context.require_approval("keep scores as yours")
-    given = _given(arguments.set, context)
-    if given is None:
-        return USAGE
+        raise UsageError("expected one of: a file, an id, --current")
+    context.require_approval("store scores as their own")
+    given = _given(arguments.set)
     path = named_transcript(arguments, context)
     timeline = Timeline()
     signals = collect_signals(path, timeline.add)
@@ -73,43 +72,42 @@ def _keep(
     project = locate(folder).project_key if os.path.isabs(folder) else context.places.project_key
     row = label_row(name, project, given, arguments.note[:2000])
     if not given:
-        context.console.error("nothing was stored: no score was given")
-        return FAILED
+        raise CommandError("nothing was stored: no score was given")
     try:
         append_row(context.places, context.settings, row)
     except RowNotWritten as error:
-        context.console.error("nothing was stored: %s" % error)
-        return FAILED
+        raise CommandError("nothing was stored: %s" % error) from None
     if arguments.json:
         context.console.json(row)
     else:
-        context.console.line("%d scores stored for %s; compare them: memory calibrate" % (len(given), name))
+        context.console.line(
+            "%s stored for %s; to compare: memory calibrate" % (counted(len(given), "score"), name)
+        )
     return DONE
 
 
-def _given(words: list[str], context: CommandContext) -> dict[str, float] | None:
-    """Return the scores of `--set`; None, after printing the error, when one is invalid."""
+def _given(words: list[str]) -> dict[str, float]:
+    """Return the scores of `--set`. Raises UsageError for an invalid one."""
     found = {}
     for word in words:
         name, _, text = word.partition("=")
         score = parse_score(name, text) if name in dimensions() else None
         if score is None:
-            context.console.error(
+            raise UsageError(
                 "--set %s: expected DIMENSION=SCORE, such as goal_achievement=complete or tool_efficiency=0.8"
                 % word[:100]
             )
-            return None
         found[name] = score
     return found
 
 
 def _asked(context: CommandContext) -> dict[str, float]:
-    """Ask for the scores in the terminal; an empty line skips a dimension, the end of input ends the questions."""
+    """Ask for the scores in the terminal; an empty line skips a dimension, the end of input skips the rest."""
     found: dict[str, float] = {}
     for name, dimension in dimensions().items():
         scale = ", ".join("%d %s" % pair for pair in enumerate(dimension.labels)) or "0.0 to 1.0"
         while True:
-            context.console.line("%s (%s; empty: not scored) " % (name, scale))
+            context.console.line("%s (%s; empty line: not scored) " % (name, scale))
             line = sys.stdin.readline()
             if not line:
                 return found

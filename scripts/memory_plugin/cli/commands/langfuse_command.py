@@ -1,4 +1,4 @@
-"""`memory langfuse`: scores to a Langfuse server, sessions from it.
+"""`memory langfuse`: send scores to a Langfuse server, and read sessions from it.
 
 Exit codes: 0 done, 1 failed or something is still pending, 2 usage.
 """
@@ -19,6 +19,8 @@ from ...sessions.langfuse.pull import keep_session, read_session
 from ...sessions.langfuse.push import send_scores
 from ...sessions.langfuse.score_payloads import ensure_configs, existing_configs, score_configs
 from ..addresses import address_words, ignored_words, keep_address
+from ..command_context import CommandError
+from ..console import counted
 from .session_command import session_scorer
 
 if TYPE_CHECKING:
@@ -28,9 +30,9 @@ if TYPE_CHECKING:
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
 DONE, FAILED = 0, 1
-HELP = "scores to a Langfuse server and sessions from it: check, setup, push, pull, status"
+HELP = "send scores to a Langfuse server, read sessions from it: check, setup, push, pull, status"
 EXAMPLES = """\
-  memory langfuse check         does the server answer, and what is missing on it
+  memory langfuse check         does the server answer, and what does it lack
   memory langfuse setup         create the seven score configs, once
   memory langfuse push          send the scores that the server does not have yet
   memory langfuse push --seconds 600
@@ -67,16 +69,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
                 type=float,
                 default=120.0,
                 metavar="N",
-                help="how long it may take, including waits (default: 120)",
+                help="at most N seconds, including waits (default: 120)",
             )
         if name == "setup":
             action.add_argument(
                 "--keep-address",
                 action="store_true",
-                help="write a host that only your environment names into your own settings, without asking",
+                help="write a host that only your environment sets into your own settings, without asking",
             )
         if name == "pull":
-            action.add_argument("session", metavar="SESSION", help="the session's id in Langfuse")
+            action.add_argument("session", metavar="SESSION", help="the id of the session in Langfuse")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
@@ -108,7 +110,7 @@ def _hint(failure: str) -> str:
     if failure in ("http_401", "http_403"):
         return "check LANGFUSE_PUBLIC_KEY, LANGFUSE_SECRET_KEY and whether they belong to this host"
     if failure == "rate_limited":
-        return "run it again later, nothing is lost"
+        return "run it again later; nothing is lost"
     return "check sessions.langfuse.host or LANGFUSE_HOST, and the connection; nothing is lost"
 
 
@@ -116,7 +118,7 @@ def _client(arguments: argparse.Namespace, access: Access) -> LangfuseClient:
     return LangfuseClient(access, Deadline(max(1.0, min(arguments.seconds, 86400.0))))
 
 
-def _say(arguments: argparse.Namespace, context: CommandContext, record: dict[str, Any], line: str) -> None:
+def _print(arguments: argparse.Namespace, context: CommandContext, record: dict[str, Any], line: str) -> None:
     if arguments.json:
         context.console.json(record)
     else:
@@ -139,9 +141,9 @@ def _check(arguments: argparse.Namespace, context: CommandContext, access: Acces
         access.address.authority,
         server["sessions"],
         server["scores"],
-        configs if missing else "all score configs are there",
+        configs if missing else "all score configs exist",
     )
-    _say(arguments, context, record, line)
+    _print(arguments, context, record, line)
     if not arguments.json:
         for text in _address(context):
             context.console.paragraph(text)
@@ -163,11 +165,13 @@ def _setup(arguments: argparse.Namespace, context: CommandContext, access: Acces
     created = sorted(set(outbox.configs) - set(before))
     route = server_route(context.places, context.settings)
     said = keep_address(context, route, "sessions.langfuse.host", keep=arguments.keep_address)
-    _say(
+    _print(
         arguments,
         context,
         {"configs": outbox.configs, "created": created, "said": said},
-        "\n".join(["%d score configs, %d of them new" % (len(outbox.configs), len(created)), *said]),
+        "\n".join(
+            ["%s, %d of them new" % (counted(len(outbox.configs), "score config"), len(created)), *said]
+        ),
     )
     return DONE
 
@@ -179,12 +183,13 @@ def _push(arguments: argparse.Namespace, context: CommandContext, access: Access
     )
     context.console.progress("")
     counts = (pushed.confirmed, pushed.waiting, len(pushed.refused))
-    line = "%d scores arrived, %d pending, %d refused" % counts if any(counts) else "nothing to send"
+    line = "%d arrived, %d pending, %d refused" % counts if any(counts) else "nothing to send"
     record = {"arrived": pushed.confirmed, "waiting": pushed.waiting, "refused": pushed.refused}
-    _say(arguments, context, record, line)
+    _print(arguments, context, record, line)
     if pushed.waiting:
         context.console.error(
-            "not confirmed by the server yet: %d; run it again later, nothing is lost" % pushed.waiting
+            "%s not confirmed by the server yet; run it again later, nothing is lost"
+            % counted(pushed.waiting, "score")
         )
     return FAILED if pushed.waiting or pushed.refused else DONE
 
@@ -195,13 +200,17 @@ def _pull(arguments: argparse.Namespace, context: CommandContext, access: Access
     server = outbox.server or probe(client)
     traces = read_session(client, server, arguments.session)
     if not traces:
-        context.console.error("no session %s on %s" % (arguments.session, access.address.authority))
-        return FAILED
+        raise CommandError("%s has no session %s" % (access.address.authority, arguments.session))
     path = keep_session(context.places, arguments.session, traces)
     steps = sum(len(trace.steps) for trace in traces)
     record = {"file": path, "traces": len(traces), "observations": steps}
-    line = "%d traces, %d observations: %s; grade it: memory session score FILE"
-    _say(arguments, context, record, line % (len(traces), steps, path))
+    line = "%s, %s: %s; to grade it: memory session score FILE"
+    _print(
+        arguments,
+        context,
+        record,
+        line % (counted(len(traces), "trace"), counted(steps, "observation"), path),
+    )
     return DONE
 
 
@@ -217,7 +226,7 @@ def _status(arguments: argparse.Namespace, context: CommandContext, access: Acce
     }
     counts = (found.sent, found.waiting, found.unqueued, len(found.refused))
     line = "%s: %d sent, %d pending, %d not queued yet, %d refused" % (found.host, *counts)
-    _say(arguments, context, record, line)
+    _print(arguments, context, record, line)
     if not arguments.json:
         for why in sorted(set(found.refused.values())):
             context.console.line("  refused: %s" % terminal_safe(why))

@@ -11,7 +11,8 @@ from ...evaluation.evaluation_files import EvaluationError
 from ...evaluation.pack_check import check_pack
 from ...evaluation.packs import load_pack, pack_names
 from ...evaluation.rule_matching import find_matches
-from ..command_context import require_known
+from ..command_context import CommandError, require_known
+from ..console import counted
 
 if TYPE_CHECKING:
     from ..command_context import CommandContext
@@ -23,9 +24,9 @@ EXAMPLES = """\
   memory rules list
   memory rules check caregiving-ny
   memory rules check my-pack.json --json
-  memory rules apply caregiving --role user < lines.jsonl     {"id": 1, "text": "..."} a line
+  memory rules apply caregiving --role user < lines.jsonl     {"id": 1, "text": "..."} on each line
 """
-DONE, FAILED, USAGE = 0, 1, 2
+DONE, FAILED = 0, 1
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -45,19 +46,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
         if name != "list":
             action.add_argument("pack", metavar="PACK", help="a name or a file")
     action.add_argument(
-        "--role", choices=["assistant", "user"], default="assistant", help="whose words the lines are"
+        "--role",
+        choices=["assistant", "user"],
+        default="assistant",
+        help="the speaker of the lines (default: assistant)",
     )
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Run one action; exit code 1 for a pack with faults."""
+    """Run one action. The exit code is 1 for a pack with errors."""
     if arguments.action != "list":
         require_known(arguments.pack, pack_names())
     try:
         return {"list": _list, "check": _check, "apply": _apply}[arguments.action](arguments, context)
     except EvaluationError as error:
-        context.console.error(str(error))
-        return FAILED
+        raise CommandError(str(error)) from None
 
 
 def _list(arguments: argparse.Namespace, context: CommandContext) -> int:
@@ -79,16 +82,16 @@ def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
         context.console.json(report._asdict())
     else:
         for fault in report.faults:
-            context.console.line("fault: " + fault)
+            context.console.line("error: " + fault)
         context.console.line(
-            "%s: %d rules, %d examples, slowest pattern %s with %.1f ms, %d faults"
+            "%s: %s, %s, %s; slowest pattern: %s with %.1f ms"
             % (
                 report.pack,
-                report.rules,
-                report.examples,
+                counted(report.rules, "rule"),
+                counted(report.examples, "example"),
+                counted(len(report.faults), "error"),
                 report.slowest or "none",
                 report.slowest_ms,
-                len(report.faults),
             )
         )
     return FAILED if report.faults else DONE
@@ -114,5 +117,5 @@ def _apply(arguments: argparse.Namespace, context: CommandContext) -> int:
         ]
         context.console.line(json.dumps({"id": entry.get("id"), "findings": found}))
     if bad:
-        context.console.error("lines without a text: %d" % bad)
+        context.console.error("%s without a text skipped" % counted(bad, "line"))
     return FAILED if bad else DONE

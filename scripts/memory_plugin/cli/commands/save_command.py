@@ -33,7 +33,7 @@ EXAMPLES = """\
   memory save --category preference --scope user --title "Tabs" --body "Indent with tabs." --asked-as "code style"
 """
 
-DONE, USAGE_ERROR = 0, 2
+DONE = 0
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
     from ...memories.files import StoredMemory
     from ...memories.stores import Store
-    from ..console import counted
 from ..command_context import CommandContext
+from ..console import counted
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 

@@ -1,4 +1,4 @@
-"""`memory score`: score a text, the last reply, or many replies by rules, or one with a judge."""
+"""`memory score`: score a text, the last reply, or many replies by rules; or one with a judge."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ...kernel.judge.words import words_for
 from ...kernel.text.clean import block
 from ...replies.pipeline import ReplyScorer
 from ...replies.query_types import AMBIGUOUS, QUERY_TYPES, load_query_classifier
-from ..command_context import require_existing
+from ..command_context import CommandError, UsageError, require_existing
 
 if TYPE_CHECKING:
     import argparse
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
-DONE, FAILED, USAGE = 0, 1, 2
+DONE, FAILED = 0, 1
 
 HELP = "score a reply: filler phrases, words before the answer, density, and whether a judge should see it"
 EXAMPLES = """\
@@ -71,20 +71,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Score what was asked for; exit code 1 when it cannot be read, or when a judge was asked for and did not answer."""
+    """Score and print. The exit code is 1 if the reply cannot be read, or if a judge was wanted and did not answer."""
     if arguments.jsonl:
         return _score_lines(arguments, context)
     if (arguments.file is None) != arguments.last:
-        context.console.error("expected one of FILE, - and --last; `memory score --help` shows how")
-        return USAGE
+        raise UsageError("expected one of FILE, - and --last; `memory score --help` shows how")
     request = (
         _last_reply(context) if arguments.last else ScoreRequest(None, arguments.user, _read(arguments.file))
     )
     if request is None:
-        context.console.error(
+        raise CommandError(
             "no reply of this project can be read: none was scored yet, or its transcript was deleted"
         )
-        return FAILED
     score = _score(request, arguments.type, _load_scorer(context))
     if arguments.deep:
         return _show_deep(_grade_deeply(request, score, context), arguments, context)
@@ -135,7 +133,7 @@ def _grade_deeply(request: ScoreRequest, score: ReplyScore, context: CommandCont
 
 
 def _score_lines(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Score line by line; an unusable line gets an error with its number."""
+    """Score line by line; print an error with its number for an unusable line."""
     bad = 0
     scorer = _load_scorer(context)
     for number, request in _lines():
@@ -167,7 +165,7 @@ def _lines() -> Iterator[tuple[int, ScoreRequest | None]]:
 
 
 def as_record(given_id: object, text: str, score: ReplyScore) -> dict[str, Any]:
-    """Return a score for programs; offsets count characters of the text as it was given."""
+    """Return a score for programs; offsets count characters of the given text."""
     spans = [
         [match.start, match.end, text[match.start : match.end], match.rule.id]
         for match in score.signals.matches
@@ -229,7 +227,7 @@ def _marked(text: str, signals: ReplySignals) -> str:
 
 
 def _show_deep(grade: DeepGrade, arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Print the levels by dimension; exit code 1 when no judge answered."""
+    """Print the levels by dimension. The exit code is 1 if no judge answered."""
     if arguments.json:
         context.console.json(grade._asdict())
         return FAILED if grade.failure else DONE

@@ -16,6 +16,8 @@ from ...replies.score_history import (
     missed_by_rules,
     read_scores,
 )
+from ..command_context import UsageError
+from ..console import counted
 
 if TYPE_CHECKING:
     import argparse
@@ -25,9 +27,9 @@ if TYPE_CHECKING:
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
-DONE, USAGE = 0, 2
+DONE = 0
 
-HELP = "the trend of the scores of replies, by model, project and pattern; the effect of corrections"
+HELP = "show the scores of replies over time, by model, project and pattern; the effect of corrections"
 EXAMPLES = """\
   memory scores
   memory scores --here --days 7
@@ -53,15 +55,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--effect",
         action="store_true",
-        help="the effect of corrections, compared with drifts held out as a control group",
+        help="the effect of corrections, compared with a control group",
     )
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Print the scores, or the effect of corrections."""
     if not 1 <= arguments.days <= 3650:
-        context.console.error("--days: expected 1 to 3650, got %d" % arguments.days)
-        return USAGE
+        raise UsageError("--days: expected 1 to 3650, got %d" % arguments.days)
     since = iso(now() - arguments.days * 86400)
     if arguments.effect:
         return _show_effect(measure_effect(context.places, since), arguments, context)
@@ -70,7 +71,8 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         context.console.json(_record(scores, bad))
     elif not scores:
         context.console.line(
-            "No reply was scored in the last %d days. Claude's next reply will be." % arguments.days
+            "No reply was scored in the last %s. Claude's next reply will be."
+            % counted(arguments.days, "day")
         )
     else:
         _show(scores, bad, context)
@@ -143,7 +145,7 @@ def _percent(value: float | None) -> str:
 
 
 def _plot(days: Sequence[ScoreGroup], context: CommandContext) -> None:
-    """Print one column a day: how many replies held filler, on a scale from none to all."""
+    """Print one column per day: the share of replies with filler, from none to all."""
     days = days[-_COLUMNS:]
     bars = "".join(_STEPS[min(len(_STEPS) - 1, int((day.padded.value or 0.0) * len(_STEPS)))] for day in days)
     context.console.line("with filler, by day  %s" % bars)
@@ -160,7 +162,7 @@ def _show_effect(effect: CorrectionEffect, arguments: argparse.Namespace, contex
         record = {"corrected": effect.corrected._asdict(), "control": effect.control._asdict()}
         console.json({**record, "effect": gap, "enough": effect.enough, "unanswered": effect.unanswered})
         return DONE
-    console.line("back in line with the next reply")
+    console.line("Next reply without drift")
     console.line("  corrected:      %s" % (effect.corrected,))
     console.line("  control group:  %s" % (effect.control,))
     if effect.gap is not None:
@@ -169,6 +171,7 @@ def _show_effect(effect: CorrectionEffect, arguments: argparse.Namespace, contex
         )
     if not effect.enough:
         console.line(
-            "Too few drifts for a conclusion: each group needs at least 10. A share of the drifts (scoring.holdout) is held out for this."
+            "Too few drifting replies for a conclusion: each group needs at least 10."
+            " The setting scoring.holdout decides the size of the control group."
         )
     return DONE

@@ -1,4 +1,4 @@
-"""`memory session`: the signals of a session, and its grade.
+"""`memory session`: show the signals of a session, and grade it.
 
 Exit codes: 0 done, 1 not graded or not found, 2 usage.
 """
@@ -28,7 +28,8 @@ from ...sessions.session_files import (
     subagent_answers,
 )
 from ...sessions.session_signals import Timeline, collect_signals, signals_record
-from ..command_context import require_existing
+from ..command_context import CommandError, UsageError, require_existing
+from ..console import counted
 from ..session_views import show_batch, show_run, show_scores, show_signals, show_timeline
 
 if TYPE_CHECKING:
@@ -36,26 +37,26 @@ if TYPE_CHECKING:
 
 __all__ = ["EXAMPLES", "HELP", "configure", "named_transcript", "run", "session_scorer"]
 
-DONE, FAILED, USAGE = 0, 1, 2
-HELP = "signals and grade of a session: signals, score, prepare, store, list"
+DONE, FAILED = 0, 1
+HELP = "show and grade a session: signals, score, prepare, store, list"
 EXAMPLES = """\
   memory session signals --current          what can be counted without a judge
   memory session signals path/to/x.jsonl --json
   memory session score 0d1ec0de             six scores with evidence, into sessions.jsonl
-  memory session score --project            all sessions of this project that are not graded yet
+  memory session score --project            all sessions of this project not graded yet
   memory session score --project --batch    the same at half the price; run it again to collect
   memory session list
 """
 _MAX_INPUT = 256 * 1024
 _SEND_SECONDS = 60.0
-_NO_GRADE = "standard input is not a grade: expected one JSON object with the six dimensions, as `memory session prepare` asks for"
+_NO_GRADE = "standard input is not a grade: expected a JSON object with the six dimensions, as `memory session prepare` describes"
 _NO_AGENT = (
-    "no sub-agent of this session has graded it yet: wait for its answer, or ask it for the JSON object alone"
+    "no sub-agent of this session has graded it yet: wait for its answer, or ask it for only the JSON object"
 )
 _WITHOUT_TARGET = ("list", "ended")
 _ACTIONS = {
     "signals": "count what happened in a session, with turns",
-    "score": "have the judge give six scores with evidence, and write them to the ledger",
+    "score": "ask the judge for six scores with evidence, and write them to the ledger",
     "prepare": "print the session as a scorer reads it, page by page",
     "store": "check and store a scorer's answer: JSON from standard input, or --agent",
     "list": "list the graded sessions",
@@ -79,31 +80,31 @@ def configure(parser: argparse.ArgumentParser) -> None:
                 "target",
                 nargs="?",
                 metavar="FILE|ID",
-                help="a transcript, or a session's id or its beginning",
+                help="a transcript, or the id of a session or its beginning",
             )
             action.add_argument(
                 "--current",
                 action="store_true",
-                help="this session; outside of one, the newest of the project",
+                help="this session; outside one, the newest of the project",
             )
     parsers["signals"].add_argument(
         "--moments", type=int, default=60, metavar="N", help="lines of the timeline (default: 60)"
     )
     parsers["score"].add_argument(
-        "--project", action="store_true", help="all sessions of the project that are not graded yet"
+        "--project", action="store_true", help="all sessions of the project not graded yet"
     )
     parsers["score"].add_argument(
-        "--again", action="store_true", help="with --project: also those that are graded already"
+        "--again", action="store_true", help="with --project: also those already graded"
     )
     parsers["score"].add_argument(
         "--batch",
         action="store_true",
-        help="through the provider's batch interface: half the price, within a day",
+        help="use the provider's batch interface: half the price, within a day",
     )
     parsers["store"].add_argument(
         "--agent",
         action="store_true",
-        help="take the answer of this session's own sub-agent from its transcript",
+        help="read the answer from the transcript of this session's sub-agent",
     )
     parsers["prepare"].add_argument(
         "--page", type=int, default=1, metavar="N", help="which page (default: 1)"
@@ -116,10 +117,8 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         return {"list": _list, "ended": _ended}[arguments.action](arguments, context)
     all_sessions = arguments.action == "score" and arguments.project
     if sum((bool(arguments.target), arguments.current, all_sessions)) != 1:
-        context.console.error(
-            "name one of: a file, an id, --current%s" % (", --project" if arguments.action == "score" else "")
-        )
-        return USAGE
+        more = ", --project" if arguments.action == "score" else ""
+        raise UsageError("expected one of: a file, an id, --current" + more)
     if arguments.action == "score" and (all_sessions or arguments.batch):
         return _score_many(arguments, context)
     path = named_transcript(arguments, context)
@@ -190,7 +189,7 @@ def _send(context: CommandContext) -> None:
     except (Failed, OSError) as error:
         why = error.name if isinstance(error, Failed) else in_words(error)
         context.console.error(
-            "the scores were not sent to Langfuse (%s); send them later: memory langfuse push" % why
+            "the scores were not sent to Langfuse (%s); to send them later: memory langfuse push" % why
         )
 
 
@@ -199,12 +198,12 @@ def _why(failure: str, graded: GradeResult) -> str:
         return "not graded: the transcript has no turns"
     if failure == "disabled":
         why = graded.detail or "the judge is off"
-        return "not graded: %s; without a key, /memory:score-session lets a sub-agent grade" % why
+        return "not graded: %s; without a key, use /memory:score-session, which asks a sub-agent" % why
     words = words_for(failure, "sessions")
     size = ""
     if failure == "over_budget":
-        counts = (graded.prepared.tokens, len(graded.prepared.parts))
-        size = " This session has about %d tokens in %d parts." % counts
+        counts = (graded.prepared.tokens, counted(len(graded.prepared.parts), "part"))
+        size = " This session has about %d tokens in %s." % counts
     return "not graded (%s): %s%s %s" % (failure, words.says, size, words.do)
 
 
@@ -215,8 +214,7 @@ def _score_many(arguments: argparse.Namespace, context: CommandContext) -> int:
     places, scorer, console = context.places, session_scorer(context), context.console
     paths = project_transcripts(places) if arguments.project else [named_transcript(arguments, context)]
     if not paths:
-        console.error("no session of this project was found")
-        return FAILED
+        raise CommandError("this project has no sessions")
     if not arguments.batch:
         run = grade_one_by_one(paths, scorer, console.progress, again=arguments.again)
         console.progress("")
@@ -224,14 +222,12 @@ def _score_many(arguments: argparse.Namespace, context: CommandContext) -> int:
         return FAILED if run.failed else DONE
     backend = context.settings.text("judge.backend")
     if backend != "anthropic":
-        console.error("--batch: only the backend anthropic has batches, judge.backend is %s" % backend)
-        return FAILED
+        raise CommandError("--batch: only the backend anthropic has batches; judge.backend is %s" % backend)
     try:
         batch = run_batch(paths, scorer, console.progress, again=arguments.again)
     except Failed as failed:
         words = words_for(failed.name, "sessions")
-        console.error("%s: %s %s %s" % (failed.name, failed.detail, words.says, words.do))
-        return FAILED
+        raise CommandError("%s: %s %s %s" % (failed.name, failed.detail, words.says, words.do)) from None
     console.progress("")
     show_batch(console, batch, as_json=arguments.json)
     return FAILED if batch.failed else DONE
@@ -240,8 +236,7 @@ def _score_many(arguments: argparse.Namespace, context: CommandContext) -> int:
 def _prepare(path: str, arguments: argparse.Namespace, context: CommandContext) -> int:
     found = pages(prepare(path, context.settings, agent_tokens()))
     if not 1 <= arguments.page <= len(found):
-        context.console.error("--page: expected 1 to %d, got %d" % (len(found), arguments.page))
-        return USAGE
+        raise UsageError("--page: expected 1 to %d, got %d" % (len(found), arguments.page))
     text = found[arguments.page - 1]
     if arguments.json:
         numbers = {"page": arguments.page, "pages": len(found)}
@@ -254,8 +249,7 @@ def _prepare(path: str, arguments: argparse.Namespace, context: CommandContext) 
 def _store(path: str, arguments: argparse.Namespace, context: CommandContext) -> int:
     answer = _subagent_answer(arguments, context) if arguments.agent else _given_answer()
     if answer is None:
-        context.console.error(_NO_AGENT if arguments.agent else _NO_GRADE)
-        return FAILED
+        raise CommandError(_NO_AGENT if arguments.agent else _NO_GRADE)
     prepared = prepare(path, context.settings, agent_tokens())
     by: dict[str, Any] = {"by": "agent", "cost_usd": None, "failures": []}
     graded = store_reply(prepared, answer, by, session_scorer(context))

@@ -1,4 +1,4 @@
-"""`memory status`: what is stored, what waits, what the last prompts recalled, and how the plugin is."""
+"""`memory status`: what is stored, what is pending, what the last prompts recalled, and what the doctor found."""
 
 from __future__ import annotations
 
@@ -24,59 +24,59 @@ if TYPE_CHECKING:
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
-HELP = "show what is stored, what waits, and the last decisions"
+HELP = "show what is stored, what is pending, and the last decisions"
 EXAMPLES = """\
   memory status
   memory status --last 20 --json
 """
 
 _LAST = 5
-_SHOWN_WAITING = 20
+_MAX_PENDING = 20
 _MAX_WORD = 100
 _MAX_WHY = 300
 _HINT = """\
 Nothing is stored for this project yet. Ask Claude to remember something ("remember that we deploy on Tuesdays"), type
 /memory:save, or run:  memory save --category decision --title "..." --body "..."
-Notes that you have already:  memory import CLAUDE.md docs --dry-run"""
+To store notes that you already have:  memory import CLAUDE.md docs --dry-run"""
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "--last", type=int, default=_LAST, metavar="N", help="how many decisions (default: %d)" % _LAST
+        "--last", type=int, default=_LAST, metavar="N", help="show the last N decisions (default: %d)" % _LAST
     )
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Print it."""
+    """Print the status."""
     found = survey(context.places, context.accepts_pulls)
     decisions = _decisions(context, max(0, arguments.last))
-    wrong = [check for check in examine(context) if check.status in (WARN, FAIL)]
+    problems = [check for check in examine(context) if check.status in (WARN, FAIL)]
     if arguments.json:
-        waiting = [as_json(item) for item in found.items if item.waits]
+        pending = [as_json(item) for item in found.items if item.waits]
         doctor = [
             {"name": check.name, "status": check.status, "text": check.text, "fix": check.fix}
-            for check in wrong
+            for check in problems
         ]
         stored = [
             {"scope": scope, "category": category, "trust": trust, "memories": number}
             for (scope, category, trust), number in sorted(_stored(found).items())
         ]
-        context.console.json({"stored": stored, "waiting": waiting, "decisions": decisions, "doctor": doctor})
+        context.console.json({"stored": stored, "waiting": pending, "decisions": decisions, "doctor": doctor})
         return 0
     _print_stored(found, context)
-    _print_waiting(found, context)
+    _print_pending(found, context)
     for decision in decisions:
         _print_decision(decision, context)
     context.console.line()
     for one in missing_switches(context.settings):
         context.console.paragraph("note: %s; run: %s" % one)
-    if wrong:
+    if problems:
         context.console.line(
-            "doctor: %s; `memory doctor` says more" % ", ".join(check.name for check in wrong)
+            "doctor: %s; for details: memory doctor" % ", ".join(check.name for check in problems)
         )
     else:
-        context.console.line("doctor: all is well")
+        context.console.line("doctor: no problems")
     return 0
 
 
@@ -86,7 +86,7 @@ def _stored(found: Survey) -> Counter[tuple[str, str, str]]:
 
 
 def _decisions(context: CommandContext, most: int) -> list[dict[str, Any]]:
-    """The last decisions on this project's prompts, the newest first."""
+    """Return the last decisions on this project's prompts, newest first."""
     if context.places.state_dir is None or not most:
         return []
     rows = Ledger(context.places.state_dir, "recalls").rows()
@@ -138,18 +138,20 @@ def _print_stored(found: Survey, context: CommandContext) -> None:
     context.console.table(("SCOPE", "CATEGORY", "TRUST", "MEMORIES"), rows)
 
 
-def _print_waiting(found: Survey, context: CommandContext) -> None:
+def _print_pending(found: Survey, context: CommandContext) -> None:
     items = [item for item in found.items if item.waits]
     if not items:
         return
     context.console.line()
-    context.console.line("waiting for your word (memory accept ID, or --all):")
+    context.console.line("awaiting your approval (memory accept ID, or --all):")
     names = unmistakable(found.items)
-    for item in items[:_SHOWN_WAITING]:
+    for item in items[:_MAX_PENDING]:
         name, title = names[item.stored.key], shown_line(item.stored.memory.title)
         context.console.line("  %s  %s (%s)" % (name, title, item.reason))
-    if len(items) > _SHOWN_WAITING:
-        context.console.line("  and %d more: memory list --status pending" % (len(items) - _SHOWN_WAITING))
+    if len(items) > _MAX_PENDING:
+        context.console.line(
+            "  and %d more; to list them: memory list --status pending" % (len(items) - _MAX_PENDING)
+        )
 
 
 def _print_decision(decision: dict[str, Any], context: CommandContext) -> None:

@@ -14,6 +14,7 @@ from ...replies.reply_state import reset_tuning_reminder
 from ...replies.score_history import read_scores
 from ...replies.transcript_replies import reread_replies
 from ...replies.tuning import gate_advice, propose_pack, study_scores
+from ..command_context import CommandError, UsageError
 
 if TYPE_CHECKING:
     import argparse
@@ -24,9 +25,9 @@ if TYPE_CHECKING:
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
-DONE, FAILED, USAGE = 0, 1, 2
+DONE = 0
 
-HELP = "improve the rules for replies from what a judge said about them"
+HELP = "improve the rules for replies with what a judge said about replies"
 EXAMPLES = """\
   memory tune                show agreement, cleared patterns, new phrases and proposals
   memory tune --apply        write the proposals into your own rule pack, with a backup
@@ -51,21 +52,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Study the judged replies; with --apply change the pack. Exit code 1 when the pack cannot be read or may not be changed."""
+    """Study the judged replies; with --apply change the pack. Raises CommandError if the pack cannot be read or changed."""
     if not 1 <= arguments.days <= 3650:
-        context.console.error("--days: expected 1 to 3650, got %d" % arguments.days)
-        return USAGE
+        raise UsageError("--days: expected 1 to 3650, got %d" % arguments.days)
     state = context.places.state()
     scores, _ = read_scores(context.places, iso(now() - arguments.days * 86400))
     study = study_scores(scores, load_filler_rules(state))
     try:
         before, after = propose_pack(study, state)
     except RulePackError as error:
-        context.console.error(str(error))
-        return FAILED
+        raise CommandError(str(error)) from None
     diff = _diff(before, after)
     if arguments.apply and diff:
-        context.require_approval("change your rule pack")
+        context.require_approval("change the rule pack")
     effect = _rescored(scores, before, after) if diff else {}
     if arguments.json:
         context.console.json(_record(study, diff, effect, applied=arguments.apply and bool(diff)))
@@ -158,11 +157,10 @@ def _apply(after: dict[str, Any], diff: str, arguments: argparse.Namespace, cont
     try:
         replace_file(path + ".backup", read_regular(path, _MAX_BYTES)[0])
     except FileNotFoundError:
-        pass  # the first pack has nothing before it
+        pass  # there was no pack before
     except Unreadable as error:
-        context.console.error("your rule pack was not changed: %s" % error)
-        return FAILED
+        raise CommandError("your rule pack was not changed: %s" % error) from None
     replace_file(path, _text(after).encode("ascii"))
     if not arguments.json:
-        context.console.line("Written: %s. The version before: %s.backup." % (path, path))
+        context.console.line("Written: %s. The previous version: %s.backup." % (path, path))
     return DONE

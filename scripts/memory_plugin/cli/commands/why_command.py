@@ -1,4 +1,4 @@
-"""`memory why`: how recall decided about a prompt."""
+"""`memory why`: explain how recall decided about a prompt."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from ...kernel.text.clean import plain
 from ...memories.hygiene import shown_line
 from ...memories.survey import survey, unmistakable
 from ...recall.explain import REASONS, find_decision, outcomes, remedy, sentence, thresholds
+from ..command_context import CommandError
 
 if TYPE_CHECKING:
     import argparse
@@ -21,11 +22,11 @@ HELP = (
 EXAMPLES = """\
   memory why
   memory why a2fc9ec1 --json
-  memory why --verbose                               the scores behind it
+  memory why --verbose                               with the scores
 """
 _MAX_LINE = 1000
 _INDENT = "  "
-_MARK = 10  # columns of the longest mark and the space after it
+_MARK = 10  # columns of the longest word before a memory, and a space
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -35,20 +36,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
         nargs="?",
         default="last",
         metavar="PROMPT-ID",
-        help="the prompt's id, or the beginning of it (default: the last prompt)",
+        help="the id of the prompt, or its beginning (default: the last prompt)",
     )
-    parser.add_argument("--verbose", action="store_true", help="print the scores and all their parts as well")
+    parser.add_argument("--verbose", action="store_true", help="also print the scores and their parts")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Explain one decision."""
     row = find_decision(context.places, arguments.prompt)
     if row is None:
-        which = "" if arguments.prompt == "last" else " for a prompt %s" % arguments.prompt
-        context.console.error(
-            "no decision is written down%s in this project; the ledger begins with the first prompt" % which
+        which = "" if arguments.prompt == "last" else " for the prompt %s" % arguments.prompt
+        raise CommandError(
+            "no decision was recorded%s in this project; the ledger starts with the first prompt" % which
         )
-        return 1
     if arguments.json:
         context.console.json({"pointed": [], **row})
         return 0
@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 
 def explain_decision(row: dict[str, Any], context: CommandContext) -> None:
-    """Print one record of the ledger in words; whatever it holds, as far as it goes."""
+    """Print one record of the ledger in words; fields of the wrong type are skipped."""
     console = context.console
     time = plain(str(row.get("time")), _MAX_LINE).replace("T", " ").replace("Z", " UTC")
     prompt = plain(str(row.get("prompt_id") or "without an id"), _MAX_LINE)
@@ -67,8 +67,8 @@ def explain_decision(row: dict[str, Any], context: CommandContext) -> None:
     said = plain(sentence(row), _MAX_LINE)
     console.paragraph(console.style(said[:1].upper() + said[1:] + ".", "bold"))
     if row.get("trouble"):
-        trouble = str(row["trouble"])
-        console.paragraph(plain("problem: " + REASONS.get(trouble, trouble), _MAX_LINE))
+        problem = str(row["trouble"])
+        console.paragraph(plain("problem: " + REASONS.get(problem, problem), _MAX_LINE))
     found = outcomes(row)
     if found:
         _explain_candidates(found, context)
@@ -89,7 +89,7 @@ def _explain_candidates(found: list[Outcome], context: CommandContext) -> None:
     lacking = next((names[one.key] for one in found if one.lacks_words and one.key in names), "")
     if lacking:
         console.line()
-        console.paragraph("To be surer on such a prompt, add a phrase in its words:")
+        console.paragraph("To recall it on such a prompt, add a phrase in the words of the prompt:")
         console.line("%smemory edit %s --asked-as '...'" % (_INDENT, lacking))
 
 
