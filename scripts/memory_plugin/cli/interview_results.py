@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from ..interview.interview_store import Interview
 from .command_context import CommandContext
-from .console import counted
 
 __all__ = ["HANDLERS"]
 

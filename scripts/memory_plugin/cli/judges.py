@@ -56,7 +56,7 @@ _DAY = 86400
 class JudgedFeature(NamedTuple):
     """What a feature's judge is asked about, in how many calls, with about how many tokens in and out.
 
-    For people: `sent` to the judge, what works `without` one, and what else there is to know or to switch on (`besides`).
+    For people: `sent` to the judge, what works `without` one, and what else there is to know or to switch on (`also`).
     """
 
     about: str
@@ -64,7 +64,7 @@ class JudgedFeature(NamedTuple):
     tokens: list[int]
     sent: str
     without: str
-    besides: str
+    also: str
 
 
 def judged_feature(name: str) -> JudgedFeature:

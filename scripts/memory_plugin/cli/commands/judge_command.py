@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
     from ...kernel.judge.judge import Judge
     from ..command_context import CommandContext
-from ..console import counted
 from ..judges import Calls
 
 __all__ = ["EXAMPLES", "HELP", "check_question", "configure", "run"]
@@ -125,8 +124,8 @@ def _on(arguments: argparse.Namespace, context: CommandContext) -> int:
         return DONE
     more = "" if feature == "retrieval" else " " + feature
     _tell("Switched on in %s. To try it: memory judge check%s" % (terminal_safe(change.path), more), context)
-    if shape.besides:
-        _tell(shape.besides, context)
+    if shape.also:
+        _tell(shape.also, context)
     if not on:
         _tell("In this project it stays off. To see why: memory doctor", context)
     return DONE

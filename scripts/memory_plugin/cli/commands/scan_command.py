@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from ...memories.files import StoredMemory
     from ...memories.stores import Store
 from ..command_context import CommandContext
-from ..console import counted
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
