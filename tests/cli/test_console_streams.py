@@ -13,7 +13,7 @@ FULL = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /
 
 
 def shell(project: Project, words: str, redirections: str, stdin: bytes = b"") -> Run:
-    """A command of ours, run by a shell that redirects its streams."""
+    """Return a command of ours, run by a shell that redirects its streams."""
     script = shlex.quote(os.path.join(PLUGIN_ROOT, "scripts", "memory.py"))
     line = "%s %s %s %s" % (shlex.quote(project.python), script, words, redirections)
     return project.process(["sh", "-c", line], stdin)

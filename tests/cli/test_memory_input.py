@@ -10,7 +10,7 @@ from memory_plugin.cli.memory_input import add_fields
 
 
 def expires(text: str) -> str:
-    """What `--expires` makes of a text."""
+    """Return what `--expires` makes of a text."""
     parser = argparse.ArgumentParser(exit_on_error=False)
     add_fields(parser)
     return str(parser.parse_args(["--expires", text]).expires)

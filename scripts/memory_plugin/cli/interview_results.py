@@ -71,7 +71,10 @@ def _show_proposals(
         context.console.line("  %s: %s (turn %d)" % (one["category"], one["title"], one["turn"]))
     if found["open"]:
         context.console.line("still open: %s" % ", ".join(found["open"]))
-    context.console.line("to write these memories, run it again with --confirm")
+    advice = (
+        "to write these memories, run it again with --confirm" if proposed else "no memories to write yet"
+    )
+    context.console.line(advice)
     return 0
 
 

@@ -20,7 +20,7 @@ from tests.kernel.judge.bench import Bench
 
 @pytest.fixture
 def checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Check]:
-    """Looks at settings on a day."""
+    """Return a function that runs the check on a day, with settings."""
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "config"))
 
     def look(day: str, memory: dict[str, Any] | None = None, **judge: object) -> Check:
@@ -42,7 +42,7 @@ def test_the_defaults_are_well(checked: Callable[..., Check]) -> None:
 
 
 def judge_of(model: str, *, on: bool = True) -> dict[str, Any]:
-    """Settings with a model for replies."""
+    """Return settings with a model for replies."""
     return {"scoring": {"judge": {"enabled": on, "model": model}}}
 
 

@@ -16,26 +16,21 @@ from tests.project import Project
 KEY = "retrieval.max_inject"
 
 
-def own(project: Project) -> str:
-    """The path of the user's settings."""
-    return os.path.join(project.config, "settings.json")
-
-
 def test_set_get_unset(project: Project) -> None:
     done = project.cli("config", "set", KEY, "2")
-    said = "%s is now 2 (was 3, the default): written to %s\n" % (KEY, own(project))
+    said = "%s is now 2 (was 3, the default): written to %s\n" % (KEY, project.settings_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, said, "")
     again = project.cli("config", "set", KEY, "2").stdout
-    assert again == "%s is still 2: nothing to change in %s\n" % (KEY, own(project))
+    assert again == "%s is still 2: nothing to change in %s\n" % (KEY, project.settings_path)
     assert project.cli("config", "get", "memory." + KEY).stdout == "2\n"
-    said = "%s is now 3, the default (was 2): taken out of %s\n" % (KEY, own(project))
+    said = "%s is now 3, the default (was 2): taken out of %s\n" % (KEY, project.settings_path)
     assert project.cli("config", "unset", KEY).stdout == said
     assert project.cli("config", "get", KEY).stdout == "3\n"
 
 
 def test_a_block_is_taken_out_and_named(project: Project) -> None:
     project.cli("config", "set", KEY, "2")
-    said = "retrieval: taken out of %s\n" % own(project)
+    said = "retrieval: taken out of %s\n" % project.settings_path
     assert project.cli("config", "unset", "retrieval").stdout == said
 
 
@@ -51,7 +46,7 @@ def test_json(project: Project) -> None:
     assert change == {
         "key": KEY,
         "changed": True,
-        "file": own(project),
+        "file": project.settings_path,
         "backup": None,
         "value": 2,
         "origin": "user",
@@ -65,7 +60,7 @@ def test_json(project: Project) -> None:
         [],
     )
     checked = project.cli("config", "check", "--json").json
-    assert checked == {"files": {"user": own(project)}, "problems": [], "notes": []}
+    assert checked == {"files": {"user": project.settings_path}, "problems": [], "notes": []}
     assert project.cli("config", "unset", KEY, "--json").json["changed"]
 
 
@@ -162,26 +157,29 @@ def test_errors_are_one_line_on_the_error_stream(
     assert (run.returncode, run.stdout) == (code, "")
     assert run.stderr.startswith(message)
     assert run.stderr.count("\n") == 1
-    assert not os.path.exists(own(project))
+    assert not os.path.exists(project.settings_path)
 
 
 def test_a_broken_file_is_not_touched(project: Project) -> None:
-    with open(own(project), "w", encoding="utf-8") as file:
+    with open(project.settings_path, "w", encoding="utf-8") as file:
         file.write("{")
     run = project.cli("config", "set", KEY, "2")
-    assert (run.returncode, run.stderr.startswith("memory: %s: expected JSON" % own(project))) == (1, True)
-    with open(own(project), encoding="utf-8") as file:
+    assert (run.returncode, run.stderr.startswith("memory: %s: expected JSON" % project.settings_path)) == (
+        1,
+        True,
+    )
+    with open(project.settings_path, encoding="utf-8") as file:
         assert file.read() == "{"
 
 
 @pytest.mark.parametrize("words", [["set", KEY, "2"], ["unset", KEY]], ids=["set", "unset"])
 def test_inside_the_client_a_change_needs_the_users_word(project: Project, words: list[str]) -> None:
     before = json.dumps({"memory": {"retrieval": {"max_inject": 1}}})
-    with open(own(project), "w", encoding="utf-8") as file:
+    with open(project.settings_path, "w", encoding="utf-8") as file:
         file.write(before)
     run = project.cli("config", *words, inside=True)
     assert (run.returncode, run.stdout, "to change settings" in run.stderr) == (1, "", True)
-    with open(own(project), encoding="utf-8") as file:
+    with open(project.settings_path, encoding="utf-8") as file:
         assert file.read() == before
     assert project.cli("config", "get", KEY, inside=True).stdout == "1\n"
 
@@ -222,7 +220,7 @@ def test_help_has_an_example(project: Project, action: str) -> None:
 
 
 def documented() -> list[str]:
-    """The command lines in the help and in config/README.md."""
+    """Return the command lines in the help and in config/README.md."""
     with open(README, encoding="utf-8") as file:
         blocks = re.findall(r"```sh\n(.*?)```", file.read(), re.DOTALL)
     lines = EXAMPLES.splitlines() + "".join(blocks).splitlines()
@@ -241,7 +239,7 @@ def test_every_documented_command_works(project: Project, line: str) -> None:
     [("high_floor", "retrieval.inject_threshold"), ("low_floor", "retrieval.pointer_threshold")],
 )
 def test_a_key_of_earlier_days_names_what_took_its_place(project: Project, name: str, successor: str) -> None:
-    with open(own(project), "w", encoding="utf-8") as file:
+    with open(project.settings_path, "w", encoding="utf-8") as file:
         json.dump({"memory": {"retrieval": {name: 0.3}}}, file)
     run = project.cli("config", "check")
     assert run.returncode == 1
@@ -283,7 +281,7 @@ def test_a_key_of_earlier_days_names_what_took_its_place(project: Project, name:
 def test_a_judge_with_one_of_two_switches_is_named_everywhere(
     project: Project, retrieval: dict[str, object], words: str, fix: str
 ) -> None:
-    with open(own(project), "w", encoding="utf-8") as file:
+    with open(project.settings_path, "w", encoding="utf-8") as file:
         json.dump({"memory": {"retrieval": retrieval}}, file)
     for words_typed in (["config", "check"], ["doctor"], ["status"]):
         said = project.cli(*words_typed).stdout

@@ -17,7 +17,7 @@ SCRIPT = os.path.join("scripts", "memory.py")
 
 @pytest.fixture
 def saved(project: Project) -> str:
-    """The id of a memory to edit."""
+    """Return the id of a memory to edit."""
     return project.save("Use Postgres", "Postgres 15", "--tags", "db")
 
 

@@ -20,24 +20,19 @@ SCORES = {
 
 
 def talk(project: Project, turns: list[tuple[str, str]], name: str = "talk.jsonl") -> str:
-    """The path of a conversation."""
+    """Write a conversation and return its path."""
     lines = ({"turn": at, "role": role, "content": text} for at, (role, text) in enumerate(turns, 1))
     return project.write(name, "\n".join(map(json.dumps, lines)) + "\n")
 
 
 def with_jury(project: Project, *replies: dict[str, Any]) -> None:
     """Switch on a jury of three scripted judges, which give these replies."""
-    folder = os.path.join(project.state, "judge")
-    os.makedirs(folder, exist_ok=True)
-    with open(os.path.join(folder, "script.json"), "w", encoding="utf-8") as file:
-        json.dump({"replies": list(replies)}, file)
-    block = {"judge": {"judges": ["scripted:a", "scripted:b", "scripted:c"]}}
-    with open(os.path.join(project.config, "settings.json"), "w", encoding="utf-8") as file:
-        json.dump({"memory": {"evaluation": block}}, file)
+    project.script_judge(*replies)
+    project.write_settings(evaluation={"judge": {"judges": ["scripted:a", "scripted:b", "scripted:c"]}})
 
 
 def answer(**change: object) -> dict[str, Any]:
-    """A reply of a judge that gives full marks."""
+    """Return a reply of a judge that gives full marks."""
     return {"rubric": "evaluate-honesty", "text": json.dumps({"scores": {**SCORES, **change}})}
 
 
@@ -97,12 +92,9 @@ def test_judges_sit_side_by_side(project: Project) -> None:
 
 def test_judges_without_a_key_are_replaced_and_it_is_said(project: Project) -> None:
     with_jury(project, answer())
-    path = os.path.join(project.config, "settings.json")
-    judges = ["scripted:a", "anthropic:x", "gemini:y"]
-    with open(path, "w", encoding="utf-8") as file:
-        json.dump({"memory": {"evaluation": {"judge": {"judges": judges}}}}, file)
-    seats = project.cli("evaluate", talk(project, GOOD), "--json").json["results"][0]["jury"]["judges"]
-    assert [(juror["judge"], juror["instead_of"], bool(juror["persona"])) for juror in seats] == [
+    project.write_settings(evaluation={"judge": {"judges": ["scripted:a", "anthropic:x", "gemini:y"]}})
+    jurors = project.cli("evaluate", talk(project, GOOD), "--json").json["results"][0]["jury"]["judges"]
+    assert [(juror["judge"], juror["instead_of"], bool(juror["persona"])) for juror in jurors] == [
         ("scripted:a", "", False), ("scripted:a", "anthropic:x", True), ("scripted:a", "gemini:y", True),
     ]  # fmt: skip
 
@@ -270,8 +262,7 @@ def test_rules_are_let_through_and_packs_are_used_as_the_user_chose(project: Pro
         for found in project.cli("hygiene", "--jsonl", "--place", "judge", stdin=lines).json["findings"]
     ]
     assert kinds == [["email", "redact"]]
-    with open(os.path.join(project.config, "settings.json"), "w", encoding="utf-8") as file:
-        json.dump({"memory": {"hygiene": {"allow": ["email"], "packs": ["national-ids"]}}}, file)
+    project.write_settings(hygiene={"allow": ["email"], "packs": ["national-ids"]})
     found = project.cli("hygiene", "--jsonl", "--place", "judge", stdin=lines).json["findings"]
     assert [[entry["kind"], entry["action"]] for entry in found] == [
         ["email", "allow"],

@@ -16,7 +16,7 @@ RETIRED = memory("Gone", record_status="retired", retired_at="2020-01-01T00:00:0
 
 @pytest.fixture
 def mine(project: Project) -> Project:
-    """A project of the user's with one memory."""
+    """Return a project of the user's with one memory."""
     project.save(TITLE, BODY)
     return project
 

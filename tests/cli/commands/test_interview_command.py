@@ -21,7 +21,7 @@ CLERKS = {"text": "clerks need not wait", "type": "decision", "stance": 1, "quot
 
 
 def talk(project: Project, *args: str, data: Any = "", inside: bool = False) -> Any:  # noqa: ANN401 (JSON)
-    """What an action prints."""
+    """Return what an action prints."""
     stdin = data if isinstance(data, str) else json.dumps(data)
     run = project.cli("interview", *args, "--json", stdin=stdin, inside=inside)
     assert run.returncode == 0, run.stderr
@@ -29,7 +29,7 @@ def talk(project: Project, *args: str, data: Any = "", inside: bool = False) -> 
 
 
 def begin(project: Project, *more: str, inside: bool = False) -> str:
-    """The id of a new interview."""
+    """Return the id of a new interview."""
     return str(talk(project, "start", "billing export", *more, inside=inside)["interview"])
 
 

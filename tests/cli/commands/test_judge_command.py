@@ -79,7 +79,7 @@ class Desk:
 
 @pytest.fixture
 def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Act], Desk]]:
-    """Makes a desk with a server that acts so, and the judge switched on."""
+    """Return a function that makes a desk with a server that acts so, and the judge switched on."""
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "config"))
     servers: list[Server] = []
 

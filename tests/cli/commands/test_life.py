@@ -14,7 +14,7 @@ ASK = "Should billing use the Postgres database?"
 
 @pytest.fixture
 def saved(project: Project) -> str:
-    """The id of a memory that is recalled."""
+    """Return the id of a memory that is recalled."""
     identity = project.save(
         "Use Postgres for the billing database", "Billing runs on Postgres 16.", "--tags", "billing,database"
     )

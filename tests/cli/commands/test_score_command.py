@@ -16,7 +16,7 @@ KEYS = {
 
 
 def scored(project: Project, *texts: str) -> None:
-    """Replies scored by the hook, in a transcript."""
+    """Return replies scored by the hook, in a transcript."""
     path = str(project.event("Stop")["transcript_path"])
     rows = [
         row
@@ -90,12 +90,9 @@ def test_deep_without_a_judge_says_what_rules_can_tell(project: Project) -> None
 
 
 def test_deep_asks_for_all_eight(project: Project) -> None:
-    with open(os.path.join(project.config, "settings.json"), "w", encoding="utf-8") as file:
-        json.dump({"memory": {"scoring": {"judge": {}}, "judge": {"backend": "scripted"}}}, file)
+    project.write_settings(scoring={"judge": {}}, judge={"backend": "scripted"})
     levels = {"SyA": 1, "SyPr": 2, "VDet": 0, "VFmt": 0, "EPad": 3, "EpAd": 0, "Pre": 1, "Tool": 0}
-    os.makedirs(os.path.join(project.state, "judge"))
-    with open(os.path.join(project.state, "judge", "script.json"), "w", encoding="utf-8") as file:
-        json.dump({"replies": [{"rubric": "replies/deep", "text": json.dumps(levels)}]}, file)
+    project.script_judge({"rubric": "replies/deep", "text": json.dumps(levels)})
     run = project.cli("score", "-", "--deep", stdin=PADDED)
     assert run.returncode == 0
     assert "options enumerated although one is clearly right" in run.stdout

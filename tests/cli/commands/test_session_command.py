@@ -38,13 +38,9 @@ def transcript(project: Project, identity: str, rows: list[dict[str, Any]] | Non
 
 
 def judged(project: Project, **sessions: object) -> None:
-    """A judge that follows a script."""
-    script = os.path.join(project.state, "judge")
-    os.makedirs(script, exist_ok=True)
-    with open(os.path.join(script, "script.json"), "w", encoding="utf-8") as file:
-        json.dump({"replies": [{"text": json.dumps(reply())}]}, file)
-    with open(os.path.join(project.config, "settings.json"), "w", encoding="utf-8") as file:
-        json.dump({"memory": {"judge": {"backend": "scripted"}, "sessions": {"judge": {}, **sessions}}}, file)
+    """Switch on a scripted judge for sessions."""
+    project.script_judge({"text": json.dumps(reply())})
+    project.write_settings(judge={"backend": "scripted"}, sessions={"judge": {}, **sessions})
 
 
 def test_signals_for_people_and_programs(project: Project) -> None:
@@ -264,7 +260,7 @@ def test_langfuse_from_check_to_status(project: Project, langfuse: Langfuse) -> 
 
 
 def doctor(project: Project, **env: str) -> dict[str, Any]:
-    """What the doctor says of Langfuse."""
+    """Return what the doctor says of Langfuse."""
     (found,) = (
         one
         for one in project.cli("doctor", "--json", stdin="", inside=False, **env).json["checks"]

@@ -18,7 +18,7 @@ from tests.recall.store_files import ASK, BODY, TITLE, at_home
 
 @pytest.fixture
 def asked(project: Project) -> Project:
-    """A project with one memory, and three prompts."""
+    """Return a project with one memory, and three prompts."""
     project.save(TITLE, BODY)
     for number, prompt in enumerate(("ok", "a haiku about the sea please", ASK)):
         project.prompt(prompt, "prompt-%d" % number)

@@ -13,7 +13,7 @@ from ...memories.files import why_left_alone
 from ...memories.gitlog import has_commits, log_path
 from ...memories.hygiene import shown_line
 from ...memories.record import ACTIVE, unreadable_expiry
-from ...memories.stores import project_store, repository, stores
+from ...memories.stores import PROJECT, USER, project_store, repository, stores
 from ...memories.survey import EXPIRED, Survey, life, supersession, unmistakable
 from ...memories.trust import FOREIGN, load_trust
 from ..console import counted
@@ -38,6 +38,7 @@ __all__ = [
 ]
 
 _MAX_REASON = 300
+_SCOPES = {PROJECT: "in this project", USER: "in your own store"}
 _UNCUT = 1 << 20
 
 
@@ -47,7 +48,9 @@ def unread_stores(_context: CommandContext, found: Survey) -> Check:
         fix = "make it a regular folder that you own"
         return Check("stores", WARN, "not read: " + "; ".join(found.left_alone), fix)
     scopes = Counter(item.stored.store.scope for item in found.items)
-    parts = ["%s %s" % (counted(number, "memory"), "in " + scope) for scope, number in sorted(scopes.items())]
+    parts = [
+        "%s %s" % (counted(number, "memory"), _SCOPES[scope]) for scope, number in sorted(scopes.items())
+    ]
     return Check("stores", OK, ", ".join(parts) or "nothing is stored yet")
 
 

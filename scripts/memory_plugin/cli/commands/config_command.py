@@ -277,9 +277,7 @@ def _unknown_key(name: str) -> UsageError:
     if is_block(name):
         return UsageError("%s is a block of keys; to list them: memory config show %s" % (name, name))
     near, successor = nearest(name), replaced_by(name)
-    advice = "did you mean %s? " % near if near else ""
+    advice = "did you mean %s?" % near if near else "to list all: memory config show"
     if successor:
-        advice = "no longer used; set %s instead. " % successor
-    return UsageError(
-        "%s: unknown key; %sTo list all: memory config show" % (readable(name) or "(empty)", advice)
-    )
+        advice = "no longer used; set %s instead" % successor
+    return UsageError("%s: unknown key; %s" % (readable(name) or "(empty)", advice))

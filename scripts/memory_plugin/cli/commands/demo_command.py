@@ -109,7 +109,7 @@ def _answer(places: Places, number: int, prompt: str) -> dict[str, Any]:
 
 def _show(console: Console, story: dict[str, Any], shown: list[dict[str, Any]]) -> None:
     console.line(
-        "%s has %d memories. Here are five prompts, and what Claude is told with each:"
+        "%s: %d memories, five prompts, and what Claude is told with each:"
         % (story["project"], len(story["memories"]))
     )
     for row in shown:

@@ -38,8 +38,8 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         context.console.json({**report._asdict(), "deleted": deleted, "pruned": pruned})
     else:
         read, dropped, regraded, unreadable = report[:4]
-        text = "%s read, %d removed, %d with new trust, %s not readable as a memory"
-        counts = counted(read, "memory"), dropped, regraded, counted(unreadable, "file")
+        text = "%s read, %d removed, %d with new trust, %s"
+        counts = counted(read, "memory"), dropped, regraded, counted(unreadable, "unreadable file")
         context.console.line(text % counts)
         if report.left:
             context.console.line("%s left for the next run" % counted(report.left, "file"))

@@ -12,6 +12,7 @@ from ...memories.record import InvalidMemory, categories, parse_memory
 from ...memories.stores import PROJECT, USER, named_store
 from ..after_change import refresh_index, similar_to
 from ..command_context import require_existing
+from ..console import counted
 from ..memory_input import to_category
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from ...memories.record import Memory
     from ...memories.writing import Written
-    from ..command_context import CommandContext
+from ..command_context import CommandContext
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
@@ -164,7 +165,12 @@ def _print(results: list[dict[str, Any]], arguments: argparse.Namespace, context
             )
             if one["command"]:
                 console.line("  if the new one replaces it: " + one["command"])
-    console.line("%(created)d stored, %(same)d already stored, %(skipped)d skipped" % _counts(results))
+    if arguments.dry_run:
+        console.line(
+            "%s would be stored, %d skipped" % (counted(len(kept), "memory"), len(results) - len(kept))
+        )
+    else:
+        console.line("%(created)d stored, %(same)d already stored, %(skipped)d skipped" % _counts(results))
     if kept and not arguments.dry_run and not context.is_approved:
         console.line(
             "they await approval and are not recalled until then: /memory:status, or memory accept --all in a terminal"

@@ -97,7 +97,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--covered",
         metavar="a=SOURCE,b",
         default="",
-        help="start: elements that are known already, with their source",
+        help="start: elements already known, with their source",
     )
     parser.add_argument("--max-turns", type=int, metavar="N", help="start: maximum number of questions")
     parser.add_argument(
