@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from ..kernel.judge.route import ENVIRONMENT
+from ..kernel.judge.address import ENVIRONMENT
 from ..kernel.settings.advice import terminal_safe
-from ..kernel.settings.edit import set_value
+from ..kernel.settings.user_file import set_value
 
 if TYPE_CHECKING:
-    from ..kernel.judge.route import Route
+    from ..kernel.judge.address import AddressSource
     from .command_context import CommandContext
 
 __all__ = ["address_words", "ignored_words", "keep_address"]
@@ -19,7 +19,7 @@ _COMMON = ("HTTPS_PROXY", "https_proxy", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE",
 _CONFIRM = "inside Claude Code a project can set it. To use it there as well, put it into the env block of your own settings.json"
 
 
-def address_words(context: CommandContext, route: Route, also: tuple[str, ...] = ()) -> list[str]:
+def address_words(context: CommandContext, route: AddressSource, also: tuple[str, ...] = ()) -> list[str]:
     """Return the address of a request and who sets it, then a sentence for each ignored variable."""
     return ["Address: %s." % terminal_safe(str(route)), *ignored_words(context, (*also, *_COMMON))]
 
@@ -36,7 +36,7 @@ def ignored_words(context: CommandContext, names: tuple[str, ...]) -> list[str]:
     return lines
 
 
-def keep_address(context: CommandContext, route: Route, key: str, *, keep: bool) -> list[str]:
+def keep_address(context: CommandContext, route: AddressSource, key: str, *, keep: bool) -> list[str]:
     """Offer to write an address that only the environment sets into the user's own settings; return sentences about it.
 
     It is written under `key` with `keep`, or if the user says yes in a terminal. Raises EditError.

@@ -29,7 +29,10 @@ class Place(NamedTuple):
 
 
 class Scan:
-    """The findings of a scan, the number of files read, and the files that could not be read."""
+    """The findings of a scan and the number of files read.
+
+    `unread` names the files that could not be read, `skipped` counts binary or large ones, and `left` those beyond the size limit.
+    """
 
     def __init__(self, personal: bool = False) -> None:
         self.personal = personal
@@ -37,6 +40,7 @@ class Scan:
         self.unread: list[str] = []
         self.files = 0
         self.skipped = 0
+        self.left = 0
 
     def read_file(self, path: str) -> None:
         """Scan one file; skip it if it is binary or larger than 5 MB."""
@@ -71,13 +75,30 @@ def _decoded(data: bytes) -> str | None:
     return None if b"\0" in data[:_HEAD] else data.decode("utf-8", "replace")
 
 
-def scan_paths(paths: list[str], personal: bool = False) -> Scan:
-    """Scan files and folders, without following links. `personal` also reports what memories may hold, such as e-mail addresses."""
+def scan_paths(paths: list[str], personal: bool = False, max_bytes: int | None = None) -> Scan:
+    """Scan files and folders, without following links.
+
+    `personal` also reports what memories may contain, such as e-mail addresses. With `max_bytes` the smallest files are read
+    first, until their sum exceeds it.
+    """
     scan = Scan(personal)
-    for path in paths:
-        for file in _files(path):
-            scan.read_file(file)
+    found = [file for path in paths for file in _files(path)]
+    if max_bytes is not None:
+        found, scan.left = _smallest(found, max_bytes)
+    for file in found:
+        scan.read_file(file)
     return scan
+
+
+def _smallest(paths: list[str], max_bytes: int) -> tuple[list[str], int]:
+    """Return the smallest files with at most `max_bytes` in total, in the given order, and the number of the others."""
+    taken = set()
+    for size, path in sorted((os.path.getsize(path) if os.path.isfile(path) else 0, path) for path in paths):
+        max_bytes -= size
+        if max_bytes < 0:
+            break
+        taken.add(path)
+    return [path for path in paths if path in taken], len(set(paths) - taken)
 
 
 def _files(path: str) -> Iterator[str]:

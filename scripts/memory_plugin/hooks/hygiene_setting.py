@@ -4,7 +4,7 @@ from __future__ import annotations
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..kernel.settings.record import Settings
+    from ..kernel.settings.load import Settings
 
 __all__ = ["follow_hygiene"]
 

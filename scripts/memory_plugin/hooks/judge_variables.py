@@ -8,7 +8,7 @@ if TYPE_CHECKING:
 
 __all__ = ["judge_variables"]
 
-# Those that kernel/judge/access.py and OpenSSL read; the environment is clean by now.
+# Those that kernel/judge/credentials.py and OpenSSL read; the environment is clean by now.
 _JUDGES = (
     "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL",
     "GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL",

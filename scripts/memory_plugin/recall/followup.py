@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..kernel.text.private import without_private
+from ..kernel.text.tags import without_private
 from ..kernel.transcript.tail import asked, records_backwards, replied
 
 __all__ = ["last_turn"]

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ..kernel.native import loads
+from ..kernel.fastjson import loads
 from ..kernel.paths import data_path
-from ..kernel.text.private import without_private
+from ..kernel.text.tags import without_private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from time import sleep, time
 from typing import TYPE_CHECKING
 
 from ..kernel.clock import now
+from ..kernel.fastjson import dumps, loads
 from ..kernel.files import Unreadable, make_folder
 from ..kernel.locks import FileLock
-from ..kernel.native import dumps, loads
 from ..memories import gitlog
 from ..memories.files import (
     StoredMemory,

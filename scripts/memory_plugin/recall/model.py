@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..kernel.native import loads
+from ..kernel.fastjson import loads
 from .index.file import IndexUnusable, meta_get
 
 TYPE_CHECKING = False

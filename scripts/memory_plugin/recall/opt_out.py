@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..kernel.native import loads
+from ..kernel.fastjson import loads
 from ..kernel.paths import data_path
 from .gate import split_words
 

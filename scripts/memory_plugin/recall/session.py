@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import os
 
+from ..kernel.fastjson import digest, dumps, loads
 from ..kernel.files import Unreadable, make_folder, read_regular, replace_file
-from ..kernel.native import digest, dumps, loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 
 from ..kernel.clock import now
+from ..kernel.fastjson import digest
 from ..kernel.files import cause
-from ..kernel.native import digest
 from ..kernel.state_file import read_state, write_state
 
 TYPE_CHECKING = False

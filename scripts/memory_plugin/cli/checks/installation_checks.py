@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from ... import VERSION
 from ...hooks.environment import OFF, is_sensitive, switched_off
 from ...kernel.files import Unreadable, read_regular
-from ...kernel.settings.advice import sentence
-from ...kernel.settings.document import line_of
+from ...kernel.settings.advice import problem_sentence
+from ...kernel.settings.user_file import line_of
 from ...kernel.sqlite import SqliteError, connect
 from ..console import counted
 from . import FAIL, NOTE, OK, WARN, Check
@@ -136,7 +136,7 @@ def path_variable(context: CommandContext) -> Check:
 
 def settings(context: CommandContext) -> Check:
     """Report what in the settings files is invalid or refused."""
-    problems = tuple(map(sentence, context.settings.problems))
+    problems = tuple(map(problem_sentence, context.settings.problems))
     if problems:
         return Check("settings", WARN, "a part of the settings is not used", "memory config check", problems)
     return Check(

@@ -7,19 +7,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...evaluation.evaluation_files import EvaluationError
 from ...kernel.clock import iso, now
-from ...kernel.judge.accounts import Accounts
-from ...kernel.judge.judge import FOLDER
+from ...kernel.judge.asking import FOLDER
+from ...kernel.judge.budget import Budget
+from ...kernel.judge.failures import JudgeError, explain_failure, setup_options
 from ...kernel.judge.models import family_of, model_table
-from ...kernel.judge.outcome import Failed
 from ...kernel.judge.prices import price_of
-from ...kernel.judge.words import ways_to_a_judge, words_for
 from ...recall.judge_switches import missing_switches
 from ..console import counted
 from ..judges import FEATURES, KEPT_NOTHING, dollars, judged_feature, judges_of, opinions, where
 from . import NOTE, OK, WARN, Check
 
 if TYPE_CHECKING:
-    from ...kernel.judge.judge import Judge
+    from ...kernel.judge.asking import Judge
     from ..command_context import CommandContext
 
 __all__ = ["judge", "models", "switches"]
@@ -79,12 +78,12 @@ def _problem(context: CommandContext, feature: str) -> Check | None:
     failure = failures[0] if failures else None
     if failure is None or not all(failures):
         return None
-    words = words_for(failure.failure, feature)
+    words = explain_failure(failure.failure, feature)
     no_key = failure.failure == "no_key"
     says = judged_feature(feature).without if no_key else words.says
-    ways = tuple(ways_to_a_judge(feature)) if no_key else ()
+    ways = tuple(setup_options(feature)) if no_key else ()
     fix = "choose one of these two ways, then run: memory judge check %s" % feature if no_key else words.do
-    addresses = tuple(where(context, judges_of(context, feature)))
+    addresses = () if no_key else tuple(where(context, judges_of(context, feature)))
     text = "%s: %s: %s. %s" % (feature, failure.failure, failure.detail, says)
     return Check(_JUDGE, WARN, text, fix, (*ways, *addresses))
 
@@ -92,11 +91,11 @@ def _problem(context: CommandContext, feature: str) -> Check | None:
 def _accounts(context: CommandContext, features: list[str]) -> Check:
     """Check what earlier calls recorded: costs, failures and votes."""
     try:
-        figures = Accounts(context.places.state(FOLDER)).figures(context.session)
-    except Failed as failed:
-        return Check(_JUDGE, WARN, failed.detail, words_for(failed.name, features[0]).do)
+        figures = Budget(context.places.state(FOLDER)).figures(context.session)
+    except JudgeError as failed:
+        return Check(_JUDGE, WARN, failed.detail, explain_failure(failed.name, features[0]).do)
     if figures.off:
-        words = words_for(figures.off, features[0])
+        words = explain_failure(figures.off, features[0])
         return Check(_JUDGE, WARN, words.says, words.do)
     silent = opinions(context.places, _DAYS).none_kept
     if silent >= KEPT_NOTHING:

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from ...kernel.clock import iso, now
-from ...kernel.judge.outcome import Failed
+from ...kernel.judge.failures import JudgeError
 from ...kernel.ledger import Ledger
 from ...kernel.sqlite import SqliteError
 from ...kernel.text.clean import plain
@@ -103,7 +103,7 @@ def langfuse(context: CommandContext) -> Check:
         return Check(_LANGFUSE, OK, "not set up; scores of sessions stay on this machine")
     try:
         found = outbox_overview(places, settings, find_access(places, settings, session_scorer(context).off))
-    except Failed as failed:
+    except JudgeError as failed:
         fix = "" if failed.name == "disabled" else "memory langfuse check"
         return Check(_LANGFUSE, WARN, "nothing is sent: %s" % failed.detail, fix)
     text = "%s is set up (memory langfuse check asks whether it answers); %s sent" % (

@@ -9,12 +9,20 @@ import argparse
 import json
 from typing import TYPE_CHECKING
 
-from ...kernel.settings.advice import nearest, readable, replaced_by, sentence, terminal_safe
-from ...kernel.settings.edit import Change, EditError, set_value, unset
-from ...kernel.settings.keys import Key, WrongValueError, canonical, is_block, keys, parsed
+from ...kernel.settings.advice import (
+    Origin,
+    nearest_key,
+    nested,
+    origins,
+    problem_record,
+    problem_sentence,
+    readable,
+    replaced_by,
+    terminal_safe,
+)
 from ...kernel.settings.load import Settings, load
-from ...kernel.settings.origin import Origin, nested, origins, problem_record
-from ...kernel.settings.values import expected
+from ...kernel.settings.schema import Key, WrongValueError, canonical, expected, is_block, keys, parsed
+from ...kernel.settings.user_file import Change, EditError, set_value, unset
 from ...kernel.text.clean import plain
 from ...recall.judge_switches import missing_switches
 from ..command_context import CommandError, UsageError
@@ -151,7 +159,7 @@ def _say_files_and_problems(context: CommandContext) -> None:
     for layer, path in context.settings.files.items():
         context.console.line("%s: %s" % (layer, terminal_safe(path)))
     for problem in context.settings.problems:
-        context.console.paragraph(sentence(problem))
+        context.console.paragraph(problem_sentence(problem))
 
 
 def _get(name: str, arguments: argparse.Namespace, context: CommandContext) -> int:
@@ -260,7 +268,7 @@ def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
         context.console.json({"files": settings.files, "problems": records, "notes": notes})
         return FAILED if settings.problems else DONE
     for problem in settings.problems:
-        context.console.paragraph(sentence(problem))
+        context.console.paragraph(problem_sentence(problem))
     for note in notes:
         context.console.paragraph("note: " + note)
     if not settings.problems:
@@ -276,7 +284,7 @@ def _unknown_key(name: str) -> UsageError:
     """Return the error for a name that is not a key, with the most likely one."""
     if is_block(name):
         return UsageError("%s is a block of keys; to list them: memory config show %s" % (name, name))
-    near, successor = nearest(name), replaced_by(name)
+    near, successor = nearest_key(name), replaced_by(name)
     advice = "did you mean %s?" % near if near else "to list all: memory config show"
     if successor:
         advice = "no longer used; set %s instead" % successor

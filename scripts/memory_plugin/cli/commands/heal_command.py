@@ -42,7 +42,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         counts = counted(read, "memory"), dropped, regraded, counted(unreadable, "unreadable file")
         context.console.line(text % counts)
         if report.left:
-            context.console.line("%s left for the next run" % counted(report.left, "file"))
+            context.console.line("%s left; run it again to continue" % counted(report.left, "file"))
         if deleted:
             context.console.line("deleted, because they were forgotten long ago: " + ", ".join(deleted))
     for problem in problems:

@@ -10,17 +10,14 @@ from typing import TYPE_CHECKING
 
 from ...evaluation.evaluation_files import EvaluationError
 from ...kernel.clock import Deadline
-from ...kernel.judge.accounts import Accounts
-from ...kernel.judge.judge import FOLDER
-from ...kernel.judge.outcome import Failed
-from ...kernel.judge.question import Question, Verdict
-from ...kernel.judge.reply import selected
-from ...kernel.judge.rubric import load_rubric
-from ...kernel.judge.verdicts import Verdicts
-from ...kernel.judge.words import ways_to_a_judge, words_for
+from ...kernel.judge.asking import FOLDER
+from ...kernel.judge.budget import Budget
+from ...kernel.judge.failures import JudgeError, explain_failure, setup_options
+from ...kernel.judge.question import Question, Verdict, chosen_indices, load_rubric
+from ...kernel.judge.verdict_cache import VerdictCache
 from ...kernel.settings.advice import terminal_safe
-from ...kernel.settings.edit import EditError, set_value
 from ...kernel.settings.load import load
+from ...kernel.settings.user_file import EditError, set_value
 from ..addresses import keep_address
 from ..command_context import CommandError
 from ..console import counted
@@ -29,7 +26,7 @@ from ..judges import FEATURES, KEPT_NOTHING, calls, costs, dollars, judged_featu
 if TYPE_CHECKING:
     from typing import Any
 
-    from ...kernel.judge.judge import Judge
+    from ...kernel.judge.asking import Judge
     from ..command_context import CommandContext
 from ..judges import Calls
 
@@ -93,15 +90,17 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         return action(arguments, context)
     except EditError as error:
         raise CommandError(str(error)) from None
-    except Failed as failed:
-        raise CommandError("%s %s" % (failed.detail, words_for(failed.name, "retrieval").do)) from None
+    except JudgeError as failed:
+        raise CommandError("%s %s" % (failed.detail, explain_failure(failed.name, "retrieval").do)) from None
     except EvaluationError as error:
         raise CommandError("evaluation.judge.judges: %s" % error) from None
 
 
 def check_question() -> Question:
     """Return the small question of `memory judge check`."""
-    return Question(load_rubric("check"), {"numbers": [1, 2, 3, 4]}, lambda value: selected(value, "even", 5))
+    return Question(
+        load_rubric("check"), {"numbers": [1, 2, 3, 4]}, lambda value: chosen_indices(value, "even", 5)
+    )
 
 
 def _on(arguments: argparse.Namespace, context: CommandContext) -> int:
@@ -159,7 +158,7 @@ def _key_words(judges: list[Judge], feature: str) -> list[str]:
     problems = [problem for problem in (judge.unready(anyway=True) for judge in judges) if problem]
     if len(problems) < len(judges):
         return lines
-    words = words_for(problems[0].failure, feature)
+    words = explain_failure(problems[0].failure, feature)
     if problems[0].failure == "no_key":
         return [*lines, judged_feature(feature).without, *_ways(feature)]
     return [*lines, words.says, words.do]
@@ -211,10 +210,10 @@ def _check_record(judge: Judge, verdict: Verdict, feature: str, context: Command
         "warnings": judge.warnings(),
     }
     if verdict.failure:
-        words = words_for(verdict.failure, feature)
+        words = explain_failure(verdict.failure, feature)
         record.update(says=words.says, do=words.do)
         if verdict.failure == "no_key":
-            record.update(without=judged_feature(feature).without, ways=ways_to_a_judge(feature))
+            record.update(without=judged_feature(feature).without, ways=setup_options(feature))
     return record
 
 
@@ -223,7 +222,7 @@ def _check_words(judge: Judge, verdict: Verdict, feature: str) -> list[str]:
     if not verdict.failure:
         cost = "unknown" if verdict.cost is None else "$%.6f" % verdict.cost
         return ["The judge works: %s answered in %.0f ms; cost %s." % (who, verdict.ms, cost)]
-    words = words_for(verdict.failure, feature)
+    words = explain_failure(verdict.failure, feature)
     detail = " (%s)" % verdict.detail if verdict.detail else ""
     line = "The judge does not work: %s%s, %s." % (verdict.failure, detail, who)
     if verdict.failure != "no_key":
@@ -232,13 +231,13 @@ def _check_words(judge: Judge, verdict: Verdict, feature: str) -> list[str]:
 
 
 def _ways(feature: str) -> list[str]:
-    return ["Two ways to a judge:", *(_ITEM + way for way in ways_to_a_judge(feature))]
+    return ["Two ways to a judge:", *(_ITEM + way for way in setup_options(feature))]
 
 
 def _stats(arguments: argparse.Namespace, context: CommandContext) -> int:
     places = context.places
     made, said = calls(places, arguments.days), opinions(places, arguments.days)
-    figures = Accounts(places.state(FOLDER)).figures(context.session)
+    figures = Budget(places.state(FOLDER)).figures(context.session)
     if arguments.json:
         account = {"day_usd": figures.day, "session_usd": figures.session, "session_off": figures.off}
         record = {**said._asdict(), "agreement": said.agreement}
@@ -290,9 +289,9 @@ def _opinion_words(agreement: float | None, none_kept: int) -> list[str]:
 
 def _reset(arguments: argparse.Namespace, context: CommandContext) -> int:
     folder = context.places.state(FOLDER)
-    accounts = Accounts(folder)
+    accounts = Budget(folder)
     accounts.reset()
-    forgotten = Verdicts(folder).clear()
+    forgotten = VerdictCache(folder).clear()
     day = accounts.figures(context.session).day
     if arguments.json:
         context.console.json({"forgotten_verdicts": forgotten, "day_usd": day})

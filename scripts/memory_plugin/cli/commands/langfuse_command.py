@@ -9,8 +9,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from ...kernel.clock import Deadline, iso
-from ...kernel.judge.outcome import Failed
-from ...kernel.judge.words import words_for
+from ...kernel.judge.failures import JudgeError, explain_failure
 from ...kernel.settings.advice import terminal_safe
 from ...sessions.langfuse.langfuse_client import LangfuseClient
 from ...sessions.langfuse.langfuse_server import HOSTS, find_access, probe, server_route
@@ -24,7 +23,7 @@ from ..console import counted
 from .session_command import session_scorer
 
 if TYPE_CHECKING:
-    from ...kernel.judge.access import Access
+    from ...kernel.judge.credentials import ServerAccess
     from ..command_context import CommandContext
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
@@ -91,9 +90,9 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
             arguments.action
         ]
         return action(arguments, context, access)
-    except Failed as failed:
+    except JudgeError as failed:
         hint = _hint(failed.name)
-        detail = failed.detail or words_for(failed.name, "sessions").says
+        detail = failed.detail or explain_failure(failed.name, "sessions").says
         if arguments.json:
             context.console.json({"ok": False, "failure": failed.name, "detail": detail, "do": hint})
         else:
@@ -114,7 +113,7 @@ def _hint(failure: str) -> str:
     return "check sessions.langfuse.host or LANGFUSE_HOST, and the connection; nothing is lost"
 
 
-def _client(arguments: argparse.Namespace, access: Access) -> LangfuseClient:
+def _client(arguments: argparse.Namespace, access: ServerAccess) -> LangfuseClient:
     return LangfuseClient(access, Deadline(max(1.0, min(arguments.seconds, 86400.0))))
 
 
@@ -125,7 +124,7 @@ def _print(arguments: argparse.Namespace, context: CommandContext, record: dict[
         context.console.line(line)
 
 
-def _check(arguments: argparse.Namespace, context: CommandContext, access: Access) -> int:
+def _check(arguments: argparse.Namespace, context: CommandContext, access: ServerAccess) -> int:
     client = _client(arguments, access)
     server = probe(client)
     missing = sorted(set(score_configs()) - set(existing_configs(client)))
@@ -154,7 +153,7 @@ def _address(context: CommandContext) -> list[str]:
     return address_words(context, server_route(context.places, context.settings), HOSTS)
 
 
-def _setup(arguments: argparse.Namespace, context: CommandContext, access: Access) -> int:
+def _setup(arguments: argparse.Namespace, context: CommandContext, access: ServerAccess) -> int:
     outbox = Outbox(context.places, access)
     with outbox.lock():
         outbox.reload()
@@ -176,7 +175,7 @@ def _setup(arguments: argparse.Namespace, context: CommandContext, access: Acces
     return DONE
 
 
-def _push(arguments: argparse.Namespace, context: CommandContext, access: Access) -> int:  # noqa: ARG001 (every action is given the same)
+def _push(arguments: argparse.Namespace, context: CommandContext, access: ServerAccess) -> int:  # noqa: ARG001 (every action is given the same)
     seconds = max(1.0, min(arguments.seconds, 86400.0))
     pushed = send_scores(
         context.places, context.settings, session_scorer(context).off, seconds, context.console.progress
@@ -194,7 +193,7 @@ def _push(arguments: argparse.Namespace, context: CommandContext, access: Access
     return FAILED if pushed.waiting or pushed.refused else DONE
 
 
-def _pull(arguments: argparse.Namespace, context: CommandContext, access: Access) -> int:
+def _pull(arguments: argparse.Namespace, context: CommandContext, access: ServerAccess) -> int:
     client = _client(arguments, access)
     outbox = Outbox(context.places, access)
     server = outbox.server or probe(client)
@@ -214,7 +213,7 @@ def _pull(arguments: argparse.Namespace, context: CommandContext, access: Access
     return DONE
 
 
-def _status(arguments: argparse.Namespace, context: CommandContext, access: Access) -> int:
+def _status(arguments: argparse.Namespace, context: CommandContext, access: ServerAccess) -> int:
     found = outbox_overview(context.places, context.settings, access)
     record: dict[str, Any] = {
         "host": found.host,

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...hooks.event_log import note
 from ...kernel.files import in_words
-from ...kernel.judge.reply import read_reply
-from ...kernel.judge.words import words_for
+from ...kernel.judge.failures import explain_failure
+from ...kernel.judge.question import read_reply
 from ...kernel.settings.advice import terminal_safe
 from ...sessions.pipeline import GradeResult, SessionScorer, grade_session, store_reply
 from ...sessions.score_rows import latest_rows, session_id
@@ -180,14 +180,14 @@ def _show(graded: GradeResult, arguments: argparse.Namespace, context: CommandCo
 
 
 def _send(context: CommandContext) -> None:
-    from ...kernel.judge.outcome import Failed
+    from ...kernel.judge.failures import JudgeError
     from ...sessions.langfuse.push import send_scores
 
     off, progress = session_scorer(context).off, context.console.progress
     try:
         send_scores(context.places, context.settings, off, _SEND_SECONDS, progress)
-    except (Failed, OSError) as error:
-        why = error.name if isinstance(error, Failed) else in_words(error)
+    except (JudgeError, OSError) as error:
+        why = error.name if isinstance(error, JudgeError) else in_words(error)
         context.console.error(
             "the scores were not sent to Langfuse (%s); to send them later: memory langfuse push" % why
         )
@@ -199,7 +199,7 @@ def _why(failure: str, graded: GradeResult) -> str:
     if failure == "disabled":
         why = graded.detail or "the judge is off"
         return "not graded: %s; without a key, use /memory:score-session, which asks a sub-agent" % why
-    words = words_for(failure, "sessions")
+    words = explain_failure(failure, "sessions")
     size = ""
     if failure == "over_budget":
         counts = (graded.prepared.tokens, counted(len(graded.prepared.parts), "part"))
@@ -208,7 +208,7 @@ def _why(failure: str, graded: GradeResult) -> str:
 
 
 def _score_many(arguments: argparse.Namespace, context: CommandContext) -> int:
-    from ...kernel.judge.outcome import Failed
+    from ...kernel.judge.failures import JudgeError
     from ...sessions.grading_runs import grade_one_by_one, run_batch
 
     places, scorer, console = context.places, session_scorer(context), context.console
@@ -225,8 +225,8 @@ def _score_many(arguments: argparse.Namespace, context: CommandContext) -> int:
         raise CommandError("--batch: only the backend anthropic has batches; judge.backend is %s" % backend)
     try:
         batch = run_batch(paths, scorer, console.progress, again=arguments.again)
-    except Failed as failed:
-        words = words_for(failed.name, "sessions")
+    except JudgeError as failed:
+        words = explain_failure(failed.name, "sessions")
         raise CommandError("%s: %s %s %s" % (failed.name, failed.detail, words.says, words.do)) from None
     console.progress("")
     show_batch(console, batch, as_json=arguments.json)

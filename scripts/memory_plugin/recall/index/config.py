@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...kernel.native import dumps, loads
+from ...kernel.fastjson import dumps, loads
 from ...kernel.paths import data_path
 
 _FILES = ("stopwords", "ranking", "confidence")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...kernel.native import loads
+from ...kernel.fastjson import loads
 from .document import Document
 
 TYPE_CHECKING = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ...kernel.native import dumps
+from ...kernel.fastjson import dumps
 from ..model import load_model
 from .file import POSTINGS, has_fts5
 from .terms import FIELDS, STRONG_MARK, Terms, document_terms
