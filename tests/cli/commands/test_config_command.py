@@ -21,23 +21,23 @@ def test_set_get_unset(project: Project) -> None:
     said = "%s is now 2 (was 3, the default): written to %s\n" % (KEY, project.settings_path)
     assert (done.returncode, done.stdout, done.stderr) == (0, said, "")
     again = project.cli("config", "set", KEY, "2").stdout
-    assert again == "%s is still 2: nothing to change in %s\n" % (KEY, project.settings_path)
+    assert again == "%s is still 2: nothing changed in %s\n" % (KEY, project.settings_path)
     assert project.cli("config", "get", "memory." + KEY).stdout == "2\n"
-    said = "%s is now 3, the default (was 2): taken out of %s\n" % (KEY, project.settings_path)
+    said = "%s is now 3, the default (was 2): removed from %s\n" % (KEY, project.settings_path)
     assert project.cli("config", "unset", KEY).stdout == said
     assert project.cli("config", "get", KEY).stdout == "3\n"
 
 
 def test_a_block_is_taken_out_and_named(project: Project) -> None:
     project.cli("config", "set", KEY, "2")
-    said = "retrieval: taken out of %s\n" % project.settings_path
+    said = "retrieval: removed from %s\n" % project.settings_path
     assert project.cli("config", "unset", "retrieval").stdout == said
 
 
 def test_what_the_project_decides_is_not_claimed(project: Project) -> None:
     path = project.write(".claude/settings.json", {"memory": {"retrieval": {"max_inject": 1}}})
     lines = project.cli("config", "set", KEY, "2").stdout.splitlines()
-    assert lines[0].startswith(KEY + " is still 1, which the project's files decide: written to ")
+    assert lines[0].startswith(KEY + " is still 1, decided by the project's files: written to ")
     assert lines[1] == "here %s decides: 1" % path
 
 
@@ -110,7 +110,7 @@ def test_check_fails_on_problems(project: Project) -> None:
 
 def test_check_without_problems(project: Project) -> None:
     run = project.cli("config", "check")
-    assert (run.returncode, run.stdout) == (0, "no problems; read: the defaults alone\n")
+    assert (run.returncode, run.stdout) == (0, "no problems; only the defaults are used\n")
 
 
 @pytest.mark.parametrize(
@@ -186,9 +186,9 @@ def test_inside_the_client_a_change_needs_the_users_word(project: Project, words
 
 def test_switching_a_judge_on_says_what_is_sent_and_what_it_may_cost(project: Project) -> None:
     quiet = project.cli("config", "set", "retrieval.judge.model", "m").stdout.splitlines()
-    assert quiet[1] == "its judge is off; `memory judge on retrieval` switches it on"
+    assert quiet[1] == "its judge is off; to switch it on: memory judge on retrieval"
     loud = project.cli("config", "set", "retrieval.judge.enabled", "true").stdout.splitlines()
-    assert loud[1].startswith("the judge of retrieval is on: Ask the judge. Sends the prompt's head and tail")
+    assert loud[1].startswith("the judge for retrieval is on: Ask the judge. Sends the prompt's head and tail")
     assert loud[1].endswith("At most $0.25 a session and $1.00 a day for all judges together.")
     again = project.cli("config", "unset", "retrieval.judge.enabled").stdout.splitlines()
     assert len(again) == 1

@@ -174,7 +174,7 @@ def test_a_home_that_the_project_sets_is_named_with_its_file(project: Project) -
     assert found["text"].startswith(
         "no home folder is known: HOME is not used, since the project's %s sets it" % os.path.realpath(path)
     )
-    assert found["fix"] == "take HOME out of the block env of that file"
+    assert found["fix"] == "remove HOME from the env block of that file"
 
 
 @pytest.mark.parametrize("words", [["list"], ["doctor"], ["search", "x"]])
@@ -236,6 +236,6 @@ def test_for_people_each_check_is_a_line_with_what_to_do(project: Project) -> No
         put(project, "Bad_%d.json" % number)
     lines = project.cli("doctor").stdout.splitlines()
     assert lines[0].startswith("ok    python: ")
-    assert "warn  files: 25 files cannot be read as memories, and are not recalled" in lines
+    assert "warn  files: 25 files cannot be read and will not be recalled" in lines
     assert "        and 5 more" in lines
     assert "      > mend or delete them" in lines

@@ -91,7 +91,7 @@ def test_a_constraint_s_own_date_goes_with_a_new_one(project: Project) -> None:
 
 def test_a_secret_is_taken_out(project: Project, saved: str) -> None:
     run = project.cli("edit", saved, "--body", "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8")
-    assert "taken out of content.decision" in run.stdout
+    assert "redacted in content.decision" in run.stdout
 
 
 def test_claude_s_edit_waits(project: Project, saved: str) -> None:

@@ -28,7 +28,7 @@ def test_notes_are_stored_once_and_are_the_user_s(project: Project) -> None:
 
 def test_secrets_stay_outside(project: Project) -> None:
     run = project.cli("import", project.write("CLAUDE.md", NOTES))
-    assert "taken out of" in run.stdout
+    assert "redacted in" in run.stdout
     assert SECRET not in run.stdout
     assert SECRET not in project.cli("show", "deploy").stdout
 
@@ -57,7 +57,7 @@ def test_bad_lines_are_named_and_the_others_stored(project: Project) -> None:
         "memory: %s" % (path + ":2"),
         "memory: %s" % (path + ":3"),
     ]
-    assert run.stdout.splitlines()[-1] == "1 stored, 0 there already, 3 skipped"
+    assert run.stdout.splitlines()[-1] == "1 stored, 0 already stored, 3 skipped"
     assert project.cli("show", "one", "--json").json["category"] == "runbook"
 
 
@@ -99,7 +99,7 @@ def test_nothing_to_import_is_a_failure_or_nothing(project: Project, name: str) 
     project.write("program.py", "x = 1")
     run = project.cli("import", os.path.join(project.root, name))
     assert run.returncode == (0 if name == "empty-folder" else 1)
-    assert run.stdout.endswith("0 stored, 0 there already, %d skipped\n" % run.returncode)
+    assert run.stdout.endswith("0 stored, 0 already stored, %d skipped\n" % run.returncode)
 
 
 def test_many_are_stored_in_a_moment(project: Project) -> None:

@@ -199,7 +199,7 @@ def test_without_a_key_a_check_says_so_once_and_names_the_ways(desk: MakeDesk) -
 
 def test_stats_without_calls_are_a_sentence(desk: MakeDesk) -> None:
     out = desk().run("stats").out
-    assert out.startswith("No judge was asked in the last 30 days; to try one: memory judge check\n")
+    assert out.startswith("No judge was asked in the last 30 days. To try one: memory judge check\n")
     assert "outcome" not in out
 
 
@@ -289,7 +289,7 @@ def test_stats(desk: MakeDesk) -> None:
     assert found["opinions"]["agreement"] == pytest.approx(2 / 3)
     assert found["account"]["day_usd"] == pytest.approx(0.000024)
     lines = made.run("stats").out
-    assert "agree on 67 % of candidates" in lines
+    assert "agree on 67 % of the candidates" in lines
     assert "$0.000024 today" in lines
     assert made.run("stats", "--days", "0").code == 0
 

@@ -97,7 +97,7 @@ def test_content_that_is_no_object_is_refused(project: Project, value: str) -> N
         pytest.param(b"caf\xe9", "not UTF-8 (byte 3)", id="not UTF-8"),
         pytest.param(b"x" * ((1 << 20) + 1), "more than 1048576 bytes", id="too much"),
         pytest.param(b"x" * (1 << 20), "a memory holds at most", id="more than a file holds"),
-        pytest.param(b" \n", "--body: nothing came on standard input", id="empty"),
+        pytest.param(b" \n", "--body: standard input is empty", id="empty"),
         pytest.param(b"<private>all of it</private>", "nothing is left", id="private"),
     ],
 )
@@ -116,7 +116,7 @@ def test_a_body_that_cannot_be_stored_is_refused_and_nothing_written(
 
 def test_a_secret_never_reaches_a_file_or_the_screen(project: Project) -> None:
     run = project.cli("save", *WORDS, "--body", "the token is " + SECRET)
-    assert "taken out of content.decision" in run.stdout
+    assert "redacted in content.decision" in run.stdout
     assert SECRET not in run.stdout + run.stderr
     for above, _, names in os.walk(os.path.dirname(project.root)):
         for name in names:

@@ -47,7 +47,7 @@ def test_what_waits_and_what_expired_is_found_and_marked(stored: Project) -> Non
     assert rows["The billing database of Claude"]["trust"] == "pending"
     text = stored.cli("search", "billing database").stdout
     assert "expired" in text
-    assert "waits for your word" in text
+    assert "awaits approval" in text
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_at_most_so_many_are_shown(stored: Project) -> None:
 
 def test_nothing_found_is_an_answer(stored: Project) -> None:
     run = stored.cli("search", "zebra")
-    assert (run.returncode, run.stdout) == (0, "Nothing is stored about that.\n")
+    assert (run.returncode, run.stdout) == (0, "No memory found.\n")
     assert stored.cli("search", "zebra", "--json").json["results"] == []
 
 
@@ -108,7 +108,7 @@ def test_where_no_index_can_be_kept_every_file_is_read(stored: Project, state: s
     run = stored.cli("search", "billing database", "--json")
     assert run.returncode == 0
     assert [row["id"] for row in run.json["results"]] == [row["id"] for row in whole.json["results"]]
-    assert "the index cannot be kept" in run.stderr
+    assert "the index cannot be used" in run.stderr
     assert "Errno" not in run.stderr
 
 

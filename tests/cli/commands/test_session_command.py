@@ -115,8 +115,8 @@ def test_a_whole_project_and_again(project: Project) -> None:
     for identity in IDS[:3]:
         transcript(project, identity)
     run = project.cli("session", "score", "--project")
-    assert (run.returncode, run.stdout) == (0, "3 graded, 0 graded before, 0 not graded\n")
-    assert project.cli("session", "score", "--project").stdout == "0 graded, 3 graded before, 0 not graded\n"
+    assert (run.returncode, run.stdout) == (0, "3 graded, 0 already graded, 0 not graded\n")
+    assert project.cli("session", "score", "--project").stdout == "0 graded, 3 already graded, 0 not graded\n"
     assert project.cli("session", "score", "--project", "--again", "--json").json["already"] == 0
 
 
@@ -250,7 +250,7 @@ def test_langfuse_from_check_to_status(project: Project, langfuse: Langfuse) -> 
     assert project.cli("langfuse", "setup", **env).stdout == "7 score configs, 0 of them new\n"
     assert project.cli("langfuse", "status", "--json", **env).json["not_queued"] == 7
     run = project.cli("langfuse", "push", **env)
-    assert (run.returncode, run.stdout) == (0, "7 scores arrived, 0 pending, 0 refused\n")
+    assert (run.returncode, run.stdout) == (0, "7 arrived, 0 pending, 0 refused\n")
     assert len(langfuse.scores) == 7
     assert project.cli("langfuse", "push", **env).stdout == "nothing to send\n"
     assert project.cli("langfuse", "status", "--json", **env).json["sent"] == 7
@@ -280,7 +280,7 @@ def test_langfuse_without_keys_answers_a_program_in_json(project: Project, actio
 
 def test_the_doctor_reports_langfuse_without_asking_the_server(project: Project, langfuse: Langfuse) -> None:
     found = doctor(project)
-    assert (found["status"], found["text"]) == ("ok", "not set up: scores of sessions stay on this machine")
+    assert (found["status"], found["text"]) == ("ok", "not set up; scores of sessions stay on this machine")
     judged(project, langfuse={"host": langfuse.url})
     found = doctor(project)
     assert (found["status"], found["fix"]) == ("warn", "memory langfuse check")

@@ -16,7 +16,7 @@ def test_an_empty_store_gives_a_friendly_hint_and_prompts_stay_silent(project: P
     run = project.cli("status")
     assert run.returncode == 0
     assert "Nothing is stored for this project yet" in run.stdout
-    assert run.stdout.endswith("doctor: all is well\n")
+    assert run.stdout.endswith("doctor: no problems\n")
     assert project.prompt(ASK).stdout == ""
 
 

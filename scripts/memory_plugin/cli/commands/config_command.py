@@ -272,11 +272,8 @@ def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
     for note in notes:
         context.console.paragraph("note: " + note)
     if not settings.problems:
-        read = (
-            ", ".join(terminal_safe(path) for path in settings.files.values())
-            or "the defaults, the only settings"
-        )
-        context.console.line("no problems in " + read)
+        files = ", ".join(terminal_safe(path) for path in settings.files.values())
+        context.console.line("no problems in " + files if files else "no problems; only the defaults are used")
     return FAILED if settings.problems else DONE
 
 

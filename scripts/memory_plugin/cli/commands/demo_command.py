@@ -125,6 +125,6 @@ def _show(console: Console, story: dict[str, Any], shown: list[dict[str, Any]]) 
 def _best(row: dict[str, Any]) -> str:
     candidates = row["candidates"]
     if not candidates:
-        return "no memory was looked up" if row["inject_threshold"] is None else "no memory matched"
+        return "no memory was looked up" if row["inject_threshold"] is None else "no candidates"
     facts = candidates[0]["confidence"], row["inject_threshold"]
     return "best match %.2f, %.2f needed" % facts
