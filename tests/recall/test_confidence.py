@@ -19,7 +19,9 @@ ODDS = st.floats(-9, 9)
 SHARES = st.floats(0.001, 0.999)
 
 
-def sure(answers: float, wants: float, concerns: float, stands_out: float = 0.0, missed: float = 0.5) -> tuple[float, float]:
+def sure(
+    answers: float, wants: float, concerns: float, stands_out: float = 0.0, missed: float = 0.5
+) -> tuple[float, float]:
     """Both confidences for what the models say."""
     said_by_models = {"answers": answers, "wants": wants, "concerns": concerns, "stands_out": stands_out}
     return both({**said_by_models, "missed": missed, "matched": log(1 + 2), "named": 0.0}, SETTINGS)
@@ -32,7 +34,9 @@ def test_both_are_shares_and_a_pointer_is_easier(answers: float, wants: float, c
 
 
 @given(answers=ODDS, wants=ODDS, concerns=SHARES, more=st.floats(0, 5))
-def test_more_evidence_never_lowers_either(answers: float, wants: float, concerns: float, more: float) -> None:
+def test_more_evidence_never_lowers_either(
+    answers: float, wants: float, concerns: float, more: float
+) -> None:
     before = sure(answers, wants, concerns)
     for after in (
         sure(answers + more, wants, concerns),
@@ -54,7 +58,9 @@ def test_more_evidence_never_lowers_either(answers: float, wants: float, concern
         pytest.param(3.0, 3.0, 0.001, False, True, id="a prompt about something else"),
     ],
 )
-def test_each_answer_can_keep_a_memory_back(answers: float, wants: float, concerns: float, *, injected: bool, named: bool) -> None:
+def test_each_answer_can_keep_a_memory_back(
+    answers: float, wants: float, concerns: float, *, injected: bool, named: bool
+) -> None:
     confidence, pointer = sure(answers, wants, concerns)
     assert (confidence >= 0.5, pointer >= 0.5) == (injected, named)
 
@@ -68,7 +74,9 @@ def test_each_answer_can_keep_a_memory_back(answers: float, wants: float, concer
         pytest.param(-1.0, 0.95, 0.1, False, id="not ahead"),
     ],
 )
-def test_a_memory_that_stands_out_needs_less(answers: float, concerns: float, stands_out: float, *, injected: bool) -> None:
+def test_a_memory_that_stands_out_needs_less(
+    answers: float, concerns: float, stands_out: float, *, injected: bool
+) -> None:
     assert (sure(answers, 2.0, concerns, stands_out)[0] >= 0.5) is injected
 
 
@@ -90,11 +98,20 @@ def test_no_match_wants_nothing_special() -> None:
 
 def _answers(**changes: float) -> float:
     signals = dict.fromkeys(MODEL.answers.signals, 0.0)
-    signals.update({name: value for name, value in said("bill databas", BILLING, title="bill databas", body="x").items() if name in signals})
+    signals.update(
+        {
+            name: value
+            for name, value in said("bill databas", BILLING, title="bill databas", body="x").items()
+            if name in signals
+        }
+    )
     return MODEL.answers.log_odds({**signals, **changes})
 
 
-@pytest.mark.parametrize("name", ["phrase", "phrase_covered", "covered", "title_covered", "pairs", "named", "unlikely", "asks_what_holds"])
+@pytest.mark.parametrize(
+    "name",
+    ["phrase", "phrase_covered", "covered", "title_covered", "pairs", "named", "unlikely", "asks_what_holds"],
+)
 def test_more_of_a_good_sign_never_makes_it_less_sure(name: str) -> None:
     values = [_answers(**{name: step / 4}) for step in range(41)]
     assert values == sorted(values)
@@ -107,6 +124,19 @@ def test_more_of_a_bad_sign_never_makes_it_surer(name: str) -> None:
 
 
 def test_the_shipped_models_take_signals_that_exist() -> None:
-    shared = {name for name in MODEL.wants.signals if not name.startswith(("most_", "least_"))} - {"first", "second", "third", "together"}
-    known = set(said("bill", BILLING[:1], title="bill")) | {"unlikely", "asked", "contrast", "known", "seen", "session", "words"}
+    shared = {name for name in MODEL.wants.signals if not name.startswith(("most_", "least_"))} - {
+        "first",
+        "second",
+        "third",
+        "together",
+    }
+    known = set(said("bill", BILLING[:1], title="bill")) | {
+        "unlikely",
+        "asked",
+        "contrast",
+        "known",
+        "seen",
+        "session",
+        "words",
+    }
     assert (set(MODEL.answers.signals) | shared) <= known | set(Model(**loads(model_text())).intents)  # type: ignore[arg-type]
