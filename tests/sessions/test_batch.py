@@ -108,7 +108,7 @@ def test_single_failures_leave_the_others_graded(busy: Bench, provider: Provider
 def test_large_loads_go_out_in_several_batches(
     busy: Bench, provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batch_module, "MOST_BYTES", 15_000)
+    monkeypatch.setattr(batch_module, "MAX_BATCH_BYTES", 15_000)
     sent = submit(paths(busy), busy.scorer, quiet)
     assert sum(map(len, provider.batches.values())) == 5
     assert len(sent.batches) > 1

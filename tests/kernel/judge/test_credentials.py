@@ -134,7 +134,7 @@ def test_this_machine_is_reached_without_a_proxy(make_bench: MakeBench, url: str
 def test_a_proxy_of_an_unknown_kind_is_no_reason_to_go_without(make_bench: MakeBench) -> None:
     bench = make_bench("anthropic")
     bench.env["HTTPS_PROXY"] = "socks5://p.corp:1080"
-    assert failure(bench) == ("bad_url", "HTTPS_PROXY: only http:// proxies are known")
+    assert failure(bench) == ("bad_url", "HTTPS_PROXY: only http:// proxies are supported")
 
 
 @pytest.mark.parametrize(
