@@ -17,6 +17,7 @@ from tests.project import PLUGIN_ROOT, Project
 
 START = """import os, sys
 sys.path.insert(0, {scripts!r})
+from memory_plugin.hosts import detached
 detached.__file__ = {file!r}
 print(detached.start(["heal", {report!r}], b"what it is to do", ["HANDED_ON"]), os.getsid(0), flush=True)
 """

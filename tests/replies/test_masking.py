@@ -61,9 +61,9 @@ def test_nothing_moves(text: str) -> None:
 def test_the_time_grows_with_the_text_only(piece: str) -> None:
     def seconds(size: int) -> float:
         text = piece * (size // len(piece))
-        start = time.perf_counter()
+        start = time.process_time()
         mask(text)
-        return time.perf_counter() - start
+        return time.process_time() - start
 
     small, large = min(seconds(40_000) for _ in range(3)), seconds(400_000)
     assert large < 40 * small + 0.2

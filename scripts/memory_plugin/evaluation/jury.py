@@ -79,7 +79,7 @@ def choose_jurors(context: Context, names: Sequence[str], off: str) -> list[Juro
     judges = [judge_at(context, name, off) for name in names]
     failures = [judge.unready() for judge in judges]
     ready = [place for place, failure in enumerate(failures) if failure is None]
-    personas = [" ".join(entry["system"]) for entry in load_data("judge", "personas")["personas"]]
+    personas = [" ".join(entry["system"]) for entry in load_data("judges", "personas")["personas"]]
     taken: dict[str, int] = {}
     jurors = []
     for place, (name, failure) in enumerate(zip(names, failures)):

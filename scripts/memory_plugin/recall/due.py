@@ -135,13 +135,14 @@ def _lifeless_mark(status: os.stat_result) -> str:
 def within_share(work: list[DueWork], places: Places, edited: set[str], share: Share) -> list[DueWork]:
     """Return the work with what the share does not hold moved to `left`.
 
-    First comes what a prompt asked for, then of all stores what is small and may be injected, then the rest, and always the small before
-    the large: what came with a repository must not keep the user's own memories waiting, nor the other way round.
+    First comes what is known to be edited, then of all stores what is small and may be injected, of that what is named after words that
+    are wanted, then the rest, and always the small before the large: what came with a repository must not keep the user's own memories
+    waiting, nor the other way round.
     """
     due = [(at, file) for at, part in enumerate(work) for file in part.changed]
     if len(due) > share.files or sum(cost(file.size) for _, file in due) > share.characters:
         trusts = [load_trust(places, part.store) for part in work]
-        due.sort(key=lambda one: _urgency(one[1], edited, trusts[one[0]]))
+        due.sort(key=lambda one: _urgency(one[1], edited, trusts[one[0]], share.wanted))
     taken: list[list[DueFile]] = [[] for _ in work]
     left: list[list[DueFile]] = [[] for _ in work]
     full = False
@@ -151,7 +152,10 @@ def within_share(work: list[DueWork], places: Places, edited: set[str], share: S
     return [part._replace(changed=taken[at], left=left[at]) for at, part in enumerate(work)]
 
 
-def _urgency(file: DueFile, edited: set[str], trust: StoreTrust) -> tuple[bool, bool, bool, int, str]:
+def _urgency(
+    file: DueFile, edited: set[str], trust: StoreTrust, wanted: frozenset[str]
+) -> tuple[bool, bool, bool, int, int, str]:
     identity = os.path.basename(file.path)[: -len(".json")]
     unknown = not trust.knows_name(file.category.name, identity)
-    return file.path not in edited, file.size > _SMALL, unknown, file.size, file.path
+    shared = len(wanted.intersection(identity.split("-")))  # an id is made of the title's words
+    return file.path not in edited, file.size > _SMALL, unknown, -shared, file.size, file.path

@@ -9,6 +9,7 @@ from ..kernel.fastjson import digest
 from ..kernel.files import Unreadable, cause, make_folder, read_regular
 from ..kernel.locks import Busy, FileLock
 from ..kernel.sqlite import SqliteError
+from ..kernel.text.tokens import words
 from .freshness import changed_paths
 from .index.file import IndexError_, IndexMissing, open_index
 from .index.place import index_path, opened_or_made
@@ -30,6 +31,7 @@ _MAX_FILE = 512 * 1024
 _MAKE_WAIT = 1.0
 _HEAL_WAIT = 0.1
 _ROUNDS = 2
+_TELLING = 4  # letters; shorter words are in most prompts and ids
 
 
 class Lookup:
@@ -69,6 +71,7 @@ class Lookup:
 
     def best(self, text: str, extra: str, pool: int) -> list[Hit]:
         """The best injectable memories for a text, best first. An index that turns out to be damaged is made anew, once."""
+        self._share.wanted = frozenset(word for word in words(text) if len(word) >= _TELLING)
         for _attempt in range(2):
             try:
                 return (
@@ -188,7 +191,11 @@ class Lookup:
         assert self._connection is not None
         try:
             report = heal(
-                self._connection, self._places, self._settings, share=self._share, edited=edited or ()
+                self._connection,
+                self._places,
+                self._settings,
+                share=self._share,
+                edited=edited or (),
             )
         except SqliteError as error:
             self.trouble = trouble(error)

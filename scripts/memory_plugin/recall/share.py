@@ -25,14 +25,18 @@ _BATCH_BYTES = 2 << 20
 
 
 class Share:
-    """What a refresh may still take on: `files`, `characters` to redact, and how many directory `entries` a store may have (None: any)."""
+    """What a refresh may still take on: `files`, `characters` to redact, and how many directory `entries` a store may have (None: any).
 
-    __slots__ = ("characters", "entries", "files")
+    `wanted` are the words of the prompt that waits for it; memories that are named after one come first.
+    """
+
+    __slots__ = ("characters", "entries", "files", "wanted")
 
     def __init__(self, files: int, characters: int, entries: int | None = None) -> None:
         self.files = files
         self.characters = characters
         self.entries = entries
+        self.wanted: frozenset[str] = frozenset()
 
     def take(self, characters: int) -> bool:
         """Take one file of so many characters, or return False and take nothing."""

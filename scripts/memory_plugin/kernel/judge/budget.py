@@ -1,7 +1,7 @@
 """The budget that all processes of a user share: money spent, sessions switched off, servers paused after failures.
 
 One small file under a lock.  The caps hold over parallel processes because the highest possible cost of a call is reserved before it is
-made, and settled afterwards; a process that dies in between leaves its reservation spent.  `config/judge/limits.json` holds how long a
+made, and settled afterwards; a process that dies in between leaves its reservation spent.  `config/judges/limits.json` holds how long a
 server is paused (a circuit breaker) and how many entries are kept.
 """
 
@@ -78,7 +78,7 @@ def limit(block: str, name: str) -> float:
 
 @cache
 def _limits() -> dict[str, Any]:
-    return load_data("judge", "limits")
+    return load_data("judges", "limits")
 
 
 class Budget:

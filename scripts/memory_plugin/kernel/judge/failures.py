@@ -1,4 +1,4 @@
-"""Failures of a judge: the exception, and what each failure means, from `config/judge/failures.json`."""
+"""Failures of a judge: the exception, and what each failure means, from `config/judges/failures.json`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FEATURE = "FEATURE"
 class JudgeError(Exception):
     """A question that could not be answered.
 
-    `name` is a name in `config/judge/failures.json` or `http_NNN`; `detail` says more without quoting keys or what was judged; `wait` is
+    `name` is a name in `config/judges/failures.json` or `http_NNN`; `detail` says more without quoting keys or what was judged; `wait` is
     how many seconds the server asks to wait, None if it does not say.
     """
 
@@ -34,11 +34,11 @@ class FailureText(NamedTuple):
 
 def explain_failure(failure: str, feature: str) -> FailureText:
     """Return the explanation of a failure's name, for a question that a feature asked."""
-    table = load_data("judge", "failures")["failures"]
+    table = load_data("judges", "failures")["failures"]
     entry = table.get(failure) or table["http" if failure.startswith("http_") else "error"]
     return FailureText(entry["says"], entry["do"].replace(_FEATURE, feature))
 
 
 def setup_options(feature: str) -> list[str]:
     """Return the ways to get a judge for a feature, for a user without a key."""
-    return [way.replace(_FEATURE, feature) for way in load_data("judge", "failures")["ways"]]
+    return [way.replace(_FEATURE, feature) for way in load_data("judges", "failures")["ways"]]

@@ -1,4 +1,4 @@
-"""Model families (`config/judge/models.json`) and the request options that follow from them.
+"""Model families (`config/judges/models.json`) and the request options that follow from them.
 
 A family says how a request to its models looks, what they cost and when they are retired.  `RequestOptions` are a family's options
 without those that a server has rejected before.
@@ -42,7 +42,7 @@ _OTHER_FIELD = {"max_tokens": "max_completion_tokens", "max_completion_tokens": 
 
 
 class Family(NamedTuple):
-    """One family in `config/judge/models.json`.
+    """One family in `config/judges/models.json`.
 
     `thinking` and `effort` are sent as they are; None is not sent.  `tokens` and `schema` name the fields for the longest answer and
     for its schema.  `room` is how many tokens an answer may have in addition to the rubric's limit.  `more_tokens` is the factor by which
@@ -66,7 +66,7 @@ class Family(NamedTuple):
 @cache
 def model_table() -> dict[str, Any]:
     """Return the table of models, loaded once."""
-    return load_data("judge", "models")
+    return load_data("judges", "models")
 
 
 def family_of(model: str, backend: str, today: str = "") -> Family:

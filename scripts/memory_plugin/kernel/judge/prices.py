@@ -1,4 +1,4 @@
-"""Prices in US dollars: from the user's setting `judge.prices`, else from `config/judge/models.json`.
+"""Prices in US dollars: from the user's setting `judge.prices`, else from `config/judges/models.json`.
 
 `Billing` computes the highest possible cost of a call before it is made, and its actual cost afterwards.  The cost of a model without a
 known price is unknown, not 0.

@@ -1,6 +1,6 @@
 """Questions to a model: the rubric that is asked, the data that is judged, and the verdict that is read from the reply.
 
-Rubrics are files under `config/judge/rubrics/`.  A rubric holds `id`, `reason`, `system` and `closing` (lines of the prompt before and
+Rubrics are files under `config/judges/rubrics/`.  A rubric holds `id`, `reason`, `system` and `closing` (lines of the prompt before and
 after the data), `schema` (the JSON schema of the reply), `max_tokens`, and `examples`: replies with the values that must be read from
 them, which are tests.  To add a question, add such a file and one line in a test.
 """
@@ -61,7 +61,7 @@ class Rubric(NamedTuple):
 
 def load_rubric(name: str) -> Rubric:
     """Load the rubric of that name. Raises RubricError."""
-    path = data_path("judge", "rubrics", name + ".json")
+    path = data_path("judges", "rubrics", name + ".json")
     try:
         entry = loads(read_regular(path, _MAX_RUBRIC_BYTES)[0].decode("utf-8"))
     except (OSError, ValueError) as error:
