@@ -8,7 +8,7 @@ import pytest
 
 from memory_plugin.kernel.judge.backends import load_backend
 from memory_plugin.kernel.judge.credentials import ServerAccess, UserEnvironment, resolve_access
-from memory_plugin.kernel.judge.failures import JudgeError
+from memory_plugin.kernel.judge.errors import JudgeError
 from tests.kernel.judge.bench import KEY, Bench, payload
 from tests.kernel.judge.server import answer, serving
 
