@@ -273,7 +273,9 @@ def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
         context.console.paragraph("note: " + note)
     if not settings.problems:
         files = ", ".join(terminal_safe(path) for path in settings.files.values())
-        context.console.line("no problems in " + files if files else "no problems; only the defaults are used")
+        context.console.line(
+            "no problems in " + files if files else "no problems; only the defaults are used"
+        )
     return FAILED if settings.problems else DONE
 
 
@@ -284,5 +286,5 @@ def _unknown_key(name: str) -> UsageError:
     near, successor = nearest_key(name), replaced_by(name)
     advice = "did you mean %s?" % near if near else "to list all: memory config show"
     if successor:
-        advice = "no longer used; set %s instead" % successor
-    return UsageError("%s: unknown key; %s" % (readable(name) or "(empty)", advice))
+        advice = "no longer used; set instead: %s" % successor
+    return UsageError("%s: no such key; %s" % (readable(name) or "(empty)", advice))
