@@ -76,7 +76,10 @@ def test_what_claude_saves_unasked_supersedes_nothing_until_it_is_accepted(
 def test_forgetting_the_newer_one_says_what_becomes_of_the_older_one(project: Project, old: str) -> None:
     new = project.save(*POSTGRES, "--supersedes", old)
     said = project.cli("forget", new).stdout
-    assert "%s, which it had replaced, stays superseded; to bring it back: memory restore %s" % (old, old) in said
+    assert (
+        "%s, which it had replaced, stays superseded; to bring it back: memory restore %s" % (old, old)
+        in said
+    )
     assert told(project) == ""
     project.cli("restore", old)
     assert "MySQL 5" in told(project)

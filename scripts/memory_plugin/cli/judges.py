@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..evaluation.jury import judge_at
 from ..kernel.clock import iso, now
-from ..kernel.fastjson import loads
+from ..kernel.data import load_data
 from ..kernel.judge.asking import Judge
 from ..kernel.judge.backends import load_backend
 from ..kernel.judge.models import family_of
 from ..kernel.judge.prices import price_of
 from ..kernel.ledger import Ledger
-from ..kernel.paths import data_path
 from ..kernel.settings.advice import terminal_safe
 from .addresses import address_words
 
@@ -68,10 +67,8 @@ class JudgedFeature(NamedTuple):
 
 
 def judged_feature(name: str) -> JudgedFeature:
-    """Return what `config/judge/features.json` says about one of FEATURES."""
-    with open(data_path("judge", "features.json"), encoding="utf-8") as file:
-        table: Any = loads(file.read())
-    return JudgedFeature(**table["features"][name])
+    """Return what `config/judges/features.json` says about one of FEATURES."""
+    return JudgedFeature(**load_data("judges", "features")["features"][name])
 
 
 def judges_of(context: CommandContext, feature: str) -> list[Judge]:
@@ -88,7 +85,7 @@ def where(context: CommandContext, judges: list[Judge]) -> list[str]:
     """Return sentences: the address of each judge's server and who sets it, and which variables are ignored."""
     lines: list[str] = []
     for judge in judges:
-        route, endpoint = judge.route(), load_backend(judge.backend).ENDPOINT
+        route, endpoint = judge.address_source(), load_backend(judge.backend).ENDPOINT
         if route is not None and endpoint is not None:
             lines += address_words(context, route, (endpoint.base_variable, *_HEADERS.get(judge.backend, ())))
     return list(dict.fromkeys(lines))

@@ -15,7 +15,7 @@ from ...interview.decisions import DEEPER, WRAP_UP
 from ...interview.exceptions import ConfigError, InvalidAnswer
 from ...interview.interview_store import OPEN, InterviewStore
 from ...interview.reminder import Reminder
-from ...kernel.ledger import Ledger
+from ...kernel.ledger import open_ledger
 from ..command_context import UsageError, require_existing
 
 if TYPE_CHECKING:
@@ -219,9 +219,7 @@ def _report(
 
 def _append_to_ledger(context: CommandContext, interview: Interview, decision: dict[str, Any]) -> None:
     """Append the decision under the session and project of the interview, which may not be those of this run."""
-    settings = context.settings
-    limits = settings.integer("ledger.max_bytes"), settings.integer("ledger.keep_files")
-    ledger = Ledger(context.places.state(), "interviews", *limits)
+    ledger = open_ledger(context.places, context.settings, "interviews")
     problem = ledger.append(interview.session, interview.project, pipeline.ledger_fields(interview, decision))
     if problem:
         context.console.error("the decision was not written to the ledger: " + problem)

@@ -132,7 +132,7 @@ def _on(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 def _keep_address(arguments: argparse.Namespace, context: CommandContext, judges: list[Judge]) -> list[str]:
     """Offer to keep the address of a single judge if only the environment sets it; return what was printed."""
-    route = judges[0].route() if len(judges) == 1 else None
+    route = judges[0].address_source() if len(judges) == 1 else None
     lines = [] if route is None else keep_address(context, route, _ADDRESS, keep=arguments.keep_address)
     if not arguments.json:
         for text in lines:

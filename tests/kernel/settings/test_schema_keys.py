@@ -47,7 +47,7 @@ def test_values(name: str, text: str, value: object) -> None:
         ("hygiene.packs", '["de"]', 'expected a list of "national-ids", got one with "de"'),
         ("evaluation.judge.judges", "[3]", "expected a list of texts, got one with 3"),
         ("retrieval.inject_threshold", "NaN", 'expected a number from 0 to 1, got "NaN"'),
-        ("retrieval.inject_threshold", "1e999", "expected a number from 0 to 1, got a number without end"),
+        ("retrieval.inject_threshold", "1e999", "expected a number from 0 to 1, got an infinite number"),
     ],
 )
 def test_values_that_do_not_fit(name: str, text: str, message: str) -> None:
