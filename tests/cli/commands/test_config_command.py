@@ -128,7 +128,7 @@ def test_check_without_problems(project: Project) -> None:
         pytest.param(
             ["set", "retrieval", "3"],
             2,
-            "memory: retrieval is a block of keys, not one; `memory config show retrieval` lists them",
+            "memory: retrieval is a block of keys; to list them: memory config show retrieval",
             id="a block for a key",
         ),
         pytest.param(["show", "zzz"], 2, "memory: zzz: no such key", id="show of no key"),

@@ -133,21 +133,21 @@ def test_on_without_a_key_names_the_ways_to_one(desk: MakeDesk) -> None:
 
 
 @pytest.mark.parametrize(
-    ("feature", "sent", "besides"),
+    ("feature", "sent", "also"),
     [
-        ("scoring", "the turn's tool calls", "scoring.mode hybrid"),
-        ("sessions", "heads and tails of outputs", "sessions.automatic.enabled"),
+        ("scoring", "the tool calls of the turn", "scoring.mode hybrid"),
+        ("sessions", "the beginning and end of outputs", "sessions.automatic.enabled"),
         ("interview", "the last four questions", ""),
-        ("evaluation", "to each of the judges", "evaluation.judge.judges"),
+        ("evaluation", "Sent to each judge", "evaluation.judge.judges"),
     ],
 )
-def test_each_feature_has_a_judge_of_its_own(desk: MakeDesk, feature: str, sent: str, besides: str) -> None:
+def test_each_feature_has_a_judge_of_its_own(desk: MakeDesk, feature: str, sent: str, also: str) -> None:
     made = desk()
     made.bench.retrieval["enabled"] = False
     made.bench.settings()
     done = made.run("on", feature)
     assert done.code == 0
-    assert (sent in done.out, besides in done.out, "prices of" in done.out) == (True, True, True)
+    assert (sent in done.out, also in done.out, "prices of" in done.out) == (True, True, True)
     assert made.own["memory"][feature]["judge"] == {"enabled": True}
     assert made.own["memory"]["retrieval"]["judge"]["enabled"] is False
     assert doctors_check(made.context())[:2] == ("judge", "ok")
