@@ -38,7 +38,7 @@ def test_a_value_decided_by_the_project_is_reported_as_such(project: Project) ->
     path = project.write(".claude/settings.json", {"memory": {"retrieval": {"max_inject": 1}}})
     lines = project.cli("config", "set", KEY, "2").stdout.splitlines()
     assert lines[0].startswith(KEY + " is still 1, decided by the project's files: written to ")
-    assert lines[1] == "here %s decides: 1" % path
+    assert lines[1] == "in this project %s decides: 1" % path
 
 
 def test_json(project: Project) -> None:
