@@ -199,7 +199,7 @@ def test_switching_a_judge_on_says_what_is_sent_and_what_it_may_cost(project: Pr
 def test_a_value_that_the_project_overrides_is_reported(project: Project) -> None:
     path = project.write(".claude/settings.json", {"memory": {"retrieval": {"max_inject": 1}}})
     run = project.cli("config", "set", KEY, "2")
-    assert run.stdout.splitlines()[1] == "here %s decides: 1" % path
+    assert run.stdout.splitlines()[1] == "in this project %s decides: 1" % path
 
 
 def test_prices_of_the_users_own_are_one_value(project: Project) -> None:

@@ -172,7 +172,7 @@ def test_a_home_that_the_project_sets_is_named_with_its_file(project: Project) -
     path = project.write(".claude/settings.json", {"env": {"HOME": "/evil"}})
     found = checks(project, HOME="/evil", CLAUDE_CONFIG_DIR="")["state folder"]
     assert found["text"].startswith(
-        "no home folder is known: HOME is not used, since the project's %s sets it" % os.path.realpath(path)
+        "no home folder is known: HOME is not used because the project's %s sets it" % os.path.realpath(path)
     )
     assert found["fix"] == "remove HOME from the env block of that file"
 

@@ -25,7 +25,7 @@ from ...kernel.settings.schema import Key, WrongValueError, canonical, expected,
 from ...kernel.settings.user_file import Change, EditError, set_value, unset
 from ...kernel.text.clean import plain
 from ...recall.judge_switches import missing_switches
-from ..command_context import CommandError, UsageError
+from ..command_context import CommandError, UsageError, add_common_options
 
 if TYPE_CHECKING:
     from ..command_context import CommandContext
@@ -84,11 +84,7 @@ def _action(
         epilog="example:\n  " + example,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    # Suppressed defaults: an option given before the action must not be reset by its absence after it.
-    parser.add_argument("--root", metavar="DIR", default=argparse.SUPPRESS, help="the project")
-    parser.add_argument(
-        "--json", action="store_true", default=argparse.SUPPRESS, help="print JSON for programs"
-    )
+    add_common_options(parser)
     return parser
 
 
