@@ -295,7 +295,7 @@ def test_stats(desk: MakeDesk) -> None:
 
 
 def keep_nothing(bench: Bench, times: int) -> None:
-    """Decisions in which the judges approved of nothing."""
+    """Record decisions in which the judges approved no memory."""
     places = bench.places
     judged = {"path": "judged", "verdicts": {"a": [False, False]}}
     for _ in range(times):
@@ -305,11 +305,11 @@ def keep_nothing(bench: Bench, times: int) -> None:
 def test_a_judge_that_keeps_nothing_is_reported(desk: MakeDesk) -> None:
     made = desk()
     keep_nothing(made.bench, 19)
-    assert "kept nothing" not in made.run("stats").out
+    assert "kept no memory" not in made.run("stats").out
     assert doctors_check(made.context()).status == "ok"
     keep_nothing(made.bench, 1)
     assert opinions(made.bench.places, 30).none_kept == 20
-    assert "kept nothing in the last 20 decisions" in made.run("stats").out
+    assert "kept no memory in the last 20 decisions" in made.run("stats").out
     check = doctors_check(made.context())
     assert (check.status, check.fix) == ("warn", "memory judge check")
 
