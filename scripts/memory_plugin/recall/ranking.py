@@ -96,7 +96,11 @@ def rank(
     pool = _pool(connection, rowids, only_injectable, now_iso)
     matches = best_matches(pool, terms, averages, model)[:limit]
     others = rarities(
-        connection, compared(matches[: model.confidence["looked_at"]], terms), model, only_injectable, documents
+        connection,
+        compared(matches[: model.confidence["looked_at"]], terms),
+        model,
+        only_injectable,
+        documents,
     )
     sure = confidences(query, terms, matches, documents, averages[-1], others, model)
     hits = [_hit(connection, match, found) for match, found in zip(matches, sure)]
