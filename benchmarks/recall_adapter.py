@@ -16,9 +16,8 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts"))
 
 from memory_plugin.kernel.paths import data_path
-from memory_plugin.recall.index.document import Document
-from memory_plugin.recall.index.file import create_index, open_index, transaction
-from memory_plugin.recall.index.write import put
+from memory_plugin.recall.index_documents import Document, put
+from memory_plugin.recall.index_file import create_index, open_index, transaction
 from memory_plugin.recall.ranking import analyse, rank
 
 

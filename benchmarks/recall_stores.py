@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from benchmarks.recall_adapter import document
-from memory_plugin.recall.index.file import create_index, transaction
-from memory_plugin.recall.index.write import put
+from memory_plugin.recall.index_documents import put
+from memory_plugin.recall.index_file import create_index, transaction
 from memory_plugin.recall.ranking import Hit, analyse, rank
 
 Record = dict[str, object]

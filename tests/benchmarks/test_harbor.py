@@ -9,9 +9,8 @@ import pytest
 
 from benchmarks.recall_adapter import limits
 from benchmarks.recall_stores import Answer, Set, false_injections, injected, sets, whole
-from memory_plugin.recall.index.document import Document
-from memory_plugin.recall.index.file import create_index, transaction
-from memory_plugin.recall.index.write import put
+from memory_plugin.recall.index_documents import Document, put
+from memory_plugin.recall.index_file import create_index, transaction
 from memory_plugin.recall.ranking import analyse, rank
 from tests.project import PLUGIN_ROOT
 from tests.recall.memories import memory

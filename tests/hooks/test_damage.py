@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.recall.index.file import create_index
+from memory_plugin.recall.index_file import create_index
 from tests.project import PLUGIN_ROOT, Project, Run
 from tests.recall.store_files import (
     ASK,
@@ -54,7 +54,7 @@ def ask(project: Project, session: str) -> str:
 
 
 def told_later(project: Project, question: str, awaited: str) -> str:
-    """What sessions are told, asked anew for ten seconds at most until it holds `awaited`: a detached healing may be at it."""
+    """What sessions are told, asked anew for ten seconds at most until it holds `awaited`: a background refresh may be at it."""
     end = time.monotonic() + 10
     for number in itertools.count():
         told = project.prompt(question, session_id="later-%d" % number).context
@@ -63,8 +63,8 @@ def told_later(project: Project, question: str, awaited: str) -> str:
     raise AssertionError("unreachable")
 
 
-def heal_and_ask(project: Project, session: str) -> str:
-    """What a session is told once the detached healing has had its time."""
+def ask_after_refresh(project: Project, session: str) -> str:
+    """What a session is told once the background refresh has had its time."""
     assert project.cli("heal").returncode == 0
     return ask(project, session)
 
@@ -93,7 +93,7 @@ def test_an_index_cut_short_is_made_anew(recalling: Project, share: float) -> No
     path = index_file(recalling)
     os.truncate(path, int(os.path.getsize(path) * share))
     ask(recalling, "after")
-    assert TOLD in heal_and_ask(recalling, "later")
+    assert TOLD in ask_after_refresh(recalling, "later")
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_a_table_that_is_gone_is_made_anew(recalling: Project, table: str) -> No
         connection.execute("DELETE FROM sqlite_master WHERE name = ?", (table,))
         connection.commit()
     ask(recalling, "after")
-    assert TOLD in heal_and_ask(recalling, "later")
+    assert TOLD in ask_after_refresh(recalling, "later")
 
 
 @pytest.mark.parametrize(
@@ -125,8 +125,8 @@ def test_odd_rows_never_hurt_and_heal(recalling: Project, damage: str) -> None:
         connection.commit()
     assert recalling.cli("search", "billing database").returncode == 0
     ask(recalling, "after")
-    assert TOLD in heal_and_ask(recalling, "later")
-    assert all(row["kind"] == "trouble" for row in recalling.ledger("events"))
+    assert TOLD in ask_after_refresh(recalling, "later")
+    assert all(row["kind"] == "problem" for row in recalling.ledger("events"))
 
 
 @pytest.mark.slow
@@ -180,7 +180,7 @@ def locked(path: str) -> Any:  # noqa: ANN401 (an open file)
     return file
 
 
-@pytest.mark.parametrize("which", ["the store", "the healing", "the ledger", "the events"])
+@pytest.mark.parametrize("which", ["the store", "the lock of the index", "the ledger", "the events"])
 def test_a_lock_that_somebody_holds_does_not_hold_the_prompt(recalling: Project, which: str) -> None:
     put(recalling, "port", memory("The port of the ledger proxy", "The ledger proxy listens on port 7777."))
     locks = os.path.join(recalling.state, "locks")
@@ -188,7 +188,7 @@ def test_a_lock_that_somebody_holds_does_not_hold_the_prompt(recalling: Project,
         "the store": os.path.join(
             locks, next(name for name in os.listdir(locks) if name.startswith("project-"))
         ),
-        "the healing": index_file(recalling) + ".heal",
+        "the lock of the index": index_file(recalling) + ".heal",
         "the ledger": os.path.join(recalling.state, "recalls.jsonl"),
         "the events": os.path.join(recalling.state, "events.jsonl"),
     }[which]
@@ -226,7 +226,7 @@ def test_what_stands_in_the_place_of_the_index_does_no_harm(recalling: Project, 
 def test_without_an_index_it_is_made_for_the_prompt(recalling: Project) -> None:
     os.unlink(index_file(recalling))
     assert TOLD in ask(recalling, "after")
-    assert last(recalling)["healed"] == 1
+    assert last(recalling)["refreshed"] == 1
 
 
 def test_without_any_state_nothing_is_trusted_and_nothing_is_lost(recalling: Project) -> None:

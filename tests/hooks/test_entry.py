@@ -8,7 +8,7 @@ import shutil
 
 import pytest
 
-from memory_plugin.hooks.entry import _OWN_SECONDS, _SECONDS, HANDLERS
+from memory_plugin.hooks.entry import HANDLERS
 from memory_plugin.kernel.settings.keys import keys
 from tests.project import PLUGIN_ROOT, SESSION, Project
 from tests.recall.store_files import ASK, BODY, TITLE, TOLD, no_threshold, troubles
@@ -199,8 +199,8 @@ def test_every_event_ends_before_the_host_ends_it() -> None:
     with open(os.path.join(PLUGIN_ROOT, "hooks", "hooks.json"), encoding="utf-8") as file:
         hooks = json.load(file)["hooks"]
     limits = {event: hooks[event][0]["hooks"][0]["timeout"] for event in HANDLERS}
-    assert all(_OWN_SECONDS.get(event, _SECONDS) + 2 <= limits[event] for event in HANDLERS)
-    assert _OWN_SECONDS["UserPromptSubmit"] > keys()["retrieval.judge.timeout_per_call"].rule["maximum"]
+    assert all(seconds + 2 <= limits[event] for event, (_, seconds) in HANDLERS.items())
+    assert HANDLERS["UserPromptSubmit"][1] > keys()["retrieval.judge.timeout_per_call"].rule["maximum"]
 
 
 def test_nothing_is_noted_where_nothing_was_wrong(recalling: Project) -> None:

@@ -264,7 +264,7 @@ def test_ten_thousand_files_of_garbage_do_not_hold_a_prompt(project: Project) ->
     put(project, "archive", memory(TITLE + " archive", "The billing service database archives to DB2."))
     context = told(project)
     assert "DB2" in context, "what was passed over once counts no more"
-    assert last(project)["healed"] >= 1
+    assert last(project)["refreshed"] >= 1
 
 
 def test_a_file_of_50_mb_is_not_read(project: Project) -> None:

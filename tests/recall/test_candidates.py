@@ -10,8 +10,8 @@ import pytest
 
 from memory_plugin.kernel.sqlite import Connection
 from memory_plugin.recall.candidates import candidates
-from memory_plugin.recall.index.file import create_index
-from memory_plugin.recall.index.write import put
+from memory_plugin.recall.index_documents import put
+from memory_plugin.recall.index_file import create_index
 from memory_plugin.recall.keyword import keyword_candidates
 from memory_plugin.recall.model import Model, load_model
 from memory_plugin.recall.query import analyse

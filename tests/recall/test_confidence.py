@@ -6,7 +6,7 @@ import pytest
 
 from memory_plugin.kernel.native import loads
 from memory_plugin.recall.confidence import confidences, logistic, match_signals, query_signals, surprise
-from memory_plugin.recall.index.config import model as model_text
+from memory_plugin.recall.index_tables import model as model_text
 from memory_plugin.recall.model import Model
 from memory_plugin.recall.query import analyse
 from memory_plugin.recall.scoring import Match, best_matches

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from memory_plugin.kernel.clock import Deadline
 from memory_plugin.kernel.sqlite import Connection
-from memory_plugin.recall.index.document import CATEGORIES, Document
-from memory_plugin.recall.index.file import create_index, transaction
-from memory_plugin.recall.index.write import put
-from memory_plugin.recall.ranking import Hit, analyse, rank
+from memory_plugin.recall.index_documents import Document, put
+from memory_plugin.recall.index_file import create_index, transaction
+from memory_plugin.recall.ranking import CATEGORIES, Hit, analyse, rank
 from tests.recall.memories import memory
 
 Made = Callable[..., Connection]

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.recall.index.file import create_index
-from memory_plugin.recall.index.write import put
+from memory_plugin.recall.index_documents import put
+from memory_plugin.recall.index_file import create_index
 from memory_plugin.recall.typos import corrected, one_edit
 from tests.recall.memories import memory
 

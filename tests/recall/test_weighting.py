@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from memory_plugin.kernel.sqlite import Connection
-from memory_plugin.recall.index.file import create_index
-from memory_plugin.recall.index.write import put
+from memory_plugin.recall.index_documents import put
+from memory_plugin.recall.index_file import create_index
 from memory_plugin.recall.model import load_model
 from memory_plugin.recall.query import analyse
 from memory_plugin.recall.weighting import Term, weighted

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..hooks.hygiene_setting import follow_hygiene
+from ..hooks.events import follow_hygiene
 from ..kernel.ancestry import MARK
 from ..kernel.settings.load import load
 from ..memories.grants import is_granted

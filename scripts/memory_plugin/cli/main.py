@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from .. import VERSION
 from ..hooks.environment import launch_folder
-from ..hooks.event_log import where
+from ..hooks.events import where
 from ..kernel.bytecode import discard_damaged, import_with_cache_repair
 from ..kernel.files import in_words
 from ..kernel.paths import locate
@@ -75,7 +75,7 @@ GROUPS = {
         "judge": "judge",
     },
 }
-_OF_THE_PLUGIN = {"grade": "grade", "heal": "heal"}
+_OF_THE_PLUGIN = {"grade": "grade", "refresh": "heal", "heal": "heal"}  # `heal` is its name in 0.1.0
 COMMANDS = {name: module for group in (*GROUPS.values(), _OF_THE_PLUGIN) for name, module in group.items()}
 
 

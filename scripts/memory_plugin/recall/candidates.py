@@ -7,8 +7,8 @@ query evaluation using pre-computed impacts", SIGIR 2006), so that the budget ru
 
 from __future__ import annotations
 
-from .index.file import POSTINGS
-from .index.terms import STRONG_MARK
+from .index_file import POSTINGS
+from .index_terms import STRONG_MARK
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

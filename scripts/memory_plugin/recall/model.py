@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..kernel.native import loads
-from .index.file import IndexUnusable, meta_get
+from .index_file import IndexUnusable, meta_get
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from ..kernel.native import loads
 from .candidates import candidates
 from .confidence import confidences
-from .index.document import CATEGORIES
-from .index.file import has_fts5
+from .index_file import has_fts5
 from .model import load_model
 from .query import Query, analyse
 from .scoring import best_matches
@@ -23,6 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["FTS5", "KEYWORD", "Hit", "Query", "analyse", "rank", "way_to_candidates"]
 
 FTS5, KEYWORD = "fts5", "keyword"
+# Of hits with equal scores, those of an earlier category come first.
+CATEGORIES = ("DECISION", "CONSTRAINT", "PREFERENCE", "RUNBOOK", "TECH_DEBT", "SESSION_SUMMARY")
 
 _COLUMNS = "key, id, scope, category, title, tags, path, digest, trust, expires_at, inject"
 

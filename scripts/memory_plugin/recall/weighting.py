@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import log
 
 from ..kernel.text.stopwords import language
-from .index.terms import form
+from .index_terms import form
 from .typos import corrected
 
 TYPE_CHECKING = False

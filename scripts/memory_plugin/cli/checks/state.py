@@ -9,7 +9,7 @@ from ...kernel.clock import iso, now
 from ...kernel.ledger import Ledger
 from ...kernel.sqlite import SqliteError
 from ...kernel.text.clean import plain
-from ...recall.healing import index_state
+from ...recall.index_refresh import index_state
 from .check import NOTE, OK, WARN, Check, counted
 
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from ...hooks.event_fields import identity, path
-from ...hooks.event_log import note
+from ...hooks.events import PROBLEM, identity, note, path
 from ...kernel.clock import Deadline
 from ...kernel.context import Context
 from ...replies.grade_request import GradeRequest
@@ -47,7 +46,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:  # noqa: ARG001
     try:
         failure = grade_reply(request, user, calls, scoring_judge(context, _reason_off(session)), context)
     except OSError as error:
-        note(places, context.session, EVENT, "trouble", str(error))
+        note(places, context.session, EVENT, PROBLEM, str(error))
         return FAILED
     if failure in DISABLING_FAILURES:
         what = "no judge for the replies of this session: %s; see: memory judge check" % failure

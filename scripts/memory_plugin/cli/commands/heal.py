@@ -1,26 +1,26 @@
-"""`memory heal`: the index brought in line with the stores, and what has had its time cleared away."""
+"""`memory refresh`: bring the index up to date with the stores, and delete what is no longer needed."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...hooks.upkeep import prune_state
+from ...hooks.session_events import prune_state
 from ...memories import catalog
 from ...memories.files import why_left_alone
 from ...memories.lifecycle import remove_expired_retired
 from ...memories.stores import stores
 from ...memories.trust import load_trust
-from ...recall.healing import heal_now
+from ...recall.index_refresh import refresh_index
 
 if TYPE_CHECKING:
     import argparse
 
     from ..command_context import Session
 
-HELP = "bring the index in line with the stores, and clear away what has had its time"
+HELP = "bring the index up to date with the stores, and delete what is no longer needed"
 EXAMPLES = """\
-  memory heal
-  memory heal --root ~/shop --json
+  memory refresh
+  memory refresh --root ~/shop --json
 """
 
 
@@ -29,8 +29,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, session: Session) -> int:
-    """Heal the index, delete what was retired long ago, and prune old session state."""
-    report = heal_now(session.places, session.settings)
+    """Refresh the index, delete what was retired long ago, and prune old session state."""
+    report = refresh_index(session.places, session.settings)
     deleted, troubles = _tidy_stores(session)
     pruned = prune_state(session.places)
     if arguments.json:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...hooks.background import start_healing
+from ...hooks.background import start_refresh
 from ...kernel.files import in_words
 from ...kernel.sqlite import SqliteError
-from ...recall.healing import heal_now, scrub_index
-from ...recall.index.file import IndexError_
+from ...recall.index_file import IndexUnavailable
+from ...recall.index_refresh import refresh_index, scrub_index
 
 if TYPE_CHECKING:
     from ..command_context import Session
@@ -22,16 +22,16 @@ def refresh(session: Session, *, scrub: bool = False) -> bool:
     With `scrub` no word of what was deleted is left in the index's file either.
     """
     try:
-        report = heal_now(session.places, session.settings, rounds=1)
+        report = refresh_index(session.places, session.settings, rounds=1)
         if scrub:
             scrub_index(session.places)
-    except (IndexError_, SqliteError, OSError) as error:
+    except (IndexUnavailable, SqliteError, OSError) as error:
         session.console.error(
             "done, but the index is not up to date yet (%s); the next prompt sees to it" % in_words(error)
         )
         return False
     if report.left:
-        start_healing(session.places)
+        start_refresh(session.places)
         session.console.error(
             "done; the index is still being brought up to date in the background: %d files are left"
             % report.left

@@ -6,20 +6,21 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from ...kernel.clock import Deadline, now_iso
+from ...kernel.context import Context
 from ...kernel.sqlite import SqliteError
 from ...kernel.text.private import without_private
 from ...memories.trust import TRUSTED
-from ...recall.index.file import IndexError_
+from ...recall.index_file import IndexUnavailable
 from ...recall.judging import SEARCH, Candidates, judge_candidates
-from ...recall.search import search
+from ...recall.memory_search import search
 from .memory_row import shown_name
 
 if TYPE_CHECKING:
     import argparse
 
     from ...recall.judging import Judged
+    from ...recall.memory_search import Found
     from ...recall.ranking import Hit
-    from ...recall.search import Found
     from ..command_context import Session
 
 HELP = "find memories, also those that await approval or are superseded"
@@ -60,11 +61,11 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
     try:
         pool = max(limit, _JUDGED_POOL) if arguments.judge else limit
         found = search(session.places, session.settings, query, pool)
-    except (IndexError_, SqliteError) as error:
+    except (IndexUnavailable, SqliteError) as error:
         session.console.error("the index cannot be asked: %s" % error)
         return 1
-    if found.trouble:
-        session.console.error("the index cannot be kept (%s); every file was read for this" % found.trouble)
+    if found.problem:
+        session.console.error("the index cannot be kept (%s); every file was read for this" % found.problem)
     judged = _judged(query, found, session) if arguments.judge else None
     hits = (found.hits if judged is None else judged.kept)[:limit]
     if arguments.json:
@@ -78,9 +79,8 @@ def _judged(query: str, found: Found, session: Session) -> Judged:
     """The lenient opinion of the judges, of what FTS5 found; keywords alone are too rough to be judged."""
     hits = found.hits if found.answered_by == "fts5" else []
     candidates = Candidates(query, hits)
-    off = session.taint.judges_off
-    places, settings = session.places, session.settings
-    judged = judge_candidates(candidates, SEARCH, places, settings, session.id, Deadline(_SECONDS), off)
+    context = Context(session.places, session.settings, Deadline(_SECONDS), session.id)
+    judged = judge_candidates(candidates, SEARCH, context, judges_off=session.taint.judges_off)
     if not hits:
         judged.kept = found.hits
     return judged

@@ -11,7 +11,7 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ...hooks.event_log import note
+from ...hooks.events import PROBLEM, note
 from ...kernel.files import in_words
 from ...kernel.judge.reply import read_reply
 from ...kernel.judge.words import words_for
@@ -301,7 +301,7 @@ def _ended(arguments: argparse.Namespace, session: Session) -> int:
 
 
 def _note_failure(session: Session, identity: str, what: str) -> None:
-    note(session.places, identity, "SessionEnd", "trouble", what)
+    note(session.places, identity, "SessionEnd", PROBLEM, what)
 
 
 def _cells(row: dict[str, Any]) -> list[str]:

@@ -8,7 +8,7 @@ from ...memories.hygiene import shown_line
 from ...memories.record import ACTIVE, body_text
 from ...memories.similarity import NEAR_DUPLICATE, SAME_TITLE, Similarity
 from ...memories.survey import life, survey, unmistakable
-from ...recall.neighbors import neighbors
+from ...recall.memory_search import neighbors
 
 if TYPE_CHECKING:
     from ...memories.record import Memory

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ...kernel.text.clean import plain
 from ...memories.hygiene import shown_line
 from ...memories.survey import survey, unmistakable
-from ...recall.explain import REASONS, find_decision, outcomes, remedy, sentence, thresholds
+from ...recall.explain import find_decision, outcomes, problem, remedy, sentence, thresholds
 
 if TYPE_CHECKING:
     import argparse
@@ -66,9 +66,9 @@ def explain_decision(row: dict[str, Any], session: Session) -> None:
     console.paragraph("%s, prompt %s" % (time, prompt))
     said = plain(sentence(row), _MAX_LINE)
     console.paragraph(console.style(said[:1].upper() + said[1:] + ".", "bold"))
-    if row.get("trouble"):
-        trouble = str(row["trouble"])
-        console.paragraph(plain("problem: " + REASONS.get(trouble, trouble), _MAX_LINE))
+    found_problem = problem(row)
+    if found_problem:
+        console.paragraph(plain("problem: " + found_problem, _MAX_LINE))
     found = outcomes(row)
     if found:
         _explain_candidates(found, session)

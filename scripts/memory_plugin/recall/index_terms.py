@@ -7,13 +7,13 @@ an inside.
 
 from __future__ import annotations
 
-from ...kernel.text.stem import stem
-from ...kernel.text.stopwords import language
-from ...kernel.text.tokens import words
+from ..kernel.text.stem import stem
+from ..kernel.text.stopwords import language
+from ..kernel.text.tokens import words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .document import Document
+    from .index_documents import Document
 
 FIELDS = ("title", "tags", "body", "files", "asked_as")
 # Marks the posting of a term in a strong field; no term holds it, since it is no character of a word.
