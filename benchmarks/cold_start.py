@@ -127,12 +127,16 @@ def prepare(
         "PATH": os.environ["PATH"],
     }
     start = time.perf_counter()
-    subprocess.run(
-        [sys.executable, COMMAND, "accept", "--all", "--root", root],
-        env=environment,
-        check=True,
-        stdout=subprocess.DEVNULL,
-    )
+    for command in (
+        ["accept", "--all"],
+        ["heal"],
+    ):  # an accept leaves the index of a large store to the background
+        subprocess.run(
+            [sys.executable, COMMAND, *command, "--root", root],
+            env=environment,
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
     seconds = time.perf_counter() - start
     folder = os.path.join(home, ".claude", "lcars", "memory", "index")
     size_of_index = sum(

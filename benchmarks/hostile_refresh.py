@@ -67,6 +67,7 @@ def _filled(piece: str, size: int) -> str:
     return (piece * (size // len(piece) + 1))[:size]
 
 
+_KEYS = ["key=%d" % number for number in range(104)]
 # Cyrillic, a full-width colon, marks, and what nobody sees.
 _UNICODE = "\u043f\u0430\u0440\u043e\u043b\u044c\uff1a \u043a\u043b\u044e\u0447=\u0430@\u0431.\u0301\u200b"
 
@@ -75,6 +76,7 @@ SHAPES: dict[str, Callable[[float], Files]] = {
     "near-secrets": lambda share: _many(int(60 * share), lambda n: _memory("h%d" % n, "xoxd-/" * 41_666)),
     "tags": lambda share: _many(max(1, int(9 * share)), lambda n: _memory("h%d" % n, tags=["t%d" % i for i in range(25_000)])),
     "9000-tags": lambda share: _many(max(1, int(9 * share)), lambda n: _memory("h%d" % n, tags=["key=%d" % i for i in range(9_000)])),
+    "small-lists": lambda share: _many(int(600 * share), lambda n: _memory("h%d" % n, tags=_KEYS[:64], related_files=_KEYS[64:])),
     "nested-250kB": lambda share: _raw(int(200 * share), '{"l":[%s[]]}' % ("[]," * 83_000)),
     "nested-2MB": lambda share: _raw(int(200 * share), '{"l":[%s[]]}' % ("[]," * 680_000)),
     "small": lambda share: _many(int(10_000 * share), lambda n: _memory("Hostile %d" % n, "Arrived with a pull.")),

@@ -191,9 +191,9 @@ PAIR = """
 import json, sys
 sys.path.insert(0, %r)
 from memory_plugin.kernel.clock import Deadline
-from memory_plugin.kernel.judge.judge import Judge
+from memory_plugin.kernel.judge.asking import Judge
 from memory_plugin.kernel.judge.question import Question
-from memory_plugin.kernel.judge.rubric import load_rubric
+from memory_plugin.kernel.judge.question import load_rubric
 from memory_plugin.kernel.paths import locate
 from memory_plugin.kernel.settings.load import load
 places = locate(sys.argv[1])

@@ -22,7 +22,7 @@ from importlib import import_module
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts"))
 
-from memory_plugin.kernel.native import loads
+from memory_plugin.kernel.fastjson import loads
 from memory_plugin.kernel.paths import data_path
 from memory_plugin.kernel.text.stem import stem
 from memory_plugin.kernel.text.tokens import words

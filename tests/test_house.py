@@ -17,7 +17,7 @@ from tests.project import PLUGIN_ROOT, Project, Run
 PACKAGE = os.path.join(PLUGIN_ROOT, "scripts", "memory_plugin")
 FEATURES = ("recall", "replies", "sessions", "interview", "evaluation")
 FLOORS = {"kernel": 0, "memories": 1, **dict.fromkeys(FEATURES, 2), "hooks": 3, "cli": 4}
-# What a prompt may import: builtins, the C halves behind kernel/native.py, and what `os` itself needs.
+# What a prompt may import: builtins, the C halves behind kernel/fastjson.py, and what `os` itself needs.
 OS = {"os", "os.path", "posixpath", "genericpath", "stat", "_stat", "abc", "_abc", "_collections_abc"}
 SKIPPED = {
     *OS,

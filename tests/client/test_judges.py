@@ -105,7 +105,7 @@ def told(turn: Turn) -> list[str]:
 
 def expected_body(name: str, sealed: str) -> Body:
     """What a judge is to be sent with this data, put together from its file by hand."""
-    path = os.path.join(PLUGIN_ROOT, "config", "judges", "rubrics", name + ".json")
+    path = os.path.join(PLUGIN_ROOT, "config", "judge", "rubrics", name + ".json")
     with open(path, encoding="utf-8") as file:
         rubric = json.load(file)
     return {
@@ -279,6 +279,9 @@ def test_a_project_cannot_switch_judges_on(box: Sandbox) -> None:
 def test_claude_searches_with_judges(box: Sandbox) -> None:
     """One of the two is enough in a search, and each result says who approved of it."""
     judged(box, TITLES[:1], TITLES[1:2])
+    memory(
+        box, "config", "set", "judge.base_url", box.api.url
+    )  # a command of Claude's uses no address of the environment
     box.api.script.turns = [bash("memory search 'billing database tests' --judge --json")]
     turn = box.prompt("/memory:search billing database tests", plugins=PLUGIN)
     assert turn.text == "Hello."

@@ -1,26 +1,33 @@
-"""The table of keys in config/README.md. Run as a script, it writes the table anew."""
+"""The parts of config/ that follow from other files there; run as a script, it writes them.
+
+The choices of `hygiene.allow` in settings.schema.json are the ids of all hygiene rules; the table in README.md comes from the schema.
+"""
 
 from __future__ import annotations
 
+import glob
 import json
 import os
+import re
 import sys
+import textwrap
 from typing import Any
 
 CONFIG = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "config")
 README = os.path.join(CONFIG, "README.md")
+SCHEMA = os.path.join(CONFIG, "settings.schema.json")
 BEGIN, END = "<!-- table -->\n", "<!-- end of table -->\n"
 
 
 def schema() -> dict[str, Any]:
-    """The schema of the block `memory`."""
-    with open(os.path.join(CONFIG, "settings.schema.json"), encoding="utf-8") as file:
+    """Return the schema of the block `memory`."""
+    with open(SCHEMA, encoding="utf-8") as file:
         content: dict[str, Any] = json.load(file)
     return content
 
 
 def leaves(rule: dict[str, Any], name: str = "") -> list[tuple[str, dict[str, Any]]]:
-    """Each key with its part of the schema, in order."""
+    """Return each key with its part of the schema, in order."""
     found: list[tuple[str, dict[str, Any]]] = []
     for part, below in rule.get("properties", {}).items():
         dotted = name + "." + part if name else part
@@ -29,7 +36,7 @@ def leaves(rule: dict[str, Any], name: str = "") -> list[tuple[str, dict[str, An
 
 
 def values(rule: dict[str, Any]) -> str:
-    """What a key takes, in the table's words."""
+    """Return the values that a key takes, as the table shows them."""
     if "enum" in rule:
         return ", ".join("`%s`" % choice for choice in rule["enum"])
     if rule["type"] == "boolean":
@@ -45,7 +52,7 @@ def values(rule: dict[str, Any]) -> str:
 
 
 def table() -> str:
-    """The whole table in Markdown."""
+    """Return the table in Markdown."""
     rows = ["| key | values | default | project | meaning |", "| --- | --- | --- | --- | --- |"]
     for name, rule in leaves(schema()):
         cells = (name, values(rule), json.dumps(rule["default"]), rule["x-project"], rule["description"])
@@ -54,14 +61,41 @@ def table() -> str:
 
 
 def with_table(text: str) -> str:
-    """The README's text with the table of now."""
+    """Return the README's text with the current table."""
     before, _, rest = text.partition(BEGIN)
     return before + BEGIN + "\n" + table() + "\n" + END + rest.partition(END)[2]
 
 
+def hygiene_rule_ids() -> list[str]:
+    """Return the ids of all hygiene rules, those of optional packs included."""
+    ids: list[str] = []
+    for path in glob.glob(os.path.join(CONFIG, "hygiene", "*.json")):
+        with open(path, encoding="utf-8") as file:
+            ids += [rule["id"] for rule in json.load(file).get("rules", ())]
+    return sorted(ids)
+
+
+def with_rule_ids(text: str) -> str:
+    """Return the schema's text with the current hygiene rules as choices of `hygiene.allow`."""
+    lines = textwrap.wrap(
+        ", ".join('"%s"' % name for name in hygiene_rule_ids()), 128, break_on_hyphens=False
+    )
+    choices = "".join("\n" + " " * 12 + line for line in lines) + "\n" + " " * 10
+    return re.sub(
+        r'("allow": \{\s*"type": "array", "items": \{[^[]*\[)[^]]*',
+        lambda found: found[1] + choices,
+        text,
+        count=1,
+    )
+
+
 if __name__ == "__main__":
+    with open(SCHEMA, encoding="utf-8") as file:
+        text = with_rule_ids(file.read())
+    with open(SCHEMA, "w", encoding="utf-8") as file:
+        file.write(text)
     with open(README, encoding="utf-8") as file:
         text = with_table(file.read())
     with open(README, "w", encoding="utf-8") as file:
         file.write(text)
-    sys.stdout.write("written: config/README.md\n")
+    sys.stdout.write("written: config/settings.schema.json, config/README.md\n")

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from memory_plugin.kernel.hygiene.rules import _rules as rules_of
-from memory_plugin.kernel.hygiene.rules import files
-from tests.config.settings_table import CONFIG, README, leaves, schema, with_table
+from memory_plugin.kernel.hygiene.rule_set import _rules as rules_of
+from memory_plugin.kernel.hygiene.rule_set import files
+from tests.config.settings_table import CONFIG, README, SCHEMA, leaves, schema, with_rule_ids, with_table
 from tests.project import PLUGIN_ROOT
 
 GETTERS = {"block", "get", "flag", "integer", "number", "text", "texts", "origin"}
@@ -89,6 +89,13 @@ def closed(rule: dict[str, Any]) -> list[dict[str, Any]]:
 def test_the_rules_that_may_be_let_through_are_the_rules_there_are() -> None:
     there = [rule.id for rule in rules_of(files())]
     assert dict(leaves(schema()))["hygiene.allow"]["items"]["enum"] == sorted(there)
+
+
+def test_the_choices_of_hygiene_allow_are_written_from_the_rules() -> None:
+    with open(SCHEMA, encoding="utf-8") as file:
+        text = file.read()
+    assert with_rule_ids(text) == text
+    assert with_rule_ids(text.replace('"adafruit-key", ', '"gone", ', 1)) == text
 
 
 def test_a_block_that_lists_its_keys_allows_no_other() -> None:

@@ -9,7 +9,7 @@ import shutil
 import pytest
 
 from memory_plugin.hooks.entry import HANDLERS
-from memory_plugin.kernel.settings.keys import keys
+from memory_plugin.kernel.settings.schema import keys
 from tests.project import PLUGIN_ROOT, SESSION, Project
 from tests.recall.store_files import ASK, BODY, TITLE, TOLD, no_threshold, troubles
 

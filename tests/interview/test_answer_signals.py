@@ -23,10 +23,8 @@ from memory_plugin.interview.wording import contains_phrase, normalize
 from memory_plugin.kernel.clock import Deadline
 from memory_plugin.kernel.context import Context
 from memory_plugin.kernel.data import load_data
-from memory_plugin.kernel.judge import judge as judge_module
-from memory_plugin.kernel.judge.question import Question, Verdict
-from memory_plugin.kernel.judge.reply import read_reply
-from memory_plugin.kernel.judge.rubric import load_rubric
+from memory_plugin.kernel.judge import asking as judge_module
+from memory_plugin.kernel.judge.question import Question, Verdict, load_rubric, read_reply
 from memory_plugin.kernel.paths import Places, data_path
 from memory_plugin.kernel.settings.load import load
 from tests.interview.respondents import setup_for
@@ -105,7 +103,7 @@ def test_the_judges_rubric_asks_for_the_same_signals() -> None:
     assert {name: set(part["anyOf"][0]["properties"]) for name, part in schema.items()} == {
         name: set(rule["fields"]) for name, rule in TABLE["signals"].items()
     }
-    with open(data_path("judges", "rubrics", "interview", "signals.json"), encoding="utf-8") as file:
+    with open(data_path("judge", "rubrics", "interview", "signals.json"), encoding="utf-8") as file:
         examples = json.load(file)["examples"]
     for example in examples:
         values = read_reply(example["reply"], lambda value: _valid(value, TABLE))

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from memory_plugin.kernel.clock import now
-from memory_plugin.kernel.native import dumps
+from memory_plugin.kernel.fastjson import dumps
 from memory_plugin.kernel.paths import Places, locate
 from memory_plugin.memories import grants
 from memory_plugin.memories.grants import SECONDS, asks_to_remember, grant, is_granted

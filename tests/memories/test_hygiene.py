@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.memories.hygiene import clean_data, shown, shown_block, shown_line
+from memory_plugin.memories.hygiene import clean_data, shown, shown_block, shown_items, shown_line
 from memory_plugin.memories.record import MAX_TITLE, InvalidMemory, categories, new_memory
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -120,3 +120,29 @@ def test_no_half_of_a_secret_is_left_at_a_cut(at: int, before: str) -> None:
         assert "kZ8wQ2" not in shown_text
         assert "sk-ant-api03" not in shown_text
         assert len(shown_text) <= 120
+
+
+@pytest.mark.parametrize(
+    ("items", "expected"),
+    [
+        pytest.param([], [], id="none"),
+        pytest.param(["a", " b ", "a"], ["a", "b", "a"], id="plain"),
+        pytest.param(["a", SECRET, "b"], ["a", "[redacted:github-token]", "b"], id="a secret"),
+        pytest.param(["a", "\u200b", "b"], ["a", "", "b"], id="nothing visible"),
+        pytest.param(["two\nlines", SECRET], ["two lines", "[redacted:github-token]"], id="a line break"),
+        pytest.param(["x"] * 70 + [SECRET], ["x"] * 70 + ["[redacted:github-token]"], id="many"),
+        pytest.param(["x\ry"] * 70, ["x y"] * 16, id="many with line breaks"),
+    ],
+)
+def test_items_are_redacted_together_as_each_for_itself(items: list[str], expected: list[str]) -> None:
+    assert shown_items(items, 200) == expected
+
+
+@given(
+    st.lists(
+        st.sampled_from(["password:", "kZ8wQ2rT5yU7iO9p", "a", SECRET, "x\u200b", "key =", "\n", "ghp_"]),
+        max_size=12,
+    )
+)
+def test_items_redacted_together_hold_no_secret(items: list[str]) -> None:
+    assert not any(SECRET in item for item in shown_items(items, 200))

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory_plugin.kernel.native import loads
+from memory_plugin.kernel.fastjson import loads
 from memory_plugin.kernel.paths import Places, data_path
 from memory_plugin.memories.importing import category_for, read
 from memory_plugin.memories.stores import Store

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.kernel.native import loads
+from memory_plugin.kernel.fastjson import loads
 from memory_plugin.kernel.paths import data_path
 from memory_plugin.memories.markdown import sections
 from memory_plugin.memories.markdown_records import (

@@ -71,7 +71,7 @@ def test_many_changes_to_one_memory_lose_nothing(project: Project, places: Place
     add(places, store, data("Shared"))
     running = [writer(project, "change", number) for number in range(WRITERS)]
     assert [process.communicate(timeout=50)[1] for process in running] == [b""] * WRITERS
-    assert len(find(store, "shared").memory.tags) == WRITERS * EACH
+    assert len(find(store, "shared").memory.data["tags"]) == WRITERS * EACH
 
 
 @pytest.mark.parametrize("delay", [0.05, 0.12, 0.16, 0.2, 0.25, 0.3])
@@ -137,6 +137,9 @@ def test_unknown_fields_and_lone_surrogates_survive_a_change(places: Places, sto
 def test_a_memory_that_could_not_be_read_again_is_not_written(places: Places, store: Store) -> None:
     with pytest.raises(InvalidMemory, match="a memory holds at most"):
         add(places, store, data(body="x " * MAX_BYTES))
+    assert list(all_memories(store)) == []
+    with pytest.raises(InvalidMemory, match="at most 10000 values"):
+        add(places, store, data(extra=[0] * 10_001))
     assert list(all_memories(store)) == []
     stored = add(places, store, data()).stored
     with pytest.raises(InvalidMemory, match="a memory holds at most"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory_plugin.kernel.native import digest
+from memory_plugin.kernel.fastjson import digest
 from memory_plugin.recall.index_documents import Document
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory_plugin.kernel.native import loads
+from memory_plugin.kernel.fastjson import loads
 from memory_plugin.recall.confidence import confidences, logistic, match_signals, query_signals, surprise
 from memory_plugin.recall.index_tables import model as model_text
 from memory_plugin.recall.model import Model

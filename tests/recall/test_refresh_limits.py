@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Iterator
 
 import pytest
@@ -64,6 +65,7 @@ HOSTILE = {
     "nine thousand tags": memory("h", tags=["key=%d" % number for number in range(9000)]),
     "long tags": memory("h", tags=["token=" * 150] * 200),
     "many files": memory("h", related_files=["password=%d" % number for number in range(9000)]),
+    "tags with line breaks": memory("h", tags=["a\r"] * 2000),
     "questions": memory("h", asked_as=[NEAR_SECRET[:1000]] * 200),
     "many fields": memory("h", content={"key%d" % number: "token=" * 10 for number in range(3000)}),
     "hidden characters": memory("h", "token=\u200b" * 25_000),
@@ -83,7 +85,7 @@ def test_a_prompt_redacts_no_more_than_its_share(
     redacted.calls = redacted.characters = 0
     report = inline(places)
     assert redacted.characters <= 2 * LARGEST, "every text twice at most"
-    assert redacted.calls <= 2 * 150 * (report.read + 1)
+    assert redacted.calls <= 2 * 50 * (report.read + 1)
     assert {TITLE, "New"} <= titles(places), "what is small comes first"
 
 
@@ -128,6 +130,15 @@ def test_what_a_prompt_asks_for_is_read_before_what_is_trusted_and_that_before_t
         put(project, "m%d" % number, memory("New %d" % number))
     inline(places, most=1)
     assert [title[:7] for title in titles(places)] == ["Trusted"]
+
+
+def test_a_prompt_without_an_index_finds_what_is_named_after_its_words(project: Project) -> None:
+    project.save(TITLE, memory()["content"]["decision"])
+    for number in range(150):
+        put(project, "m%d" % number, memory("M %d" % number, "Short."))
+    project.cli("accept", "--all")
+    shutil.rmtree(os.path.join(project.state, "index"))
+    assert TOLD in project.prompt(ASK).context
 
 
 def test_a_pull_is_held_back_also_where_a_prompt_reads_only_some_of_its_files(

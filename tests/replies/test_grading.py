@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_plugin.kernel.data import load_data
-from memory_plugin.kernel.judge.reply import read_reply
-from memory_plugin.kernel.judge.rubric import load_rubric
+from memory_plugin.kernel.judge.question import load_rubric, read_reply
 from memory_plugin.kernel.paths import data_path
 from memory_plugin.replies.grading import (
     GradeMaterial,
@@ -48,7 +47,7 @@ JSON = st.recursive(
 
 def rubric(name: str) -> Any:  # noqa: ANN401 (a test knows the shape)
     """A rubric's file."""
-    with open(data_path("judges", "rubrics", "replies", name + ".json"), encoding="utf-8") as file:
+    with open(data_path("judge", "rubrics", "replies", name + ".json"), encoding="utf-8") as file:
         return json.load(file)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from memory_plugin.kernel.clock import Deadline
-from memory_plugin.kernel.judge.judge import Judge
+from memory_plugin.kernel.judge.asking import Judge
 from memory_plugin.kernel.judge.question import Question, Verdict
 from memory_plugin.kernel.ledger import Ledger
 from memory_plugin.kernel.paths import Places

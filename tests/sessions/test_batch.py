@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from memory_plugin.kernel.judge.accounts import Accounts
-from memory_plugin.kernel.judge.outcome import Failed
+from memory_plugin.kernel.judge.budget import Budget
+from memory_plugin.kernel.judge.failures import JudgeError
 from memory_plugin.sessions import batch as batch_module
 from memory_plugin.sessions.batch import collect, submit, waiting
 from memory_plugin.sessions.score_rows import ungraded
@@ -73,7 +73,7 @@ def test_submitted_polled_collected(busy: Bench, provider: Provider) -> None:
 
 def test_what_was_reserved_is_settled_with_what_was_spent(busy: Bench, provider: Provider) -> None:
     scorer = busy.scorer
-    accounts = Accounts(scorer.places.state("judge"))
+    accounts = Budget(scorer.places.state("judge"))
     submit(paths(busy), scorer, quiet)
     assert accounts.figures("").day > 0.02
     provider.done = True
@@ -121,18 +121,18 @@ def test_large_loads_go_out_in_several_batches(
 )
 def test_a_provider_that_refuses_is_named(busy: Bench, provider: Provider, status: int, failure: str) -> None:
     provider.refuse = status
-    with pytest.raises(Failed) as failed:
+    with pytest.raises(JudgeError) as failed:
         submit(paths(busy), busy.scorer, quiet)
     assert failed.value.name == failure
     assert waiting(busy.scorer) == []
-    assert Accounts(busy.scorer.places.state("judge")).figures("").day == pytest.approx(0)
+    assert Budget(busy.scorer.places.state("judge")).figures("").day == pytest.approx(0)
 
 
 def test_without_a_key_nothing_is_read_or_sent(
     busy: Bench, provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("ANTHROPIC_API_KEY")
-    with pytest.raises(Failed) as failed:
+    with pytest.raises(JudgeError) as failed:
         submit(paths(busy), busy.scorer, quiet)
     assert (failed.value.name, provider.seen) == ("no_key", [])
 
@@ -152,7 +152,7 @@ def test_where_it_is_unknown_what_was_submitted_nothing_is(
     state = busy.config / "lcars" / "memory" / "grading"
     state.mkdir(parents=True)
     (state / "batches.json").write_text(content, encoding="utf-8")
-    with pytest.raises(Failed) as failed:
+    with pytest.raises(JudgeError) as failed:
         submit(paths(busy), busy.scorer, quiet)
     assert (failed.value.name, provider.batches) == ("no_state", {})
 
@@ -217,10 +217,10 @@ def test_an_answer_that_was_lost_is_looked_for(
 ) -> None:
     scorer, all_paths = busy.scorer, paths(busy)
     provider.loses_answer, provider.takes = True, arrives
-    with pytest.raises(Failed) as failed:
+    with pytest.raises(JudgeError) as failed:
         submit(all_paths, scorer, quiet)
     assert (failed.value.name, "may have the batch" in failed.value.detail) == ("http_500", True)
-    assert Accounts(scorer.places.state("judge")).figures("").day > 0.02
+    assert Budget(scorer.places.state("judge")).figures("").day > 0.02
     provider.loses_answer, provider.done = False, True
     first = collect(scorer)
     assert len(first.rows) == (5 if arrives else 0)
@@ -229,13 +229,13 @@ def test_an_answer_that_was_lost_is_looked_for(
     assert submit(all_paths, scorer, quiet).sessions == 0
     monkeypatch.setattr(batch_module, "_LOST_SECONDS", -1)
     assert collect(scorer).pending == []
-    assert Accounts(scorer.places.state("judge")).figures("").day == pytest.approx(0)
+    assert Budget(scorer.places.state("judge")).figures("").day == pytest.approx(0)
     assert submit(all_paths, scorer, quiet).sessions == 5
 
 
 def test_a_provider_that_was_not_reached_has_nothing(busy: Bench) -> None:
     busy.settings["judge"]["base_url"] = "http://127.0.0.1:9"
-    with pytest.raises(Failed) as failed:
+    with pytest.raises(JudgeError) as failed:
         submit(paths(busy), busy.scorer, quiet)
     assert (failed.value.name, waiting(busy.scorer)) == ("network", [])
 
@@ -257,7 +257,7 @@ def test_two_processes_submit_each_session_once(busy: Bench, provider: Provider)
     assert len(sent_sessions(provider)) == 5
     provider.done = True
     assert len(collect(scorer).rows) == 5
-    assert Accounts(scorer.places.state("judge")).figures("").day == pytest.approx(5 * 0.0015)
+    assert Budget(scorer.places.state("judge")).figures("").day == pytest.approx(5 * 0.0015)
 
 
 def test_one_process_collects_at_a_time(busy: Bench, provider: Provider) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.kernel.judge.judge import Judge
+from memory_plugin.kernel.judge.asking import Judge
 from memory_plugin.kernel.judge.question import Verdict
 from memory_plugin.sessions import pipeline
 from memory_plugin.sessions.pipeline import grade_session, store_reply

@@ -10,15 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.kernel.judge.reply import read_reply
-from memory_plugin.kernel.judge.rubric import load_rubric
+from memory_plugin.kernel.judge.question import load_rubric, read_reply
 from memory_plugin.kernel.paths import data_path
 from memory_plugin.sessions.dimensions import causes, dimensions
 from memory_plugin.sessions.scorer_reply import drop_bad_evidence, read_scores
 from memory_plugin.sessions.scoring_request import RUBRIC
 from tests.sessions.grades import LEVELS, NUMBERS, reply
 
-with open(data_path("judges", "rubrics", RUBRIC + ".json"), encoding="utf-8") as _file:
+with open(data_path("judge", "rubrics", RUBRIC + ".json"), encoding="utf-8") as _file:
     EXAMPLES = json.load(_file)["examples"]
 
 

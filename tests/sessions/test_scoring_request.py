@@ -93,14 +93,13 @@ def test_pages_hold_all_turns_and_stay_below_what_a_tool_may_print(tmp_path: Pat
 
 def test_the_reservation_covers_what_a_question_can_cost(tmp_path: Path) -> None:
     """A session just below the bound of one part fits the default cap of $0.25, by the price of the default model."""
-    from memory_plugin.kernel.judge.billing import Billing
-    from memory_plugin.kernel.judge.models import family_of
-    from memory_plugin.kernel.judge.terms import Terms
+    from memory_plugin.kernel.judge.models import RequestOptions, family_of
+    from memory_plugin.kernel.judge.prices import Billing
 
     (question,) = questions(prepared(tmp_path, *long_session(380)))
     settings = load(None, None)
     model = settings.text("sessions.judge.model")
-    most = Terms(family_of(model, "anthropic")).most_tokens(question)
+    most = RequestOptions(family_of(model, "anthropic")).most_tokens(question)
     highest = Billing(model, "anthropic", {}).highest(question, most)
     assert 0.1 < highest <= settings.number("judge.caps.session_usd")
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from ..kernel.judge.route import ENVIRONMENT
+from ..kernel.judge.address import ENVIRONMENT
 from ..kernel.settings.advice import terminal_safe
-from ..kernel.settings.edit import set_value
+from ..kernel.settings.user_file import set_value
 
 if TYPE_CHECKING:
-    from ..kernel.judge.route import Route
+    from ..kernel.judge.address import AddressSource
     from .command_context import Session
 
 __all__ = ["address_words", "ignored_words", "keep_address"]
@@ -19,7 +19,7 @@ _COMMON = ("HTTPS_PROXY", "https_proxy", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE",
 _CONFIRM = "inside Claude Code a project can set it. To use it there as well, put it into the block env of your own settings.json"
 
 
-def address_words(session: Session, route: Route, also: tuple[str, ...] = ()) -> list[str]:
+def address_words(session: Session, route: AddressSource, also: tuple[str, ...] = ()) -> list[str]:
     """Return the address of a request and who names it, then a sentence for each variable that is not used."""
     return ["Address: %s." % terminal_safe(str(route)), *ignored_words(session, (*also, *_COMMON))]
 
@@ -36,7 +36,7 @@ def ignored_words(session: Session, names: tuple[str, ...]) -> list[str]:
     return lines
 
 
-def keep_address(session: Session, route: Route, key: str, *, keep: bool) -> list[str]:
+def keep_address(session: Session, route: AddressSource, key: str, *, keep: bool) -> list[str]:
     """Offer to write an address that only the environment names into the user's own settings; return what to say about it.
 
     With `keep`, or on the user's yes in a terminal, it is written under `key`. Raises EditError.

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..evaluation.jury import judge_at
 from ..kernel.clock import Deadline
 from ..kernel.context import Context
+from ..kernel.fastjson import loads
+from ..kernel.judge.asking import Judge
 from ..kernel.judge.backends import load_backend
-from ..kernel.judge.judge import Judge
 from ..kernel.judge.models import family_of
 from ..kernel.judge.prices import price_of
-from ..kernel.native import loads
 from ..kernel.paths import data_path
 from ..kernel.settings.advice import terminal_safe
 from .addresses import address_words
@@ -49,8 +49,8 @@ class JudgedFeature(NamedTuple):
 
 
 def judged_feature(name: str) -> JudgedFeature:
-    """What `config/judges/features.json` says of one of FEATURES."""
-    with open(data_path("judges", "features.json"), encoding="utf-8") as file:
+    """What `config/judge/features.json` says of one of FEATURES."""
+    with open(data_path("judge", "features.json"), encoding="utf-8") as file:
         table: Any = loads(file.read())
     return JudgedFeature(**table["features"][name])
 
@@ -70,9 +70,9 @@ def where(session: Session, judges: list[Judge]) -> list[str]:
     """The address of each judge's server and who names it, and which variables are not used, in sentences."""
     lines: list[str] = []
     for judge in judges:
-        route, door = judge.route(), load_backend(judge.backend).DOOR
-        if route is not None and door is not None:
-            lines += address_words(session, route, (door.base_variable, *_HEADERS.get(judge.backend, ())))
+        route, endpoint = judge.route(), load_backend(judge.backend).ENDPOINT
+        if route is not None and endpoint is not None:
+            lines += address_words(session, route, (endpoint.base_variable, *_HEADERS.get(judge.backend, ())))
     return list(dict.fromkeys(lines))
 
 

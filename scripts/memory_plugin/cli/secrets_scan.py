@@ -29,7 +29,7 @@ class Place(NamedTuple):
 
 
 class Scan:
-    """What a scan found, how many files it read, and which it could not."""
+    """What a scan found, how many files it read, and which it could not; `left` counts those it left out to come to an end."""
 
     def __init__(self, personal: bool = False) -> None:
         self.personal = personal
@@ -37,6 +37,7 @@ class Scan:
         self.unread: list[str] = []
         self.files = 0
         self.skipped = 0
+        self.left = 0
 
     def look_at(self, path: str) -> None:
         """Scan one file; what is binary or above 5 MB is passed over."""
@@ -71,13 +72,29 @@ def _decoded(data: bytes) -> str | None:
     return None if b"\0" in data[:_HEAD] else data.decode("utf-8", "replace")
 
 
-def scan_paths(paths: list[str], personal: bool = False) -> Scan:
-    """A scan of files and folders, without following links; `personal` reports also what memories may hold, such as e-mail addresses."""
+def scan_paths(paths: list[str], personal: bool = False, most: int | None = None) -> Scan:
+    """A scan of files and folders, without following links; `personal` reports also what memories may hold, such as e-mail addresses.
+
+    With `most` it ends after so many bytes, the smallest files first.
+    """
     scan = Scan(personal)
-    for path in paths:
-        for file in _files(path):
-            scan.look_at(file)
+    found = [file for path in paths for file in _files(path)]
+    if most is not None:
+        found, scan.left = _smallest(found, most)
+    for file in found:
+        scan.look_at(file)
     return scan
+
+
+def _smallest(paths: list[str], most: int) -> tuple[list[str], int]:
+    """Return the paths of the smallest files that hold at most so many bytes together, in the given order, and the number of the others."""
+    taken = set()
+    for size, path in sorted((os.path.getsize(path) if os.path.isfile(path) else 0, path) for path in paths):
+        most -= size
+        if most < 0:
+            break
+        taken.add(path)
+    return [path for path in paths if path in taken], len(set(paths) - taken)
 
 
 def _files(path: str) -> Iterator[str]:

@@ -11,7 +11,7 @@ from .checks.check import counted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..kernel.transcript.totals import Totals
+    from ..kernel.transcript.turn import Totals
     from ..sessions.grading_runs import BatchRun, GradingRun
     from ..sessions.session_signals import Moment, SessionSignals
     from .console import Console

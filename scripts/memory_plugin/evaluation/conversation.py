@@ -9,8 +9,8 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..kernel.native import digest, dumps, loads
-from ..kernel.text.private import without_private
+from ..kernel.fastjson import digest, dumps, loads
+from ..kernel.text.tags import without_private
 from ..kernel.transcript.reader import Reader, open_transcript
 from .evaluation_files import parse_lines
 

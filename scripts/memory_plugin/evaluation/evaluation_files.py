@@ -7,8 +7,8 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
+from ..kernel.fastjson import dumps, loads
 from ..kernel.files import read_regular, replace_file
-from ..kernel.native import dumps, loads
 from ..kernel.paths import data_path
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..kernel.hygiene import findings
-from ..kernel.judge.material import line
+from ..kernel.judge.excerpts import one_line
 from .rule_matching import RuleMatch, find_matches, fold_text, rules_for
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def _run_gate(pack: RulePack, gate: str, conversation: Conversation) -> GateResu
         found = tuple(GATES[gate](pack, conversation))
         status = FAIL if any(not finding.note for finding in found) else PASS
     except Exception as fault:  # whatever stops a gate must not open it
-        status, error = ERROR, "%s: %s" % (type(fault).__name__, line(str(fault), _EXCERPT))
+        status, error = ERROR, "%s: %s" % (type(fault).__name__, one_line(str(fault), _EXCERPT))
     return GateResult(gate, pack.id, status, hard, found, round((perf_counter() - started) * 1000, 3), error)
 
 
@@ -159,7 +159,9 @@ def _crisis(pack: RulePack, conversation: Conversation) -> Iterator[GateFinding]
             missing = missing_answers(pack, reply)
             if missing:
                 what = "no reply" if not reply else "the reply lacks: " + ", ".join(missing)
-                yield GateFinding("crisis-unanswered", turn.number, turn.role, line(reply, _EXCERPT), what)
+                yield GateFinding(
+                    "crisis-unanswered", turn.number, turn.role, one_line(reply, _EXCERPT), what
+                )
 
 
 def missing_answers(pack: RulePack, reply: str) -> list[str]:
@@ -214,10 +216,10 @@ def _finding(match: RuleMatch, turn: ConversationTurn) -> GateFinding:
 
 def _excerpt(text: str, start: int, end: int, shown: str) -> str:
     """Return what stands around a place. It is redacted before it is cut, so that no half of a secret is left."""
-    before = line(text[max(0, start - _MARGIN) : start], _MARGIN)[-_AROUND:]
-    after = line(text[end : end + _MARGIN], _MARGIN)[:_AROUND]
+    before = one_line(text[max(0, start - _MARGIN) : start], _MARGIN)[-_AROUND:]
+    after = one_line(text[end : end + _MARGIN], _MARGIN)[:_AROUND]
     spaces = (" " if text[side : side + 1].isspace() else "" for side in (start - 1, end))
-    return line("%s%s%s%s%s" % (before, next(spaces), shown, next(spaces), after), _EXCERPT)
+    return one_line("%s%s%s%s%s" % (before, next(spaces), shown, next(spaces), after), _EXCERPT)
 
 
 GATES: dict[str, Callable[[RulePack, Conversation], Iterator[GateFinding]]] = {

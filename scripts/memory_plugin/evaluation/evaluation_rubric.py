@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..kernel.judge.question import Question
-from ..kernel.judge.rubric import Rubric
-from ..kernel.native import digest, dumps
+from ..kernel.fastjson import digest, dumps
+from ..kernel.judge.question import Question, Rubric
 from .evaluation_files import EvaluationError, read_object, shipped_names, shipped_path
 
 if TYPE_CHECKING:

@@ -9,12 +9,11 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernel.data import load_data
+from ..kernel.fastjson import digest, dumps
+from ..kernel.judge.asking import Judge
 from ..kernel.judge.backends import BACKENDS
-from ..kernel.judge.judge import Judge
-from ..kernel.judge.material import excerpt
-from ..kernel.judge.question import Question, Verdict
-from ..kernel.judge.rubric import Rubric
-from ..kernel.native import digest, dumps
+from ..kernel.judge.excerpts import excerpt
+from ..kernel.judge.question import Question, Rubric, Verdict
 from .conversation import Conversation
 from .evaluation_files import EvaluationError, read_object, shipped_path
 from .evaluation_rubric import rubric_question
@@ -78,7 +77,7 @@ def choose_jurors(context: Context, names: Sequence[str], off: str) -> list[Juro
     judges = [judge_at(context, name, off) for name in names]
     failures = [judge.unready() for judge in judges]
     ready = [place for place, failure in enumerate(failures) if failure is None]
-    personas = [" ".join(entry["system"]) for entry in load_data("judges", "personas")["personas"]]
+    personas = [" ".join(entry["system"]) for entry in load_data("judge", "personas")["personas"]]
     taken: dict[str, int] = {}
     jurors = []
     for place, (name, failure) in enumerate(zip(names, failures)):

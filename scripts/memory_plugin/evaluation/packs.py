@@ -10,7 +10,7 @@ import os
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..kernel.native import digest, dumps
+from ..kernel.fastjson import digest, dumps
 from .evaluation_files import EvaluationError, merge_objects, read_object, shipped_names, shipped_path
 from .frames import compile_frame, frame_hints
 from .lexicon import BREAK, MANY, NUMBER, PUNCTUATION, build_lexicon

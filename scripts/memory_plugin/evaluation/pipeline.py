@@ -7,8 +7,8 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernel.clock import Deadline
+from ..kernel.fastjson import digest, dumps, loads
 from ..kernel.files import Unreadable, read_regular
-from ..kernel.native import digest, dumps, loads
 from .aggregate import OverallResult, jury_kappa, overall_result, score_dimensions, variance
 from .conversation import Conversation, read_conversation, read_lines
 from .evaluation_files import STDIN, read_object

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..kernel.text.clean import block
-from ..kernel.text.fold import fold
+from ..kernel.text.tokens import fold
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -23,7 +23,7 @@ __all__ = ["MAX_INPUT", "judge_variables", "start", "start_refresh"]
 
 MAX_INPUT = 60_000  # bytes: a pipe holds 64 KiB before its reader has begun to read (pipe(7))
 _PASSED_ON = ("PATH", "HOME", "USERPROFILE", "SYSTEMROOT", "CLAUDE_CONFIG_DIR", "LANG", "LC_ALL", "LC_CTYPE")
-# The variables that kernel/judge/access.py and OpenSSL read; the environment is clean by now.
+# The variables that kernel/judge/credentials.py and OpenSSL read; the environment is clean by now.
 _JUDGES = (
     "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL",
     "GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL",

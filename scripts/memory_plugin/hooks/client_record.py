@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 
 from ..kernel.ancestry import boot_id, walk
+from ..kernel.fastjson import dumps, loads
 from ..kernel.files import Unreadable, make_folder, read_regular, replace_file
-from ..kernel.native import dumps, loads
 from ..kernel.paths import account_home, home_folder
 
 TYPE_CHECKING = False

@@ -10,8 +10,8 @@ import sys
 
 from ..kernel.ancestry import ancestors, has_proc
 from ..kernel.clock import Deadline
+from ..kernel.fastjson import dumps, loads
 from ..kernel.files import cause
-from ..kernel.native import dumps, loads
 from ..kernel.paths import locate
 from .client_record import hook_starter, note_client, outer_client
 from .environment import clean, launch_folder, restore_launch_values, switched_off

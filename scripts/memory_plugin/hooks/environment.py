@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 
+from ..kernel.fastjson import loads
 from ..kernel.files import read_regular
-from ..kernel.native import loads
 from ..kernel.paths import config_folder, main_worktree, project_root
 
 TYPE_CHECKING = False

@@ -14,7 +14,7 @@ from ..kernel.ledger import Ledger
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..kernel.paths import Places
-    from ..kernel.settings.record import Settings
+    from ..kernel.settings.load import Settings
 
 __all__ = ["MAX_IDENTITY", "PROBLEM", "follow_hygiene", "identity", "note", "path", "say", "where"]
 

@@ -16,7 +16,7 @@ An invalid part is dropped and named, the rest counts. No length, type or number
 
 from __future__ import annotations
 
-from ..kernel.native import loads
+from ..kernel.fastjson import loads
 from .exceptions import InvalidAnswer
 
 TYPE_CHECKING = False

@@ -130,7 +130,7 @@ def judge_signals(interview: Interview, answer: str, context: Context) -> Verdic
 
     The caller has checked that the user wants a judge and that the project may have one.
     """
-    from ..kernel.judge.judge import Judge  # the network is imported only when a judge is asked
+    from ..kernel.judge.asking import Judge  # the network is imported only when a judge is asked
 
     settings = context.settings
     model = settings.text("interview.judge.model")
@@ -140,9 +140,8 @@ def judge_signals(interview: Interview, answer: str, context: Context) -> Verdic
 
 
 def _judge_question(interview: Interview, answer: str) -> Question:
-    from ..kernel.judge.material import excerpt
-    from ..kernel.judge.question import Question
-    from ..kernel.judge.rubric import load_rubric
+    from ..kernel.judge.excerpts import excerpt
+    from ..kernel.judge.question import Question, load_rubric
 
     turns = [
         {name: excerpt(turn[name], _MAX_CHARACTERS) for name in ("question", "answer")}

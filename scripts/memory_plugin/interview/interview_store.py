@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 from ..kernel.clock import now_iso
+from ..kernel.fastjson import dumps, loads
 from ..kernel.files import make_folder
-from ..kernel.native import dumps, loads
 from ..kernel.sqlite import SqliteError, connect
 from .exceptions import InterviewError
 

@@ -6,8 +6,8 @@ import os
 import re
 from typing import TYPE_CHECKING, Any
 
+from ..kernel.fastjson import loads
 from ..kernel.files import Unreadable, in_words, read_regular
-from ..kernel.native import loads
 from ..kernel.paths import data_path
 from ..kernel.text.clean import plain
 from ..memories.record import categories

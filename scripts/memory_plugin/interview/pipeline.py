@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 
 from ..kernel.clock import now_iso
-from ..kernel.native import dumps, loads
+from ..kernel.fastjson import dumps, loads
 from ..kernel.text.clean import plain
-from ..kernel.text.private import without_private
+from ..kernel.text.tags import without_private
 from .answer_input import parse_answer
 from .answer_signals import judge_signals
 from .decisions import ANSWER, RESUME, apply_event, begin

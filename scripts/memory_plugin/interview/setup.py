@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernel.data import load_data
-from ..kernel.native import loads
+from ..kernel.fastjson import loads
 from ..kernel.text.clean import plain
 from .exceptions import ConfigError, InvalidAnswer
 from .pack import check_pack, find_pack, read_pack

@@ -5,9 +5,8 @@ The similarity is tuned on one half of `tests/interview/question_pairs.jsonl`. C
 
 from __future__ import annotations
 
-from ..kernel.text.fold import fold
 from ..kernel.text.stem import stem
-from ..kernel.text.tokens import is_whole, words
+from ..kernel.text.tokens import fold, is_whole, words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

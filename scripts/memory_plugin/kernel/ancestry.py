@@ -62,7 +62,7 @@ class Ancestor:
 
     @property
     def is_client(self) -> bool:
-        """Whether it looks like Claude Code: by its name, or as a script of that package."""
+        """Return whether it looks like Claude Code: by its name, or as a script of that package."""
         if self.name in _CLIENTS:
             return True
         first = os.path.basename(self.words[0]) if self.words else ""
@@ -75,17 +75,17 @@ class Ancestor:
 
     @property
     def is_shell(self) -> bool:
-        """Whether it is a shell, which stands between the client and what it runs."""
+        """Return whether it is a shell, which stands between the client and what it runs."""
         return self.name in _SHELLS
 
     @property
     def is_init(self) -> bool:
-        """Whether it adopts processes whose parent has ended."""
+        """Return whether it adopts processes whose parent has ended."""
         return self.pid == 1 or self.name in _INITS
 
     @property
     def is_marked(self) -> bool:
-        """Whether it was started by the client, or below a process that was; False where its environment cannot be read."""
+        """Return whether it was started by the client, or below a process that was; False where its environment cannot be read."""
         return MARK in self.environment()
 
     def environment(self) -> dict[str, str]:
@@ -104,7 +104,7 @@ class Ancestor:
 
 
 def has_proc() -> bool:
-    """Whether the processes can be read without starting another program."""
+    """Return whether the processes can be read without starting another program."""
     return os.path.exists(_PROC + "/self/stat")
 
 

@@ -1,4 +1,4 @@
-"""The time: one format for every record, and the one deadline that every wait of a hook shares."""
+"""Time: one format for all records, and the deadline that all waits of a hook share."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ __all__ = ["Deadline", "iso", "now", "now_iso"]
 
 
 def now() -> float:
-    """The seconds since 1970, UTC."""
+    """Return the seconds since 1970, UTC."""
     return time()
 
 
 def iso(seconds: float) -> str:
-    """A time in UTC with whole seconds, such as `2026-03-01T08:00:00Z` (RFC 3339); such texts sort by time."""
+    """Return a time in UTC with whole seconds, such as `2026-03-01T08:00:00Z` (RFC 3339); such texts sort by time."""
     return strftime("%Y-%m-%dT%H:%M:%SZ", gmtime(seconds))
 
 
 def now_iso() -> str:
-    """The present time as `iso` writes it."""
+    """Return the current time as `iso` formats it."""
     return iso(time())
 
 
 class Deadline:
-    """A point in time that is handed down to everything that may wait."""
+    """A point in time, passed to every call that may wait."""
 
     __slots__ = ("_end", "_start")
 
@@ -32,13 +32,13 @@ class Deadline:
         self._end = self._start + seconds
 
     def remaining(self) -> float:
-        """The seconds left, never below 0."""
+        """Return the seconds left, never below 0."""
         return max(0.0, self._end - monotonic())
 
     def elapsed_ms(self) -> float:
-        """The milliseconds since the deadline was set, rounded to a tenth."""
+        """Return the milliseconds since the deadline was set, rounded to a tenth."""
         return round((monotonic() - self._start) * 1000, 1)
 
     def within(self, seconds: float) -> Deadline:
-        """A deadline at most that many seconds from now, and never later than this one."""
+        """Return a deadline at most that many seconds from now, and never later than this one."""
         return Deadline(min(seconds, self.remaining()))

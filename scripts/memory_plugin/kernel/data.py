@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .native import loads
+from .fastjson import loads
 from .paths import data_path
 
 TYPE_CHECKING = False

@@ -1,4 +1,4 @@
-"""Careful file access: regular files only, no links followed, sizes capped, replaced as a whole.
+"""File access that is safe for untrusted folders: regular files only, no links followed, bounded sizes, atomic replacement.
 
 What lies in a repository may be a link, a pipe or a terabyte; opening it must neither block nor lead elsewhere.
 """
@@ -37,7 +37,7 @@ class Unreadable(OSError):
 
 
 def in_words(error: Exception) -> str:
-    """What went wrong; of what the disk said `PATH: the cause`, without Python's number for it."""
+    """Return the text of an error; for an OSError `PATH: CAUSE`, without Python's error number."""
     if not isinstance(error, OSError):
         return str(error)
     cause = "not there" if isinstance(error, FileNotFoundError) else error.strerror or str(error)
@@ -45,17 +45,17 @@ def in_words(error: Exception) -> str:
 
 
 def cause(error: Exception) -> str:
-    """What kept the disk from it, in its own words, for a ledger that names no path; else the kind of the error."""
+    """Return the OS error text without its path, for ledgers; for any other error the name of its class."""
     return getattr(error, "strerror", None) or type(error).__name__
 
 
 def stamp(status: os.stat_result) -> str:
-    """What tells that a file changed: time of change in ns, size and inode."""
+    """Return a text that differs after a file changed: modification time in ns, size and inode."""
     return "%d:%d:%d" % (status.st_mtime_ns, status.st_size, status.st_ino)
 
 
 def read_regular(path: str, limit: int, follow: bool = False) -> tuple[bytes, os.stat_result]:
-    """The content of a regular file of at most `limit` bytes, with its status.
+    """Return the content of a regular file of at most `limit` bytes, with its status.
 
     Raises FileNotFoundError when nothing is there and Unreadable, naming the cause, for everything else.
     """
@@ -110,7 +110,7 @@ def make_folder(path: str, mode: int = 0o700) -> None:
 
 
 def replace_file(path: str, data: bytes, mode: int = 0o600, durable: bool = True) -> None:
-    """Put `data` at `path` as a whole or not at all; a reader sees the old file or the new one. Raises OSError.
+    """Write a file atomically: a reader sees the old content or the new one. Raises OSError.
 
     Not `durable` spares the wait for the disk, for what may be lost in a power cut.
     """
@@ -130,7 +130,7 @@ def replace_file(path: str, data: bytes, mode: int = 0o600, durable: bool = True
 
 
 def is_draft(name: str) -> bool:
-    """Whether a file name is that of a draft of `replace_file`: what a killed writer leaves behind."""
+    """Return whether a name is that of a temporary file of `replace_file`, which a killed writer leaves behind."""
     parts = name.rsplit(".", 3)
     return (
         name.endswith(_DRAFT_END)

@@ -1,6 +1,6 @@
-"""What the user chose of the hygiene rules, for this process: ids that are let through, packs that are read as well.
+"""The user's choice of hygiene rules, for this process: allowed rule ids and additional packs.
 
-It stands outside the package `hygiene`, so that a hook can set it without the cost of the rules.
+Outside the package `hygiene`, so that a hook can set it without importing the rules.
 """
 
 from __future__ import annotations
@@ -16,29 +16,29 @@ _packs: list[str] = []
 
 
 def choose(allow: Iterable[str], packs: Iterable[str]) -> None:
-    """From now on findings of the rules `allow` are let through, and the rules of `packs` are used."""
+    """Allow the findings of some rules from now on, and use the rules of some packs too."""
     _allowed.clear()
     _allowed.update(allow)
     choose_packs(packs)
 
 
 def choose_packs(packs: Iterable[str]) -> None:
-    """From now on the rules of these packs are used too."""
+    """Use the rules of these packs too from now on."""
     _packs[:] = packs
 
 
 def allowed(rule: str) -> bool:
-    """Whether the user lets the findings of a rule through."""
+    """Return whether the user allows the findings of a rule."""
     return rule in _allowed
 
 
 def chosen_packs() -> tuple[str, ...]:
-    """The names of the packs that are used beside the rules that always are."""
+    """Return the names of the packs that are used in addition to the default rules."""
     return tuple(_packs)
 
 
 def mark() -> int:
-    """A number below 2**23 that changes with the choice, 0 when nothing was chosen: what was redacted before may be so no more."""
+    """Return a checksum of the choice below 2**23, 0 for no choice: a change means that stored redactions are out of date."""
     from zlib import crc32
 
     chosen = "\0".join([*sorted(_allowed), "", *sorted(_packs)])

@@ -1,8 +1,8 @@
-"""Ledgers: JSON lines that are only ever appended, one whole line per record.
+"""Ledgers: append-only JSON Lines files, one record a line.
 
-Safe with many writers at once and after a kill in mid-write: each record is one locked write, and the next writer closes a line that was
-cut off.  A file that grows past its bound is set aside as `NAME.1.jsonl`, the oldest is dropped.  A disk that is full or read-only loses
-the record and nothing else.
+Safe with many writers at once and after a kill in mid-write: each record is one locked write, and the next writer ends a line that was
+cut off.  A file that grows past its bound is renamed to `NAME.1.jsonl`, and the oldest part is deleted.  A disk that is full or read-only
+loses the record and nothing else.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from time import monotonic
 
 from .. import VERSION
 from .clock import now_iso
+from .fastjson import dumps, loads
 from .files import BINARY, make_folder
 from .locks import Busy, FileLock, lock_handle
-from .native import dumps, loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,9 +31,9 @@ _OPEN = (
     os.O_RDWR | os.O_CREAT | os.O_APPEND | BINARY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 )
 _ROUNDS = (
-    20  # other writers set the file aside so often while one waits only where `stat` and `fstat` never agree
+    20  # other writers rotate the file this often during one wait only where `stat` and `fstat` never agree
 )
-_OPEN_FILES_STAY = os.name == "nt"  # Windows lets nobody rename a file that is open
+_OPEN_FILES_STAY = os.name == "nt"  # Windows cannot rename a file that is open
 
 
 class Ledger:
@@ -48,11 +48,11 @@ class Ledger:
         self.keep = keep
 
     def path(self, part: int = 0) -> str:
-        """The path of the present file, or of its older part `part` (1 is the youngest)."""
+        """Return the path of the current file, or of an older part (1 is the newest)."""
         return os.path.join(self.folder, self.name + (".%d" % part if part else "") + ".jsonl")
 
     def append(self, session: str, project: str, fields: dict[str, object]) -> str | None:
-        """Write one record; None when it is written, else the reason in a few words. Never raises for what a disk does."""
+        """Append one record. Return None, or why it was not written. Never raises for an error of the disk."""
         record: dict[str, object] = {
             "schema": SCHEMA,
             "time": now_iso(),
@@ -105,7 +105,7 @@ class Ledger:
             os.close(handle)
 
     def _is_current(self, handle: int) -> bool:
-        """Whether nobody set the file aside while we waited for its lock."""
+        """Return whether the open file is still the current one: another writer may have rotated it while we waited for its lock."""
         try:
             return os.stat(self.path()).st_ino == os.fstat(handle).st_ino
         except FileNotFoundError:
@@ -123,7 +123,7 @@ class Ledger:
             beyond += 1
 
     def _rotate_closed(self) -> None:
-        """As `_rotate`, when the lock on the file itself had to go first; put off while somebody else has the file open."""
+        """Rotate after the file's own lock was released; postponed while another process has the file open."""
         try:
             with FileLock(os.path.join(self.folder, self.name + ".lock"), WAIT):
                 if os.stat(self.path()).st_size > self.max_bytes:
@@ -132,7 +132,7 @@ class Ledger:
             return
 
     def rows(self) -> Rows:
-        """The records, oldest first, read line by line."""
+        """Return the records, oldest first, read line by line."""
         return Rows([self.path(part) for part in range(self.keep, -1, -1)])
 
 
@@ -147,7 +147,7 @@ def _opened_to_read(path: str, flags: int) -> int:
 
 
 def _refuse_odd(handle: int) -> None:
-    """Refuse a pipe or a device: what is written there is lost, and reading waits for ever."""
+    """Refuse a pipe or a device, where writes are lost and reads can block forever. Raises OSError."""
     if not modes.S_ISREG(os.fstat(handle).st_mode):
         raise OSError(errno.EINVAL, "not a regular file")
 
@@ -158,7 +158,7 @@ def _last_byte(handle: int) -> bytes:
 
 
 class Rows:
-    """An iterator over the records of some ledger files; `skipped` counts the lines that were none."""
+    """An iterator over the records of some ledger files; `skipped` counts the lines that hold no record."""
 
     __slots__ = ("_paths", "skipped")
 

@@ -1,4 +1,4 @@
-"""Locks between processes, with a bounded wait: on a network home a lock may never come."""
+"""Locks between processes with a bounded wait: on a network home folder a lock may never be granted."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _PAUSE = 0.002
 
 
 class Busy(OSError):
-    """Somebody else held the lock for as long as we were willing to wait."""
+    """Another process held the lock for the whole wait."""
 
 
 def lock_handle(handle: int, wait: float) -> None:

@@ -1,10 +1,10 @@
-"""Where things lie: the plugin's own data, the host's config folder, our state, and the project at hand."""
+"""Paths: the plugin's own data, the host's config folder, the state folder, and the current project."""
 
 from __future__ import annotations
 
 import os
 
-from .native import digest
+from .fastjson import digest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ _MAX_POINTER = 4096
 
 
 def data_path(*parts: str) -> str:
-    """The path of a file under the plugin's `config/`, which lies inside the package when it is installed from a wheel."""
+    """Return the path of a file under the plugin's `config/`, which lies inside the package when it is installed from a wheel."""
     inside = os.path.join(_PACKAGE, "config")
     folder = (
         inside
@@ -40,7 +40,7 @@ def data_path(*parts: str) -> str:
 
 
 def config_folder() -> str | None:
-    """The host's config folder: CLAUDE_CONFIG_DIR, else `.claude` in the home folder; None when the environment names neither."""
+    """Return the host's config folder: CLAUDE_CONFIG_DIR, else `.claude` in the home folder; None when the environment names neither."""
     return config_folder_of(os.environ)
 
 
@@ -54,7 +54,7 @@ def config_folder_of(environment: Mapping[str, str]) -> str | None:
 
 
 def home_folder() -> str | None:
-    """The user's home folder as the environment names it; None when it names none."""
+    """Return the user's home folder as the environment names it; None when it names none."""
     home = os.environ.get("HOME") or os.environ.get("USERPROFILE") or ""
     return os.path.normpath(home) if os.path.isabs(home) else None
 
@@ -83,10 +83,10 @@ def _profile_of_windows() -> str:
 
 
 def state_folder(config: str | None, project: str | None) -> tuple[str | None, str]:
-    """Our folder for ledgers, indexes and trust, and why there is none.
+    """Return the folder for ledgers, indexes and trust, or None and the reason.
 
-    None without a home, when the folder lies inside the project (whoever wrote the project would then own it), or when it belongs to
-    somebody else.  The one project that may hold it is the home folder itself.
+    None without a home folder, when the folder lies inside the project (the author of the project would control it), or when another
+    user owns it.  The only project that may hold it is the home folder itself.
     """
     if config is None:
         return None, "no home folder: neither CLAUDE_CONFIG_DIR nor HOME is set to an absolute path"
@@ -119,7 +119,7 @@ def _inside(path: str, folder: str) -> bool:
 
 
 def project_root(start: str) -> str:
-    """The real path of the project that holds `start`.
+    """Return the real path of the project that holds `start`.
 
     That is the git root; without git the nearest folder above with a memory store of its own, else `start` itself.
     """
@@ -142,13 +142,13 @@ def project_root(start: str) -> str:
 
 
 def _is_config(folder: str) -> bool:
-    """Whether `folder/.claude` is the host's config folder, whose `memory` is the user's own store and no project's."""
+    """Return whether `folder/.claude` is the host's config folder, whose `memory` is the user's own store and no project's."""
     config = config_folder()
     return config is not None and os.path.realpath(config) == os.path.join(folder, ".claude")
 
 
 def git_folder(root: str) -> str | None:
-    """The git folder of a project: `.git`, or for a worktree the folder that its `.git` file names; None without git."""
+    """Return the git folder of a project: `.git`, or for a worktree the folder that its `.git` file names; None without git."""
     path = os.path.join(root, ".git")
     if os.path.isdir(path):
         return path
@@ -157,9 +157,9 @@ def git_folder(root: str) -> str | None:
 
 
 def main_worktree(root: str) -> str | None:
-    """The main worktree of a linked one; None for every other project.
+    """Return the main worktree of a linked one; None for every other project.
 
-    A `.git` file is only believed when the main repository points back at it: anybody can write such a file.
+    A `.git` file counts only when the main repository points back at it: anyone can write such a file.
     """
     linked = git_folder(root)
     if linked is None or linked == os.path.join(root, ".git"):
@@ -186,7 +186,7 @@ def _pointer(path: str, prefix: str) -> str:
 
 
 class Places:
-    """Where one project and its user keep things; every path is absolute."""
+    """The folders of one project and its user; every path is absolute."""
 
     __slots__ = ("config_dir", "launch_dir", "project_key", "project_root", "state_dir", "why_no_state")
 
@@ -201,7 +201,7 @@ class Places:
         self.state_dir, self.why_no_state = state_folder(self.config_dir, self.project_root)
 
     def state(self, *parts: str) -> str:
-        """A path in the state folder. Raises RuntimeError when there is none: callers ask `state_dir` first."""
+        """Return a path in the state folder. Raises RuntimeError without one: callers check `state_dir` first."""
         if self.state_dir is None:
             raise RuntimeError(self.why_no_state)
         return os.path.join(self.state_dir, *parts)
@@ -213,5 +213,5 @@ def _slug(name: str) -> str:
 
 
 def locate(launch: str) -> Places:
-    """The places of the project that holds the folder `launch`."""
+    """Return the places of the project that contains the folder `launch`."""
     return Places(launch)

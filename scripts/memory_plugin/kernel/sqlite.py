@@ -1,6 +1,6 @@
-"""SQLite without its Python wrapper, for the reason given in `native`.
+"""SQLite without its Python wrapper, for the reason given in `fastjson`.
 
-Apart from it, since a skipped prompt must not load SQLite at all.
+A module of its own, since a skipped prompt must not load SQLite.
 """
 
 from __future__ import annotations

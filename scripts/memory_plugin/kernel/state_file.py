@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 
+from .fastjson import digest, dumps, loads
 from .files import Unreadable, make_folder, read_regular, replace_file
-from .native import digest, dumps, loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

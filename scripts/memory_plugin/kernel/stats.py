@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Estimate",
-    "Share",
+    "Proportion",
     "bootstrap",
     "cohen_kappa",
     "share",
@@ -39,7 +39,7 @@ class Estimate(NamedTuple):
     high: float | None
 
 
-class Share(NamedTuple):
+class Proportion(NamedTuple):
     """`k` of `n`, and the 95 % interval of the share; None for all three when `n` is 0."""
 
     k: int
@@ -50,7 +50,7 @@ class Share(NamedTuple):
 
     @property
     def estimate(self) -> Estimate:
-        """The share and its interval without the counts."""
+        """Return the share and its interval without the counts."""
         return Estimate(self.value, self.low, self.high)
 
     def __str__(self) -> str:
@@ -66,17 +66,17 @@ class Share(NamedTuple):
         )
 
 
-def share(k: int, n: int) -> Share:
+def share(k: int, n: int) -> Proportion:
     """Return `k / n` with Wilson's score interval."""
     if n == 0:
-        return Share(0, 0, None, None, None)
+        return Proportion(0, 0, None, None, None)
     p, z = k / n, _Z
     middle = (p + z * z / (2 * n)) / (1 + z * z / n)
     half = z / (1 + z * z / n) * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
-    return Share(k, n, p, max(0.0, middle - half), min(1.0, middle + half))
+    return Proportion(k, n, p, max(0.0, middle - half), min(1.0, middle + half))
 
 
-def share_difference(one: Share, other: Share) -> tuple[float, float, float] | None:
+def share_difference(one: Proportion, other: Proportion) -> tuple[float, float, float] | None:
     """Return `one - other` with Newcombe's interval, as (difference, low, high); None when one of them is of 0."""
     if one.value is None or other.value is None:
         return None

@@ -6,8 +6,8 @@ import os
 import stat as modes
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..kernel.fastjson import digest, loads
 from ..kernel.files import Unreadable, read_regular, stamp
-from ..kernel.native import digest, loads
 from .record import InvalidMemory, Memory, categories, parse_memory
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ import stat as modes
 from typing import BinaryIO, NamedTuple
 
 from ..kernel.clock import now
+from ..kernel.fastjson import digest
 from ..kernel.files import BINARY
-from ..kernel.native import digest
 from ..kernel.paths import git_folder
 
 __all__ = ["Mark", "has_commits", "is_settled", "log_path", "mark", "moved_since"]

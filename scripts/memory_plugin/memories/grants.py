@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 
 from ..kernel.clock import now
+from ..kernel.fastjson import digest, dumps, loads
 from ..kernel.files import Unreadable, make_folder, read_regular, replace_file
-from ..kernel.native import digest, dumps, loads
 from ..kernel.paths import data_path
 
 TYPE_CHECKING = False

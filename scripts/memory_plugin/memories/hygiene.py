@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernel.hygiene import Redaction, redact
 from ..kernel.text.clean import block, plain
-from ..kernel.text.private import without_private
+from ..kernel.text.tags import without_private
 from .record import MAX_DEPTH, MAX_TITLE, InvalidMemory
 
-__all__ = ["Redacted", "clean_data", "clean_text", "shown", "shown_block", "shown_line"]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["Redacted", "clean_data", "clean_text", "shown", "shown_block", "shown_items", "shown_line"]
 
 MAX_TAG = 40
 _LONGEST_LINE = 1000
 _LONGEST_WORD = 200
 # Characters redacted beyond a cut and then dropped: more than the longest secret that a rule knows (a private key of 8,000).
 CUT_MARGIN = 10_000
+_FEW_ITEMS = 16
 MAX_PHRASE = 200
 _GROWTH = 4  # how much longer a text may become in NFC, amply
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,78}[a-z0-9])?\Z")
@@ -136,6 +140,19 @@ def shown_line(text: str, limit: int = _LONGEST_LINE) -> str:
     Like `shown_block`, it redacts no more than `limit` characters and a margin, however long the text is.
     """
     return plain(_beginning(text, limit), limit)
+
+
+def shown_items(items: Sequence[str], limit: int) -> list[str]:
+    """Return short texts, such as tags, as `shown_line` does, redacted together: a scan of the shortest text takes 0.1 ms.
+
+    Where that does not give back as many, since one held a line break or a secret reached over two, the first 16 are redacted each for
+    itself.
+    """
+    joined = "\n".join(items)
+    found = shown(joined).split("\n") if items and len(joined.splitlines()) == len(items) else []
+    if len(found) != len(items):
+        found = [shown(item) for item in items[:_FEW_ITEMS]]
+    return [plain(text, limit) for text in found]
 
 
 def shown_block(text: str, limit: int) -> str:

@@ -8,8 +8,8 @@ import re
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..kernel.fastjson import loads
 from ..kernel.files import Unreadable, read_regular
-from ..kernel.native import loads
 from ..kernel.paths import data_path
 from .markdown import Section, front_matter, sections
 from .markdown_records import is_over, questions_in, records_in

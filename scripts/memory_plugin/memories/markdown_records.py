@@ -10,7 +10,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..kernel.native import loads
+from ..kernel.fastjson import loads
 from ..kernel.paths import data_path
 from .markdown import first_heading
 from .record import CONTEXT, MAX_ASKED_AS

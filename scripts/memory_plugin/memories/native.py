@@ -11,8 +11,8 @@ import re
 import stat as modes
 from typing import TYPE_CHECKING, NamedTuple
 
+from ..kernel.fastjson import digest, loads
 from ..kernel.files import Unreadable, read_regular, stamp
-from ..kernel.native import digest, loads
 from ..kernel.paths import project_root
 
 if TYPE_CHECKING:

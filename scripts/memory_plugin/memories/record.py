@@ -10,7 +10,7 @@ from math import isfinite
 from typing import Any, NamedTuple
 
 from ..kernel.clock import now_iso
-from ..kernel.native import digest, dumps, loads
+from ..kernel.fastjson import digest, dumps, loads
 from ..kernel.paths import data_path
 
 __all__ = [

@@ -7,11 +7,10 @@ from functools import cache
 from math import log, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..kernel.native import loads
+from ..kernel.fastjson import loads
 from ..kernel.paths import data_path
 from ..kernel.text.stem import stem
-from ..kernel.text.stopwords import language
-from ..kernel.text.tokens import words
+from ..kernel.text.tokens import language, words
 from .record import body_text
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import NamedTuple
 
-from ..kernel.native import digest
+from ..kernel.fastjson import digest
 from ..kernel.paths import Places, main_worktree
 from .record import categories
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
+from ..kernel.fastjson import digest, dumps, loads
 from ..kernel.files import Unreadable, make_folder, read_regular, replace_file
-from ..kernel.native import digest, dumps, loads
 from . import gitlog
 from .record import canonical_digest
 from .stores import USER, repository, store_key

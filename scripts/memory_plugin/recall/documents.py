@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ..kernel.clock import now_iso
 from ..kernel.text.clean import block, escape, escape_content, plain
-from ..memories.hygiene import shown_block, shown_line
+from ..memories.hygiene import shown_block, shown_items, shown_line
 from ..memories.record import MAX_TITLE, body_text, categories
 from ..memories.trust import TRUSTED
 from .index_documents import Document
@@ -40,17 +40,17 @@ def memory_document(stored: StoredMemory, trust: str, inherited: Sequence[str] =
     text, short = body_text(memory), body_text(memory, MAX_CONTEXT)
     body = shown_block(text, MAX_INDEXED)
     lesson = body if short == text else shown_block(short, MAX_INDEXED)
-    files = [shown_line(name, 200) for name in memory.files]
+    files = shown_items(memory.files, 200)
     return Document(
         key=stored.key,
         scope=stored.store.scope,
         id=memory.id,
         category=label,
         title=title,
-        tags=[shown_line(tag, 40) for tag in memory.tags],
+        tags=shown_items(memory.tags, 40),
         body=body,
         files=files,
-        asked_as=[shown_line(phrase, 200) for phrase in memory.asked_as],
+        asked_as=shown_items(memory.asked_as, 200),
         path=stored.path,
         stamp=stored.stamp,
         digest=stored.digest,

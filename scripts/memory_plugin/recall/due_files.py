@@ -166,13 +166,13 @@ def _inactive_mark(status: os.stat_result) -> str:
 def within_share(work: list[DueWork], places: Places, edited: set[str], share: Share) -> list[DueWork]:
     """Return the work with everything that exceeds the share moved to `left`.
 
-    Files that a prompt needs come first, then small ones of all stores that may be injected, then the rest, small before large: memories
-    that came with a repository must not delay the user's own, nor the other way round.
+    Files known to be edited come first, then small ones of all stores that may be injected, among them those named after words of the
+    prompt, then the rest, small before large: memories that came with a repository must not delay the user's own, nor the other way round.
     """
     due = [(at, file) for at, part in enumerate(work) for file in part.changed]
     if len(due) > share.files or sum(cost(file.size) for _, file in due) > share.characters:
         trusts = [load_trust(places, part.store) for part in work]
-        due.sort(key=lambda one: _urgency(one[1], edited, trusts[one[0]]))
+        due.sort(key=lambda one: _urgency(one[1], edited, trusts[one[0]], share.wanted))
     taken: list[list[DueFile]] = [[] for _ in work]
     left: list[list[DueFile]] = [[] for _ in work]
     full = False
@@ -182,21 +182,28 @@ def within_share(work: list[DueWork], places: Places, edited: set[str], share: S
     return [part._replace(changed=taken[at], left=left[at]) for at, part in enumerate(work)]
 
 
-def _urgency(file: DueFile, edited: set[str], trust: StoreTrust) -> tuple[bool, bool, bool, int, str]:
+def _urgency(
+    file: DueFile, edited: set[str], trust: StoreTrust, wanted: frozenset[str]
+) -> tuple[bool, bool, bool, int, int, str]:
     identity = os.path.basename(file.path)[: -len(".json")]
     unknown = not trust.knows_name(file.category.name, identity)
-    return file.path not in edited, file.size > _SMALL, unknown, file.size, file.path
+    shared = len(wanted.intersection(identity.split("-")))  # an id is made of the title's words
+    return file.path not in edited, file.size > _SMALL, unknown, -shared, file.size, file.path
 
 
 class Share:
-    """What a refresh may still read: `files`, `characters` to redact, and how many directory `entries` a store may have (None: any)."""
+    """What a refresh may still read: `files`, `characters` to redact, and how many directory `entries` a store may have (None: any).
 
-    __slots__ = ("characters", "entries", "files")
+    `wanted` are the words of the prompt that waits for it; memories named after one of them come first.
+    """
+
+    __slots__ = ("characters", "entries", "files", "wanted")
 
     def __init__(self, files: int, characters: int, entries: int | None = None) -> None:
         self.files = files
         self.characters = characters
         self.entries = entries
+        self.wanted: frozenset[str] = frozenset()
 
     def take(self, characters: int) -> bool:
         """Take one file of so many characters, or return False and take nothing."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from time import time
 
-from ..kernel.native import dumps, loads
+from ..kernel.fastjson import dumps, loads
 from .index_file import meta_get, meta_set
 
 TYPE_CHECKING = False

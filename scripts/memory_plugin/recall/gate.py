@@ -6,7 +6,7 @@ A prompt such as "fix that" says little by itself; for it, the turn before is re
 from __future__ import annotations
 
 from ..kernel.data import load_data
-from ..kernel.text.private import without_private
+from ..kernel.text.tags import without_private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ..kernel.native import digest
+from ..kernel.fastjson import digest
 from ..kernel.state_file import read_state, session_file, write_state
 
 TYPE_CHECKING = False

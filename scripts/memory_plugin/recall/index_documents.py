@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..kernel.native import dumps, loads
+from ..kernel.fastjson import dumps, loads
 from .index_file import POSTINGS, has_fts5
 from .index_terms import FIELDS, STRONG_MARK, Terms, document_terms
 from .model import load_model

@@ -13,8 +13,8 @@ from time import sleep
 from typing import TYPE_CHECKING
 
 from ..kernel.clock import now
+from ..kernel.fastjson import dumps, loads
 from ..kernel.files import Unreadable, make_folder
-from ..kernel.native import dumps, loads
 from ..memories import gitlog
 from ..memories.files import read_memory
 from ..memories.native import native_folders

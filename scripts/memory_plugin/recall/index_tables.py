@@ -6,7 +6,7 @@ The model is saved inside the index, so that a prompt opens one file. Nothing he
 from __future__ import annotations
 
 from ..kernel.data import load_data
-from ..kernel.native import dumps
+from ..kernel.fastjson import dumps
 from ..kernel.sqlite import SqliteError
 from .index_file import POSTINGS, meta_set
 

@@ -8,8 +8,7 @@ an inside.
 from __future__ import annotations
 
 from ..kernel.text.stem import stem
-from ..kernel.text.stopwords import language
-from ..kernel.text.tokens import words
+from ..kernel.text.tokens import language, words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..kernel.settings.record import USER
+from ..kernel.settings.load import USER
 
 if TYPE_CHECKING:
     from ..kernel.settings.load import Settings

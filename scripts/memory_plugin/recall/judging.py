@@ -12,14 +12,14 @@ On a prompt, what both approve is injected and what one approves becomes a point
 
 from __future__ import annotations
 
-from ..kernel.native import digest
+from ..kernel.fastjson import digest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from ..kernel.context import Context
-    from ..kernel.judge.judge import Judge
+    from ..kernel.judge.asking import Judge
     from ..kernel.judge.question import Question, Verdict
     from ..kernel.settings.load import Settings
     from .ranking import Hit
@@ -95,7 +95,7 @@ def judge_candidates(
     if judges_off or not wanted:
         reasons = [_TAINTED] if judges_off and wanted else []
         return _unjudged("disabled", candidates.hits, mode, settings, reasons)
-    from ..kernel.judge.judge import Judge
+    from ..kernel.judge.asking import Judge
 
     model = settings.text(_BLOCK + "model")
     judge = Judge("retrieval", model, context.places, settings, context.session, helper=mode == SEARCH)
@@ -192,7 +192,7 @@ def _shuffled(hits: list[Hit], prompt: str) -> list[Hit]:
 
 
 def _data(candidates: Candidates, shown: list[Hit]) -> dict[str, Any]:
-    from ..kernel.judge.material import excerpt, line
+    from ..kernel.judge.excerpts import excerpt, one_line
 
     request = excerpt(candidates.prompt, _PROMPT)
     data: dict[str, Any] = {"request": request}
@@ -203,8 +203,8 @@ def _data(candidates: Candidates, shown: list[Hit]) -> dict[str, Any]:
         {
             "index": at,
             "category": hit.category.lower(),
-            "title": line(hit.title, _TITLE),
-            "tags": [line(tag, _TAG) for tag in hit.tags[:_TAGS]],
+            "title": one_line(hit.title, _TITLE),
+            "tags": [one_line(tag, _TAG) for tag in hit.tags[:_TAGS]],
         }
         for at, hit in enumerate(shown)
     ]
@@ -212,11 +212,9 @@ def _data(candidates: Candidates, shown: list[Hit]) -> dict[str, Any]:
 
 
 def _question(name: str, key: str, data: dict[str, Any], offered: int) -> Question:
-    from ..kernel.judge.question import Question
-    from ..kernel.judge.reply import selected
-    from ..kernel.judge.rubric import load_rubric
+    from ..kernel.judge.question import Question, chosen_indices, load_rubric
 
-    return Question(load_rubric(name), data, lambda value: selected(value, key, offered))
+    return Question(load_rubric(name), data, lambda value: chosen_indices(value, key, offered))
 
 
 def _chosen(verdict: Verdict, shown: list[Hit]) -> set[str] | None:

@@ -8,10 +8,11 @@ from __future__ import annotations
 import os
 
 from ..kernel.clock import now_iso
+from ..kernel.fastjson import digest
 from ..kernel.files import Unreadable, cause, make_folder, read_regular
 from ..kernel.locks import Busy
-from ..kernel.native import digest
 from ..kernel.sqlite import SqliteError
+from ..kernel.text.tokens import words
 from .freshness import changed_paths
 from .index_file import (
     INDEX_ERRORS,
@@ -40,6 +41,7 @@ _MAX_FILE = 512 * 1024
 _CREATE_WAIT = 1.0
 _REFRESH_WAIT = 0.1
 _ROUNDS = 2
+_MIN_TELLING = 4  # letters; shorter words are in most prompts and ids
 
 
 class Lookup:
@@ -53,6 +55,7 @@ class Lookup:
         "_connection",
         "_context",
         "_share",
+        "_wanted",
         "answered_by",
         "needs_refresh",
         "problem",
@@ -62,6 +65,7 @@ class Lookup:
     def __init__(self, context: Context) -> None:
         self._context = context
         self._share: Share | None = None
+        self._wanted: frozenset[str] = frozenset()
         self._connection: Connection | None = None
         self.answered_by = "none"
         self.refreshed = 0
@@ -78,6 +82,7 @@ class Lookup:
 
         `extra` is the turn before, which counts for less; `pool` is the most hits to return.
         """
+        self._wanted = frozenset(word for word in words(text) if len(word) >= _MIN_TELLING)
         for _attempt in range(2):
             try:
                 if self._connection is None and not self._open():
@@ -198,6 +203,7 @@ class Lookup:
 
         assert self._connection is not None
         self._share = self._share or prompt_share()  # one share for all refreshes of this prompt
+        self._share.wanted = self._wanted
         places, settings = self._context.places, self._context.settings
         try:
             report = refresh(self._connection, places, settings, share=self._share, edited=edited or ())

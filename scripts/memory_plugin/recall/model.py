@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..kernel.native import loads
+from ..kernel.fastjson import loads
 from .index_file import IndexUnusable, meta_get
 
 TYPE_CHECKING = False

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..kernel.native import loads
+from ..kernel.fastjson import loads
 from .candidates import candidates
 from .confidence import confidences
 from .index_file import has_fts5

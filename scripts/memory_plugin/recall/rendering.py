@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..kernel.text.entities import escape_content
+from ..kernel.text.tags import escape_content
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import log
 
-from ..kernel.text.stopwords import language
+from ..kernel.text.tokens import language
 from .index_terms import form
 from .typos import corrected
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..kernel.native import digest
+from ..kernel.fastjson import digest
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..kernel.data import load_data
+from ..kernel.fastjson import loads
 from ..kernel.files import read_regular
-from ..kernel.native import loads
 from .phrases import PhraseIndex, parse_pattern
 from .prose import LINE, REFUSAL, SENTENCE
 

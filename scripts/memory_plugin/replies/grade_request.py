@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..kernel.native import dumps, loads
+from ..kernel.fastjson import dumps, loads
 from .reply_state import ReplyState
 
 TYPE_CHECKING = False

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernel.data import load_data
-from ..kernel.judge.judge import Judge
-from ..kernel.judge.material import excerpt, line
-from ..kernel.judge.question import Question
-from ..kernel.judge.rubric import load_rubric
-from ..kernel.native import dumps
-from ..kernel.transcript.kinds import PROMPT
+from ..kernel.fastjson import dumps
+from ..kernel.judge.asking import Judge
+from ..kernel.judge.excerpts import excerpt, one_line
+from ..kernel.judge.question import Question, load_rubric
 from ..kernel.transcript.reader import turns_since_prompt
 from ..kernel.transcript.tail import COMMAND
+from ..kernel.transcript.user_rows import PROMPT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -140,13 +139,13 @@ def _data(material: GradeMaterial) -> dict[str, Any]:
     data: dict[str, Any] = {
         "message_kind": material.query_type,
         "message": excerpt(material.user, _MAX_USER),
-        "tool_calls": [line(call, _MAX_CALL) for call in list(material.calls)[-_MAX_CALLS:]],
+        "tool_calls": [one_line(call, _MAX_CALL) for call in list(material.calls)[-_MAX_CALLS:]],
         "reply": excerpt(material.reply, _MAX_REPLY),
     }
     if material.phrases:
         shown = list(material.phrases)[:_MAX_PHRASES]
         data["phrases"] = [
-            {"index": at, "text": line(phrase, _MAX_PHRASE)} for at, phrase in enumerate(shown)
+            {"index": at, "text": one_line(phrase, _MAX_PHRASE)} for at, phrase in enumerate(shown)
         ]
     return data
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..kernel.context import Context
-    from ..kernel.judge.judge import Judge
+    from ..kernel.judge.asking import Judge
     from ..kernel.judge.question import Values, Verdict
     from .grade_request import GradeRequest
 

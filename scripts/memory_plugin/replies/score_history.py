@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernel.data import load_data
 from ..kernel.ledger import Ledger
-from ..kernel.stats import Share, share, share_difference
+from ..kernel.stats import Proportion, share, share_difference
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -56,9 +56,9 @@ class ScoreGroup(NamedTuple):
 
     name: str
     replies: int
-    padded: Share
-    drifted: Share
-    escalated: Share
+    padded: Proportion
+    drifted: Proportion
+    escalated: Proportion
     density: float | None
 
 
@@ -69,8 +69,8 @@ class CorrectionEffect(NamedTuple):
     control group tells what corrections do. `unanswered` counts drifts without a next reply that could be measured.
     """
 
-    corrected: Share
-    control: Share
+    corrected: Proportion
+    control: Proportion
     gap: tuple[float, float, float] | None
     unanswered: int
 
@@ -180,7 +180,7 @@ def count_patterns(scores: Iterable[PastScore]) -> list[tuple[str, int]]:
     return Counter(rule for one in scores for rule in one.rules).most_common()
 
 
-def missed_by_rules(scores: Iterable[PastScore]) -> Share:
+def missed_by_rules(scores: Iterable[PastScore]) -> Proportion:
     """Return the share of audited replies in which the judge found something.
 
     The gate let them pass, so this is the only honest estimate of what rules miss: nothing else looks at such replies.

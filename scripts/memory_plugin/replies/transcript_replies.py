@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import os
 
+from ..kernel.fastjson import digest
 from ..kernel.ledger import Ledger
-from ..kernel.native import digest
 from ..kernel.transcript.tail import asked, records_backwards, replied
 
 TYPE_CHECKING = False

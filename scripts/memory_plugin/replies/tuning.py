@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..kernel.stats import Share, share
+from ..kernel.stats import Proportion, share
 from .filler import find_filler, load_rule_table, read_user_pack, rule_problem, word_classes
 from .prose import BREAK, read_prose
 from .score_history import missed_by_rules
@@ -38,7 +38,7 @@ class RuleClearance(NamedTuple):
     """How often the judge cleared a rule's phrases as fitting where they stand; `exempt` proposes to switch the rule off."""
 
     rule: str
-    cleared: Share
+    cleared: Proportion
     exempt: bool
 
 
@@ -60,8 +60,8 @@ class TuningStudy(NamedTuple):
 
     judged: int
     reread: int
-    agreement: Share
-    missed: Share
+    agreement: Proportion
+    missed: Proportion
     cleared: list[RuleClearance]
     candidates: list[PhraseCandidate]
 

@@ -10,15 +10,14 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernel.clock import Deadline, iso, now
+from ..kernel.fastjson import digest
 from ..kernel.files import in_words
-from ..kernel.judge.accounts import Accounts, Caps, Settlement
-from ..kernel.judge.batches import MOST_BYTES, Batches, request_size
-from ..kernel.judge.judge import FOLDER
-from ..kernel.judge.outcome import Failed
-from ..kernel.judge.question import Verdict
-from ..kernel.judge.reply import read_reply
+from ..kernel.judge.asking import FOLDER
+from ..kernel.judge.batches import MAX_BATCH_BYTES, Batches, request_size
+from ..kernel.judge.budget import Budget, Caps, Settlement
+from ..kernel.judge.failures import JudgeError
+from ..kernel.judge.question import Verdict, read_reply
 from ..kernel.locks import Busy
-from ..kernel.native import digest
 from .merging import grade
 from .pipeline import keep_grade
 from .score_rows import session_id
@@ -29,8 +28,8 @@ from .submitted import SubmittedBatches
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ..kernel.judge.batches import Answer
-    from ..kernel.judge.judge import Judge
+    from ..kernel.judge.asking import Judge
+    from ..kernel.judge.batches import BatchAnswer
     from ..kernel.judge.question import Question
     from .pipeline import SessionScorer
     from .scoring_request import PreparedSession
@@ -75,7 +74,7 @@ class _Sender:
         self.scorer = scorer
         self.model = judge.model
         self.state = SubmittedBatches(scorer.places)
-        accounts = Accounts(scorer.places.state(FOLDER))
+        accounts = Budget(scorer.places.state(FOLDER))
         self.client = Batches(judge.access(), judge.model, scorer.settings, accounts.refused(judge.server))
         self.batches: list[str] = []
         self.sessions = 0
@@ -86,7 +85,7 @@ class _Sender:
         """Add the questions of a session; send the load once it is large enough. Raises Failed."""
         self._load += asked
         self._size += sum(request_size(question) for _, question in asked)
-        if self._size >= MOST_BYTES:
+        if self._size >= MAX_BATCH_BYTES:
             self.send()
 
     def send(self) -> None:
@@ -95,7 +94,7 @@ class _Sender:
         items = [item for item, _ in load]
         try:
             ticket, mine = self.state.begin(self.model, items)
-        except Failed:
+        except JudgeError:
             _release(items, self.scorer)
             raise
         sent = {item["id"] for item in mine}
@@ -107,9 +106,9 @@ class _Sender:
                 {item["id"]: question for item, question in load if item["id"] in sent},
                 Deadline(_UPLOAD_SECONDS),
             )
-        except Failed as failed:
+        except JudgeError as failed:
             if self.client.sent and (failed.name in _UNCERTAIN or failed.name.startswith("http_5")):
-                raise Failed(failed.name, " ".join(filter(None, [failed.detail, _MAYBE]))) from None
+                raise JudgeError(failed.name, " ".join(filter(None, [failed.detail, _MAYBE]))) from None
             self.state.remove({"ticket": ticket})
             _release(mine, self.scorer)
             raise
@@ -145,8 +144,8 @@ def submit(
                 failed_before += 1
                 continue
             _reserve([item for item, _ in asked], scorer)
-        except (Failed, OSError) as error:
-            refused[os.path.basename(path)] = error.name if isinstance(error, Failed) else in_words(error)
+        except (JudgeError, OSError) as error:
+            refused[os.path.basename(path)] = error.name if isinstance(error, JudgeError) else in_words(error)
             continue
         sender.add(asked)
     sender.send()
@@ -157,7 +156,7 @@ def _asked(path: str, scorer: SessionScorer, client: Batches, model: str) -> Loa
     """Return the questions of a session, each with what is recorded about it. Raises Failed and OSError."""
     prepared = prepare(path, scorer.settings)
     if not prepared.signals.totals.turns:
-        raise Failed("empty")
+        raise JudgeError("empty")
     asked = questions(prepared)
     found: Load = []
     for at, question in enumerate(asked):
@@ -179,7 +178,7 @@ def _reserve(items: Sequence[Row], scorer: SessionScorer) -> None:
     """Reserve the price of one session within the caps. Raises Failed."""
     settings = scorer.settings
     caps = Caps(*(settings.number("judge.caps.%s_usd" % span) for span in ("session", "day")))
-    accounts = Accounts(scorer.places.state(FOLDER))
+    accounts = Budget(scorer.places.state(FOLDER))
     accounts.admit(items[0]["session"], _SERVER, [item["reserved"] for item in items], caps)
 
 
@@ -214,7 +213,7 @@ def _collect_one(batch: Row, state: SubmittedBatches, scorer: SessionScorer, fou
     answers = {} if _age(batch) > _KEPT_SECONDS else client.results(identity, Deadline(_UPLOAD_SECONDS))
     parts = frozenset().union(*(answer.parts for answer in answers.values()))
     if parts:
-        Accounts(scorer.places.state(FOLDER)).note_refused(judge.server, parts)
+        Budget(scorer.places.state(FOLDER)).note_refused(judge.server, parts)
     failed: dict[str, Row] = {}
     for path in dict.fromkeys(item["path"] for item in batch["items"]):
         items = [item for item in batch["items"] if item["path"] == path]
@@ -231,7 +230,7 @@ def _is_ended(batch: Row, identity: str, client: Batches) -> bool:
     """Return whether a batch can be collected; one older than what the provider keeps is given up."""
     try:
         return client.ended(identity, Deadline(_POLL_SECONDS))
-    except Failed as failed:
+    except JudgeError as failed:
         if failed.name != "http_404":
             raise
         return _age(batch) > _KEPT_SECONDS
@@ -247,7 +246,7 @@ def _claimed(batch: Row, client: Batches, state: SubmittedBatches, scorer: Sessi
     named = {str(row.get("id")) for row in state.waiting()}
     try:
         listed = client.listed(Deadline(_POLL_SECONDS))
-    except Failed:
+    except JudgeError:
         return ""
     maybe = [
         other
@@ -277,7 +276,7 @@ def _age(batch: Row) -> float:
 
 
 def _graded(
-    path: str, items: list[dict[str, Any]], answers: dict[str, Answer], scorer: SessionScorer, model: str
+    path: str, items: list[dict[str, Any]], answers: dict[str, BatchAnswer], scorer: SessionScorer, model: str
 ) -> dict[str, Any] | str:
     """Return the row of a session, or why there is none."""
     given = [answers.get(item["id"]) for item in items]
@@ -315,7 +314,7 @@ def _kept(
     return graded.detail if graded.detail or graded.row is None else graded.row
 
 
-def _verdict(answer: Answer | None) -> Verdict:
+def _verdict(answer: BatchAnswer | None) -> Verdict:
     if answer is None:
         return Verdict(None, "expired", "the batch has no answer to this question")
     values = None if answer.text is None else read_reply(answer.text, read_scores)
@@ -326,7 +325,7 @@ def _verdict(answer: Answer | None) -> Verdict:
 
 
 def _settle(
-    session: str, items: list[dict[str, Any]], given: Sequence[Answer | None], scorer: SessionScorer
+    session: str, items: list[dict[str, Any]], given: Sequence[BatchAnswer | None], scorer: SessionScorer
 ) -> None:
     """Replace what was reserved by what was spent; where that is unknown, the reservation stays."""
     ends = []
@@ -335,6 +334,6 @@ def _settle(
         spent = 0.0 if answer is None else reserved if answer.cost is None else answer.cost
         ends.append(Settlement(reserved, spent, "", None))
     try:
-        Accounts(scorer.places.state(FOLDER)).settle(session, _SERVER, ends)
-    except Failed:
+        Budget(scorer.places.state(FOLDER)).settle(session, _SERVER, ends)
+    except JudgeError:
         return  # what was reserved stays spent

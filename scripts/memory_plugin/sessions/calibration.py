@@ -10,8 +10,8 @@ import io
 import math
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..kernel.fastjson import loads
 from ..kernel.files import read_regular
-from ..kernel.native import loads
 from ..kernel.stats import Estimate, bootstrap, cohen_kappa, share, spearman, weighted_kappa
 from .dimensions import OVERALL, dimensions, overall
 from .score_rows import LABEL, scores_of

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from ..kernel.clock import now_iso
-from ..kernel.native import digest
+from ..kernel.fastjson import digest
 from ..kernel.state_file import read_state, write_state
 
 TYPE_CHECKING = False

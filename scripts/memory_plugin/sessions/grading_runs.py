@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernel.clock import now_iso
 from ..kernel.files import cause, in_words
-from ..kernel.judge.outcome import Failed
+from ..kernel.judge.failures import JudgeError
 from ..kernel.locks import Busy, FileLock
 from .batch import collect, submit
 from .ended_notes import ended_folder, pending_notes
@@ -118,8 +118,8 @@ def grade_ended(scorer: SessionScorer, report: Callable[[str, str], None]) -> in
     if done and settings.flag("sessions.langfuse.automatic"):
         try:
             send_scores(places, settings, scorer.off, _SEND_SECONDS, lambda _: None)
-        except (Failed, OSError) as error:
-            why = error.name if isinstance(error, Failed) else type(error).__name__
+        except (JudgeError, OSError) as error:
+            why = error.name if isinstance(error, JudgeError) else type(error).__name__
             report("", "the scores are not sent yet: %s" % why)
     return done
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernel.clock import Deadline
-from ..kernel.judge.judge import Judge
+from ..kernel.judge.asking import Judge
 from .merging import grade
 from .score_rows import RowNotWritten, append_row, grade_row, latest_rows, session_id
 from .scoring_request import PreparedSession, prepare, questions

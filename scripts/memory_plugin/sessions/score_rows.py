@@ -7,9 +7,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from ..kernel.clock import now_iso
+from ..kernel.fastjson import digest, loads
 from ..kernel.files import read_regular
 from ..kernel.ledger import Ledger
-from ..kernel.native import digest, loads
 from ..kernel.paths import locate
 from .dimensions import OVERALL, band_of, dimensions, overall
 from .scoring_request import rubric_digest

@@ -6,7 +6,7 @@ import math
 import re
 from typing import TYPE_CHECKING, Any
 
-from ..kernel.judge.material import line
+from ..kernel.judge.excerpts import one_line
 from .dimensions import causes, dimensions, limit
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def _confidence(value: object) -> float | None:
 
 
 def _text(value: object) -> str:
-    return line(value[: 10 * limit("text")], limit("text")) if isinstance(value, str) else ""
+    return one_line(value[: 10 * limit("text")], limit("text")) if isinstance(value, str) else ""
 
 
 def drop_bad_evidence(scores: dict[str, Any], turns: int) -> int:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from json import dumps
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..kernel.judge.question import Question, sealed
-from ..kernel.judge.rubric import load_rubric
+from ..kernel.judge.question import Question, data_block, load_rubric
 from .scorer_reply import read_scores
 from .session_digest import TranscriptDigest, display_limits, signal_facts, split_turns
 from .session_signals import collect_signals
@@ -97,8 +96,8 @@ def pages(prepared: PreparedSession) -> list[str]:
             page_turns[-1].append(turn)
             size_so_far += size
     data = [
-        sealed({**first, "turns": page_turns[0]}),
-        *(sealed({"turns": turns}) for turns in page_turns[1:]),
+        data_block({**first, "turns": page_turns[0]}),
+        *(data_block({"turns": turns}) for turns in page_turns[1:]),
     ]
     texts = ["Page %d of %d\n\n%s" % (at + 1, len(data), text) for at, text in enumerate(data)]
     texts[0] = "%s\n\n%s\n\n%s" % (rubric.system, rubric.closing, texts[0])

@@ -7,9 +7,9 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernel.data import load_data
-from ..kernel.judge.material import excerpt, line
-from ..kernel.native import dumps
-from ..kernel.transcript.size import tokens_of
+from ..kernel.fastjson import dumps
+from ..kernel.judge.excerpts import excerpt, one_line
+from ..kernel.transcript.content import tokens_of
 from .detection import signal_entries
 from .detectors.failures import failure_cause, main_argument
 
@@ -93,7 +93,7 @@ class TranscriptDigest:
         return entry
 
     def _call(self, call: Call, version: str) -> dict[str, Any]:
-        shown: dict[str, Any] = {"tool": line(call.name, 80)}
+        shown: dict[str, Any] = {"tool": one_line(call.name, 80)}
         argument = main_argument(call)
         if argument:
             shown["input"] = excerpt(argument, self._max_characters["argument"])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..kernel.judge.material import line
+from ..kernel.judge.excerpts import one_line
 from ..kernel.transcript.reader import Reader, open_transcript
 from .detection import Detections, signal_entries
 from .detectors.failures import FailureDetector
@@ -15,8 +15,7 @@ from .detectors.tool_use import CommandDetector, PlanningDetector
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..kernel.transcript.totals import Totals
-    from ..kernel.transcript.turn import Turn
+    from ..kernel.transcript.turn import Totals, Turn
     from .detection import Detector
 
 __all__ = ["DETECTORS", "Moment", "SessionSignals", "Timeline", "collect_signals", "signals_record"]
@@ -137,4 +136,4 @@ class Timeline:
             }
             found.sort(key=lambda moment: moment.kind in plain)
         shown = sorted(found[:most], key=lambda moment: moment.turn)
-        return [moment._replace(what=line(moment.what, _WIDTH)) for moment in shown]
+        return [moment._replace(what=one_line(moment.what, _WIDTH)) for moment in shown]

@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ..kernel.clock import now_iso
+from ..kernel.fastjson import dumps, loads
 from ..kernel.files import Unreadable, in_words, make_folder, read_regular, replace_file
-from ..kernel.judge.outcome import Failed
+from ..kernel.judge.failures import JudgeError
 from ..kernel.locks import FileLock
-from ..kernel.native import dumps, loads
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -43,7 +43,7 @@ class SubmittedBatches:
         """Return the batches that were not collected yet; none when the file is damaged."""
         try:
             return _rows(self._read())
-        except Failed:
+        except JudgeError:
             return []
 
     def check(self) -> None:
@@ -109,7 +109,7 @@ class SubmittedBatches:
                 yield book
                 replace_file(self._path(), dumps(book).encode("ascii"))
         except OSError as error:
-            raise Failed("no_state", "grading/batches.json: %s" % in_words(error)) from None
+            raise JudgeError("no_state", "grading/batches.json: %s" % in_words(error)) from None
 
     def _path(self) -> str:
         return os.path.join(self._folder, "batches.json")
@@ -123,7 +123,7 @@ class SubmittedBatches:
         except (Unreadable, ValueError):
             book = None
         if not isinstance(book, dict) or not isinstance(book.get("batches"), list):
-            raise Failed(
+            raise JudgeError(
                 "no_state",
                 "grading/batches.json is damaged: what was submitted is unknown. Move the file away to continue.",
             )

@@ -18,7 +18,7 @@ from memory_plugin.cli.commands import judge as command
 from memory_plugin.cli.console import Console
 from memory_plugin.cli.judge_figures import opinions
 from memory_plugin.hooks.environment import Taint
-from memory_plugin.kernel.judge.words import words_for
+from memory_plugin.kernel.judge.failures import explain_failure
 from memory_plugin.kernel.ledger import Ledger
 from tests.kernel.judge.bench import KEY, Bench, payload
 from tests.kernel.judge.server import Act, Server, answer
@@ -344,8 +344,8 @@ def test_the_doctor_tells_of_a_refused_key_and_of_damage(
 
 @pytest.mark.parametrize("failure", FAILURES.split())
 def test_every_failure_has_words(failure: str) -> None:
-    words = words_for(failure, "scoring")
+    words = explain_failure(failure, "scoring")
     assert words.says
     assert words.do
     assert "FEATURE" not in words.do
-    assert failure == "error" or words != words_for("error", "scoring")
+    assert failure == "error" or words != explain_failure("error", "scoring")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple, cast
 
-from memory_plugin.kernel.hygiene.data import table
-from memory_plugin.kernel.hygiene.rules import files
+from memory_plugin.kernel.hygiene.rule_set import files
+from memory_plugin.kernel.hygiene.tables import table
 
 
 class Sample(NamedTuple):

@@ -1,4 +1,4 @@
-"""Places of keywords and regions of gates."""
+"""Places of keywords and regions of prefilters."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_plugin.kernel.hygiene import anchors
-from memory_plugin.kernel.hygiene.anchors import Anchors, _gate
-from memory_plugin.kernel.hygiene.data import DataError
+from memory_plugin.kernel.hygiene.anchors import Anchors, _prefilter
+from memory_plugin.kernel.hygiene.tables import DataError
 
 
 def test_case_does_not_count() -> None:
@@ -29,12 +29,12 @@ def test_regions_that_touch_are_one() -> None:
     assert Anchors("x@y@z" + " " * 20 + "@").around(["@"], 2, 3) == [(0, 6), (23, 28)]
 
 
-def test_a_gate_opens_regions() -> None:
+def test_a_prefilter_selects_regions() -> None:
     assert Anchors("call 030 901820 now").regions("digits") == [(0, 31)]
     assert Anchors("call me").regions("digits") == []
 
 
 @pytest.mark.parametrize("entry", [[], {}, {"pattern": "(", "before": 1, "after": 1}, {"pattern": 1}])
-def test_a_wrong_gate_is_refused_by_name(entry: object) -> None:
-    with pytest.raises(DataError, match=r"gates\.json: odd"):
-        _gate("odd", entry)
+def test_a_wrong_prefilter_is_refused_by_name(entry: object) -> None:
+    with pytest.raises(DataError, match=r"prefilters\.json: odd"):
+        _prefilter("odd", entry)

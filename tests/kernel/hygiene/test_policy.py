@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from memory_plugin.kernel.hygiene import policy
-from memory_plugin.kernel.hygiene.data import DataError
+from memory_plugin.kernel.hygiene.tables import DataError
 
 EVERYWHERE = ("secret", "url_credentials", "credit_card", "iban", "us_ssn")
 USEFUL = ("email", "phone", "ip_address", "home_path")

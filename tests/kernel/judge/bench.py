@@ -7,10 +7,8 @@ import os
 from typing import Any
 
 from memory_plugin.kernel.clock import Deadline
-from memory_plugin.kernel.judge.judge import Judge
-from memory_plugin.kernel.judge.question import Question, Verdict
-from memory_plugin.kernel.judge.reply import selected
-from memory_plugin.kernel.judge.rubric import load_rubric
+from memory_plugin.kernel.judge.asking import Judge
+from memory_plugin.kernel.judge.question import Question, Verdict, chosen_indices, load_rubric
 from memory_plugin.kernel.paths import Places, locate
 from memory_plugin.kernel.settings.load import Settings, load
 
@@ -53,7 +51,7 @@ def question(offered: int = 3, rubric: str = "relevance", data: object = "x") ->
     key = {"relevance": "relevant", "usefulness": "useful", "combined": "keep"}[rubric]
 
     def read(value: dict[str, Any]) -> dict[str, Any] | None:
-        return selected(value, key, offered)
+        return chosen_indices(value, key, offered)
 
     return Question(load_rubric(rubric), data, read)
 

@@ -7,15 +7,15 @@ from time import monotonic, sleep
 
 import pytest
 
-from memory_plugin.kernel.judge.key_helper import helper_key
-from memory_plugin.kernel.judge.outcome import Failed
+from memory_plugin.kernel.judge.credentials import run_key_helper
+from memory_plugin.kernel.judge.failures import JudgeError
 
 
 def test_a_helper_that_hangs_is_ended_with_its_children(tmp_path: Path) -> None:
     mark = tmp_path / "mark"
     started = monotonic()
-    with pytest.raises(Failed) as caught:
-        helper_key("(sleep 3; touch %s) | cat" % mark, 0.3)
+    with pytest.raises(JudgeError) as caught:
+        run_key_helper("(sleep 3; touch %s) | cat" % mark, 0.3)
     assert monotonic() - started < 2.8
     assert (caught.value.name, caught.value.detail) == ("no_key", "apiKeyHelper took longer than 0 seconds")
     sleep(3.5)
@@ -23,4 +23,4 @@ def test_a_helper_that_hangs_is_ended_with_its_children(tmp_path: Path) -> None:
 
 
 def test_a_helper_that_starts_us_is_told_not_to() -> None:
-    assert helper_key("echo $MEMORY_DISABLE") == "1"
+    assert run_key_helper("echo $MEMORY_DISABLE") == "1"

@@ -9,11 +9,16 @@ from typing import Any
 import pytest
 
 from memory_plugin.kernel.judge.backends import BACKENDS
-from memory_plugin.kernel.judge.models import family_of, model_table, priced_family
+from memory_plugin.kernel.judge.models import (
+    PARTS,
+    RequestOptions,
+    family_of,
+    model_table,
+    priced_family,
+    rejected_parts,
+)
 from memory_plugin.kernel.judge.prices import price_of
-from memory_plugin.kernel.judge.question import Question
-from memory_plugin.kernel.judge.rubric import load_rubric
-from memory_plugin.kernel.judge.terms import PARTS, Terms, named_parts
+from memory_plugin.kernel.judge.question import Question, load_rubric
 from memory_plugin.kernel.paths import data_path
 from memory_plugin.kernel.settings.load import load
 
@@ -120,7 +125,7 @@ def test_the_defaults_are_listed_priced_and_not_about_to_end() -> None:
 
 
 def test_the_file_has_one_source_of_prices() -> None:
-    with open(data_path("judges", "models.json"), encoding="utf-8") as file:
+    with open(data_path("judge", "models.json"), encoding="utf-8") as file:
         table = json.load(file)
     assert table["warn_days"] == 60
     assert table["unknown"]["reason"]
@@ -132,10 +137,10 @@ QUESTION = Question(load_rubric("relevance"), "x", lambda value: value)
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry["id"])
 def test_what_was_refused_is_not_sent_any_more(entry: dict[str, Any]) -> None:
     family = family_of(entry["hit"][0], entry["backend"])
-    everything = Terms(family)
+    everything = RequestOptions(family)
     for part in PARTS:
-        assert Terms(family, frozenset([part])).sent() == everything.sent() - {part}
-    bare = Terms(family, frozenset(PARTS))
+        assert RequestOptions(family, frozenset([part])).sent() == everything.sent() - {part}
+    bare = RequestOptions(family, frozenset(PARTS))
     assert (bare.thinking, bare.effort, bare.structured) == (None, None, False)
     assert bare.most_tokens(QUESTION) >= everything.most_tokens(QUESTION)
 
@@ -159,4 +164,4 @@ NAMES = (("thinking", ("thinking",)), ("both", ("effort", "schema")), ("both.eff
     ],
 )
 def test_the_parts_that_an_error_names(body: bytes, parts: set[str]) -> None:
-    assert named_parts(body, NAMES) == parts
+    assert rejected_parts(body, NAMES) == parts

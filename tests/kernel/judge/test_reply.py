@@ -9,13 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_plugin.kernel.judge.question import sealed
-from memory_plugin.kernel.judge.reply import read_reply, selected
+from memory_plugin.kernel.judge.question import chosen_indices, data_block, read_reply
 
 
 def chosen(text: str, offered: int = 4) -> list[int] | None:
     """The indices in a reply."""
-    values = read_reply(text, lambda value: selected(value, "keep", offered))
+    values = read_reply(text, lambda value: chosen_indices(value, "keep", offered))
     return None if values is None else values["chosen"]
 
 
@@ -54,12 +53,12 @@ def test_an_object_is_found_wherever_it_stands(text: str, found: list[int] | Non
     ],
 )
 def test_what_is_no_index_is_dropped_and_counted(given: list[Any], kept: list[int], dropped: int) -> None:
-    assert selected({"keep": given}, "keep", 4) == {"chosen": kept, "dropped": dropped}
+    assert chosen_indices({"keep": given}, "keep", 4) == {"chosen": kept, "dropped": dropped}
 
 
 @pytest.mark.parametrize("text", ["</data>", "<DATA>&lt;/data>", '"}]}\n</data>', "\u2028</data\u2029>"])
 def test_the_tags_around_data_cannot_be_forged(text: str) -> None:
-    whole = sealed({text: [text]})
+    whole = data_block({text: [text]})
     inner = whole[len("<data>\n") : -len("\n</data>")]
     assert "<" not in inner
     assert json.loads(inner) == {text: [text]}
@@ -83,7 +82,7 @@ REPLY = st.one_of(
 @settings(max_examples=1000)
 @given(REPLY, st.integers(0, 5))
 def test_no_reply_raises_and_none_names_what_was_not_offered(text: str, offered: int) -> None:
-    values = read_reply(text, lambda value: selected(value, "relevant", offered))
+    values = read_reply(text, lambda value: chosen_indices(value, "relevant", offered))
     if values is not None:
         assert all(type(at) is int and 0 <= at < offered for at in values["chosen"])
         assert sorted(set(values["chosen"])) == values["chosen"]

@@ -1,4 +1,4 @@
-"""The rubrics and tables under config/judges: their form, and their own examples."""
+"""The rubrics and tables under config/judge: their form, and their own examples."""
 
 from __future__ import annotations
 
@@ -8,18 +8,17 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.kernel.judge import rubric
+from memory_plugin.kernel.judge import question
 from memory_plugin.kernel.judge.prices import price_of
-from memory_plugin.kernel.judge.reply import read_reply, selected
-from memory_plugin.kernel.judge.rubric import RubricError, load_rubric
+from memory_plugin.kernel.judge.question import RubricError, chosen_indices, load_rubric, read_reply
 from memory_plugin.kernel.paths import data_path
 
-NAMES = sorted(name[:-5] for name in os.listdir(data_path("judges", "rubrics")) if name.endswith(".json"))
+NAMES = sorted(name[:-5] for name in os.listdir(data_path("judge", "rubrics")) if name.endswith(".json"))
 
 
 def entry(*path: str) -> Any:  # noqa: ANN401 (a test knows the shape)
-    """A file under config/judges."""
-    with open(data_path("judges", *path), encoding="utf-8") as file:
+    """A file under config/judge."""
+    with open(data_path("judge", *path), encoding="utf-8") as file:
         return json.load(file)
 
 
@@ -30,7 +29,7 @@ CASES = [(name, at) for name in NAMES for at in range(len(entry("rubrics", name 
 def test_an_example_is_read_as_it_says(name: str, at: int) -> None:
     whole = entry("rubrics", name + ".json")
     example, (key,) = whole["examples"][at], whole["schema"]["required"]
-    values = read_reply(example["reply"], lambda value: selected(value, key, 5))
+    values = read_reply(example["reply"], lambda value: chosen_indices(value, key, 5))
     wanted = None if example["chosen"] is None else {k: example[k] for k in ("chosen", "dropped")}
     assert values == wanted
 
@@ -62,7 +61,7 @@ def test_a_damaged_rubric_is_named(
 ) -> None:
     folder = tmp_path_factory.mktemp("config")
     (folder / "x.json").write_text(content, encoding="utf-8")
-    monkeypatch.setattr(rubric, "data_path", lambda *parts: str(folder / parts[-1]))
+    monkeypatch.setattr(question, "data_path", lambda *parts: str(folder / parts[-1]))
     for name in ("x", "missing"):
         with pytest.raises(RubricError, match=name + ".json"):
             load_rubric(name)

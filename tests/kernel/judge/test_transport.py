@@ -15,9 +15,10 @@ import pytest
 
 from memory_plugin.kernel.clock import Deadline
 from memory_plugin.kernel.judge import transport
-from memory_plugin.kernel.judge.access import Access
 from memory_plugin.kernel.judge.address import Address
-from memory_plugin.kernel.judge.outcome import Failed, Outcome
+from memory_plugin.kernel.judge.calls import CallOutcome
+from memory_plugin.kernel.judge.credentials import ServerAccess
+from memory_plugin.kernel.judge.failures import JudgeError
 from tests.kernel.judge import server
 from tests.kernel.judge.bench import CHOSEN, KEY, Bench, payload, question
 from tests.kernel.judge.server import Seen, serving
@@ -84,9 +85,9 @@ def test_a_certificate_for_another_name(make_bench: MakeBench, tmp_path: Path) -
         assert api.seen == []
 
 
-def access(port: int, host: str = "judge.example.org") -> Access:
+def access(port: int, host: str = "judge.example.org") -> ServerAccess:
     """A way without key."""
-    return Access(Address("http", host, port, ""), (), None, "")
+    return ServerAccess(Address("http", host, port, ""), (), None, "")
 
 
 def places(*ports: int) -> list[tuple[object, ...]]:
@@ -99,7 +100,7 @@ def test_the_next_address_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
         nobody = gone.getsockname()[1]
     with serving(server.answer({"ok": 1})) as api:
         monkeypatch.setattr(socket, "getaddrinfo", lambda *_: places(nobody, nobody, api.port))
-        response = transport.post(access(api.port), "/x", (), b"{}", Deadline(2), Outcome(), None)
+        response = transport.post(access(api.port), "/x", (), b"{}", Deadline(2), CallOutcome(), None)
     assert (response.status, json.loads(response.body)) == (200, {"ok": 1})
 
 
@@ -111,8 +112,8 @@ def test_a_name_that_nobody_knows(monkeypatch: pytest.MonkeyPatch, error: Except
         raise error
 
     monkeypatch.setattr(socket, "getaddrinfo", unknown)
-    outcome = Outcome()
-    with pytest.raises(Failed) as caught:
+    outcome = CallOutcome()
+    with pytest.raises(JudgeError) as caught:
         transport.post(access(80), "/x", (), b"{}", Deadline(2), outcome, None)
     assert (caught.value.name, outcome.sent) == ("network", False)
 
@@ -121,8 +122,8 @@ def test_a_body_that_nobody_reads_ends_with_the_deadline() -> None:
     with socket.create_server(("127.0.0.1", 0)) as deaf:
         started = monotonic()
         way = access(deaf.getsockname()[1], "127.0.0.1")
-        with pytest.raises(Failed) as caught:
-            transport.post(way, "/x", (), b"x" * (64 << 20), Deadline(0.5), Outcome(), None)
+        with pytest.raises(JudgeError) as caught:
+            transport.post(way, "/x", (), b"x" * (64 << 20), Deadline(0.5), CallOutcome(), None)
     assert caught.value.name == "timeout"
     assert monotonic() - started < 5
 
@@ -130,8 +131,8 @@ def test_a_body_that_nobody_reads_ends_with_the_deadline() -> None:
 def fails(port: int, body: bytes) -> tuple[str, float]:
     """How a request fails by itself, without the thread that is left behind, and in how many seconds."""
     started = monotonic()
-    with pytest.raises(Failed) as caught:
-        transport.post(access(port, "127.0.0.1"), "/x", (), body, Deadline(0.5), Outcome(), None)
+    with pytest.raises(JudgeError) as caught:
+        transport.post(access(port, "127.0.0.1"), "/x", (), body, Deadline(0.5), CallOutcome(), None)
     return caught.value.name, monotonic() - started
 
 

@@ -6,7 +6,14 @@ import os
 
 import pytest
 
-from memory_plugin.kernel.settings.advice import hint, line, nearest, readable, sentence, terminal_safe
+from memory_plugin.kernel.settings.advice import (
+    hint,
+    nearest_key,
+    problem_line,
+    problem_sentence,
+    readable,
+    terminal_safe,
+)
 from tests.kernel.settings.files import PROJECT, USER, Box, block
 
 SECRET = "-".join(["sk", "ant", "api03", "x" * 40])
@@ -25,12 +32,12 @@ SECRET = "-".join(["sk", "ant", "api03", "x" * 40])
     ],
 )
 def test_nearest(key: str, near: str | None) -> None:
-    assert nearest(key) == near
+    assert nearest_key(key) == near
 
 
 def test_a_whole_sentence(box: Box) -> None:
     path = box.write(USER, {"theme": "dark", "memory": {"retrieval": {"max_injct": 2}}})
-    assert sentence(box.load().problems[0]) == (
+    assert problem_sentence(box.load().problems[0]) == (
         path + ":5: retrieval.max_injct: expected a known key, got one that does not exist;"
         " nearest key: retrieval.max_inject; `memory config show` lists all keys"
     )
@@ -39,7 +46,7 @@ def test_a_whole_sentence(box: Box) -> None:
 def test_an_unknown_id_in_a_list_is_named_with_the_nearest(box: Box) -> None:
     path = box.write(USER, block("hygiene.allow", ["email", "credit_card"]))
     settings = box.load()
-    assert sentence(settings.problems[0]) == (
+    assert problem_sentence(settings.problems[0]) == (
         path
         + ':4: hygiene.allow: expected a list of known ids, got one with "credit_card"; nearest: credit-card;'
         " until it is mended another layer's value, or the default, counts"
@@ -49,7 +56,7 @@ def test_an_unknown_id_in_a_list_is_named_with_the_nearest(box: Box) -> None:
 
 def test_a_refused_key_says_where_it_belongs(box: Box) -> None:
     path = box.write(PROJECT, block("retrieval.max_inject", 9))
-    assert sentence(box.load().problems[0]) == (
+    assert problem_sentence(box.load().problems[0]) == (
         path + ":4: retrieval.max_inject: expected at most 3 in a project's file, the value of your own"
         " settings, got 9; take the key out of this file; if you want it,"
         " run: memory config set retrieval.max_inject VALUE"
@@ -59,17 +66,17 @@ def test_a_refused_key_says_where_it_belongs(box: Box) -> None:
 def test_a_broken_file_says_its_line(box: Box) -> None:
     box.write(USER, '{\n  "a": 1,\n  "b" 2\n}')
     problem = box.load().problems[0]
-    assert (line(problem), problem.key) == (3, "")
-    assert sentence(problem) == box.path(USER) + ":3: expected JSON, got a text that is not JSON; " + hint(
-        problem
-    )
+    assert (problem_line(problem), problem.key) == (3, "")
+    assert problem_sentence(problem) == box.path(
+        USER
+    ) + ":3: expected JSON, got a text that is not JSON; " + hint(problem)
 
 
 def test_the_line_of_a_key_in_a_file_that_is_gone(box: Box) -> None:
     path = box.write(USER, block("retrieval.max_inject", "x"))
     problem = box.load().problems[0]
     os.unlink(path)
-    assert (line(problem), path in sentence(problem)) == (None, True)
+    assert (problem_line(problem), path in problem_sentence(problem)) == (None, True)
 
 
 @pytest.mark.parametrize(
@@ -87,12 +94,12 @@ def test_the_line_of_a_key_in_a_file_that_is_gone(box: Box) -> None:
 def test_no_secret_is_repeated(box: Box, content: object) -> None:
     box.write(USER, content)
     (problem,) = box.load().problems
-    assert SECRET not in sentence(problem)
+    assert SECRET not in problem_sentence(problem)
 
 
 def test_a_key_cannot_talk_to_the_terminal(box: Box) -> None:
     box.write(PROJECT, {"memory": {"a\x1b[2J\u202e\n\ud800" + "x" * 500: 1}})
-    text = sentence(box.load().problems[0])
+    text = problem_sentence(box.load().problems[0])
     assert text.isprintable()
     assert text.isascii()
     assert len(text) < 400

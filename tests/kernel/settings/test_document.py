@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.kernel.settings.document import find, line_of, members, with_value, without
+from memory_plugin.kernel.settings.user_file import find, line_of, members, with_value, without
 
 PRETTY = '{\n    "a": {\n        "b": 1,\n        "c": [1, 2]\n    },\n    "d": "x"\n}\n'
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory_plugin.kernel.settings.origin import nested, origins, problem_record
+from memory_plugin.kernel.settings.advice import nested, origins, problem_record
 from tests.kernel.settings.files import PROJECT, USER, Box, block
 
 

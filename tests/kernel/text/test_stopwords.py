@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory_plugin.kernel.text.stopwords import language
+from memory_plugin.kernel.text.tokens import language
 
 STOP = {"en": frozenset(("the", "is", "die")), "de": frozenset(("die", "das", "ist"))}
 CASES = {

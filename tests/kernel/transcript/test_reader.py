@@ -17,15 +17,14 @@ from hypothesis import strategies as st
 from memory_plugin.kernel.files import Unreadable
 from memory_plugin.kernel.transcript import lines as lines_module
 from memory_plugin.kernel.transcript import reader as reader_module
-from memory_plugin.kernel.transcript.kinds import kind_of, spoken
+from memory_plugin.kernel.transcript.content import tokens_of
 from memory_plugin.kernel.transcript.reader import Reader, open_transcript, turns_since_prompt
-from memory_plugin.kernel.transcript.size import tokens_of
-from memory_plugin.kernel.transcript.totals import Memory, Totals
-from memory_plugin.kernel.transcript.turn import Turn
+from memory_plugin.kernel.transcript.turn import RecentSet, Totals, Turn
+from memory_plugin.kernel.transcript.user_rows import kind_of, spoken
 from tests.kernel.transcript.rows import answer, call, lines, result, row, said, user
 from tests.project import PLUGIN_ROOT
 
-with open(os.path.join(PLUGIN_ROOT, "config", "transcripts", "beginnings.json"), encoding="utf-8") as _file:
+with open(os.path.join(PLUGIN_ROOT, "config", "transcript", "beginnings.json"), encoding="utf-8") as _file:
     BEGINNINGS = json.load(_file)["beginnings"]
 
 
@@ -276,8 +275,8 @@ def test_an_answer_without_end_is_closed_in_pieces(monkeypatch: pytest.MonkeyPat
 
 
 def test_what_was_seen_is_remembered_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Memory, "_MOST", 10)
-    memory = Memory()
+    monkeypatch.setattr(RecentSet, "_MOST", 10)
+    memory = RecentSet()
     assert [memory.seen(n) for n in range(15)] == [False] * 15
     assert (memory.seen(12), memory.seen(3)) == (True, True)
     assert [memory.seen(n) for n in range(100, 130)] == [False] * 30

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from memory_plugin.kernel.transcript.reader import Reader
-from memory_plugin.kernel.transcript.totals import Totals
-from memory_plugin.kernel.transcript.turn import Turn
+from memory_plugin.kernel.transcript.turn import Totals, Turn
 from tests.kernel.transcript.rows import answer, call, lines, result, said, user
 
 TASK = {**user("Look around", isSidechain=True)}

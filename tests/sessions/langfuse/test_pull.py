@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_plugin.kernel.clock import Deadline
-from memory_plugin.kernel.judge.outcome import Failed
+from memory_plugin.kernel.judge.failures import JudgeError
 from memory_plugin.kernel.transcript.reader import Reader, open_transcript
 from memory_plugin.sessions.langfuse.langfuse_client import LangfuseClient
 from memory_plugin.sessions.langfuse.langfuse_server import find_access, probe
@@ -204,7 +204,7 @@ def read_with(bench: Bench, langfuse: Langfuse, payload: object) -> list[Trace]:
 
 @pytest.mark.parametrize("payload", [{}, {"data": 5}, []])
 def test_an_unexpected_answer_is_named(graded: Bench, langfuse: Langfuse, payload: object) -> None:
-    with pytest.raises(Failed, match="http_200"):
+    with pytest.raises(JudgeError, match="http_200"):
         read_with(graded, langfuse, payload)
 
 

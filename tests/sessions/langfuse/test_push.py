@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from memory_plugin.kernel.clock import Deadline
-from memory_plugin.kernel.judge.outcome import Failed
+from memory_plugin.kernel.judge.failures import JudgeError
 from memory_plugin.sessions.langfuse import langfuse_client as client_module
 from memory_plugin.sessions.langfuse import outbox as outbox_module
 from memory_plugin.sessions.langfuse import push as push_module
@@ -248,10 +248,10 @@ def test_429_without_time_keeps_all_for_later_and_asks_nothing_before(
     graded: Bench, langfuse: Langfuse, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     langfuse.before = lambda *_: (429, {}, {"retry-after": "3600"}) if len(langfuse.posted()) > 4 else None
-    with pytest.raises(Failed, match="rate_limited"):
+    with pytest.raises(JudgeError, match="rate_limited"):
         run(graded)
     asked = len(langfuse.seen)
-    with pytest.raises(Failed, match="rate_limited"):
+    with pytest.raises(JudgeError, match="rate_limited"):
         run(graded)
     assert len(langfuse.seen) == asked
     langfuse.before = lambda *_: None
@@ -285,7 +285,7 @@ def test_a_failed_push_is_named_and_nothing_is_lost(
 ) -> None:
     monkeypatch.setattr(client_module, "sleep", lambda _: None)
     langfuse.before = lambda *_: (status, {}, {"location": "https://elsewhere.example/"})
-    with pytest.raises(Failed) as failed:
+    with pytest.raises(JudgeError) as failed:
         run(graded)
     assert failed.value.name == name
     assert len(outbox_of(graded).waiting) == 14

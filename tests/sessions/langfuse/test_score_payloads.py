@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from memory_plugin.kernel.clock import Deadline
-from memory_plugin.kernel.judge.outcome import Failed
+from memory_plugin.kernel.judge.failures import JudgeError
 from memory_plugin.sessions.langfuse.langfuse_client import LangfuseClient
 from memory_plugin.sessions.langfuse.langfuse_server import find_access
 from memory_plugin.sessions.langfuse.push import send_scores
@@ -104,10 +104,10 @@ def test_keys_and_address_must_be_valid(
     scorer = graded.scorer
     if host:
         scorer.settings.put("sessions.langfuse.host", host, "user")
-    with pytest.raises(Failed) as failed:
+    with pytest.raises(JudgeError) as failed:
         find_access(scorer.places, scorer.settings)
     assert failed.value.name == failure
-    with pytest.raises(Failed, match="disabled"):
+    with pytest.raises(JudgeError, match="disabled"):
         find_access(scorer.places, scorer.settings, "the project sets LANGFUSE_HOST")
 
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from ... import VERSION
 from ...hooks.environment import OFF, is_sensitive, switched_off
 from ...kernel.files import Unreadable, read_regular
-from ...kernel.settings.advice import sentence
-from ...kernel.settings.document import line_of
+from ...kernel.settings.advice import problem_sentence
+from ...kernel.settings.user_file import line_of
 from ...kernel.sqlite import SqliteError, connect
 from .check import FAIL, NOTE, OK, WARN, Check
 
@@ -135,7 +135,7 @@ def path_variable(session: Session) -> Check:
 
 def settings(session: Session) -> Check:
     """What in the settings files is wrong, or refused."""
-    problems = tuple(map(sentence, session.settings.problems))
+    problems = tuple(map(problem_sentence, session.settings.problems))
     if problems:
         return Check(
             "settings", WARN, "something in the settings is not used", "memory config check", problems

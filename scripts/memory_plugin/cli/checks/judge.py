@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...evaluation.evaluation_files import EvaluationError
-from ...kernel.judge.accounts import Accounts
-from ...kernel.judge.judge import FOLDER
-from ...kernel.judge.outcome import Failed
-from ...kernel.judge.words import ways_to_a_judge, words_for
+from ...kernel.judge.asking import FOLDER
+from ...kernel.judge.budget import Budget
+from ...kernel.judge.failures import JudgeError, explain_failure, setup_options
 from ...recall.judge_switches import missing_switches
 from ..judge_figures import KEPT_NOTHING, opinions
 from ..judged_features import FEATURES, dollars, judged_feature, judges_of, where
@@ -73,10 +72,10 @@ def _trouble(session: Session, feature: str) -> Check | None:
     trouble = troubles[0] if troubles else None
     if trouble is None or not all(troubles):
         return None
-    words = words_for(trouble.failure, feature)
+    words = explain_failure(trouble.failure, feature)
     no_key = trouble.failure == "no_key"
     says = judged_feature(feature).without if no_key else words.says
-    ways = tuple(ways_to_a_judge(feature)) if no_key else ()
+    ways = tuple(setup_options(feature)) if no_key else ()
     fix = "take one of these two ways, then: memory judge check %s" % feature if no_key else words.do
     addresses = () if no_key else tuple(where(session, judges_of(session, feature)))
     text = "%s: %s: %s. %s" % (feature, trouble.failure, trouble.detail, says)
@@ -86,11 +85,11 @@ def _trouble(session: Session, feature: str) -> Check | None:
 def _accounts(session: Session, features: list[str]) -> Check:
     """What earlier calls left behind."""
     try:
-        figures = Accounts(session.places.state(FOLDER)).figures(session.id)
-    except Failed as failed:
-        return Check(_NAME, WARN, failed.detail, words_for(failed.name, features[0]).do)
+        figures = Budget(session.places.state(FOLDER)).figures(session.id)
+    except JudgeError as failed:
+        return Check(_NAME, WARN, failed.detail, explain_failure(failed.name, features[0]).do)
     if figures.off:
-        words = words_for(figures.off, features[0])
+        words = explain_failure(figures.off, features[0])
         return Check(_NAME, WARN, words.says, words.do)
     silent = opinions(session.places, _DAYS).none_kept
     if silent >= KEPT_NOTHING:

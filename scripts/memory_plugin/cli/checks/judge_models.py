@@ -13,7 +13,7 @@ from ..judged_features import FEATURES, judges_of
 from .check import NOTE, OK, WARN, Check
 
 if TYPE_CHECKING:
-    from ...kernel.judge.judge import Judge
+    from ...kernel.judge.asking import Judge
     from ..command_context import Session
 
 __all__ = ["models"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...kernel.judge.outcome import Failed
+from ...kernel.judge.failures import JudgeError
 from ...sessions.langfuse.langfuse_server import HOSTS, find_access, is_configured, server_route
 from ...sessions.langfuse.outbox import outbox_overview
 from ..addresses import address_words
@@ -27,7 +27,7 @@ def langfuse(session: Session) -> Check:
         return Check(_NAME, OK, "not set up: scores of sessions stay on this machine")
     try:
         found = outbox_overview(places, settings, find_access(places, settings, session_scorer(session).off))
-    except Failed as failed:
+    except JudgeError as failed:
         fix = "" if failed.name == "disabled" else "memory langfuse check"
         return Check(_NAME, WARN, "nothing is sent: %s" % failed.detail, fix)
     text = "%s is set up, memory langfuse check asks whether it answers; %s sent" % (

@@ -9,12 +9,20 @@ import argparse
 import json
 from typing import TYPE_CHECKING
 
-from ...kernel.settings.advice import nearest, readable, replaced_by, sentence, terminal_safe
-from ...kernel.settings.edit import Change, EditError, set_value, unset
-from ...kernel.settings.keys import Key, WrongValueError, canonical, is_block, keys, parsed
+from ...kernel.settings.advice import (
+    Origin,
+    nearest_key,
+    nested,
+    origins,
+    problem_record,
+    problem_sentence,
+    readable,
+    replaced_by,
+    terminal_safe,
+)
 from ...kernel.settings.load import Settings, load
-from ...kernel.settings.origin import Origin, nested, origins, problem_record
-from ...kernel.settings.values import expected
+from ...kernel.settings.schema import Key, WrongValueError, canonical, expected, is_block, keys, parsed
+from ...kernel.settings.user_file import Change, EditError, set_value, unset
 from ...kernel.text.clean import plain
 from ...recall.judge_switches import missing_switches
 
@@ -152,7 +160,7 @@ def _say_files_and_problems(session: Session) -> None:
     for layer, path in session.settings.files.items():
         session.console.line("%s: %s" % (layer, terminal_safe(path)))
     for problem in session.settings.problems:
-        session.console.paragraph(sentence(problem))
+        session.console.paragraph(problem_sentence(problem))
 
 
 def _get(name: str, arguments: argparse.Namespace, session: Session) -> int:
@@ -263,7 +271,7 @@ def _check(arguments: argparse.Namespace, session: Session) -> int:
         session.console.json({"files": settings.files, "problems": records, "notes": notes})
         return FAILED if settings.problems else DONE
     for problem in settings.problems:
-        session.console.paragraph(sentence(problem))
+        session.console.paragraph(problem_sentence(problem))
     for note in notes:
         session.console.paragraph("note: " + note)
     if not settings.problems:
@@ -277,7 +285,7 @@ def _no_such_key(name: str, session: Session) -> int:
         words = name, name
         session.console.error("%s is a block of keys, not one; `memory config show %s` lists them" % words)
         return USAGE
-    near, successor = nearest(name), replaced_by(name)
+    near, successor = nearest_key(name), replaced_by(name)
     advice = "did you mean %s? " % near if near else ""
     if successor:
         advice = "no longer used; set instead: %s. " % successor

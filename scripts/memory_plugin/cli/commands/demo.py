@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ...hooks.environment import Taint
 from ...hooks.prompt import handle
 from ...kernel.clock import Deadline
-from ...kernel.native import loads
+from ...kernel.fastjson import loads
 from ...kernel.paths import data_path, locate
 from ...kernel.settings.load import load
 from ...memories.lifecycle import save

@@ -39,7 +39,7 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         text = "%d memories read, %d dropped, %d regraded, %d files are no memories"
         session.console.line(text % report[:4])
         if report.left:
-            session.console.line("%d files are left for the next run" % report.left)
+            session.console.line("%d files are left; run it again to go on" % report.left)
         if deleted:
             session.console.line("deleted for good, retired long ago: " + ", ".join(deleted))
     for trouble in troubles:

@@ -10,17 +10,14 @@ from typing import TYPE_CHECKING
 
 from ...evaluation.evaluation_files import EvaluationError
 from ...kernel.clock import Deadline
-from ...kernel.judge.accounts import Accounts
-from ...kernel.judge.judge import FOLDER
-from ...kernel.judge.outcome import Failed
-from ...kernel.judge.question import Question, Verdict
-from ...kernel.judge.reply import selected
-from ...kernel.judge.rubric import load_rubric
-from ...kernel.judge.verdicts import Verdicts
-from ...kernel.judge.words import ways_to_a_judge, words_for
+from ...kernel.judge.asking import FOLDER
+from ...kernel.judge.budget import Budget
+from ...kernel.judge.failures import JudgeError, explain_failure, setup_options
+from ...kernel.judge.question import Question, Verdict, chosen_indices, load_rubric
+from ...kernel.judge.verdict_cache import VerdictCache
 from ...kernel.settings.advice import terminal_safe
-from ...kernel.settings.edit import EditError, set_value
 from ...kernel.settings.load import load
+from ...kernel.settings.user_file import EditError, set_value
 from ..addresses import keep_address
 from ..judge_figures import KEPT_NOTHING, calls, opinions
 from ..judged_features import FEATURES, costs, dollars, judged_feature, judges_of, where
@@ -28,7 +25,7 @@ from ..judged_features import FEATURES, costs, dollars, judged_feature, judges_o
 if TYPE_CHECKING:
     from typing import Any
 
-    from ...kernel.judge.judge import Judge
+    from ...kernel.judge.asking import Judge
     from ..command_context import Session
     from ..judge_figures import Calls
 
@@ -92,8 +89,8 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
         return action(arguments, session)
     except EditError as error:
         session.console.error(str(error))
-    except Failed as failed:
-        session.console.error("%s %s" % (failed.detail, words_for(failed.name, "retrieval").do))
+    except JudgeError as failed:
+        session.console.error("%s %s" % (failed.detail, explain_failure(failed.name, "retrieval").do))
     except EvaluationError as error:
         session.console.error("evaluation.judge.judges: %s" % error)
     return FAILED
@@ -101,7 +98,9 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
 
 def check_question() -> Question:
     """The tiny question of `memory judge check`."""
-    return Question(load_rubric("check"), {"numbers": [1, 2, 3, 4]}, lambda value: selected(value, "even", 5))
+    return Question(
+        load_rubric("check"), {"numbers": [1, 2, 3, 4]}, lambda value: chosen_indices(value, "even", 5)
+    )
 
 
 def _on(arguments: argparse.Namespace, session: Session) -> int:
@@ -160,7 +159,7 @@ def _key_words(judges: list[Judge], feature: str) -> list[str]:
     troubles = [trouble for trouble in (judge.unready(anyway=True) for judge in judges) if trouble]
     if len(troubles) < len(judges):
         return lines
-    words = words_for(troubles[0].failure, feature)
+    words = explain_failure(troubles[0].failure, feature)
     if troubles[0].failure == "no_key":
         return [*lines, judged_feature(feature).without, *_ways(feature)]
     return [*lines, words.says, words.do]
@@ -212,10 +211,10 @@ def _check_record(judge: Judge, verdict: Verdict, feature: str, session: Session
         "warnings": judge.warnings(),
     }
     if verdict.failure:
-        words = words_for(verdict.failure, feature)
+        words = explain_failure(verdict.failure, feature)
         record.update(says=words.says, do=words.do)
         if verdict.failure == "no_key":
-            record.update(without=judged_feature(feature).without, ways=ways_to_a_judge(feature))
+            record.update(without=judged_feature(feature).without, ways=setup_options(feature))
     return record
 
 
@@ -224,7 +223,7 @@ def _check_words(judge: Judge, verdict: Verdict, feature: str) -> list[str]:
     if not verdict.failure:
         cost = "unknown" if verdict.cost is None else "$%.6f" % verdict.cost
         return ["The judge works: %s answered in %.0f ms; cost %s." % (who, verdict.ms, cost)]
-    words = words_for(verdict.failure, feature)
+    words = explain_failure(verdict.failure, feature)
     detail = " (%s)" % verdict.detail if verdict.detail else ""
     line = "The judge does not work: %s%s, %s." % (verdict.failure, detail, who)
     if verdict.failure != "no_key":
@@ -233,13 +232,13 @@ def _check_words(judge: Judge, verdict: Verdict, feature: str) -> list[str]:
 
 
 def _ways(feature: str) -> list[str]:
-    return ["Two ways to a judge:", *(_ITEM + way for way in ways_to_a_judge(feature))]
+    return ["Two ways to a judge:", *(_ITEM + way for way in setup_options(feature))]
 
 
 def _stats(arguments: argparse.Namespace, session: Session) -> int:
     places = session.places
     made, said = calls(places, arguments.days), opinions(places, arguments.days)
-    figures = Accounts(places.state(FOLDER)).figures(session.id)
+    figures = Budget(places.state(FOLDER)).figures(session.id)
     if arguments.json:
         account = {"day_usd": figures.day, "session_usd": figures.session, "session_off": figures.off}
         record = {**said._asdict(), "agreement": said.agreement}
@@ -282,9 +281,9 @@ def _opinion_words(agreement: float | None, none_kept: int) -> list[str]:
 
 def _reset(arguments: argparse.Namespace, session: Session) -> int:
     folder = session.places.state(FOLDER)
-    accounts = Accounts(folder)
+    accounts = Budget(folder)
     accounts.reset()
-    forgotten = Verdicts(folder).clear()
+    forgotten = VerdictCache(folder).clear()
     day = accounts.figures(session.id).day
     if arguments.json:
         session.console.json({"forgotten_verdicts": forgotten, "day_usd": day})

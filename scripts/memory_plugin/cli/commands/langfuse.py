@@ -9,8 +9,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from ...kernel.clock import Deadline, iso
-from ...kernel.judge.outcome import Failed
-from ...kernel.judge.words import words_for
+from ...kernel.judge.failures import JudgeError, explain_failure
 from ...kernel.settings.advice import terminal_safe
 from ...sessions.langfuse.langfuse_client import LangfuseClient
 from ...sessions.langfuse.langfuse_server import HOSTS, find_access, probe, server_route
@@ -22,7 +21,7 @@ from ..addresses import address_words, ignored_words, keep_address
 from .session import session_scorer
 
 if TYPE_CHECKING:
-    from ...kernel.judge.access import Access
+    from ...kernel.judge.credentials import ServerAccess
     from ..command_context import Session
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
@@ -89,9 +88,9 @@ def run(arguments: argparse.Namespace, session: Session) -> int:
             arguments.action
         ]
         return action(arguments, session, access)
-    except Failed as failed:
+    except JudgeError as failed:
         hint = _hint(failed.name)
-        detail = failed.detail or words_for(failed.name, "sessions").says
+        detail = failed.detail or explain_failure(failed.name, "sessions").says
         if arguments.json:
             session.console.json({"ok": False, "failure": failed.name, "detail": detail, "do": hint})
         else:
@@ -112,7 +111,7 @@ def _hint(failure: str) -> str:
     return "check sessions.langfuse.host or LANGFUSE_HOST, and the connection; nothing is lost"
 
 
-def _client(arguments: argparse.Namespace, access: Access) -> LangfuseClient:
+def _client(arguments: argparse.Namespace, access: ServerAccess) -> LangfuseClient:
     return LangfuseClient(access, Deadline(max(1.0, min(arguments.seconds, 86400.0))))
 
 
@@ -123,7 +122,7 @@ def _say(arguments: argparse.Namespace, session: Session, record: dict[str, Any]
         session.console.line(line)
 
 
-def _check(arguments: argparse.Namespace, session: Session, access: Access) -> int:
+def _check(arguments: argparse.Namespace, session: Session, access: ServerAccess) -> int:
     client = _client(arguments, access)
     server = probe(client)
     missing = sorted(set(score_configs()) - set(existing_configs(client)))
@@ -152,7 +151,7 @@ def _address(session: Session) -> list[str]:
     return address_words(session, server_route(session.places, session.settings), HOSTS)
 
 
-def _setup(arguments: argparse.Namespace, session: Session, access: Access) -> int:
+def _setup(arguments: argparse.Namespace, session: Session, access: ServerAccess) -> int:
     outbox = Outbox(session.places, access)
     with outbox.lock():
         outbox.reload()
@@ -172,7 +171,7 @@ def _setup(arguments: argparse.Namespace, session: Session, access: Access) -> i
     return DONE
 
 
-def _push(arguments: argparse.Namespace, session: Session, access: Access) -> int:  # noqa: ARG001 (every action is given the same)
+def _push(arguments: argparse.Namespace, session: Session, access: ServerAccess) -> int:  # noqa: ARG001 (every action is given the same)
     seconds = max(1.0, min(arguments.seconds, 86400.0))
     pushed = send_scores(
         session.places, session.settings, session_scorer(session).off, seconds, session.console.progress
@@ -189,7 +188,7 @@ def _push(arguments: argparse.Namespace, session: Session, access: Access) -> in
     return FAILED if pushed.waiting or pushed.refused else DONE
 
 
-def _pull(arguments: argparse.Namespace, session: Session, access: Access) -> int:
+def _pull(arguments: argparse.Namespace, session: Session, access: ServerAccess) -> int:
     client = _client(arguments, access)
     outbox = Outbox(session.places, access)
     server = outbox.server or probe(client)
@@ -205,7 +204,7 @@ def _pull(arguments: argparse.Namespace, session: Session, access: Access) -> in
     return DONE
 
 
-def _status(arguments: argparse.Namespace, session: Session, access: Access) -> int:
+def _status(arguments: argparse.Namespace, session: Session, access: ServerAccess) -> int:
     found = outbox_overview(session.places, session.settings, access)
     record: dict[str, Any] = {
         "host": found.host,

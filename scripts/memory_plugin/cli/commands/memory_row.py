@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...memories.hygiene import shown_line
+from ...memories.hygiene import shown_items, shown_line
 from ...memories.record import ACTIVE
 from ...memories.survey import life, unmistakable
 from ...memories.trust import TRUSTED
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["as_json", "as_row", "replaced_lines", "shown_name", "standing"]
 
+_LONGEST = 1000
 HEADERS = ("ID", "CATEGORY", "SCOPE", "UPDATED", "STANDING", "TITLE")
 
 
@@ -29,8 +30,8 @@ def as_json(item: Item) -> dict[str, object]:
         "life": life(item),
         "trust": item.trust,
         "waits_because": item.reason,
-        "tags": [shown_line(tag) for tag in memory.tags],
-        "files": [shown_line(name) for name in memory.files],
+        "tags": shown_items(memory.tags, _LONGEST),
+        "files": shown_items(memory.files, _LONGEST),
         "path": item.stored.path,
         "created_at": shown_line(memory.created_at),
         "updated_at": shown_line(memory.updated_at),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...kernel.data import load_data
 from ...kernel.files import read_regular
-from ...kernel.judge.words import words_for
+from ...kernel.judge.failures import explain_failure
 from ...kernel.text.clean import block
 from ...replies.pipeline import ReplyScorer
 from ...replies.query_types import AMBIGUOUS, QUERY_TYPES, load_query_classifier
@@ -246,7 +246,7 @@ def _show_deep(grade: DeepGrade, arguments: argparse.Namespace, session: Session
     session.console.table(["", "dimension", "level", "meaning"], rows)
     if grade.told_by == "judge":
         return DONE
-    words = words_for(grade.failure, "scoring")
+    words = explain_failure(grade.failure, "scoring")
     session.console.line()
     session.console.line("Graded by rules alone. %s %s" % (words.says, words.do))
     return FAILED

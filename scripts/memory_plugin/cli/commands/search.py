@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ...kernel.clock import Deadline, now_iso
 from ...kernel.context import Context
 from ...kernel.sqlite import SqliteError
-from ...kernel.text.private import without_private
+from ...kernel.text.tags import without_private
 from ...memories.trust import TRUSTED
 from ...recall.index_file import IndexUnavailable
 from ...recall.judging import SEARCH, Candidates, judge_candidates

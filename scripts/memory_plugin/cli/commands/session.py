@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from ...hooks.events import PROBLEM, note
 from ...kernel.files import in_words
-from ...kernel.judge.reply import read_reply
-from ...kernel.judge.words import words_for
+from ...kernel.judge.failures import explain_failure
+from ...kernel.judge.question import read_reply
 from ...kernel.settings.advice import terminal_safe
 from ...sessions.pipeline import GradeResult, SessionScorer, grade_session, store_reply
 from ...sessions.score_rows import latest_rows, session_id
@@ -181,14 +181,14 @@ def _show(graded: GradeResult, arguments: argparse.Namespace, session: Session) 
 
 
 def _send(session: Session) -> None:
-    from ...kernel.judge.outcome import Failed
+    from ...kernel.judge.failures import JudgeError
     from ...sessions.langfuse.push import send_scores
 
     off, progress = session_scorer(session).off, session.console.progress
     try:
         send_scores(session.places, session.settings, off, _SEND_SECONDS, progress)
-    except (Failed, OSError) as error:
-        why = error.name if isinstance(error, Failed) else in_words(error)
+    except (JudgeError, OSError) as error:
+        why = error.name if isinstance(error, JudgeError) else in_words(error)
         session.console.error(
             "the scores were not sent to Langfuse (%s); send them later: memory langfuse push" % why
         )
@@ -200,7 +200,7 @@ def _why(failure: str, graded: GradeResult) -> str:
     if failure == "disabled":
         why = graded.detail or "the judge is off"
         return "not graded: %s; without a key, /memory:score-session lets a sub-agent grade" % why
-    words = words_for(failure, "sessions")
+    words = explain_failure(failure, "sessions")
     size = ""
     if failure == "over_budget":
         counts = (graded.prepared.tokens, len(graded.prepared.parts))
@@ -209,7 +209,7 @@ def _why(failure: str, graded: GradeResult) -> str:
 
 
 def _score_many(arguments: argparse.Namespace, session: Session) -> int:
-    from ...kernel.judge.outcome import Failed
+    from ...kernel.judge.failures import JudgeError
     from ...sessions.grading_runs import grade_one_by_one, run_batch
 
     places, scorer, console = session.places, session_scorer(session), session.console
@@ -228,8 +228,8 @@ def _score_many(arguments: argparse.Namespace, session: Session) -> int:
         return FAILED
     try:
         batch = run_batch(paths, scorer, console.progress, again=arguments.again)
-    except Failed as failed:
-        words = words_for(failed.name, "sessions")
+    except JudgeError as failed:
+        words = explain_failure(failed.name, "sessions")
         console.error("%s: %s %s %s" % (failed.name, failed.detail, words.says, words.do))
         return FAILED
     console.progress("")

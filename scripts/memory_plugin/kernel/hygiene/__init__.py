@@ -1,12 +1,11 @@
-"""Secrets and personal data: found by rules that are data, and redacted by place.
+"""Secrets and personal data: found by rules that are data, and redacted as the policy of a place says.
 
 Text is redacted when it is written or indexed, not when a prompt waits.
 """
 
 from __future__ import annotations
 
-from .finding import Finding, Redaction
-from .scan import scan
+from .scanner import Finding, Redaction, scan
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +15,7 @@ __all__ = ["Finding", "Redaction", "findings", "redact"]
 
 
 def findings(text: str, kinds: Collection[str] | None = None, place: str = "memory") -> list[Finding]:
-    """Secrets and personal data in a text, by position, without overlaps.
+    """Return the secrets and personal data in a text, by position, without overlaps.
 
     `kinds` limits the search, None means all; `place` decides the action.  Raises ValueError for an unknown place.
     """
@@ -24,7 +23,7 @@ def findings(text: str, kinds: Collection[str] | None = None, place: str = "memo
 
 
 def redact(text: str, place: str = "memory") -> Redaction:
-    """The text with `[redacted:RULE]` for each finding that `place` does not allow, and all findings.
+    """Return the text with `[redacted:RULE]` for each finding that `place` does not allow, and all findings.
 
     Findings keep their positions in the original text.  Redacting twice changes nothing.  Whether something has
     to be refused, action "block", is for the caller to see in the findings; it is redacted all the same.

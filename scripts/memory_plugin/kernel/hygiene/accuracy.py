@@ -1,19 +1,19 @@
-"""How well the rules do on the examples that stand beside them, by kind."""
+"""Precision and recall of the rules on their own `hit` and `miss` examples, by kind."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
 from ..hygiene_choice import choose_packs, chosen_packs
-from .data import strings, table
-from .rules import PACKS, files
-from .scan import scan
+from .rule_set import PACKS, files
+from .scanner import scan
+from .tables import strings, table
 
 __all__ = ["Accuracy", "accuracy"]
 
 
 class Accuracy(NamedTuple):
-    """One kind: how many `hit` examples there are and are found, how many `miss` examples, and false alarms among them."""
+    """One kind: the number of `hit` examples and how many are found, the number of `miss` examples and the false alarms among them."""
 
     kind: str
     hits: int
@@ -23,18 +23,18 @@ class Accuracy(NamedTuple):
 
     @property
     def precision(self) -> float:
-        """The share of alarms that are right; 1.0 without alarms."""
+        """Return the share of alarms that are right; 1.0 without alarms."""
         alarms = self.found + self.false
         return self.found / alarms if alarms else 1.0
 
     @property
     def recall(self) -> float:
-        """The share of hits that are found."""
+        """Return the share of hits that are found."""
         return self.found / self.hits if self.hits else 1.0
 
 
 def accuracy() -> list[Accuracy]:
-    """The figures of every kind, measured now, one example at a time, with the rules of all packs."""
+    """Measure every kind now, one example at a time, with the rules of all packs."""
     before = chosen_packs()
     choose_packs(PACKS)
     try:
@@ -62,7 +62,7 @@ def _measured() -> list[Accuracy]:
 
 
 def _alarms(entry: dict[str, object], field: str, kind: str) -> list[bool]:
-    """For each example whether something of the kind is found in it."""
+    """Return for each example whether a finding of the kind is in it."""
     examples = entry.get(field)
     texts = (
         "".join(strings([text] if isinstance(text, str) else text, field))

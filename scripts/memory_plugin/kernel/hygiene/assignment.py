@@ -1,11 +1,11 @@
-"""Values given to a name: `name = "value"`, `name: value`, `"name": "value"`, `<name>value`, `name("value")`."""
+"""Values assigned to a name: `name = "value"`, `name: value`, `"name": "value"`, `<name>value`, `name("value")`."""
 
 from __future__ import annotations
 
 import re
 from functools import cache
 
-from .words import words
+from .tables import words
 
 __all__ = ["assignment_pattern", "names_a_secret", "whole_name"]
 
@@ -20,9 +20,9 @@ _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
 def assignment_pattern(names: str, value: str) -> str:
-    """The pattern of a value of the form `value` that is assigned to a name with one of `names` in it.
+    """Return the pattern of a value of the form `value` that is assigned to a name containing one of `names`.
 
-    Group `name` is the name from there on, group `value` the value without quotes.
+    Group `name` is the name from that part on, group `value` the value without quotes.
     """
     return r"(?P<name>(?i:%s)%s)%s%s%s%s(?P<value>%s)" % (
         names,
@@ -36,7 +36,7 @@ def assignment_pattern(names: str, value: str) -> str:
 
 
 def whole_name(text: str, start: int, end: int) -> str:
-    """The identifier that ends at `end` and holds `start`, also where it begins before `start`."""
+    """Return the identifier that contains `start` and ends at `end`; it may begin before `start`."""
     begins = _NAME.search(text, max(0, start - _LOOK_BACK), end)
     return begins[0] if begins else text[start:end]
 
@@ -47,7 +47,7 @@ def _list(name: str) -> frozenset[str]:
 
 
 def names_a_secret(name: str) -> bool:
-    """Whether an identifier says that its value is secret: its last noun is one, or `key` with a word such as `api`.
+    """Return whether an identifier names a secret: its last noun is in a list, or is `key` after a word such as `api`.
 
     Numbers and words such as `prod`, `value` or `base64` may follow the noun.
     """

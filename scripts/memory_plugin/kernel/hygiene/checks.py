@@ -1,6 +1,6 @@
 """Checks that a candidate must pass: check digits, ranges, and structure.
 
-Each takes the candidate and returns the length of its valid beginning, 0 when there is none.
+Each takes the candidate and returns the length of its valid beginning, or 0 if rejected.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import re
 from binascii import Error as Base64Error
 from binascii import a2b_base64
 
-from ..native import loads
+from ..fastjson import loads
 from .national_checks import NATIONAL_CHECKS
 
 TYPE_CHECKING = False
@@ -55,7 +55,7 @@ def _digits(value: str) -> str:
 
 
 def _luhn(digits: str) -> bool:
-    """ISO/IEC 7812-1, annex B."""
+    """Return whether the Luhn check digit is right (ISO/IEC 7812-1, annex B)."""
     total = 0
     for place, digit in enumerate(reversed(digits)):
         double = int(digit) * 2 if place % 2 else int(digit)
@@ -64,20 +64,20 @@ def _luhn(digits: str) -> bool:
 
 
 def _any_card(value: str) -> int:
-    """ISO/IEC 7812-1: the check digit alone, for where the text speaks of cards."""
+    """Check the check digit alone (ISO/IEC 7812-1), for rules whose context speaks of cards."""
     digits = _digits(value)
     return len(value) if len(set(digits)) > 1 and _luhn(digits) else 0
 
 
 def _card(value: str) -> int:
-    """The same with a known scheme's first digits and usual length, which hardly any other number has."""
+    """Check also the first digits and the length against the known schemes, which hardly any other number matches."""
     digits = _digits(value)
     known = any(len(digits) == length and prefix.match(digits) for prefix, length in _CARD_SCHEMES)
     return _any_card(value) if known else 0
 
 
 def _iban(value: str) -> int:
-    """ISO 13616: the country's length and the remainder 1 modulo 97."""
+    """Check the country's length, and the remainder 1 modulo 97 (ISO 13616)."""
     country = value[:2].upper()
     length = next((length for length, countries in _IBAN_LENGTHS.items() if country in countries.split()), 0)
     end = count = 0
@@ -92,7 +92,7 @@ def _iban(value: str) -> int:
 
 
 def _ssn(value: str) -> int:
-    """20 CFR 422 and the administration's notes: no area 000, 666 or 900 up, no group 00, no serial 0000."""
+    """Check that the number can have been issued: no area 000, 666 or 900 up, no group 00, no serial 0000 (20 CFR 422)."""
     digits = _digits(value)
     area, group, serial = digits[:3], digits[3:5], digits[5:]
     void = area in ("000", "666") or area[:1] == "9" or group == "00" or serial == "0000"
@@ -106,7 +106,7 @@ def _ipv4(value: str) -> int:
 
 
 def _ipv6(value: str) -> int:
-    """RFC 4291, section 2.2, all three forms; at least one digit, since `a::b` is code."""
+    """Check all three forms of RFC 4291, section 2.2; at least one digit is required, since `a::b` is code."""
     head, colon, last = value.rpartition(":")
     value_v6 = value
     if "." in last:
@@ -122,19 +122,19 @@ def _ipv6(value: str) -> int:
 
 
 def _phone(value: str) -> int:
-    """ITU-T E.164 lengths; a balanced bracket; not one digit over and over."""
+    """Check the length (ITU-T E.164), balanced brackets, and that the digits are not all the same."""
     digits = _digits(value)
     balanced = value.count("(") == value.count(")")
     return len(value) if len(digits) in _PHONE_DIGITS and balanced and len(set(digits)) > 2 else 0
 
 
 def _national_phone(value: str) -> int:
-    """With the trunk 0 most national numbers have 9 to 11 digits; dates have 8."""
+    """Check a national number: with the trunk prefix 0 most have 9 to 11 digits; dates have 8."""
     return _phone(value) if len(_digits(value)) in _NATIONAL_DIGITS else 0
 
 
 def _jwt(value: str) -> int:
-    """RFC 7515: the header is a JSON object that names the algorithm."""
+    """Check that the header is a JSON object that names the algorithm (RFC 7515)."""
     header = value.partition(".")[0]
     try:
         raw = a2b_base64(header.replace("-", "+").replace("_", "/") + "=" * (-len(header) % 4))

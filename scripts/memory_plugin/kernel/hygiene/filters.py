@@ -1,6 +1,6 @@
-"""Named reasons why a candidate is no finding after all.
+"""Filters: named reasons to reject a candidate as a false alarm.
 
-Each takes the candidate and says whether it is a false alarm.  A rule lists the ones that apply to it.
+Each takes the candidate and returns whether it is a false alarm.  A rule lists the filters that apply to it.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import re
 from functools import cache
 from math import log2
 
-from .words import words
+from .tables import words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _WORD = 4
 _MOSTLY = 0.6
 
 
-_compiled = cache(re.compile)  # most scans need few of them
+_compiled = cache(re.compile)  # most scans need few of the patterns
 
 
 class Candidate:
@@ -49,13 +49,13 @@ class Candidate:
 
 
 def entropy(value: str) -> float:
-    """Shannon's entropy of the characters, in bits per character; 0 for an empty text."""
+    """Return Shannon's entropy of the characters, in bits per character; 0 for an empty text."""
     shares = [value.count(character) / len(value) for character in set(value)]
     return -sum(share * log2(share) for share in shares)
 
 
 def _example(candidate: Candidate) -> bool:
-    """Vendors write EXAMPLE into the keys of their documentation."""
+    """Reject a key from documentation: vendors write EXAMPLE into those."""
     return "EXAMPLE" in candidate.value or "example" in candidate.value
 
 
@@ -68,7 +68,7 @@ def _repeated(candidate: Candidate) -> bool:
 
 
 def _sequence(candidate: Candidate) -> bool:
-    """The alphabet, the digits, or a long piece of them."""
+    """Reject the alphabet, the digits, or a long piece of them."""
     lower = candidate.value.lower()
     pieces = (
         lower[at : at + _LONG_SEQUENCE] for at in range(0, len(lower) - _LONG_SEQUENCE + 1, _LONG_SEQUENCE)
@@ -77,7 +77,7 @@ def _sequence(candidate: Candidate) -> bool:
 
 
 def _template(candidate: Candidate) -> bool:
-    """A variable that something fills in later: `${X}`, `{{ x }}`, `<x>`, `%s`, `$1`."""
+    """Reject a variable that is filled in later: `${X}`, `{{ x }}`, `<x>`, `%s`, `$1`."""
     return _compiled(_TEMPLATE).search(candidate.value) is not None
 
 
@@ -87,7 +87,7 @@ def _placeholder_pattern() -> re.Pattern[str]:
 
 
 def _placeholder(candidate: Candidate) -> bool:
-    """Says itself that it stands for something: `your-token-here`, `changeme`, `insert_key`."""
+    """Reject a text that says it is a placeholder: `your-token-here`, `changeme`, `insert_key`."""
     return _placeholder_pattern().search(candidate.value.lower()) is not None
 
 
@@ -97,13 +97,13 @@ def _plain_words() -> frozenset[str]:
 
 
 def _stand_in(candidate: Candidate) -> bool:
-    """Made of nothing but such words as `test`, `user`, `password`, and digits: `password123`, `test_user_1`."""
+    """Reject a value made only of digits and of words such as `test`, `user` and `password`: `password123`, `test_user_1`."""
     parts = re.findall("[a-z]+", re.sub("([a-z])([A-Z])", r"\1 \2", candidate.value).lower())
     return all(part in _plain_words() for part in parts)
 
 
 def _hash(candidate: Candidate) -> bool:
-    """A digest in hexadecimal: MD5, SHA-1, SHA-2 and git's names have these lengths."""
+    """Reject a hexadecimal digest: MD5, SHA-1, SHA-2 and git's names have these lengths."""
     return (
         len(candidate.value) in (32, 40, 56, 64, 96, 128)
         and _compiled(_HEX).fullmatch(candidate.value) is not None
@@ -115,14 +115,14 @@ def _path(candidate: Candidate) -> bool:
 
 
 def _code(candidate: Candidate) -> bool:
-    """An expression: `config.api.key`, `self->token`, a call, or an index."""
+    """Reject an expression: `config.api.key`, `self->token`, a call, or an index."""
     follows = candidate.text[candidate.end : candidate.end + 1]
     value = candidate.value
     return follows in ("(", "[") or (_compiled(_DOTTED).fullmatch(value) is not None and _wordy(candidate))
 
 
 def _slug(candidate: Candidate) -> bool:
-    """Words and short numbers with separators: `us-east-1`, `orders-api.rc0.15`, `longer-name`."""
+    """Reject words and short numbers with separators: `us-east-1`, `orders-api.rc0.15`, `longer-name`."""
     runs = [run for run in _compiled(_FRAGMENT).findall(candidate.value) if len(run) >= _WORD]
     return _compiled(_SLUG).fullmatch(candidate.value) is not None and all(
         _is_word(run.lower()) for run in runs
@@ -130,12 +130,12 @@ def _slug(candidate: Candidate) -> bool:
 
 
 def _letters(candidate: Candidate) -> bool:
-    """Letters and separators only: a word, a name, a sentence."""
+    """Reject letters and separators only: a word, a name, a sentence."""
     return not any(c.isdigit() or c in "!$%&*+^#~=?|" for c in candidate.value.rstrip("!?=*+"))
 
 
 def _wordy(candidate: Candidate) -> bool:
-    """Most letters stand in runs that look like words: identifiers, file names, prose."""
+    """Reject a value whose letters are mostly in runs that look like words: identifiers, file names, prose."""
     letters = sum(map(str.isalpha, candidate.value))
     runs = [
         run
@@ -151,7 +151,7 @@ def _common_pairs() -> frozenset[str]:
 
 
 def _is_word(run: str) -> bool:
-    """Whether two thirds of the letter pairs are among the commonest in English words.
+    """Return whether two thirds of the letter pairs are among the commonest in English words.
 
     So are those of 95 % of words of five letters and more, and of about 5 % of random runs.
     """
@@ -164,12 +164,12 @@ def _no_digit(candidate: Candidate) -> bool:
 
 
 def _number(candidate: Candidate) -> bool:
-    """A plain number, a date, a version."""
+    """Reject a plain number, a date, a version."""
     return all(c.isdigit() or c in ".,_-+:TZ" for c in candidate.value)
 
 
 def _url_stand_in(candidate: Candidate) -> bool:
-    """`user:password@host` in documentation, and hosts that RFC 2606 keeps for it."""
+    """Reject `user:password@host` of documentation, and the hosts that RFC 2606 reserves for it."""
     after = candidate.text[candidate.end + 1 : candidate.end + 65]
     host = re.split(r"[/:?#\s\"'`)]", after, maxsplit=1)[0].lower()
     invented = candidate.value.lower() in words("url_stand_ins") and host in words("stand_in_hosts")
@@ -181,12 +181,12 @@ def _within(domain: str, names: tuple[str, ...]) -> bool:
 
 
 def _example_host(candidate: Candidate) -> bool:
-    """Domains that RFC 2606 and RFC 6761 keep for examples."""
+    """Reject the domains that RFC 2606 and RFC 6761 reserve for examples."""
     return _within(candidate.value.rpartition("@")[2].lower(), words("example_hosts"))
 
 
 def _not_mail(candidate: Candidate) -> bool:
-    """`git@host:path`, a package with its version, a file name such as `icon@2x.png`."""
+    """Reject `git@host:path`, a package with its version, and file names such as `icon@2x.png`."""
     name, _, domain = candidate.value.rpartition("@")
     follows = candidate.text[candidate.end : candidate.end + 2]
     remote = follows[:1] == ":" and follows[1:2] not in ("", " ", "\n") and not follows[1:2].isdigit()
@@ -194,31 +194,31 @@ def _not_mail(candidate: Candidate) -> bool:
 
 
 def _date(candidate: Candidate) -> bool:
-    """A date or a span of years."""
+    """Reject a date or a span of years."""
     return _compiled(_DATE).search(candidate.value) is not None
 
 
 def _scope(candidate: Candidate) -> bool:
-    """One name before `::` is code, unless a prefix length follows."""
+    """Reject one name before `::`, which is code unless a prefix length follows."""
     lone = candidate.value.endswith("::") and candidate.value.count(":") == 2
     return lone and candidate.text[candidate.end : candidate.end + 1] != "/"
 
 
 def _range(candidate: Candidate) -> bool:
-    """From one number to a greater one: lines, pages, years."""
+    """Reject a range from one number to a greater one: lines, pages, years."""
     low, _, high = candidate.value.partition("-")
     return low.isdigit() and high.isdigit() and len(high) - len(low) in (0, 1) and int(low) < int(high)
 
 
 def _version(candidate: Candidate) -> bool:
-    """Four numbers after a program's name or a word for versions."""
+    """Reject four numbers after a program's name or a word for versions."""
     return (
         _compiled(_VERSION).search(candidate.text[max(0, candidate.start - 24) : candidate.start]) is not None
     )
 
 
 def _shared_home(candidate: Candidate) -> bool:
-    """A home that says nothing about a person: `user`, `runner`, `ubuntu`."""
+    """Reject a home folder that says nothing about a person: `user`, `runner`, `ubuntu`."""
     return candidate.value.lower() in words("shared_homes")
 
 

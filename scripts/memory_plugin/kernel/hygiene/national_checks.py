@@ -1,4 +1,4 @@
-"""Check digits of the ids of several countries. Each takes the candidate and returns its length, 0 when it is invalid."""
+"""Check digits of the ids of several countries. Each takes the candidate and returns its length, or 0 if rejected."""
 
 from __future__ import annotations
 
@@ -45,14 +45,14 @@ def _letters(value: str) -> str:
 
 
 def _nhs(value: str) -> int:
-    """NHS number: weights 10 to 2, modulo 11 (NHS Data Dictionary)."""
+    """Check an NHS number: weights 10 to 2, modulo 11 (NHS Data Dictionary)."""
     digits = _digits(value)
     check = -sum(digit * weight for digit, weight in zip(digits, range(10, 1, -1))) % 11
     return len(value) if len(digits) == 10 and check == digits[9] and len(set(digits)) > 1 else 0
 
 
 def _steuer_id(value: str) -> int:
-    """German tax id: ISO 7064 modulo 11,10; among ten digits one or two repeat (Bundeszentralamt fuer Steuern)."""
+    """Check a German tax id: ISO 7064 modulo 11,10; among ten digits one or two repeat (Bundeszentralamt fuer Steuern)."""
     digits = _digits(value)
     if len(digits) != 11 or digits[0] == 0 or not 7 < len(set(digits[:10])) < 10:
         return 0
@@ -64,7 +64,7 @@ def _steuer_id(value: str) -> int:
 
 
 def _nir(value: str) -> int:
-    """French social security number: 97 less the number modulo 97; 2A and 2B stand for Corsica (INSEE)."""
+    """Check a French social security number: 97 less the number modulo 97; 2A and 2B stand for Corsica (INSEE)."""
     text = _letters(value)
     number = text[:13].replace("2A", "19").replace("2B", "18")
     valid = len(text) == 15 and number.isdecimal() and text[13:].isdecimal()
@@ -72,14 +72,14 @@ def _nir(value: str) -> int:
 
 
 def _dni(value: str) -> int:
-    """Spanish DNI and NIE: a letter by the number modulo 23; X, Y, Z stand for 0, 1, 2 (Orden INT/2058/2008)."""
+    """Check a Spanish DNI or NIE: a letter by the number modulo 23; X, Y, Z stand for 0, 1, 2 (Orden INT/2058/2008)."""
     text = _letters(value)
     number = text[:-1].replace("X", "0").replace("Y", "1").replace("Z", "2")
     return len(value) if number.isdecimal() and _DNI_LETTERS[int(number) % 23] == text[-1] else 0
 
 
 def _codice_fiscale(value: str) -> int:
-    """Italian tax code: odd places by a table, even ones by rank, modulo 26 (Decreto 23 December 1976)."""
+    """Check an Italian tax code: odd places by a table, even ones by rank, modulo 26 (Decreto 23 December 1976)."""
     text = _letters(value)
     if len(text) != 16 or not text.isascii():
         return 0
@@ -89,14 +89,14 @@ def _codice_fiscale(value: str) -> int:
 
 
 def _bsn(value: str) -> int:
-    """Dutch citizen number: weights 9 to 2 and -1, divisible by 11 (Rijksdienst voor Identiteitsgegevens)."""
+    """Check a Dutch citizen number: weights 9 to 2 and -1, divisible by 11 (Rijksdienst voor Identiteitsgegevens)."""
     digits = _digits(value)
     total = sum(digit * weight for digit, weight in zip(digits, (9, 8, 7, 6, 5, 4, 3, 2, -1)))
     return len(value) if len(digits) == 9 and total % 11 == 0 and len(set(digits)) > 1 else 0
 
 
 def _rrn(value: str) -> int:
-    """Korean resident number: a date, then weights modulo 11 (until October 2020; later ones carry no check digit)."""
+    """Check a Korean resident number: a date, then weights modulo 11 (until October 2020; later ones carry no check digit)."""
     digits = _digits(value)
     if (
         len(digits) != 13
@@ -109,7 +109,7 @@ def _rrn(value: str) -> int:
 
 
 def _aadhaar(value: str) -> int:
-    """Indian Aadhaar: Verhoeff's check digit (UIDAI); it begins with 2 to 9."""
+    """Check an Indian Aadhaar: Verhoeff's check digit (UIDAI), and a first digit of 2 to 9."""
     digits = _digits(value)
     check = 0
     for place, digit in enumerate(reversed(digits)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from ..hygiene_choice import allowed
-from .data import DataError, table
+from .tables import DataError, table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ KINDS = (
 
 @cache
 def places() -> Mapping[str, Mapping[str, str]]:
-    """Per place the action by kind or rule id. Raises DataError for an unknown action or a missing kind."""
+    """Return the action by kind or rule id, for each place. Raises DataError for an unknown action or a missing kind."""
     found = table("policy.json").get("places")
     if not isinstance(found, dict) or not all(isinstance(actions, dict) for actions in found.values()):
         raise DataError("policy.json: places: expected an object of objects")
@@ -46,15 +46,15 @@ def places() -> Mapping[str, Mapping[str, str]]:
 
 
 def check(place: str) -> None:
-    """Raises ValueError for a place that the policy does not know."""
+    """Raise ValueError for an unknown place."""
     if place not in places():
         raise ValueError("no such place: %r; the policy knows %s" % (place, ", ".join(places())))
 
 
 def action(place: str, kind: str, rule: str) -> str:
-    """The action, "allow", "redact" or "block"; what the policy says of the rule goes before the kind.
+    """Return the action, "allow", "redact" or "block"; an entry for the rule takes precedence over one for its kind.
 
-    What the user's setting `hygiene.allow` names is allowed everywhere.
+    A rule in the user's setting `hygiene.allow` is allowed everywhere.
     """
     if allowed(rule):
         return "allow"

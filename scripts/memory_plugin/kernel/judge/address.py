@@ -1,13 +1,33 @@
-"""Addresses of servers: `https://` anywhere, `http://` to this machine alone."""
+"""Addresses of servers: `https://` anywhere, `http://` to this machine alone.
+
+Which address a request goes to, and who names it: for people who wonder where a key is sent.
+"""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-__all__ = ["Address", "bypasses_proxy", "parse_address", "parse_proxy"]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..settings.load import Settings
+    from .credentials import UserEnvironment
+
+__all__ = [
+    "ENVIRONMENT",
+    "Address",
+    "AddressSource",
+    "address_source",
+    "bypasses_proxy",
+    "parse_address",
+    "parse_proxy",
+]
 
 _PORTS = {"https": 443, "http": 80}
-_LONGEST = 2000
+_LONGEST_URL = 2000
+ENVIRONMENT = "environment"
+_OWN_FILE = "your settings.json"
+_BY_VENDOR = "vendor"
 
 
 class Address(NamedTuple):
@@ -21,7 +41,7 @@ class Address(NamedTuple):
 
     @property
     def local(self) -> bool:
-        """Whether it is this machine."""
+        """Return whether it is this machine."""
         numbers = self.host.split(".")
         v4 = len(numbers) == 4 and numbers[0] == "127" and all(n.isdigit() and int(n) < 256 for n in numbers)
         return v4 or self.host in ("localhost", "::1")
@@ -34,7 +54,7 @@ class Address(NamedTuple):
 
 
 def parse_address(url: str) -> Address | None:
-    """The address in a URL; None unless it is `https://`, or `http://` to this machine, without user and query."""
+    """Return the address in a URL; None unless it is `https://`, or `http://` to this machine, without user and query."""
     found = _parse(url)
     if found is None or found.user or (found.scheme == "http" and not found.local):
         return None
@@ -42,14 +62,14 @@ def parse_address(url: str) -> Address | None:
 
 
 def parse_proxy(url: str) -> Address | None:
-    """The address of a proxy, which may carry a user; only `http://` ones, or ones without a scheme, are known."""
+    """Return the address of a proxy, which may carry a user; only `http://` ones, or ones without a scheme, are known."""
     found = _parse(url if "://" in url else "http://" + url)
     return found if found is not None and found.scheme == "http" else None
 
 
 def _parse(url: str) -> Address | None:
     scheme, mark, rest = url.strip().partition("://")
-    if not mark or scheme not in _PORTS or len(url) > _LONGEST or not _is_plain(rest):
+    if not mark or scheme not in _PORTS or len(url) > _LONGEST_URL or not _is_plain(rest):
         return None
     authority, slash, path = rest.partition("/")
     user, _, place = authority.rpartition("@")
@@ -79,9 +99,45 @@ def _port(text: str, default: int) -> int:
 
 
 def bypasses_proxy(host: str, no_proxy: str) -> bool:
-    """Whether NO_PROXY exempts a host: `*`, the name itself, or a domain that it ends with."""
+    """Return whether NO_PROXY exempts a host: `*`, the name itself, or a domain that it ends with."""
     for entry in no_proxy.lower().replace(",", " ").split():
         name = entry.partition(":")[0].lstrip("*").lstrip(".") if entry != "*" else "*"
         if name == "*" or (name and (host == name or host.endswith("." + name))):
             return True
     return False
+
+
+class AddressSource(NamedTuple):
+    """An address, and who names it: `setting` or `variable` (one is empty, or both), and `source`.
+
+    `source` is "vendor", "your settings.json" or "environment".
+    """
+
+    url: str
+    name: str
+    source: str
+
+    @property
+    def host(self) -> str:
+        """Return the host with its port, as a request goes there; "an unusable address" where no request goes."""
+        address = parse_address(self.url)
+        return address.authority if address is not None else "an unusable address"
+
+    def __str__(self) -> str:
+        if self.source == _BY_VENDOR:
+            return "%s, the vendor's own address" % self.host
+        where = "in the environment" if self.source == ENVIRONMENT else "in " + self.source
+        return "%s, named by %s %s" % (self.host, self.name, where)
+
+
+def address_source(
+    key: str, names: Sequence[str], vendor: str, settings: Settings, variables: UserEnvironment
+) -> AddressSource:
+    """Return the address that the setting `key`, else one of some variables, else the vendor names."""
+    if settings.text(key):
+        return AddressSource(settings.text(key), key, _OWN_FILE)
+    name = variables.first(names)
+    if not name:
+        return AddressSource(vendor, "", _BY_VENDOR)
+    source = _OWN_FILE if variables.is_own(name) else ENVIRONMENT
+    return AddressSource(variables.get(name), name, source)

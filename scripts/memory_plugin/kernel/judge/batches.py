@@ -12,28 +12,27 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 from ..clock import iso, now
-from ..native import dumps, loads
+from ..fastjson import dumps, loads
 from .backends.anthropic import FORM
-from .billing import Billing
+from .calls import CallOutcome, value_at
 from .certificates import tls_context
-from .models import family_of
-from .outcome import Failed, Outcome
-from .terms import Terms, named_parts
+from .failures import JudgeError
+from .models import RequestOptions, family_of, rejected_parts
+from .prices import Billing
 from .transport import Request, fetch
-from .wire import field
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ..clock import Deadline
     from ..settings.load import Settings
-    from .access import Access
+    from .credentials import ServerAccess
     from .question import Question
 
-__all__ = ["HALF", "MOST_BYTES", "Answer", "Batches", "Listed", "request_size"]
+__all__ = ["BATCH_DISCOUNT", "MAX_BATCH_BYTES", "BatchAnswer", "BatchInfo", "Batches", "request_size"]
 
-HALF = 0.5  # of the price of single calls (the provider's price list)
-MOST_BYTES = 30 << 20  # of one batch; the provider takes 256 MB, a slow line does not
+BATCH_DISCOUNT = 0.5  # of the price of single calls (the provider's price list)
+MAX_BATCH_BYTES = 30 << 20  # of one batch; the provider takes 256 MB, a slow line does not
 _MOST_RESULTS = 128 << 20
 _MOST_LISTED = 100  # what one page of the provider's list holds at most
 _PATH = "/v1/messages/batches"
@@ -46,7 +45,7 @@ _ERRORS = frozenset(
 )  # fmt: skip
 
 
-class Answer(NamedTuple):
+class BatchAnswer(NamedTuple):
     """One result: the text or the name of the failure, the tokens and what it cost, None where unknown.
 
     `detail` says more of a failure, in words of ours; `parts` are those of the request that the provider refused by name.
@@ -61,7 +60,7 @@ class Answer(NamedTuple):
     parts: frozenset[str] = frozenset()
 
 
-class Listed(NamedTuple):
+class BatchInfo(NamedTuple):
     """A batch in the provider's list: when it was made (ISO 8601), of how many requests, and whether it is worked through."""
 
     id: str
@@ -71,23 +70,23 @@ class Listed(NamedTuple):
 
 
 class Batches:
-    """The batches of one model at one provider, asked on some terms; each method raises Failed.
+    """The batches of one model at one provider, asked on some terms; each method raises JudgeError.
 
     `sent` says whether the last request began to leave: the provider may have it, whatever came back.
     """
 
     def __init__(
-        self, access: Access, model: str, settings: Settings, refused: frozenset[str] = frozenset()
+        self, access: ServerAccess, model: str, settings: Settings, refused: frozenset[str] = frozenset()
     ) -> None:
         self.sent = False
         self._access = access
         self._model = model
-        self._terms = Terms(family_of(model, "anthropic", iso(now())[:10]), refused)
+        self._terms = RequestOptions(family_of(model, "anthropic", iso(now())[:10]), refused)
         self._billing = Billing(model, "anthropic", settings.block("judge.prices"))
 
     def highest(self, question: Question) -> float:
         """Return the most that a question can cost in a batch, in US dollars."""
-        return self._billing.highest(question, self._terms.most_tokens(question)) * HALF
+        return self._billing.highest(question, self._terms.most_tokens(question)) * BATCH_DISCOUNT
 
     def submit(self, questions: Mapping[str, Question], deadline: Deadline) -> str:
         """Submit questions, each under an id of its own; return the id of the new batch."""
@@ -98,19 +97,21 @@ class Batches:
         payload = self._json("POST", _PATH, deadline, dumps({"requests": requests}).encode("ascii"))
         identity = payload.get("id")
         if not isinstance(identity, str) or not identity:
-            raise Failed("parse_error", "the provider named no batch")
+            raise JudgeError("parse_error", "the provider named no batch")
         return identity
 
-    def listed(self, deadline: Deadline) -> list[Listed]:
+    def listed(self, deadline: Deadline) -> list[BatchInfo]:
         """Return the provider's newest batches."""
         rows = self._json("GET", "%s?limit=%d" % (_PATH, _MOST_LISTED), deadline).get("data")
         found = []
         for row in rows if isinstance(rows, list) else ():
-            counts = field(row, "request_counts")
+            counts = value_at(row, "request_counts")
             total = sum(n for n in counts.values() if isinstance(n, int)) if isinstance(counts, dict) else 0
-            identity, created = field(row, "id"), field(row, "created_at")
+            identity, created = value_at(row, "id"), value_at(row, "created_at")
             if isinstance(identity, str) and isinstance(created, str):
-                found.append(Listed(identity, created, total, field(row, "processing_status") == "ended"))
+                found.append(
+                    BatchInfo(identity, created, total, value_at(row, "processing_status") == "ended")
+                )
         return found
 
     def ended(self, batch: str, deadline: Deadline) -> bool:
@@ -118,7 +119,7 @@ class Batches:
         payload = self._json("GET", "%s/%s" % (_PATH, quote(batch, safe="")), deadline)
         return payload.get("processing_status") == "ended"
 
-    def results(self, batch: str, deadline: Deadline) -> dict[str, Answer]:
+    def results(self, batch: str, deadline: Deadline) -> dict[str, BatchAnswer]:
         """Return the answers of a batch by the ids of its questions; lines that are none are left out."""
         body = self._fetch(
             "GET", "%s/%s/results" % (_PATH, quote(batch, safe="")), deadline, None, _MOST_RESULTS
@@ -129,65 +130,65 @@ class Batches:
                 row = loads(line.decode("utf-8"))
             except ValueError:
                 continue
-            name = field(row, "custom_id")
+            name = value_at(row, "custom_id")
             if isinstance(name, str):
-                found[name] = self._answer(field(row, "result"))
+                found[name] = self._answer(value_at(row, "result"))
         return found
 
-    def _answer(self, result: object) -> Answer:
-        kind = str(field(result, "type"))
-        message = field(result, "message")
+    def _answer(self, result: object) -> BatchAnswer:
+        kind = str(value_at(result, "type"))
+        message = value_at(result, "message")
         if kind != "succeeded" or not isinstance(message, dict):
-            return self._failed(kind, field(result, "error"))
+            return self._failed(kind, value_at(result, "error"))
         try:
             text = FORM.read(message)
-        except Failed as failed:
-            return Answer(None, failed.name, None, None, None, failed.detail)
-        outcome = Outcome()
+        except JudgeError as failed:
+            return BatchAnswer(None, failed.name, None, None, None, failed.detail)
+        outcome = CallOutcome()
         outcome.sent = True
         outcome.tokens_in, outcome.tokens_out = text.tokens_in, text.tokens_out
         cost = self._billing.cost(outcome)
-        cost = None if cost is None else cost * HALF
-        return Answer(
+        cost = None if cost is None else cost * BATCH_DISCOUNT
+        return BatchAnswer(
             None if text.failure else text.text, text.failure, text.tokens_in, text.tokens_out, cost
         )
 
-    def _failed(self, kind: str, error: object) -> Answer:
+    def _failed(self, kind: str, error: object) -> BatchAnswer:
         """Return why an item was not answered; what was not answered is not charged.
 
         The provider's own words are left out, as they may quote the request: its name of the error stays, and what it refused.
         """
         if kind != "errored":
             known = kind in ("expired", "canceled")
-            return Answer(None, kind if known else "parse_error", None, None, 0.0)
-        name = str(field(error, "error", "type") or field(error, "type"))
-        parts = named_parts(dumps({"error": error}).encode("ascii"), FORM.names) & self._terms.sent()
+            return BatchAnswer(None, kind if known else "parse_error", None, None, 0.0)
+        name = str(value_at(error, "error", "type") or value_at(error, "type"))
+        parts = rejected_parts(dumps({"error": error}).encode("ascii"), FORM.names) & self._terms.sent()
         said = [name if name in _ERRORS else "error of an unknown kind"]
         if parts:
             said.append("it refuses: %s" % ", ".join(sorted(parts)))
-        return Answer(None, "errored", None, None, 0.0, "; ".join(said), parts)
+        return BatchAnswer(None, "errored", None, None, 0.0, "; ".join(said), parts)
 
     def _json(self, method: str, path: str, deadline: Deadline, body: bytes | None = None) -> dict[str, Any]:
         try:
             payload = loads(self._fetch(method, path, deadline, body).decode("utf-8"))
         except ValueError:
-            raise Failed("parse_error", "the answer is no JSON") from None
+            raise JudgeError("parse_error", "the answer is no JSON") from None
         if not isinstance(payload, dict):
-            raise Failed("parse_error", "the answer is no JSON object")
+            raise JudgeError("parse_error", "the answer is no JSON object")
         return payload
 
     def _fetch(
         self, method: str, path: str, deadline: Deadline, body: bytes | None, most: int = 1 << 20
     ) -> bytes:
         tls = tls_context(self._access) if self._access.address.scheme == "https" else None
-        outcome = Outcome()
+        outcome = CallOutcome()
         try:
             request = Request(method, path, FORM.headers, body, most)
             response = fetch(self._access, request, deadline, outcome, tls)
         finally:
             self.sent = outcome.sent
         if response.status != _OK:
-            raise Failed(_FAILURES.get(response.status, "http_%d" % response.status))
+            raise JudgeError(_FAILURES.get(response.status, "http_%d" % response.status))
         return response.body
 
 

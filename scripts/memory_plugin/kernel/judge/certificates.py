@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ssl import SSLContext
 
-    from .access import Access
+    from .credentials import ServerAccess
 
 __all__ = ["certificate_problems", "tls_context"]
 
@@ -16,7 +16,7 @@ __all__ = ["certificate_problems", "tls_context"]
 _OPENSSL = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 
 
-def tls_context(access: Access) -> SSLContext:
+def tls_context(access: ServerAccess) -> SSLContext:
     """Return what connections to a server are made with.
 
     A file of authorities or a certificate that cannot be read is left out, as the client does: `certificate_problems` tells.
@@ -24,7 +24,7 @@ def tls_context(access: Access) -> SSLContext:
     return _context(access, [])
 
 
-def certificate_problems(access: Access) -> list[str]:
+def certificate_problems(access: ServerAccess) -> list[str]:
     """Return what is wrong with the files that the user's variables name, a sentence each; empty for plain HTTP."""
     problems: list[str] = []
     if access.address.scheme == "https":
@@ -32,7 +32,7 @@ def certificate_problems(access: Access) -> list[str]:
     return problems
 
 
-def _context(access: Access, problems: list[str]) -> SSLContext:
+def _context(access: ServerAccess, problems: list[str]) -> SSLContext:
     import ssl
 
     context = ssl.create_default_context()
@@ -53,7 +53,7 @@ def _context(access: Access, problems: list[str]) -> SSLContext:
     return context
 
 
-def _present(context: SSLContext, access: Access, problems: list[str]) -> None:
+def _present(context: SSLContext, access: ServerAccess, problems: list[str]) -> None:
     """Load the user's certificate; without a passphrase an encrypted key is a problem, never a question on the terminal."""
     certificate = access.certificate
     if not certificate.file and not certificate.key:

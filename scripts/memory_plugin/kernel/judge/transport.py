@@ -10,15 +10,15 @@ from __future__ import annotations
 import socket
 from typing import TYPE_CHECKING, NamedTuple
 
-from .outcome import Failed
+from .failures import JudgeError
 
 if TYPE_CHECKING:
     from ssl import SSLContext
 
     from ..clock import Deadline
-    from .access import Access
     from .address import Address
-    from .outcome import Outcome
+    from .calls import CallOutcome
+    from .credentials import ServerAccess
 
     Headers = tuple[tuple[str, str], ...]
 
@@ -62,27 +62,27 @@ class Response(NamedTuple):
 
 
 def post(
-    access: Access,
+    access: ServerAccess,
     path: str,
     headers: Headers,
     body: bytes,
     deadline: Deadline,
-    outcome: Outcome,
+    outcome: CallOutcome,
     tls: SSLContext | None,
 ) -> Response:
-    """The answer to one request; `outcome.sent` is set when it begins to leave.
+    """Return the answer to one request; `outcome.sent` is set when it begins to leave.
 
-    Raises Failed: timeout, network, tls, proxy, too_large.
+    Raises JudgeError: timeout, network, tls, proxy, too_large.
     """
     return fetch(access, Request("POST", path, headers, body, brief=True), deadline, outcome, tls)
 
 
 def fetch(
-    access: Access, request: Request, deadline: Deadline, outcome: Outcome, tls: SSLContext | None
+    access: ServerAccess, request: Request, deadline: Deadline, outcome: CallOutcome, tls: SSLContext | None
 ) -> Response:
-    """The answer to any request, its body whatever the status; `outcome.sent` is set when the request begins to leave.
+    """Return the answer to any request, its body whatever the status; `outcome.sent` is set when the request begins to leave.
 
-    Raises Failed: timeout, network, tls, proxy, too_large.
+    Raises JudgeError: timeout, network, tls, proxy, too_large.
     """
     try:
         sock = _open(access, deadline, tls)
@@ -91,12 +91,12 @@ def fetch(
             _send(sock, _head(access, request) + (request.body or b""), deadline)
             return _response(_Reader(sock, deadline, request.most), brief=request.brief)
     except socket.timeout:
-        raise Failed("timeout") from None
+        raise JudgeError("timeout") from None
     except (OSError, UnicodeError) as error:
-        raise Failed("tls" if _is_alert(error) else "network", _words(error)) from None
+        raise JudgeError("tls" if _is_alert(error) else "network", _words(error)) from None
 
 
-def _head(access: Access, request: Request) -> bytes:
+def _head(access: ServerAccess, request: Request) -> bytes:
     lines = [
         "%s %s%s HTTP/1.1" % (request.method, access.address.path, request.path),
         "host: " + access.address.authority,
@@ -119,14 +119,14 @@ def _words(error: Exception) -> str:
 
 
 def _left(deadline: Deadline) -> float:
-    """What is left, for a socket: 0 would mean not to block. Raises socket.timeout when nothing is."""
+    """Return what is left, for a socket: 0 would mean not to block. Raises socket.timeout when nothing is."""
     left = deadline.remaining()
     if left <= 0:
         raise socket.timeout
     return left
 
 
-def _open(access: Access, deadline: Deadline, tls: SSLContext | None) -> socket.socket:
+def _open(access: ServerAccess, deadline: Deadline, tls: SSLContext | None) -> socket.socket:
     sock = _connect(access.proxy or access.address, deadline)
     try:
         if access.proxy is not None:
@@ -138,7 +138,7 @@ def _open(access: Access, deadline: Deadline, tls: SSLContext | None) -> socket.
 
 
 def _connect(address: Address, deadline: Deadline) -> socket.socket:
-    """A connection to one of the host's addresses, each given its share of the time."""
+    """Return a connection to one of the host's addresses, each given its share of the time."""
     host = address.host.encode("ascii")  # a text would import the codec for international names first
     found = socket.getaddrinfo(host, address.port, 0, socket.SOCK_STREAM)[:_MOST_ADDRESSES]
     trouble: OSError = OSError("no address")
@@ -165,11 +165,11 @@ def _tunnel(sock: socket.socket, address: Address, proxy: Address, deadline: Dea
     _send(sock, ("\r\n".join(lines) + "\r\n\r\n").encode("ascii"), deadline)
     status = _status_and_headers(_Reader(sock, deadline))[0]
     if status != _OK:
-        raise Failed("proxy", "the proxy answered %d" % status)
+        raise JudgeError("proxy", "the proxy answered %d" % status)
 
 
 def _credentials(user: str) -> str:
-    """The `name:password` of a URL as a header has it (RFC 7617)."""
+    """Return the `name:password` of a URL as a header has it (RFC 7617)."""
     from base64 import b64encode
     from urllib.parse import unquote_to_bytes
 
@@ -183,7 +183,7 @@ def _secured(sock: socket.socket, host: str, deadline: Deadline, tls: SSLContext
     try:
         return tls.wrap_socket(sock, server_hostname=host)
     except SSLError as error:
-        raise Failed(
+        raise JudgeError(
             "tls", str(getattr(error, "verify_message", "") or error.reason or "no agreement")
         ) from None
 
@@ -207,7 +207,7 @@ class _Reader:
         self._buffer = bytearray()
 
     def _more(self) -> bool:
-        """Whether more came, rather than the end."""
+        """Return whether more came, rather than the end."""
         self._sock.settimeout(_left(self._deadline))
         data = self._sock.recv(1 << 16)
         self._buffer += data
@@ -219,32 +219,32 @@ class _Reader:
         return taken
 
     def line(self) -> bytes:
-        """The next line without its end."""
+        """Return the next line without its end."""
         while b"\n" not in self._buffer:
             if len(self._buffer) > _MAX_HEAD:
-                raise Failed("too_large", "a header of more than %d bytes" % _MAX_HEAD)
+                raise JudgeError("too_large", "a header of more than %d bytes" % _MAX_HEAD)
             if not self._more():
-                raise Failed("network", "the connection ended before the answer did")
+                raise JudgeError("network", "the connection ended before the answer did")
         return self._take(self._buffer.index(b"\n") + 1).rstrip(b"\r\n")
 
     def exactly(self, size: int) -> bytes:
-        """The next `size` bytes."""
+        """Return the next `size` bytes."""
         while len(self._buffer) < size:
             if not self._more():
-                raise Failed("network", "the connection ended before the answer did")
+                raise JudgeError("network", "the connection ended before the answer did")
         return self._take(size)
 
     def rest(self) -> bytes:
-        """All up to the end of the connection."""
+        """Return all up to the end of the connection."""
         while len(self._buffer) <= self._most and self._more():
             pass
         self.check_size(len(self._buffer))
         return self._take(len(self._buffer))
 
     def check_size(self, size: int) -> None:
-        """Raises Failed `too_large` for a body of more bytes than wanted."""
+        """Raise JudgeError `too_large` for a body of more bytes than wanted."""
         if size > self._most:
-            raise Failed("too_large", "more than %d bytes" % self._most)
+            raise JudgeError("too_large", "more than %d bytes" % self._most)
 
 
 def _response(reader: _Reader, *, brief: bool) -> Response:
@@ -258,7 +258,7 @@ def _status_and_headers(reader: _Reader) -> tuple[int, dict[str, str]]:
         version, _, rest = reader.line().partition(b" ")
         code = rest[:3]
         if not version.startswith(b"HTTP/1.") or not code.isdigit():
-            raise Failed("network", "what answered does not speak HTTP/1.1")
+            raise JudgeError("network", "what answered does not speak HTTP/1.1")
         headers = _read_headers(reader)
         if not 100 <= int(code) < _OK:
             return int(code), headers
@@ -273,7 +273,7 @@ def _read_headers(reader: _Reader) -> dict[str, str]:
             return headers
         size += len(line)
         if size > _MAX_HEAD:
-            raise Failed("too_large", "headers of more than %d bytes" % _MAX_HEAD)
+            raise JudgeError("too_large", "headers of more than %d bytes" % _MAX_HEAD)
         name, _, value = line.decode("latin-1").partition(":")
         headers[name.strip().lower()] = value.strip()
 
@@ -285,7 +285,7 @@ def _body(reader: _Reader, headers: dict[str, str]) -> bytes:
     if not length:
         return reader.rest()
     if not length.isascii() or not length.isdigit() or len(length) > 12:
-        raise Failed("network", "an answer without a sound length")
+        raise JudgeError("network", "an answer without a sound length")
     reader.check_size(int(length))
     return reader.exactly(int(length))
 
@@ -296,7 +296,7 @@ def _chunks(reader: _Reader) -> bytes:
         try:
             size = int(reader.line().partition(b";")[0], 16)
         except ValueError:
-            raise Failed("network", "an answer in broken chunks") from None
+            raise JudgeError("network", "an answer in broken chunks") from None
         if size <= 0:
             return bytes(body)
         reader.check_size(len(body) + size)

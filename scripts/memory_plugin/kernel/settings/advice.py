@@ -1,30 +1,43 @@
-"""A settings problem in words: its line, the nearest key, what to do. Not for the prompt's path."""
+"""A settings problem in words: its line, the nearest key, what to do. Not for the prompt's path.
+
+Where each value comes from: for people who wonder why a setting is what it is.
+"""
 
 from __future__ import annotations
 
 from difflib import get_close_matches
 from json import JSONDecodeError
 from json import loads as public_loads
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..files import read_regular
-from .document import line_of
-from .keys import keys, replacements
 from .load import MAX_BYTES, SettingsFileError, defaults
-from .values import nearest_choice
+from .schema import keys, nearest_choice, replacements
+from .user_file import line_of
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from .record import Problem
+    from .load import Problem, Settings
 
-__all__ = ["hint", "line", "nearest", "readable", "replaced_by", "sentence"]
+__all__ = [
+    "Origin",
+    "hint",
+    "nearest_key",
+    "nested",
+    "origins",
+    "problem_line",
+    "problem_record",
+    "problem_sentence",
+    "readable",
+    "replaced_by",
+]
 
 _LONGEST_NAME = 80
 
 
-def line(problem: Problem) -> int | None:
-    """The line of a problem's key, or where a text stops being JSON; None when the file does not say."""
+def problem_line(problem: Problem) -> int | None:
+    """Return the line of a problem's key, or where a text stops being JSON; None when the file does not say."""
     try:
         data = read_regular(problem.file, MAX_BYTES, follow=True)[0]
         text = data.decode("utf-8", "replace").lstrip("\ufeff")
@@ -36,8 +49,8 @@ def line(problem: Problem) -> int | None:
     return line_of(text, problem.path) if problem.path else None
 
 
-def nearest(key: str) -> str | None:
-    """The key that somebody who wrote this one most likely meant; None when nothing comes near."""
+def nearest_key(key: str) -> str | None:
+    """Return the key that somebody who wrote this one most likely meant; None when nothing comes near."""
     try:
         names = list(defaults())
     except SettingsFileError:
@@ -56,13 +69,13 @@ def replaced_by(key: str) -> str:
 
 
 def readable(name: str) -> str:
-    """A name from a file, safe on a terminal and cut."""
+    """Return a name from a file, safe on a terminal and cut."""
     text = terminal_safe(name)
     return text if len(text) <= _LONGEST_NAME else text[:_LONGEST_NAME] + "..."
 
 
 def hint(problem: Problem) -> str:
-    """What to do about a problem."""
+    """Return what to do about a problem."""
     key = readable(problem.key)
     if problem.kind == "file":
         return "mend the file; until then it counts as empty"
@@ -72,7 +85,7 @@ def hint(problem: Problem) -> str:
         successor = replaced_by(problem.key)
         if successor:
             return "no longer used; set instead: " + successor
-        near = nearest(problem.key)
+        near = nearest_key(problem.key)
         return ("nearest key: %s; " % near if near else "") + "`memory config show` lists all keys"
     near = nearest_choice(_rule(problem.key), problem.item)
     mend = "until it is mended another layer's value, or the default, counts"
@@ -87,9 +100,9 @@ def _rule(key: str) -> dict[str, Any]:
     return known.rule if known else {}
 
 
-def sentence(problem: Problem) -> str:
-    """A problem in one line: file, line, key, expected, got, and what to do."""
-    at = line(problem)
+def problem_sentence(problem: Problem) -> str:
+    """Return a problem in one line: file, line, key, expected, got, and what to do."""
+    at = problem_line(problem)
     place = terminal_safe(problem.file) + ("" if at is None else ":%d" % at)
     key = readable(problem.key) + ": " if problem.path else ""
     got = terminal_safe(problem.got)
@@ -97,6 +110,57 @@ def sentence(problem: Problem) -> str:
 
 
 def terminal_safe(text: str) -> str:
-    """A text in printable ASCII, the rest of it escaped."""
+    """Return a text in printable ASCII, the rest of it escaped."""
     text = text.encode("ascii", "backslashreplace").decode("ascii")
     return "".join(letter if letter.isprintable() else "\\x%02x" % ord(letter) for letter in text)
+
+
+class Origin(NamedTuple):
+    """One key: its value, the layer that decided it, its file (empty for a default), and what was refused."""
+
+    key: str
+    value: object
+    layer: str
+    file: str
+    refused: list[Problem]
+
+
+def origins(settings: Settings, prefix: str = "") -> list[Origin]:
+    """Return every key, or those of the block or key `prefix`, in the order of the defaults."""
+    return [_origin(settings, key) for key in settings.names() if _under(key, prefix)]
+
+
+def _under(key: str, prefix: str) -> bool:
+    return not prefix or key == prefix or key.startswith(prefix + ".")
+
+
+def _origin(settings: Settings, key: str) -> Origin:
+    layer = settings.origin(key)
+    refused = [problem for problem in settings.problems if problem.kind == "refused" and problem.key == key]
+    return Origin(key, settings.get(key), layer, settings.files.get(layer, ""), refused)
+
+
+def nested(rows: list[Origin]) -> dict[str, object]:
+    """Return the values as they would stand in the block `memory` of a file."""
+    tree: dict[str, object] = {}
+    for row in rows:
+        *blocks, name = row.key.split(".")
+        at = tree
+        for block in blocks:
+            below = at.setdefault(block, {})
+            at = below if isinstance(below, dict) else {}
+        at[name] = row.value
+    return tree
+
+
+def problem_record(problem: Problem) -> dict[str, object]:
+    """Return a problem as JSON for programs."""
+    return {
+        "kind": problem.kind,
+        "file": problem.file,
+        "line": problem_line(problem),
+        "key": problem.key,
+        "expected": problem.expected,
+        "got": problem.got,
+        "hint": hint(problem),
+    }

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .record import JUDGE_SWITCH, USER, Problem, Settings
-from .values import allowed, expected, fits, got, misfit, project_limit, shown
+from .load import JUDGE_SWITCH, USER, Problem, Settings
+from .schema import allowed, expected, fits, got, misfit, project_limit, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import re
 from functools import cache
 from unicodedata import combining, normalize
 
-from .entities import escape_content
+from .tags import escape_content
 
 __all__ = ["block", "escape", "escape_content", "plain"]
 
@@ -42,7 +42,7 @@ def _invisible() -> re.Pattern[str]:
 
 
 def plain(text: str, limit: int) -> str:
-    """The text as one line of at most `limit` characters (>= 1).
+    """Return the text as one line of at most `limit` characters (>= 1).
 
     NFC; line breaks and runs of space become one space; controls, zero-width, direction, tag and stray
     joining characters go; lone surrogates become U+FFFD.  What is cut ends with an ellipsis, never inside a
@@ -52,7 +52,7 @@ def plain(text: str, limit: int) -> str:
 
 
 def block(text: str, limit: int) -> str:
-    """The text as lines of at most `limit` characters (>= 1) in all, otherwise as `plain`.
+    """Return the text as lines of at most `limit` characters (>= 1) in all, otherwise as `plain`.
 
     Line feeds, tabs and indentation stay; space at line ends and blank lines at both ends go, and of several
     blank lines one stays.
@@ -63,7 +63,7 @@ def block(text: str, limit: int) -> str:
 
 
 def escape(text: str) -> str:
-    """The text with `& < > " '` as entities, so that it can forge neither tag nor attribute.
+    """Return the text with `& < > " '` as entities, so that it can forge neither tag nor attribute.
 
     The separator ` -> ` of index lines becomes an arrow character.
     """
@@ -98,5 +98,5 @@ def _cut(text: str, limit: int) -> str:
 
 
 def _joined(text: str, at: int) -> bool:
-    """Whether the character at `at` belongs to the one before."""
+    """Return whether the character at `at` belongs to the one before."""
     return bool(combining(text[at])) or "\ufe00" <= text[at] <= "\ufe0f" or _ZWJ in text[at - 1 : at + 1]

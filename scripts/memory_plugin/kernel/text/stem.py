@@ -30,7 +30,7 @@ _STEP_4 = (
 
 
 def stem(word: str) -> str:
-    """The stem of a lower-case English word; a word with anything but the letters a to z comes back as it is."""
+    """Return the stem of a lower-case English word; a word with anything but the letters a to z comes back as it is."""
     if len(word) < 3 or not (word.isascii() and word.isalpha()):
         return word
     if word in _WHOLE:
@@ -58,7 +58,7 @@ def _mark_consonant_y(word: str) -> str:
 
 
 def _regions(word: str) -> tuple[int, int]:
-    """Where the regions R1 and R2 begin: after the first consonant that follows a vowel, and after the next such one."""
+    """Return where the regions R1 and R2 begin: after the first consonant that follows a vowel, and after the next such one."""
     first = 0
     for start in _REGION_STARTS:
         if word.startswith(start):
@@ -114,7 +114,7 @@ def _mended(base: str, first: int) -> str:
 
 
 def _ends_short(word: str) -> bool:
-    """True when the word ends in a short syllable: vowel and consonant at its start, or consonant, vowel, and a consonant but w, x, Y."""
+    """Return whether the word ends in a short syllable: vowel and consonant at its start, or consonant, vowel, and a consonant but w, x, Y."""
     if len(word) == 2:
         return word[0] in _VOWELS and word[1] not in _VOWELS
     return (

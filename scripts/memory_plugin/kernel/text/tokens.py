@@ -1,8 +1,13 @@
-"""Words of a text: identifiers split and whole, scripts without spaces as bigrams."""
+"""Words of a text: identifiers split and whole, scripts without spaces as bigrams.
+
+Unicode folding: one spelling for texts that readers take for the same.
+
+Which language a text is in, as far as its stop words tell.
+"""
 
 from __future__ import annotations
 
-from .fold import fold
+__all__ = []
 
 JOINERS = "._-/"
 _KEPT = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789" + JOINERS
@@ -13,10 +18,14 @@ _BORDERS[ord("'")] = ""
 _UNSPACED = (
     (0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x2E80, 0x9FFF), (0xAC00, 0xD7AF), (0xF900, 0xFAFF), (0x20000, 0x3FFFF),
 )  # fmt: skip
+# Letters that decompose into nothing.
+_LETTERS = {"ø": "o", "đ": "d", "ł": "l", "æ": "ae", "œ": "oe", "\u0131": "i", "þ": "th", "ð": "d", "ħ": "h"}
+_APOSTROPHES = "\u2018\u2019\u02bc\u2032"
+DEFAULT = "en"
 
 
 def words(text: str) -> list[str]:
-    """The words of a text in order, lower case, unstemmed.
+    """Return the words of a text in order, lower case, unstemmed.
 
     An identifier, a path or a dotted name gives its parts and then itself (`userName.py` gives user, name, py, username.py); a run of
     a script without spaces gives its bigrams.  Lone surrogates, control characters and punctuation give nothing.
@@ -37,7 +46,7 @@ def words(text: str) -> list[str]:
 
 
 def is_whole(word: str) -> bool:
-    """True for a name that was kept whole beside its parts and still shows its joiners, such as `user_name` or `store.py`."""
+    """Return true for a name that was kept whole beside its parts and still shows its joiners, such as `user_name` or `store.py`."""
     return not word.isalnum()
 
 
@@ -58,7 +67,7 @@ _PARTS = {ord(char): " " for char in JOINERS}
 
 
 def _humps(piece: str) -> list[str]:
-    """The parts of camelCase, PascalCase, HTTPServer and utf8, lower case."""
+    """Return the parts of camelCase, PascalCase, HTTPServer and utf8, lower case."""
     parts: list[str] = []
     start = 0
     for at in range(1, len(piece)):
@@ -75,7 +84,7 @@ def _humps(piece: str) -> list[str]:
 
 
 def _foreign(chunk: str) -> list[str]:
-    """The words of a chunk with characters beyond ASCII: runs of one kind of script, the unspaced ones as bigrams."""
+    """Return the words of a chunk with characters beyond ASCII: runs of one kind of script, the unspaced ones as bigrams."""
     found: list[str] = []
     run = ""
     kind = ""
@@ -115,3 +124,48 @@ def _run(run: str, kind: str) -> list[str]:
             else [part.casefold() for part in run.translate(_PARTS).split()]
         )
     return []
+
+
+def fold(text: str) -> str:
+    """Return the text in compatibility form (NFKC), case kept, without the diacritics of Latin, Greek and Cyrillic letters.
+
+    Marks of other scripts stay: dropping a Devanagari vowel sign or a Japanese voicing mark makes another word.  Case stays because
+    the border between two words of an identifier may be nothing but a capital.
+    """
+    if text.isascii():
+        return text
+    from unicodedata import normalize
+
+    folded: list[str] = []
+    for char in normalize("NFKC", text):
+        code = ord(char)
+        if code < 0xC0:
+            folded.append(char)
+        elif char in _APOSTROPHES:
+            folded.append("'")
+        elif code < 0x530 or 0x1E00 <= code < 0x2000:
+            folded.append(_bare(char, normalize("NFD", char)[0]))
+        else:
+            folded.append(char)
+    return "".join(folded)
+
+
+def _bare(char: str, base: str) -> str:
+    if 0x300 <= ord(base) < 0x370:
+        return ""
+    if base in _LETTERS or char.lower() in _LETTERS:
+        return _LETTERS.get(char.lower(), base)
+    return base
+
+
+def language(words: list[str], stop: dict[str, frozenset[str]]) -> str:
+    """Return the language whose stop words the text holds most of; English for a draw and for none.
+
+    `stop` has the stop words by language, English among them.
+    """
+    best, most = DEFAULT, sum(word in stop[DEFAULT] for word in words)
+    for name, idle in stop.items():
+        hits = sum(word in idle for word in words)
+        if hits > most:
+            best, most = name, hits
+    return best

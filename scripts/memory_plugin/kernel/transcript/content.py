@@ -1,4 +1,7 @@
-"""What stands in a message: blocks, texts, and how much they weigh."""
+"""What stands in a message: blocks, texts, and how much they weigh.
+
+How many tokens a text has, estimated: no tokenizer is at hand, and the provider's is not public.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +9,24 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["blocks_of", "bounded", "joined", "media", "size_of", "words"]
+__all__ = ["CHARACTERS", "blocks_of", "bounded", "joined", "media", "size_of", "tokens_of", "words"]
 
 _MAX_TEXT = 200_000  # characters kept of one text or result, from both ends
 _MEDIA = {"image": 1500, "document": 3000}  # tokens, roughly: the provider counts pixels and pages
+# Measured by benchmarks/token_estimate.py against the growth of the context that transcripts record.
+CHARACTERS = 2.75  # a token of prose, code and tool output in ASCII
+_BYTES = 2.1  # a token of everything else, in UTF-8
 
 
 def blocks_of(content: object) -> list[Any]:
-    """The blocks of a content, which is a list, a text or nothing."""
+    """Return the blocks of a content, which is a list, a text or nothing."""
     if isinstance(content, list):
         return content
     return [content] if isinstance(content, str) else []
 
 
 def words(content: object) -> str:
-    """What stands in a row in the user's place, without the results of tools."""
+    """Return what stands in a row in the user's place, without the results of tools."""
     texts = (
         block if isinstance(block, str) else _text(block)
         for block in blocks_of(content)
@@ -38,7 +44,7 @@ def _text(block: dict[str, Any]) -> str:
 
 
 def joined(content: object) -> str:
-    """The text of a result."""
+    """Return the text of a result."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):
@@ -51,13 +57,13 @@ def joined(content: object) -> str:
 
 
 def media(content: object) -> int:
-    """The estimated tokens of the images and documents in a result."""
+    """Return the estimated tokens of the images and documents in a result."""
     found = content if isinstance(content, list) else ()
     return sum(_MEDIA.get(str(block.get("type")), 0) for block in found if isinstance(block, dict))
 
 
 def bounded(text: object) -> str:
-    """A text with its middle left out above 200,000 characters; empty for anything else."""
+    """Return a text with its middle left out above 200,000 characters; empty for anything else."""
     if not isinstance(text, str):
         return ""
     half = _MAX_TEXT // 2
@@ -65,7 +71,7 @@ def bounded(text: object) -> str:
 
 
 def size_of(value: object, depth: int = 4) -> int:
-    """About how many characters a JSON value has."""
+    """Return about how many characters a JSON value has."""
     if isinstance(value, str):
         return len(value)
     if depth == 0:
@@ -76,3 +82,19 @@ def size_of(value: object, depth: int = 4) -> int:
     for item in value.values() if isinstance(value, dict) else value:
         size += len(item) if item.__class__ is str else size_of(item, depth - 1)
     return size + sum(map(len, value)) if isinstance(value, dict) else size
+
+
+def tokens_of(text: str) -> float:
+    """Return the estimated tokens of a text."""
+    if text.isascii():
+        return len(text) / CHARACTERS
+    size = len(text.encode("utf-8", "replace"))
+    foreign = sum(1 for character in text if character > "\x7f") if len(text) < 4096 else _sampled(text)
+    plain = len(text) - foreign
+    return plain / CHARACTERS + (size - plain) / _BYTES
+
+
+def _sampled(text: str) -> int:
+    """Return how many characters beyond ASCII a long text has, told by every eighth."""
+    part = text[::8]
+    return round(sum(1 for character in part if character > "\x7f") * len(text) / len(part))

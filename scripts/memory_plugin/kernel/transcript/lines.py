@@ -6,7 +6,7 @@ bytes after a crash are taken as they come; objects that somebody printed over s
 
 from __future__ import annotations
 
-from ..native import loads
+from ..fastjson import loads
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class Lines:
                 return
 
     def _spread(self, first: bytes) -> dict[str, Any] | None:
-        """The object that begins with a lone brace and ends with the line that closes it."""
+        """Return the object that begins with a lone brace and ends with the line that closes it."""
         pieces, size, depth = [first], 1, 1
         while depth > 0 and size < _MAX_SPREAD:
             line = self._file.readline(_MAX_SPREAD)

@@ -16,13 +16,10 @@ import os
 import stat as modes
 
 from ..files import Unreadable
-from .content import blocks_of, bounded, joined, media, size_of, words
-from .kinds import kind_of, spoken, without_notes
+from .content import CHARACTERS, blocks_of, bounded, joined, media, size_of, tokens_of, words
 from .lines import Lines
-from .queue import Queue, by_person, handed_over
-from .size import CHARACTERS, tokens_of
-from .totals import Memory, Totals
-from .turn import USAGE, Call, Said, Turn
+from .turn import USAGE, Call, RecentSet, Said, Totals, Turn
+from .user_rows import Queue, by_person, handed_over, kind_of, spoken, without_notes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -38,7 +35,7 @@ _SYNTHETIC = "<synthetic>"
 
 
 def open_transcript(path: str) -> IO[bytes]:
-    """The file, opened for a Reader. Raises FileNotFoundError, and Unreadable for what is no regular file or not permitted."""
+    """Return the file, opened for a Reader. Raises FileNotFoundError, and Unreadable for what is no regular file or not permitted."""
     try:
         handle = os.open(path, _OPEN)
     except FileNotFoundError:
@@ -52,7 +49,7 @@ def open_transcript(path: str) -> IO[bytes]:
 
 
 def turns_since_prompt(path: str, max_bytes: int = 1 << 20) -> list[Turn]:
-    """The turns since the user last typed, out of a transcript's last `max_bytes` bytes; empty when it cannot be read.
+    """Return the turns since the user last typed, out of a transcript's last `max_bytes` bytes; empty when it cannot be read.
 
     Numbers count from the piece that was read, not from the session's beginning.
     """
@@ -88,8 +85,8 @@ class Reader:
         self._turn = Turn(1)
         self._said: list[Said] = []
         self._pending: dict[str, Call] = {}
-        self._rows = Memory()
-        self._messages = Memory()
+        self._rows = RecentSet()
+        self._messages = RecentSet()
         self._weight = 0
         self.totals = Totals()
 
@@ -114,7 +111,7 @@ class Reader:
         yield from self._end()
 
     def _is_main(self, record: dict[str, Any]) -> bool:
-        """Whether a row belongs to the conversation and was not read before; a sub-agent's own file is all side chain."""
+        """Return whether a row belongs to the conversation and was not read before; a sub-agent's own file is all side chain."""
         side = _is_side(record)
         totals = self.totals
         if totals.chain is None:
@@ -130,7 +127,7 @@ class Reader:
         return True
 
     def _has_main(self) -> bool:
-        """Whether the conversation comes further down: old clients wrote the rows of sub-agents into the same file."""
+        """Return whether the conversation comes further down: old clients wrote the rows of sub-agents into the same file."""
         at = self._file.tell()
         found = any(
             record.get("type") in ("user", "assistant") and not _is_side(record)
@@ -163,7 +160,7 @@ class Reader:
             self._block(turn, block)
 
     def _brings_news(self, blocks: list[Any]) -> bool:
-        """Whether a message that was seen before goes on after another one, rather than being a copy of its rows."""
+        """Return whether a message that was seen before goes on after another one, rather than being a copy of its rows."""
         return any(
             isinstance(block, dict)
             and block.get("type") == "tool_use"
@@ -270,7 +267,7 @@ class Reader:
             self.totals.api_errors += 1
 
     def _close(self) -> Iterator[Turn]:
-        """The present turn, if it holds anything, and an empty one in its place."""
+        """Return the present turn, if it holds anything, and an empty one in its place."""
         turn = self._turn
         if turn.empty:
             return
@@ -296,12 +293,12 @@ class Reader:
 
 
 def _is_side(record: dict[str, Any]) -> bool:
-    """Whether a row is a sub-agent's; streams of the client name the call that started it."""
+    """Return whether a row is a sub-agent's; streams of the client name the call that started it."""
     return record.get("isSidechain") is True or isinstance(record.get("parent_tool_use_id"), str)
 
 
 def _written_again(call: Call, turn: Turn) -> bool:
-    """Whether a turn holds the call already, as when its row was written once more while it streamed; the fuller one stays."""
+    """Return whether a turn holds the call already, as when its row was written once more while it streamed; the fuller one stays."""
     for at, one in enumerate(turn.calls):
         if one.id == call.id and call.id:
             if one.result is None and len(call.input) > len(one.input):

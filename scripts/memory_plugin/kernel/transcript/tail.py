@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 
-from ..native import loads
-from .kinds import PROMPT, kind_of, spoken, without_notes
-from .queue import by_person
+from ..fastjson import loads
+from .user_rows import PROMPT, by_person, kind_of, spoken, without_notes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ _NOT_SAID = ("isSidechain", "isMeta", "isCompactSummary", "isApiErrorMessage")
 
 
 def records_backwards(path: str, tail_bytes: int, most: int = 2000) -> Iterator[dict[str, Any]]:
-    """The objects on the last lines of a transcript, the youngest first, as far as they lie within its last bytes; at most `most` lines.
+    """Return the objects on the last lines of a transcript, the youngest first, as far as they lie within its last bytes; at most `most` lines.
 
     Never raises: a file that is missing, a pipe or full of other things holds none.
     """
@@ -36,7 +35,7 @@ def records_backwards(path: str, tail_bytes: int, most: int = 2000) -> Iterator[
 
 
 def asked(record: dict[str, Any]) -> tuple[str, str]:
-    """What a person said in a row: its kind, PROMPT or COMMAND, and the words; of a slash command its arguments. Two empty texts for none.
+    """Return what a person said in a row: its kind, PROMPT or COMMAND, and the words; of a slash command its arguments. Two empty texts for none.
 
     Results of tools, interruptions, summaries of compactions and the client's notes are nothing that a person said.
     """
@@ -53,7 +52,7 @@ def asked(record: dict[str, Any]) -> tuple[str, str]:
 
 
 def replied(record: dict[str, Any]) -> str:
-    """What the model said in a row; empty for tool calls, errors of the API and sub-agents."""
+    """Return what the model said in a row; empty for tool calls, errors of the API and sub-agents."""
     message = record.get("message")
     if record.get("type") != "assistant" or not isinstance(message, dict):
         return ""
@@ -63,7 +62,7 @@ def replied(record: dict[str, Any]) -> str:
 
 
 def plain_text(content: object) -> str:
-    """The text of a message's content; tool calls, their results and images have none."""
+    """Return the text of a message's content; tool calls, their results and images have none."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):

@@ -1,4 +1,7 @@
-"""A turn: one answer of the model, what was said to it before, its tool calls and what came of them."""
+"""A turn: one answer of the model, what was said to it before, its tool calls and what came of them.
+
+What is counted over a whole transcript while its turns go by.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["USAGE", "Call", "Said", "Turn"]
+
+__all__ = ["USAGE", "Call", "RecentSet", "Said", "Totals", "Turn"]
 
 # The fields of a message's usage; all but the output are parts of its input.
 USAGE = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
@@ -31,7 +35,7 @@ class Call:
         self.details: Any = None
 
     def text(self, key: str) -> str:
-        """The text under a key of its input; empty for anything else."""
+        """Return the text under a key of its input; empty for anything else."""
         value = self.input.get(key, "")
         return value if value.__class__ is str else ""
 
@@ -75,10 +79,92 @@ class Turn:
 
     @property
     def prompt(self) -> str:
-        """What the user typed before this answer, several prompts one below the other; empty when nothing."""
+        """Return what the user typed before this answer, several prompts one below the other; empty when nothing."""
         return "\n".join(said.text for said in self.said if said.kind == "prompt")
 
     @property
     def empty(self) -> bool:
-        """Whether nothing of it can be seen."""
+        """Return whether nothing of it can be seen."""
         return not (self.answered or self.said or self.late)
+
+
+class Totals:
+    """Sums and marks of a transcript; complete once its turns have been read.
+
+    `usage` sums each message once; `context` is the largest input of one call, in tokens; `estimated` are the tokens of all that was
+    said, called and answered, by `size.tokens_of`.  `session` is the last id seen: resumed sessions begin with rows of others.
+    """
+
+    __slots__ = (
+        "api_errors", "bad", "boundaries", "branch", "chain", "context", "dropped", "ended", "estimated", "folder", "messages", "models",
+        "records", "repeated", "session", "side", "started", "summaries", "turns", "unresolved", "usage", "versions",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.records = self.bad = self.repeated = self.side = self.dropped = 0
+        self.turns = self.messages = self.api_errors = self.boundaries = self.summaries = self.unresolved = 0
+        self.context = 0
+        self.estimated = 0.0
+        self.usage = dict.fromkeys(USAGE, 0)
+        self.models: dict[str, int] = {}
+        self.versions: list[str] = []
+        self.session = self.folder = self.branch = self.started = self.ended = ""
+        self.chain: bool | None = None
+
+    @property
+    def compactions(self) -> int:
+        """Return how often the context was compacted; old clients leave a summary without a boundary."""
+        return max(self.boundaries, self.summaries)
+
+    def mark(self, record: dict[str, Any]) -> None:
+        """Take from a row where, when and by which client it was written."""
+        if record.get("sessionId") != self.session:
+            self.session = _text(record, "sessionId") or self.session
+        if record.get("gitBranch") != self.branch:
+            self.branch = _text(record, "gitBranch") or self.branch
+        self.folder = self.folder or _text(record, "cwd")
+        time = _text(record, "timestamp")
+        if time:
+            self.started = self.started or time
+            self.ended = time
+        if record.get("version") not in self.versions and len(self.versions) < 20:
+            self.versions += filter(None, [_text(record, "version")])
+
+    def close(self, turn: Turn) -> None:
+        """Add a turn that is complete."""
+        self.turns += 1
+        self.estimated += turn.tokens
+        if turn.usage is None:
+            return
+        self.messages += 1
+        for name in USAGE:
+            self.usage[name] += turn.usage[name]
+        self.context = max(self.context, sum(turn.usage.values()) - turn.usage["output_tokens"])
+        if turn.model in self.models or len(self.models) < 20:
+            self.models[turn.model] = self.models.get(turn.model, 0) + 1
+
+
+class RecentSet:
+    """What was seen before, within bounds: at least the last 100,000 things, at most twice as many."""
+
+    __slots__ = ("_new", "_old")
+
+    _MOST = 100_000
+
+    def __init__(self) -> None:
+        self._old: set[int] = set()
+        self._new: set[int] = set()
+
+    def seen(self, thing: object) -> bool:
+        """Return whether this was asked before; from now on it was."""
+        key = hash(thing)
+        known = key in self._new or key in self._old
+        self._new.add(key)
+        if len(self._new) >= self._MOST:
+            self._old, self._new = self._new, set()
+        return known
+
+
+def _text(record: dict[str, Any], key: str) -> str:
+    value = record.get(key)
+    return value[:1000] if isinstance(value, str) else ""

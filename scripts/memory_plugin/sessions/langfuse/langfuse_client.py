@@ -6,16 +6,17 @@ from time import sleep
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlencode
 
+from ...kernel.fastjson import dumps, loads
+from ...kernel.judge.calls import CallOutcome
 from ...kernel.judge.certificates import tls_context
-from ...kernel.judge.outcome import Failed, Outcome
+from ...kernel.judge.failures import JudgeError
 from ...kernel.judge.transport import Request, fetch
-from ...kernel.native import dumps, loads
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ...kernel.clock import Deadline
-    from ...kernel.judge.access import Access
+    from ...kernel.judge.credentials import ServerAccess
 
 __all__ = ["API", "LangfuseClient", "LangfuseReply"]
 
@@ -38,7 +39,7 @@ class LangfuseReply(NamedTuple):
 class LangfuseClient:
     """Requests to one server within one deadline; `requests` counts them."""
 
-    def __init__(self, access: Access, deadline: Deadline) -> None:
+    def __init__(self, access: ServerAccess, deadline: Deadline) -> None:
         self.access = access
         self.requests = 0
         self._deadline = deadline
@@ -64,33 +65,33 @@ class LangfuseClient:
             tried += 1
             try:
                 return self._once(method, path, body)
-            except Failed as failed:
+            except JudgeError as failed:
                 wait = failed.wait if failed.name == "rate_limited" else self._pause(failed, tried)
                 if wait is None or wait >= self._deadline.remaining():
                     raise
             sleep(wait)
 
-    def _pause(self, failed: Failed, tried: int) -> float | None:
+    def _pause(self, failed: JudgeError, tried: int) -> float | None:
         again = failed.name in ("network", "timeout") or failed.name.startswith("http_5")
         return _PAUSE * 2 ** (tried - 1) if again and tried < _TRIES else None
 
     def _once(self, method: str, path: str, body: bytes | None) -> LangfuseReply:
         self.requests += 1
         request = Request(method, API + path, (), body, _MAX_BYTES)
-        response = fetch(self.access, request, self._deadline, Outcome(), self._tls)
+        response = fetch(self.access, request, self._deadline, CallOutcome(), self._tls)
         status = response.status
         if status == _TOO_MANY:
-            raise Failed("rate_limited", "", _seconds(response.headers.get("retry-after", "")))
+            raise JudgeError("rate_limited", "", _seconds(response.headers.get("retry-after", "")))
         if status in (401, 403) or status >= 500:
-            raise Failed("http_%d" % status)
+            raise JudgeError("http_%d" % status)
         if 300 <= status < 400:
-            raise Failed("redirect", "redirects are not followed, they would carry the key")
+            raise JudgeError("redirect", "redirects are not followed, they would carry the key")
         try:
             payload = loads(response.body.decode("utf-8")) if response.body else None
         except ValueError:
             payload = None
         if status in _OK and payload is None:
-            raise Failed("wrong_type", "the answer is no JSON")
+            raise JudgeError("wrong_type", "the answer is no JSON")
         return LangfuseReply(status, payload)
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from base64 import b64encode
 from typing import TYPE_CHECKING, Any
 
-from ...kernel.judge.access import Access, Variables, proxy_for
-from ...kernel.judge.address import parse_address
-from ...kernel.judge.outcome import Failed
-from ...kernel.judge.route import route_of
+from ...kernel.judge.address import address_source, parse_address
+from ...kernel.judge.credentials import ServerAccess, UserEnvironment, proxy_for
+from ...kernel.judge.failures import JudgeError
 
 if TYPE_CHECKING:
-    from ...kernel.judge.route import Route
+    from ...kernel.judge.address import AddressSource
     from ...kernel.paths import Places
     from ...kernel.settings.load import Settings
     from .langfuse_client import LangfuseClient, LangfuseReply
@@ -30,33 +29,39 @@ def is_configured(places: Places, settings: Settings) -> bool:
     """Return whether the user's settings or environment mention a server: a host, a key, or automatic sending."""
     if settings.text("sessions.langfuse.host") or settings.flag("sessions.langfuse.automatic"):
         return True
-    return bool(Variables(places.config_dir).first((*HOSTS, _PUBLIC, _SECRET)))
+    return bool(UserEnvironment(places.config_dir).first((*HOSTS, _PUBLIC, _SECRET)))
 
 
-def server_route(places: Places, settings: Settings) -> Route:
+def server_route(places: Places, settings: Settings) -> AddressSource:
     """Return the server's address and who names it."""
-    return route_of("sessions.langfuse.host", HOSTS, _CLOUD, settings, Variables(places.config_dir))
+    return address_source(
+        "sessions.langfuse.host", HOSTS, _CLOUD, settings, UserEnvironment(places.config_dir)
+    )
 
 
-def find_access(places: Places, settings: Settings, off: str = "") -> Access:
+def find_access(places: Places, settings: Settings, off: str = "") -> ServerAccess:
     """Return the address and credentials of the server. Raises Failed: disabled (with `off` as its reason), bad_url, no_key."""
     if off:
-        raise Failed("disabled", off)
-    variables = Variables(places.config_dir)
+        raise JudgeError("disabled", off)
+    variables = UserEnvironment(places.config_dir)
     address = parse_address(server_route(places, settings).url)
     if address is None:
-        raise Failed(
+        raise JudgeError(
             "bad_url", "sessions.langfuse.host or LANGFUSE_HOST: not https://, nor http:// to this machine"
         )
     keys = [variables.get(name) for name in (_PUBLIC, _SECRET)]
     for name, key in zip((_PUBLIC, _SECRET), keys):
         if not key:
-            raise Failed("no_key", "%s is not set in your environment or in env of your own settings" % name)
+            raise JudgeError(
+                "no_key", "%s is not set in your environment or in env of your own settings" % name
+            )
         if len(key) > _MAX_KEY or not key.isascii() or not key.isprintable() or " " in key or ":" in key:
-            raise Failed("no_key", "%s holds no key" % name)
+            raise JudgeError("no_key", "%s holds no key" % name)
     basic = b64encode(":".join(keys).encode("ascii")).decode("ascii")
     authorities = variables.get("NODE_EXTRA_CA_CERTS")
-    return Access(address, (("authorization", "Basic " + basic),), proxy_for(address, variables), authorities)
+    return ServerAccess(
+        address, (("authorization", "Basic " + basic),), proxy_for(address, variables), authorities
+    )
 
 
 def probe(client: LangfuseClient) -> dict[str, Any]:
@@ -70,5 +75,5 @@ def _is_there(reply: LangfuseReply) -> bool:
     if reply.status == 404:
         return False
     if reply.status != 200:
-        raise Failed("http_%d" % reply.status, "the server could not be probed")
+        raise JudgeError("http_%d" % reply.status, "the server could not be probed")
     return True

@@ -9,9 +9,9 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ...kernel.fastjson import digest, dumps
 from ...kernel.files import make_folder
 from ...kernel.locks import FileLock
-from ...kernel.native import digest, dumps
 from ...kernel.state_file import read_state, write_state
 from ..score_rows import latest_rows
 from .score_payloads import score_bodies
@@ -19,7 +19,7 @@ from .score_payloads import score_bodies
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ...kernel.judge.access import Access
+    from ...kernel.judge.credentials import ServerAccess
     from ...kernel.paths import Places
     from ...kernel.settings.load import Settings
 
@@ -37,7 +37,7 @@ class Outbox:
     reason.
     """
 
-    def __init__(self, places: Places, access: Access) -> None:
+    def __init__(self, places: Places, access: ServerAccess) -> None:
         address = access.address
         key = "%s %s %d %s %s" % (address.scheme, address.host, address.port, address.path, access.headers)
         self._path = places.state("langfuse", digest(key.encode("utf-8", "replace"), 8) + ".json")
@@ -118,7 +118,7 @@ class OutboxOverview(NamedTuple):
     not_before: float
 
 
-def outbox_overview(places: Places, settings: Settings, access: Access) -> OutboxOverview:
+def outbox_overview(places: Places, settings: Settings, access: ServerAccess) -> OutboxOverview:
     """Return what was sent and what was not, as far as this machine knows; the server is not asked."""
     outbox = Outbox(places, access)
     unqueued = sum(

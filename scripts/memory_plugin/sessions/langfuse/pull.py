@@ -9,12 +9,12 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
+from ...kernel.fastjson import digest, dumps, loads
 from ...kernel.files import make_folder, replace_file
 from ...kernel.hygiene import redact
-from ...kernel.judge.outcome import Failed
-from ...kernel.judge.wire import field
-from ...kernel.native import digest, dumps, loads
-from ...kernel.text.private import without_private
+from ...kernel.judge.calls import value_at
+from ...kernel.judge.failures import JudgeError
+from ...kernel.text.tags import without_private
 from ..score_rows import SOURCE, pulled_folder
 from .langfuse_server import MODERN
 
@@ -80,26 +80,28 @@ def _read_modern(client: LangfuseClient, session: str) -> list[Trace]:
     rows: list[Any] = []
     for _ in range(_MAX_PAGES):
         reply = client.get("/v2/observations", query)
-        page = field(reply.payload, "data")
+        page = value_at(reply.payload, "data")
         if reply.status != 200 or not isinstance(page, list):
-            raise Failed("http_%d" % reply.status, "the session could not be read")
-        rows += [row for row in page if field(row, "sessionId") == session]
-        cursor = field(reply.payload, "meta", "cursor")
+            raise JudgeError("http_%d" % reply.status, "the session could not be read")
+        rows += [row for row in page if value_at(row, "sessionId") == session]
+        cursor = value_at(reply.payload, "meta", "cursor")
         if not isinstance(cursor, str) or not cursor:
             break
         query = {**query, "cursor": cursor}
     traces: dict[str, list[Any]] = {}
     for row in rows:
-        traces.setdefault(str(field(row, "traceId")), []).append(row)
+        traces.setdefault(str(value_at(row, "traceId")), []).append(row)
     return [_trace(name, found) for name, found in traces.items()]
 
 
 def _trace(name: str, rows: list[Any]) -> Trace:
     """Return a trace from its observations; input and output are those of the root."""
-    rows = sorted(rows, key=lambda row: str(field(row, "startTime")))
-    root = next((row for row in rows if not field(row, "parentObservationId")), rows[0])
+    rows = sorted(rows, key=lambda row: str(value_at(row, "startTime")))
+    root = next((row for row in rows if not value_at(row, "parentObservationId")), rows[0])
     steps = [_observation(row) for row in rows if row is not root or len(rows) == 1]
-    return Trace(name, str(field(root, "startTime")), field(root, "input"), field(root, "output"), steps)
+    return Trace(
+        name, str(value_at(root, "startTime")), value_at(root, "input"), value_at(root, "output"), steps
+    )
 
 
 def _read_legacy(client: LangfuseClient, session: str) -> list[Trace]:
@@ -107,28 +109,30 @@ def _read_legacy(client: LangfuseClient, session: str) -> list[Trace]:
     reply = client.get("/sessions/" + quote(session, safe=""))
     if reply.status == 404:
         return []
-    listed = field(reply.payload, "traces")
+    listed = value_at(reply.payload, "traces")
     if reply.status != 200 or not isinstance(listed, list):
-        raise Failed("http_%d" % reply.status, "the session could not be read")
+        raise JudgeError("http_%d" % reply.status, "the session could not be read")
     traces = []
     for one in listed[:_MAX_TRACES]:
-        found = client.get("/traces/" + quote(str(field(one, "id")), safe=""))
-        if found.status != 200 or field(found.payload, "sessionId") not in (session, None):
+        found = client.get("/traces/" + quote(str(value_at(one, "id")), safe=""))
+        if found.status != 200 or value_at(found.payload, "sessionId") not in (session, None):
             continue
-        rows = field(found.payload, "observations")
+        rows = value_at(found.payload, "observations")
         steps = sorted(map(_observation, rows if isinstance(rows, list) else ()), key=lambda step: step.start)
         trace = found.payload
-        names = (str(field(trace, "id")), str(field(trace, "timestamp")))
-        traces.append(Trace(*names, field(trace, "input"), field(trace, "output"), steps))
+        names = (str(value_at(trace, "id")), str(value_at(trace, "timestamp")))
+        traces.append(Trace(*names, value_at(trace, "input"), value_at(trace, "output"), steps))
     return traces
 
 
 def _observation(row: Any) -> Observation:  # noqa: ANN401 (what the server has)
-    identity, kind, name, start = (str(field(row, key) or "") for key in ("id", "type", "name", "startTime"))
-    usage = field(row, "usageDetails") or field(row, "usage")
-    model = str(field(row, "providedModelName") or field(row, "model") or "")
-    level = str(field(row, "level") or "")
-    data = (field(row, "input"), field(row, "output"))
+    identity, kind, name, start = (
+        str(value_at(row, key) or "") for key in ("id", "type", "name", "startTime")
+    )
+    usage = value_at(row, "usageDetails") or value_at(row, "usage")
+    model = str(value_at(row, "providedModelName") or value_at(row, "model") or "")
+    level = str(value_at(row, "level") or "")
+    data = (value_at(row, "input"), value_at(row, "output"))
     usage = usage if isinstance(usage, dict) else {}
     return Observation(identity, kind.upper(), name, start, *data, level, model, usage)
 
@@ -168,8 +172,8 @@ def _step(step: Observation, name: str, common: dict[str, Any]) -> Iterator[dict
     if step.kind == "GENERATION":
         text = _clean(text_of(step.output))
         usage = {
-            field: next((step.usage[key] for key in keys if isinstance(step.usage.get(key), int)), 0)
-            for field, keys in _TOKENS.items()
+            value_at: next((step.usage[key] for key in keys if isinstance(step.usage.get(key), int)), 0)
+            for value_at, keys in _TOKENS.items()
         }
         yield _answer(name, [{"type": "text", "text": text}] if text else [], common, step.model, usage)
     elif step.kind not in ("EVENT", "AGENT", "CHAIN"):

@@ -6,8 +6,8 @@ from time import sleep
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...kernel.clock import Deadline, now
-from ...kernel.judge.outcome import Failed
-from ...kernel.judge.wire import field
+from ...kernel.judge.calls import value_at
+from ...kernel.judge.failures import JudgeError
 from ..score_rows import latest_rows
 from .langfuse_client import LangfuseClient
 from .langfuse_server import MODERN, find_access, probe
@@ -64,7 +64,7 @@ def push(
     refused_before = set(outbox.refused)
     sent_before = len(outbox.sent)
     if outbox.not_before > now():
-        raise Failed(
+        raise JudgeError(
             "rate_limited", "the server asked to wait %d more seconds" % (outbox.not_before - now() + 1)
         )
     try:
@@ -72,7 +72,7 @@ def push(
         _confirm_posted(outbox, client, [0.0])
         _post_all(outbox, client, progress)
         _confirm_posted(outbox, client, pauses)
-    except Failed as failed:
+    except JudgeError as failed:
         if failed.name == "rate_limited" and failed.wait:
             outbox.not_before = now() + failed.wait
             outbox.save()
@@ -154,14 +154,14 @@ def read_back(client: LangfuseClient, server: dict[str, Any], names: Sequence[st
             if modern
             else client.get("/v2/scores", {"scoreIds": ids, "limit": 100})
         )
-        rows = field(reply.payload, "data")
+        rows = value_at(reply.payload, "data")
         if reply.status != 200 or not isinstance(rows, list):
-            raise Failed("http_%d" % reply.status, "scores could not be read back")
+            raise JudgeError("http_%d" % reply.status, "scores could not be read back")
         for row in rows:
-            name = field(row, "id")
+            name = value_at(row, "id")
             if isinstance(name, str):
-                label = field(row, "stringValue")
-                found[name] = label if isinstance(label, str) and label else field(row, "value")
+                label = value_at(row, "stringValue")
+                found[name] = label if isinstance(label, str) and label else value_at(row, "value")
     return found
 
 

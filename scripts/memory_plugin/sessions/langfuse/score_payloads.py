@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from ...kernel.judge.outcome import Failed
-from ...kernel.judge.wire import field
-from ...kernel.native import digest
+from ...kernel.fastjson import digest
+from ...kernel.judge.calls import value_at
+from ...kernel.judge.failures import JudgeError
 from ..dimensions import OVERALL, dimensions, overall_description
 from ..score_rows import scores_of
 
@@ -57,14 +57,14 @@ def existing_configs(client: LangfuseClient) -> dict[str, str]:
     found: dict[str, str] = {}
     for page in range(1, _MAX_PAGES + 1):
         reply = client.get("/score-configs", {"page": page, "limit": _PER_PAGE})
-        rows = field(reply.payload, "data")
+        rows = value_at(reply.payload, "data")
         if reply.status != 200 or not isinstance(rows, list):
-            raise Failed("http_%d" % reply.status, "score configs could not be listed")
+            raise JudgeError("http_%d" % reply.status, "score configs could not be listed")
         for row in rows:
-            name = field(row, "name")
+            name = value_at(row, "name")
             if isinstance(name, str) and name in ours and _fits(row, ours[name]):
-                found.setdefault(name, str(field(row, "id")))
-        pages = field(reply.payload, "meta", "totalPages")
+                found.setdefault(name, str(value_at(row, "id")))
+        pages = value_at(reply.payload, "meta", "totalPages")
         if not rows or not isinstance(pages, int) or page >= pages:
             break
     return found
@@ -82,7 +82,7 @@ def _fits(row: Any, config: dict[str, Any]) -> bool:  # noqa: ANN401 (what the s
     levels = row.get("categories")
     if not isinstance(levels, list):
         return False
-    return [(field(level, "label"), field(level, "value")) for level in levels] == [
+    return [(value_at(level, "label"), value_at(level, "value")) for level in levels] == [
         (c["label"], c["value"]) for c in config["categories"]
     ]
 
@@ -93,9 +93,9 @@ def ensure_configs(client: LangfuseClient) -> dict[str, str]:
     for name, config in score_configs().items():
         if name not in found:
             reply = client.post("/score-configs", config)
-            identity = field(reply.payload, "id")
+            identity = value_at(reply.payload, "id")
             if reply.status not in (200, 201) or not isinstance(identity, str):
-                raise Failed("http_%d" % reply.status, "the score config %s could not be created" % name)
+                raise JudgeError("http_%d" % reply.status, "the score config %s could not be created" % name)
             found[name] = identity
     return found
 

@@ -1,7 +1,7 @@
 """The forms in which models are asked.
 
-A backend is a module with `DOOR` (where it is reached and what holds its key; None for one that needs no network)
-and `answer(call, deadline, outcome)`, which fills the outcome or raises Failed.  Adding one is that module, a line
+A backend is a module with `ENDPOINT` (where it is reached and what holds its key; None for one that needs no network)
+and `answer(call, deadline, outcome)`, which fills the outcome or raises JudgeError.  Adding one is that module, a line
 in `BACKENDS`, and a line in the contract's table of tests.
 """
 
@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Protocol, cast
 
 if TYPE_CHECKING:
     from ...clock import Deadline
-    from ..access import Door
-    from ..outcome import Outcome
-    from ..wire import Call
+    from ..calls import CallOutcome, JudgeCall
+    from ..credentials import Endpoint
 
 __all__ = ["BACKENDS", "Backend", "load_backend"]
 
@@ -24,12 +23,12 @@ BACKENDS = {"anthropic": "anthropic", "openai": "openai", "gemini": "gemini", "s
 class Backend(Protocol):
     """What a backend's module offers."""
 
-    DOOR: Door | None
+    ENDPOINT: Endpoint | None
 
-    def answer(self, call: Call, deadline: Deadline, outcome: Outcome) -> None:
-        """Fill the outcome of a call. Raises Failed."""
+    def answer(self, call: JudgeCall, deadline: Deadline, outcome: CallOutcome) -> None:
+        """Fill the outcome of a call. Raises JudgeError."""
 
 
 def load_backend(name: str) -> Backend:
-    """The backend of that name; the settings' schema lets no other pass."""
+    """Return the backend of that name; the settings' schema lets no other pass."""
     return cast("Backend", import_module("." + BACKENDS[name], __package__))

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..access import Door
-from ..outcome import Failed
-from ..terms import EFFORT, SCHEMA, THINKING
-from ..wire import Form, Text, count, exchange, field
+from ..calls import ApiFormat, ModelText, exchange, token_count, value_at
+from ..credentials import Endpoint
+from ..failures import JudgeError
+from ..models import EFFORT, SCHEMA, THINKING
 
 if TYPE_CHECKING:
     from ...clock import Deadline
-    from ..outcome import Outcome
+    from ..calls import CallOutcome, JudgeCall
+    from ..models import RequestOptions
     from ..question import Question
-    from ..terms import Terms
-    from ..wire import Call
 
-__all__ = ["DOOR", "FORM", "answer"]
+__all__ = ["ENDPOINT", "FORM", "answer"]
 
 _KEY, _BEARER = "x-api-key: %s", "authorization: Bearer %s"
 
 # The client's own order: a token for a gateway goes before a key.
-DOOR = Door(
+ENDPOINT = Endpoint(
     base="https://api.anthropic.com",
     base_variable="ANTHROPIC_BASE_URL",
     keys=(("ANTHROPIC_AUTH_TOKEN", _BEARER), ("ANTHROPIC_API_KEY", _KEY)),
@@ -45,7 +44,7 @@ _NAMES = (
 )
 
 
-def _body(question: Question, model: str, terms: Terms) -> dict[str, Any]:
+def _body(question: Question, model: str, terms: RequestOptions) -> dict[str, Any]:
     """Return a request without temperature, prefill and thinking budget: newer models refuse them."""
     rubric = question.rubric
     body: dict[str, Any] = {
@@ -66,21 +65,26 @@ def _body(question: Question, model: str, terms: Terms) -> dict[str, Any]:
     return body
 
 
-def _read(payload: dict[str, Any]) -> Text:
+def _read(payload: dict[str, Any]) -> ModelText:
     blocks = payload.get("content")
     if payload.get("type") != "message" or not isinstance(blocks, list):
-        raise Failed("parse_error", "the answer is no message")
-    texts = [str(field(block, "text") or "") for block in blocks if field(block, "type") == "text"]
+        raise JudgeError("parse_error", "the answer is no message")
+    texts = [str(value_at(block, "text") or "") for block in blocks if value_at(block, "type") == "text"]
     failure = _FAILURES.get(str(payload.get("stop_reason")), "")
-    cached = (count(field(payload, "usage", "cache_%s_input_tokens" % kind)) for kind in ("creation", "read"))
-    given = count(field(payload, "usage", "input_tokens"))
+    cached = (
+        token_count(value_at(payload, "usage", "cache_%s_input_tokens" % kind))
+        for kind in ("creation", "read")
+    )
+    given = token_count(value_at(payload, "usage", "input_tokens"))
     tokens_in = None if given is None else given + sum(tokens or 0 for tokens in cached)
-    return Text("\n".join(texts), failure, tokens_in, count(field(payload, "usage", "output_tokens")))
+    return ModelText(
+        "\n".join(texts), failure, tokens_in, token_count(value_at(payload, "usage", "output_tokens"))
+    )
 
 
-FORM = Form(lambda _model: "/v1/messages", (("anthropic-version", "2023-06-01"),), _body, _read, _NAMES)
+FORM = ApiFormat(lambda _model: "/v1/messages", (("anthropic-version", "2023-06-01"),), _body, _read, _NAMES)
 
 
-def answer(call: Call, deadline: Deadline, outcome: Outcome) -> None:
-    """Fill the outcome of a call. Raises Failed."""
+def answer(call: JudgeCall, deadline: Deadline, outcome: CallOutcome) -> None:
+    """Fill the outcome of a call. Raises JudgeError."""
     exchange(FORM, call, deadline, outcome)

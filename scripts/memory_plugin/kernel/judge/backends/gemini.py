@@ -5,23 +5,22 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from ..access import Door
-from ..outcome import Failed
-from ..terms import SCHEMA, THINKING
-from ..wire import Form, Text, count, exchange, field
+from ..calls import ApiFormat, ModelText, exchange, token_count, value_at
+from ..credentials import Endpoint
+from ..failures import JudgeError
+from ..models import SCHEMA, THINKING
 
 if TYPE_CHECKING:
     from ...clock import Deadline
-    from ..outcome import Outcome
+    from ..calls import CallOutcome, JudgeCall
+    from ..models import RequestOptions
     from ..question import Question
-    from ..terms import Terms
-    from ..wire import Call
 
-__all__ = ["DOOR", "answer"]
+__all__ = ["ENDPOINT", "answer"]
 
 _KEY = "x-goog-api-key: %s"
 
-DOOR = Door(
+ENDPOINT = Endpoint(
     base="https://generativelanguage.googleapis.com",
     base_variable="GOOGLE_GEMINI_BASE_URL",
     keys=(("GOOGLE_API_KEY", _KEY), ("GEMINI_API_KEY", _KEY)),  # the order of the vendor's own library
@@ -48,7 +47,7 @@ _NAMES = (
 )
 
 
-def _body(question: Question, model: str, terms: Terms) -> dict[str, Any]:  # noqa: ARG001 (the model is in the path)
+def _body(question: Question, model: str, terms: RequestOptions) -> dict[str, Any]:  # noqa: ARG001 (the model is in the path)
     rubric = question.rubric
     config: dict[str, Any] = {"maxOutputTokens": terms.most_tokens(question)}
     if terms.structured:
@@ -63,24 +62,24 @@ def _body(question: Question, model: str, terms: Terms) -> dict[str, Any]:  # no
     }
 
 
-def _read(payload: dict[str, Any]) -> Text:
+def _read(payload: dict[str, Any]) -> ModelText:
     usage = payload.get("usageMetadata")
-    out = [count(field(usage, kind)) for kind in ("candidatesTokenCount", "thoughtsTokenCount")]
+    out = [token_count(value_at(usage, kind)) for kind in ("candidatesTokenCount", "thoughtsTokenCount")]
     tokens_out = None if out == [None, None] else sum(tokens or 0 for tokens in out)
-    tokens_in = count(field(usage, "promptTokenCount"))
-    reason = str(field(payload, "candidates", 0, "finishReason"))
-    if field(payload, "promptFeedback", "blockReason") or reason in _REFUSED:
-        return Text("", "refused", tokens_in, tokens_out)
-    parts = field(payload, "candidates", 0, "content", "parts")
+    tokens_in = token_count(value_at(usage, "promptTokenCount"))
+    reason = str(value_at(payload, "candidates", 0, "finishReason"))
+    if value_at(payload, "promptFeedback", "blockReason") or reason in _REFUSED:
+        return ModelText("", "refused", tokens_in, tokens_out)
+    parts = value_at(payload, "candidates", 0, "content", "parts")
     if not isinstance(parts, list) and reason != _TRUNCATED:
-        raise Failed("parse_error", "the answer holds no text")
-    texts = [str(field(part, "text") or "") for part in parts or () if not field(part, "thought")]
-    return Text("".join(texts), "truncated" if reason == _TRUNCATED else "", tokens_in, tokens_out)
+        raise JudgeError("parse_error", "the answer holds no text")
+    texts = [str(value_at(part, "text") or "") for part in parts or () if not value_at(part, "thought")]
+    return ModelText("".join(texts), "truncated" if reason == _TRUNCATED else "", tokens_in, tokens_out)
 
 
-_FORM = Form(_path, (), _body, _read, _NAMES)
+_FORM = ApiFormat(_path, (), _body, _read, _NAMES)
 
 
-def answer(call: Call, deadline: Deadline, outcome: Outcome) -> None:
-    """Fill the outcome of a call. Raises Failed."""
+def answer(call: JudgeCall, deadline: Deadline, outcome: CallOutcome) -> None:
+    """Fill the outcome of a call. Raises JudgeError."""
     exchange(_FORM, call, deadline, outcome)

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from ..access import Door
-from ..outcome import Failed
-from ..terms import EFFORT, SCHEMA, TOKENS
-from ..wire import Form, Text, count, exchange, field
+from ..calls import ApiFormat, ModelText, exchange, token_count, value_at
+from ..credentials import Endpoint
+from ..failures import JudgeError
+from ..models import EFFORT, SCHEMA, TOKENS
 
 if TYPE_CHECKING:
     from ...clock import Deadline
-    from ..outcome import Outcome
+    from ..calls import CallOutcome, JudgeCall
+    from ..models import RequestOptions
     from ..question import Question
-    from ..terms import Terms
-    from ..wire import Call
 
-__all__ = ["DOOR", "answer"]
+__all__ = ["ENDPOINT", "answer"]
 
 _BEARER = "authorization: Bearer %s"
 
-DOOR = Door(
+ENDPOINT = Endpoint(
     base="https://api.openai.com/v1",
     base_variable="OPENAI_BASE_URL",
     keys=(("OPENAI_API_KEY", _BEARER),),
@@ -42,7 +41,7 @@ _NAMES = (
 _LONGEST_NAME = 64
 
 
-def _body(question: Question, model: str, terms: Terms) -> dict[str, Any]:
+def _body(question: Question, model: str, terms: RequestOptions) -> dict[str, Any]:
     rubric = question.rubric
     messages = [{"role": "system", "content": rubric.system}, {"role": "user", "content": question.message}]
     body: dict[str, Any] = {
@@ -64,22 +63,22 @@ def _schema_name(identity: str) -> str:
     return kept[:_LONGEST_NAME] or "reply"
 
 
-def _read(payload: dict[str, Any]) -> Text:
-    choice = field(payload, "choices", 0)
-    message = field(choice, "message")
+def _read(payload: dict[str, Any]) -> ModelText:
+    choice = value_at(payload, "choices", 0)
+    message = value_at(choice, "message")
     if not isinstance(message, dict):
-        raise Failed("parse_error", "the answer holds no message")
-    failure = _FAILURES.get(str(field(choice, "finish_reason")), "")
+        raise JudgeError("parse_error", "the answer holds no message")
+    failure = _FAILURES.get(str(value_at(choice, "finish_reason")), "")
     if message.get("refusal"):
         failure = "refused"
-    tokens = [count(field(payload, "usage", kind + "_tokens")) for kind in ("prompt", "completion")]
+    tokens = [token_count(value_at(payload, "usage", kind + "_tokens")) for kind in ("prompt", "completion")]
     text = message.get("content")
-    return Text(text if isinstance(text, str) else "", failure, tokens[0], tokens[1])
+    return ModelText(text if isinstance(text, str) else "", failure, tokens[0], tokens[1])
 
 
-_FORM = Form(lambda _model: "/chat/completions", (), _body, _read, _NAMES)
+_FORM = ApiFormat(lambda _model: "/chat/completions", (), _body, _read, _NAMES)
 
 
-def answer(call: Call, deadline: Deadline, outcome: Outcome) -> None:
-    """Fill the outcome of a call. Raises Failed."""
+def answer(call: JudgeCall, deadline: Deadline, outcome: CallOutcome) -> None:
+    """Fill the outcome of a call. Raises JudgeError."""
     exchange(_FORM, call, deadline, outcome)

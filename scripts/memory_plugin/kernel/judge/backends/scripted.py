@@ -12,34 +12,33 @@ from __future__ import annotations
 from time import sleep
 from typing import TYPE_CHECKING
 
+from ...fastjson import loads
 from ...files import read_regular
-from ...native import loads
-from ..outcome import Failed
-from ..wire import field
+from ..calls import value_at
+from ..failures import JudgeError
 
 if TYPE_CHECKING:
     from ...clock import Deadline
-    from ..outcome import Outcome
-    from ..wire import Call
+    from ..calls import CallOutcome, JudgeCall
 
-__all__ = ["DOOR", "answer"]
+__all__ = ["ENDPOINT", "answer"]
 
-DOOR = None
+ENDPOINT = None
 _MAX_BYTES = 1 << 20
 
 
-def answer(call: Call, deadline: Deadline, outcome: Outcome) -> None:
-    """Fill the outcome of a call. Raises Failed, `no_script` where no reply fits."""
+def answer(call: JudgeCall, deadline: Deadline, outcome: CallOutcome) -> None:
+    """Fill the outcome of a call. Raises JudgeError, `no_script` where no reply fits."""
     reply = _reply(call.script, call.question.rubric.id)
-    delay = field(reply, "delay")
+    delay = value_at(reply, "delay")
     if isinstance(delay, (int, float)) and delay > 0:
         sleep(min(float(delay), deadline.remaining()))
     if deadline.remaining() <= 0:
-        raise Failed("timeout")
-    failure = field(reply, "failure")
+        raise JudgeError("timeout")
+    failure = value_at(reply, "failure")
     if failure:
-        raise Failed(str(failure))
-    outcome.text = str(field(reply, "text") or "")
+        raise JudgeError(str(failure))
+    outcome.text = str(value_at(reply, "text") or "")
     outcome.tokens_in = outcome.tokens_out = 0
 
 
@@ -47,9 +46,9 @@ def _reply(path: str, rubric: str) -> dict[str, object]:
     try:
         script = loads(read_regular(path, _MAX_BYTES)[0].decode("utf-8"))
     except (OSError, ValueError):
-        raise Failed("no_script", "no readable script at %s" % path) from None
-    replies = field(script, "replies")
+        raise JudgeError("no_script", "no readable script at %s" % path) from None
+    replies = value_at(script, "replies")
     for reply in replies if isinstance(replies, list) else ():
         if isinstance(reply, dict) and reply.get("rubric", rubric) == rubric:
             return reply
-    raise Failed("no_script", "no reply for %s in %s" % (rubric, path))
+    raise JudgeError("no_script", "no reply for %s in %s" % (rubric, path))

@@ -1,0 +1,103 @@
+"""JSON and BLAKE2 through CPython's C modules, without the cost of importing `json` and `hashlib`.
+
+A hook pays for every import on every prompt: `json` and `hashlib` cost half as much as starting the interpreter, because they pull in `re`,
+OpenSSL and more.  The C modules do the same work.  They are private to CPython, so the public module is the fallback of each.
+"""
+
+from __future__ import annotations
+
+import sys
+
+try:
+    from _blake2 import blake2b
+except ImportError:  # an interpreter without the private C module
+    from hashlib import blake2b
+
+__all__ = ["digest", "dumps", "loads"]
+
+_SPACE = " \t\n\r"
+
+
+# Python 3.9.14 and later limit the digits themselves (CVE-2020-10735); elsewhere a number of 250,000 digits takes a second.
+_MAX_DIGITS = 4300
+
+
+def _integer(text: str) -> int:
+    if len(text) > _MAX_DIGITS:
+        raise ValueError("not JSON that is read: a number of %d digits" % len(text))
+    return int(text)
+
+
+class _Defaults:
+    """What the C scanner reads from `json.JSONDecoder`."""
+
+    strict = True
+    object_hook = None
+    object_pairs_hook = None
+    parse_float = float
+    parse_int = int if hasattr(sys, "get_int_max_str_digits") else staticmethod(_integer)
+
+    @staticmethod
+    def parse_constant(name: str) -> float:
+        raise ValueError("not JSON: " + name)
+
+
+def _refuse(value: object) -> object:
+    raise TypeError("not JSON: " + type(value).__name__)
+
+
+try:
+    from _json import encode_basestring_ascii, make_encoder, make_scanner
+
+    _scan = make_scanner(_Defaults())  # type: ignore[arg-type]
+    _encode = make_encoder(None, _refuse, encode_basestring_ascii, None, ":", ",", False, False, False)
+
+    def _loads(text: str) -> object:
+        start = len(text) - len(text.lstrip(_SPACE))
+        try:
+            value, end = _scan(text, start)
+        except (StopIteration, SystemError):
+            # Python 3.10 to 3.12 look for the exception class in `json.decoder` and, when nobody imported it, set none at all.
+            raise ValueError("not JSON") from None
+        if text[end:].strip(_SPACE):
+            raise ValueError("not JSON: text after the value at character %d" % end)
+        return value
+
+    def _dumps(value: object) -> str:
+        return "".join(_encode(value, 0))
+except (ImportError, TypeError):
+    from json import dumps as _json_dumps
+    from json import loads as _json_loads
+
+    def _loads(text: str) -> object:
+        return _json_loads(text, parse_constant=_Defaults.parse_constant)
+
+    def _dumps(value: object) -> str:
+        return _json_dumps(value, separators=(",", ":"), allow_nan=False)
+
+
+def loads(text: str) -> object:
+    """Return the value of a JSON text.
+
+    Raises ValueError for anything that is not JSON, too deep nesting included; NaN and Infinity are refused (RFC 8259).
+    """
+    try:
+        return _loads(text)
+    except RecursionError:
+        raise ValueError("not JSON: nested too deeply") from None
+
+
+def dumps(value: object) -> str:
+    """Return the compact JSON text of a value, ASCII only, so that it is safe on any terminal and in any log.
+
+    Raises ValueError for NaN, infinity and circular values, TypeError for what JSON cannot hold.
+    """
+    try:
+        return _dumps(value)
+    except RecursionError:
+        raise ValueError("not JSON: nested too deeply") from None
+
+
+def digest(data: bytes, size: int = 16) -> str:
+    """Return the BLAKE2b digest of some bytes as `2 * size` hexadecimal characters (RFC 7693)."""
+    return blake2b(data, digest_size=size).hexdigest()

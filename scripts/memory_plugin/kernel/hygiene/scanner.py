@@ -1,0 +1,218 @@
+"""The scan: anchors first, then the patterns of their rules, then checks and filters."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from ..hygiene_choice import chosen_packs
+from . import policy
+from .anchors import Anchors, starts
+from .assignment import names_a_secret, whole_name
+from .checks import CHECKS
+from .filters import FILTERS, Candidate, entropy
+from .rule_set import Rule, compiled, rules
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+__all__ = ["Finding", "Redaction", "scan"]
+
+_MARKER = re.compile(r"\[redacted:([a-z0-9-]{1,60})\]")
+_HIDDEN = "\0"  # replaces what is already found
+_ROUNDS = 4  # a bound for hostile text
+_TOUCH = 2  # hidden characters begin after a bracket
+_CONTEXT_AFTER = 24
+# A value of up to 3,000 characters may begin every 14 characters, so that filters would see each character 200 times. Beyond this many
+# times a value counts as a finding without filtering: only text made for it gets there, and redacting too much of it is the safe error.
+_TIMES_SEEN = 8
+_ALWAYS_SEEN = 20_000
+
+
+class Finding:
+    """One secret or piece of personal data: `text[start:end]`, never the value itself.
+
+    `kind` is one of `policy.KINDS`, such as "secret", "url_credentials" or "email"; `rule` the stable id of the rule;
+    `action` "allow", "redact" or "block".
+    """
+
+    __slots__ = ("action", "end", "kind", "rule", "start")
+
+    def __init__(self, kind: str, rule: str, start: int, end: int, action: str) -> None:
+        self.kind, self.rule, self.start, self.end, self.action = kind, rule, start, end, action
+
+    def record(self) -> dict[str, object]:
+        """Return the finding for JSON output."""
+        return {
+            "kind": self.kind,
+            "rule": self.rule,
+            "start": self.start,
+            "end": self.end,
+            "action": self.action,
+        }
+
+
+class Redaction:
+    """A text with `[redacted:RULE]` in place of what must not be there, and all findings in the original."""
+
+    __slots__ = ("findings", "text")
+
+    def __init__(self, text: str, findings: list[Finding]) -> None:
+        self.text, self.findings = text, findings
+
+
+class _Span:
+    __slots__ = ("end", "rank", "rule", "start")
+
+    def __init__(self, start: int, end: int, rank: int, rule: Rule) -> None:
+        self.start, self.end, self.rank, self.rule = start, end, rank, rule
+
+
+def scan(text: str, kinds: Collection[str] | None, place: str) -> list[Finding]:
+    """Return the findings in order, without overlaps, each with the action for `place`.
+
+    Raises ValueError for a place that the policy does not know.
+
+    Each finding is hidden and the rest scanned again, until a scan finds nothing new.  That makes redaction idempotent: in a redacted
+    text a marker looks the same as a hidden finding here, and nothing that touches either counts.
+    """
+    policy.check(place)
+    hidden = _MARKER.sub(_hide, text.replace(_HIDDEN, " "))
+    anchors = Anchors(hidden)  # hiding adds none
+    found: list[_Span] = []
+    seen: dict[str, int] = {}
+    for _ in range(_ROUNDS):
+        spans = _resolved(list(_spans(hidden, anchors, kinds, seen)))
+        if not spans:
+            break
+        found += spans
+        hidden = _without(hidden, spans)
+    found.sort(key=_place)
+    return [_finding(span, place) for span in found]
+
+
+def _finding(span: _Span, place: str) -> Finding:
+    rule = span.rule
+    return Finding(rule.kind, rule.id, span.start, span.end, policy.action(place, rule.kind, rule.id))
+
+
+def _hide(marker: re.Match[str]) -> str:
+    """Return the filler for a marker of a known rule; any other text of that form is kept, since it could be a secret."""
+    known = any(rule.id == marker[1] for rule in rules())
+    return _filler(len(marker[0])) if known else marker[0]
+
+
+def _filler(length: int) -> str:
+    """Return a filler of that length, which has the same characters at both ends as a marker."""
+    return "[" + _HIDDEN * (length - 2) + "]" if length > 2 else _HIDDEN * length
+
+
+def _without(text: str, spans: list[_Span]) -> str:
+    pieces: list[str] = []
+    position = 0
+    for span in spans:
+        pieces += (text[position : span.start], _filler(span.end - span.start))
+        position = span.end
+    return "".join([*pieces, text[position:]])
+
+
+def _spans(
+    text: str, anchors: Anchors, kinds: Collection[str] | None, seen: dict[str, int]
+) -> Iterator[_Span]:
+    """Yield the findings of every rule, which may overlap; `seen` counts the characters given to each rule's filters."""
+    most = _ALWAYS_SEEN + _TIMES_SEEN * len(text)
+    for rank, rule, begun in _ranked(chosen_packs()):
+        if (kinds is None or rule.kind in kinds) and anchors.may_hold(begun):
+            for match in _matches(rule, text, anchors):
+                seen[rule.id] = seen.get(rule.id, 0) + match.end() - match.start()
+                end = _accepted(rule, match, text) if seen[rule.id] <= most else _unfiltered(match, text)
+                if end:
+                    yield _Span(match.start(_group(match)), end, rank, rule)
+
+
+@cache
+def _ranked(_packs: tuple[str, ...]) -> tuple[tuple[int, Rule, frozenset[bytes] | None], ...]:
+    """Return (rank, rule, beginnings of its keywords) for the rules in use with these packs; None for a rule without keywords."""
+    return tuple(
+        (rank, rule, None if rule.prefilter else starts(rule.keywords)) for rank, rule in enumerate(rules())
+    )
+
+
+def _matches(rule: Rule, text: str, anchors: Anchors) -> Iterator[re.Match[str]]:
+    regions: list[tuple[int, int]] = []
+    if rule.prefilter:
+        regions = anchors.regions(rule.prefilter)
+    elif rule.window:
+        regions = anchors.around(rule.keywords, *rule.window)
+    else:
+        for keyword in rule.keywords:
+            for place in anchors.places(keyword):
+                match = compiled(rule.pattern).match(text, place)
+                if match:
+                    yield match
+    for start, end in regions:
+        yield from compiled(rule.pattern).finditer(text, start, end)
+
+
+def _group(match: re.Match[str]) -> str | int:
+    return "value" if "value" in match.re.groupindex else 0
+
+
+def _accepted(rule: Rule, match: re.Match[str], text: str) -> int:
+    """Return the end offset of the finding, or 0 if rejected."""
+    start, end = match.span(_group(match))
+    value = text[start:end]
+    if rule.check:
+        end = start + CHECKS[rule.check](value)
+        value = text[start:end]
+    if (
+        not value
+        or _HIDDEN in text[max(0, start - _TOUCH) : end + _TOUCH]
+        or (rule.entropy and entropy(value) < rule.entropy)
+    ):
+        return 0
+    if rule.name_filter and not names_a_secret(whole_name(text, *match.span("name"))):
+        return 0
+    candidate = Candidate(text, start, end, value)
+    if any(FILTERS[name](candidate) for name in rule.filters):
+        return 0
+    return end if not rule.context or _in_context(rule, text, start, end) else 0
+
+
+def _unfiltered(match: re.Match[str], text: str) -> int:
+    """Return the end offset of a match without running filters, or 0 if it is empty or touches a hidden finding."""
+    start, end = match.span(_group(match))
+    return 0 if start == end or _HIDDEN in text[max(0, start - _TOUCH) : end + _TOUCH] else end
+
+
+def _in_context(rule: Rule, text: str, start: int, end: int) -> bool:
+    """Return whether the rule's context is near, with no hidden finding in between."""
+    before = text[max(0, start - rule.reach) : start].rpartition(_HIDDEN)[2]
+    after = text[end : end + _CONTEXT_AFTER].partition(_HIDDEN)[0]
+    pattern = compiled(rule.context)
+    return pattern.search(before) is not None or pattern.search(after) is not None
+
+
+def _resolved(spans: list[_Span]) -> list[_Span]:
+    """Return the spans by position without overlaps: the better rank wins, and overlapping spans of one kind are merged."""
+    spans.sort(key=_place)
+    kept: list[_Span] = []
+    for span in spans:
+        last = kept[-1] if kept else span
+        if not kept or span.start >= last.end:
+            kept.append(span)
+        elif last.rule.kind == span.rule.kind:
+            better = min(last, span, key=_rank)
+            kept[-1] = _Span(last.start, max(last.end, span.end), better.rank, better.rule)
+        else:
+            kept[-1] = min(last, span, key=_rank)
+    return kept
+
+
+def _place(span: _Span) -> tuple[int, int, int]:
+    return span.start, span.end, span.rank
+
+
+def _rank(span: _Span) -> int:
+    return span.rank

@@ -1,0 +1,296 @@
+"""What all processes of a user share about judges: money spent, sessions switched off, servers left alone.
+
+One small file under a lock.  The caps hold over parallel processes because a call's highest possible price is
+reserved before it is made, and settled afterwards; a process that dies in between leaves its reservation spent.
+
+
+The bounds in `config/judge/limits.json`: how long a server is left alone, how much is kept.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..clock import iso, now
+from ..fastjson import digest, dumps, loads
+from ..files import Unreadable, make_folder, read_regular, replace_file
+from ..locks import FileLock
+from ..paths import data_path
+from .failures import JudgeError
+from .models import PARTS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from ..clock import Deadline
+
+    Book = dict[str, Any]
+    from typing import Any
+
+__all__ = ["Budget", "Caps", "Settlement", "Spending", "limit"]
+
+_SHORTEST_WAIT, _LONGEST_WAIT = 0.1, 1.0  # seconds for the lock
+_LARGEST = 1e12
+_ROUNDING = 1e-9  # dollars; sums of decimal fractions are never quite exact
+_MAX_BYTES = 1 << 20
+_SWITCHES_OFF = ("http_401", "http_403")
+_OPENS = ("rate_limited", "overloaded")
+_SILENT = ("timeout", "network")
+
+
+class Caps(NamedTuple):
+    """US dollars in one session and in one UTC day."""
+
+    session: float
+    day: float
+
+
+class Settlement(NamedTuple):
+    """How one admitted call ended: what was reserved, what it cost, its failure ("" for none), the wait asked for."""
+
+    reserved: float
+    spent: float
+    failure: str
+    wait: float | None
+
+
+class Spending(NamedTuple):
+    """For people: spent today and in this session in US dollars, why the session is off, servers left alone until."""
+
+    day: float
+    session: float
+    off: str
+    resting: dict[str, float]
+
+
+class Budget:
+    """The file in `folder`; it is waited for as long as the deadline allows, and a moment after it."""
+
+    __slots__ = ("_deadline", "_folder")
+
+    def __init__(self, folder: str, deadline: Deadline | None = None) -> None:
+        self._folder = folder
+        self._deadline = deadline
+
+    def admit(self, session: str, server: str, needs: Sequence[float], caps: Caps) -> None:
+        """Reserve the price of some calls, all or none.
+
+        Raises JudgeError: disabled (the session was switched off), circuit_open, over_budget, no_state.
+        """
+        with self._open() as book:
+            mine = _session(book, session)
+            if mine["off"]:
+                raise JudgeError("disabled", "switched off for this session after %s" % mine["off"])
+            resting = _server(book, server)
+            left = resting["until"] - now()
+            if 0 < left <= limit("breaker", "longest"):
+                raise JudgeError("circuit_open", "after %s, for %d more seconds" % (resting["why"], left + 1))
+            need = sum(needs)
+            for name, spent, cap in (
+                ("session", mine["spent"], caps.session),
+                ("day", book["spent"], caps.day),
+            ):
+                if spent + need > cap + _ROUNDING:
+                    raise JudgeError("over_budget", "the cap of $%.2f a %s is reached" % (cap, name))
+            mine["spent"] += need
+            book["spent"] += need
+
+    def settle(self, session: str, server: str, ends: Sequence[Settlement]) -> str:
+        """Put what calls cost in place of what was reserved; the failure that switched the session off just now.
+
+        Raises JudgeError `no_state`; the reservations then stay.
+        """
+        with self._open() as book:
+            mine, place = _session(book, session), _server(book, server)
+            was_off = mine["off"]
+            for end in ends:
+                change = end.spent - end.reserved
+                mine["spent"], book["spent"] = (
+                    max(0.0, mine["spent"] + change),
+                    max(0.0, book["spent"] + change),
+                )
+                if end.failure in _SWITCHES_OFF:
+                    mine["off"] = end.failure
+                _note(place, end)
+            return "" if was_off else str(mine["off"])
+
+    def refused(self, server: str) -> frozenset[str]:
+        """Return the parts of a request that a model at a server is known to refuse. Raises JudgeError `no_state`."""
+        row = self._read()["refused"].get(_name(server))
+        fresh = row is not None and 0 <= now() - row["at"] < limit("refused", "seconds")
+        return frozenset(row["parts"]).intersection(PARTS) if fresh else frozenset()
+
+    def note_refused(self, server: str, parts: frozenset[str]) -> None:
+        """Remember what a model at a server refuses, besides what is known. Raises JudgeError `no_state`."""
+        with self._open() as book:
+            oldest = now() - limit("refused", "seconds")
+            known = {name: row for name, row in book["refused"].items() if row["at"] > oldest}
+            before = known.get(_name(server), {"parts": []})["parts"]
+            known[_name(server)] = {"at": now(), "parts": sorted(parts.union(before))}
+            newest = sorted(known.items(), key=lambda item: -item[1]["at"])[
+                : int(limit("refused", "entries"))
+            ]
+            book["refused"] = dict(newest)
+
+    def figures(self, session: str) -> Spending:
+        """Return what has been spent, and what is switched off or left alone. Raises JudgeError `no_state`."""
+        book = self._read()
+        mine = _session(book, session)
+        resting = {
+            place["why"]: place["until"] for place in book["servers"].values() if place["until"] > now()
+        }
+        return Spending(book["spent"], mine["spent"], mine["off"], resting)
+
+    def reset(self) -> None:
+        """Switch all sessions on again and ask all servers again; what was spent stays, unless the file is damaged.
+
+        Raises JudgeError `no_state`.
+        """
+        try:
+            with self._open() as book:
+                book["servers"], book["refused"] = {}, {}
+                for mine in book["sessions"].values():
+                    mine["off"] = ""
+        except _Damaged:
+            os.unlink(self._path())
+
+    def _wait(self) -> float:
+        left = _LONGEST_WAIT if self._deadline is None else self._deadline.remaining()
+        return max(_SHORTEST_WAIT, min(_LONGEST_WAIT, left))
+
+    def _path(self) -> str:
+        return os.path.join(self._folder, "accounts.json")
+
+    @contextmanager
+    def _open(self) -> Iterator[Book]:
+        """Return the book, locked, and written back when nothing is raised."""
+        try:
+            make_folder(self._folder)
+            with FileLock(os.path.join(self._folder, "accounts.lock"), self._wait()):
+                book = self._read()
+                yield book
+                _prune(book)
+                replace_file(self._path(), dumps(book).encode("ascii"), durable=False)
+        except OSError as error:
+            raise JudgeError(
+                "no_state", "spending cannot be written down: %s" % (error.strerror or error)
+            ) from None
+
+    def _read(self) -> Book:
+        today = iso(now())[:10]
+        try:
+            book = _checked(loads(read_regular(self._path(), _MAX_BYTES)[0].decode("ascii")))
+        except FileNotFoundError:
+            book = {"day": today, "spent": 0.0, "sessions": {}, "servers": {}, "refused": {}}
+        except (Unreadable, ValueError):
+            raise _Damaged(
+                "no_state", "the file of what was spent is damaged; run: memory judge reset"
+            ) from None
+        if book["day"] != today:
+            book["day"], book["spent"] = today, 0.0
+        return book
+
+
+class _Damaged(JudgeError):
+    """The file holds something else than a book: what was spent is unknown, so nothing more is."""
+
+
+def _session(book: Book, session: str) -> Book:
+    """Return the account of a session; calls outside of one share an account a day."""
+    name = digest((session or book["day"]).encode("utf-8", "replace"), 8)
+    mine: Book = book["sessions"].setdefault(name, {"spent": 0.0, "off": "", "at": 0.0})
+    mine["at"] = now()
+    return mine
+
+
+def _server(book: Book, server: str) -> Book:
+    place: Book = book["servers"].setdefault(_name(server), _rested())
+    return place
+
+
+def _name(server: str) -> str:
+    return digest(server.encode("utf-8", "replace"), 8)
+
+
+def _rested() -> Book:
+    return {"until": 0.0, "why": "", "silent": 0}
+
+
+def _note(place: Book, end: Settlement) -> None:
+    """Leave a server alone for the time that it asks for, or when it keeps silent."""
+    if end.failure in _OPENS:
+        wait = limit("breaker", "unnamed") if end.wait is None else end.wait
+        wait = min(max(wait, limit("breaker", "shortest")), limit("breaker", "longest"))
+        if place["until"] < now() + wait:
+            place.update(until=now() + wait, why=end.failure)
+    elif end.failure in _SILENT:
+        place["silent"] += 1
+        if place["silent"] >= limit("silence", "calls"):
+            place.update(until=now() + limit("silence", "seconds"), why=end.failure)
+    else:
+        place["silent"] = 0
+
+
+def _prune(book: Book) -> None:
+    """Forget old sessions and servers that are well again."""
+    oldest = now() - limit("sessions", "seconds")
+    known = sorted(book["sessions"].items(), key=lambda item: -item[1]["at"])[
+        : int(limit("sessions", "entries"))
+    ]
+    book["sessions"] = {name: mine for name, mine in known if mine["at"] > oldest}
+    book["servers"] = {
+        name: place for name, place in book["servers"].items() if place["until"] > now() or place["silent"]
+    }
+
+
+def _checked(value: object) -> Book:
+    """Return the value, if it is a book. Raises ValueError.
+
+    Before `refused` there was `plain`, by model alone: what it held is learned anew.
+    """
+    if (
+        not isinstance(value, dict)
+        or not isinstance(value.get("day"), str)
+        or not _is_amount(value.get("spent"))
+    ):
+        raise ValueError("no book")
+    value.pop("plain", None)
+    value.setdefault("refused", {})
+    shapes = {"sessions": {"spent": _is_amount, "off": _is_text, "at": _is_amount}}
+    shapes["servers"] = {"until": _is_amount, "why": _is_text, "silent": _is_amount}
+    shapes["refused"] = {"at": _is_amount, "parts": _is_texts}
+    for name, shape in shapes.items():
+        rows = value.get(name)
+        if not isinstance(rows, dict) or not all(isinstance(row, dict) for row in rows.values()):
+            raise ValueError("no book: " + name)
+        if not all(test(row.get(field)) for row in rows.values() for field, test in shape.items()):
+            raise ValueError("no book: " + name)
+    return value
+
+
+def _is_amount(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value < _LARGEST
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _is_texts(value: object) -> bool:
+    return isinstance(value, list) and all(map(_is_text, value))
+
+
+@cache
+def _table() -> dict[str, Any]:
+    with open(data_path("judge", "limits.json"), encoding="utf-8") as file:
+        table = loads(file.read())
+    assert isinstance(table, dict)
+    return table
+
+
+def limit(block: str, name: str) -> float:
+    """Return one bound, in seconds or as a number of things. Raises KeyError for one that does not exist."""
+    return float(_table()[block][name])

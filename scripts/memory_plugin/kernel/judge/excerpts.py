@@ -1,0 +1,38 @@
+"""Text as it may be sent to a judge: private passages and secrets taken out, visible characters only, short.
+
+What is kept is chosen after redacting, so that no half of a secret is left standing at a cut.
+"""
+
+from __future__ import annotations
+
+from ..hygiene import redact
+from ..text.clean import block, plain
+from ..text.tags import without_private
+
+__all__ = ["excerpt", "one_line"]
+
+_MARGIN = 10_000  # characters looked at around each end: longer than any secret that a rule knows, keys in PEM included
+_GAP = " [...] "
+
+
+def excerpt(text: str, limit: int) -> str:
+    """Return the head and the tail of a text, `limit` (> 20) characters in all; a text that is short enough as it is."""
+    text = without_private(text)
+    if len(text) <= 2 * _MARGIN:
+        head = tail = _redacted(text)
+        whole = len(head) <= limit
+    else:
+        head, tail, whole = _redacted(text[:_MARGIN]), _redacted(text[-_MARGIN:]), False
+    if whole:
+        return head
+    half = (limit - len(_GAP)) // 2
+    return head[:half] + _GAP + tail[-half:]
+
+
+def _redacted(text: str) -> str:
+    return block(redact(text, "judge").text, 2 * _MARGIN + 1)
+
+
+def one_line(text: str, limit: int) -> str:
+    """Return a short text such as a title, on one line of at most `limit` characters."""
+    return plain(redact(without_private(text), "judge").text, limit)

@@ -1,0 +1,276 @@
+"""One value against the schema of its key: does it fit, and may a project say it.
+
+The keys that can be set, out of the schema, for the command line. Not for the prompt's path.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..fastjson import dumps, loads
+from .load import schema
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+__all__ = [
+    "Key",
+    "WrongValueError",
+    "allowed",
+    "canonical",
+    "expected",
+    "fits",
+    "got",
+    "is_block",
+    "keys",
+    "misfit",
+    "must_fit",
+    "nearest_choice",
+    "parsed",
+    "project_limit",
+    "replacements",
+    "shown",
+    "top_level",
+]
+
+_TYPES: dict[str, tuple[type, ...]] = {
+    "boolean": (bool,),
+    "integer": (int,),
+    "number": (int, float),
+    "string": (str,),
+    "array": (list,),
+    "object": (dict,),
+}
+_NAMES = {
+    "boolean": "true or false",
+    "integer": "a whole number",
+    "number": "a number",
+    "string": "a text",
+    "array": "a list of texts",
+    "object": "a block of keys",
+}
+_LONGEST_SHOWN = 24
+_MOST_CHOICES = 12
+
+
+def fits(rule: dict[str, Any], value: object) -> bool:
+    """Return whether a value has the type, range, choice and form that the schema of its key asks for."""
+    if not isinstance(value, _TYPES[rule["type"]]) or (isinstance(value, bool) and rule["type"] != "boolean"):
+        return False
+    if "enum" in rule:
+        return value in rule["enum"]
+    if isinstance(value, (int, float)):
+        return bool(rule.get("minimum", value) <= value <= rule.get("maximum", value))
+    if isinstance(value, str):
+        return _text_fits(rule, value)
+    if isinstance(value, list):
+        return rule.get("minItems", 0) <= len(value) <= rule["maxItems"] and all(
+            fits(rule["items"], item) for item in value
+        )
+    return not isinstance(value, dict) or "propertyNames" not in rule or _names_fit(rule, value)
+
+
+def _names_fit(rule: dict[str, Any], value: dict[str, Any]) -> bool:
+    """Return whether a block of the user's own names holds few enough, each well formed and with a value that fits."""
+    return len(value) <= rule["maxProperties"] and all(
+        fits(rule["propertyNames"], name) and fits(rule["additionalProperties"], below)
+        for name, below in value.items()
+    )
+
+
+def _text_fits(rule: dict[str, Any], value: str) -> bool:
+    if not rule.get("minLength", 0) <= len(value) <= rule["maxLength"] or not value.isprintable():
+        return False
+    form = rule.get("format")
+    return not value or form is None or _FORMS[form](value)
+
+
+def _is_url(value: str) -> bool:
+    """Return whether a judge takes this address."""
+    from ..judge.address import parse_address  # seldom set, and not for the prompt's path
+
+    return parse_address(value) is not None
+
+
+def _is_variable(value: str) -> bool:
+    """Return whether this is written like an environment variable's name; a key pasted by mistake does not pass."""
+    return value.isascii() and value.isidentifier() and value == value.upper()
+
+
+_FORMS = {"uri": _is_url, "environment-variable": _is_variable}
+
+
+_FORM_NAMES = {
+    "uri": "an https:// URL without user, password and query, or an http:// one to this machine",
+    "environment-variable": "the name of an environment variable in capitals",
+}
+
+
+def expected(rule: dict[str, Any]) -> str:
+    """Return what fits, in words."""
+    if "enum" in rule:
+        return "one of " + ", ".join(dumps(choice) for choice in rule["enum"])
+    if "format" in rule:
+        return _FORM_NAMES[rule["format"]]
+    words = _NAMES[rule["type"]]
+    if "enum" in rule.get("items", ()):
+        choices = rule["items"]["enum"]
+        few = len(choices) <= _MOST_CHOICES
+        words = "a list of " + (", ".join(dumps(choice) for choice in choices) if few else "known ids")
+    elif rule["type"] == "array" and rule["items"]["type"] != "string":
+        words = "a list of %d%s numbers" % (
+            rule["maxItems"],
+            " whole" if rule["items"]["type"] == "integer" else "",
+        )
+    if "propertyNames" in rule:
+        words = "a block of names, each with " + expected(rule["additionalProperties"])
+    if "minimum" in rule:
+        words += " from %s to %s" % (dumps(rule["minimum"]), dumps(rule["maximum"]))
+    elif rule["type"] == "string":
+        words += " of %d to %d printable characters" % (rule.get("minLength", 0), rule["maxLength"])
+    return words
+
+
+def shown(value: object) -> str:
+    """Return a value as an error may show it: numbers and short words, never what is long enough to be a key."""
+    if isinstance(value, (list, dict)):
+        return "a list" if isinstance(value, list) else "a block of keys"
+    if isinstance(value, str) and (len(value) > _LONGEST_SHOWN or not value.isprintable()):
+        return "a text of %d characters" % len(value)
+    if isinstance(value, float) and abs(value) == float("inf"):
+        return "a number without end"
+    text = dumps(value)
+    return text if len(text) <= 2 * _LONGEST_SHOWN else "a number of %d digits" % len(text)
+
+
+def misfit(rule: dict[str, Any], value: object) -> object:
+    """Return the first item of a list that does not fit; None when each does, and for what is no list."""
+    items = value if isinstance(value, list) and rule["type"] == "array" else ()
+    return next((item for item in items if not fits(rule["items"], item)), None)
+
+
+def got(rule: dict[str, Any], value: object) -> str:
+    """Return what was found where something else was expected, in words, as `shown`; of a list the item that does not fit."""
+    item = misfit(rule, value)
+    return shown(value) if item is None else "one with " + shown(item)
+
+
+def project_limit(rule: dict[str, Any], own: Any) -> str:  # noqa: ANN401 - it fits the schema
+    """Return in words what a project's file may say under a key with a direction, given the user's own value."""
+    raised = rule["x-project"] == "raise"
+    if rule["type"] == "boolean":
+        return "nothing but %s in a project's file" % ("true" if raised else "false")
+    if rule["type"] == "array":
+        return "a list that %s your own settings in a project's file" % (
+            "keeps each item of" if raised else "adds nothing to"
+        )
+    if "enum" in rule:
+        at = rule["enum"].index(own)
+        choices = rule["enum"][at:] if raised else rule["enum"][: at + 1]
+        return "in a project's file " + " or ".join(dumps(choice) for choice in choices)
+    most = "at least" if raised else "at most"
+    return "%s %s in a project's file, the value of your own settings" % (most, dumps(own))
+
+
+def allowed(rule: dict[str, Any], value: Any, own: Any) -> bool:  # noqa: ANN401 - both fit the same schema
+    """Return whether a project may set this value, given the user's own; both fit the schema.
+
+    The key's `x-project` is the direction in which less is done: `lower` for limits, switches and lists of what is allowed, `raise` for
+    thresholds and lists of what is checked.
+    """
+    direction = rule["x-project"]
+    if direction not in ("lower", "raise"):
+        return bool(direction == "any")
+    less, more = (value, own) if direction == "lower" else (own, value)
+    if "enum" in rule:
+        return bool(rule["enum"].index(less) <= rule["enum"].index(more))
+    if isinstance(less, list):
+        return all(item in more for item in less)
+    return bool(less <= more)
+
+
+def nearest_choice(rule: dict[str, Any], item: object) -> str | None:
+    """Return the choice for a list's items that somebody who wrote this one most likely meant; None when nothing comes near."""
+    from difflib import get_close_matches  # not for the prompt's path
+
+    choices = rule.get("items", {}).get("enum", ())
+    word = item.lower() if isinstance(item, str) else ""
+    same_start = [choice for choice in choices if choice.startswith(word + "-")]
+    return next(iter(get_close_matches(word, choices, 1, 0.6) or same_start), None)
+
+
+class Key(NamedTuple):
+    """One key: its dotted name, its part of the schema, what a project may do to it, and what it means."""
+
+    name: str
+    rule: dict[str, Any]
+    default: object
+    project: str
+    description: str
+
+
+class WrongValueError(Exception):
+    """A value that does not fit its key: what was expected and what was found."""
+
+    def __init__(self, key: str, wanted: str, got: str) -> None:
+        super().__init__("%s: expected %s, got %s" % (key, wanted, got))
+
+
+def keys() -> dict[str, Key]:
+    """Return all keys by name, in the order of the schema. Raises SettingsFileError when the schema is damaged."""
+    found: dict[str, Key] = {}
+    _gather(schema(), "", found)
+    return found
+
+
+def _gather(rule: dict[str, Any], name: str, found: dict[str, Key]) -> None:
+    for part, below in rule.get("properties", {}).items():
+        _gather(below, name + "." + part if name else part, found)
+    if "default" in rule:
+        found[name] = Key(name, rule, rule["default"], rule["x-project"], rule["description"])
+
+
+def top_level() -> tuple[str, ...]:
+    """Return the blocks that are read outside the block `memory` too."""
+    return tuple(schema()["x-top-level"])
+
+
+def replacements() -> dict[str, str]:
+    """Return what to use in place of a key that there was once, by its dotted name. Raises SettingsFileError when the schema is damaged."""
+    return dict(schema()["x-replaced"])
+
+
+def canonical(name: str) -> str:
+    """Return a key as people write it, without the leading `memory.` that it has in a file."""
+    return name.removeprefix("memory.")
+
+
+def is_block(name: str) -> bool:
+    """Return whether this names a block of keys rather than one."""
+    return any(key.startswith(name + ".") for key in keys())
+
+
+def parsed(key: Key, text: str) -> object:
+    """Return the value that a person wrote for a key: JSON, or for a text the text itself.
+
+    Raises WrongValueError when it does not fit.
+    """
+    value: object = text
+    if key.rule["type"] != "string" or text.startswith('"'):
+        try:
+            value = loads(text)
+        except ValueError:
+            raise WrongValueError(key.name, expected(key.rule), shown(text)) from None
+    must_fit(key, value)
+    return value
+
+
+def must_fit(key: Key, value: object) -> None:
+    """Raise WrongValueError, which names the nearest choice, for a value that does not fit a key."""
+    if fits(key.rule, value):
+        return
+    near = nearest_choice(key.rule, misfit(key.rule, value))
+    raise WrongValueError(
+        key.name, expected(key.rule), got(key.rule, value) + ("; nearest: " + near if near else "")
+    )

@@ -1,0 +1,354 @@
+"""Changes to the user's own settings file, in which every other character stays as it is.
+
+The file is shared with Claude Code and edited by hand: a link is followed and its target replaced, the mode
+is kept, the old content lies beside it as `settings.json.memory-backup`, and a change that somebody else
+makes meanwhile is seen and worked into a second attempt.
+
+
+Where a key stands in the text of a JSON file, so that one value can change and every other character stay.
+
+The text must be valid JSON with an object at its root; each function raises ValueError for another.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from json import JSONDecoder, dumps
+from json.decoder import scanstring  # type: ignore[attr-defined]
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..files import Unreadable, make_folder, read_regular, replace_file
+from ..locks import Busy, FileLock
+from ..paths import state_folder
+from .load import JUDGE_SWITCH, MAX_BYTES, SettingsFileError, decoded
+from .schema import keys, must_fit, top_level
+
+if TYPE_CHECKING:
+    from typing import Any, Callable
+
+    Rewrite = Callable[[str], str]
+    Path = tuple[str, ...]
+
+__all__ = [
+    "Change",
+    "EditError",
+    "Member",
+    "find",
+    "line_of",
+    "members",
+    "set_value",
+    "unset",
+    "with_value",
+    "without",
+]
+
+_ATTEMPTS = 3
+_LOCK_WAIT = 2.0  # seconds
+_NEW_FILE = "{}\n"
+_BLOCK = "memory"
+_JUDGE = "judge"
+_JSON_SPACE = " \t\n\r"
+_DECODER = JSONDecoder()
+
+
+class EditError(Exception):
+    """A change that was not made, and why; the file is as it was."""
+
+
+class Change(NamedTuple):
+    """The file (the target of a link), its backup (None where nothing was replaced), whether it differs."""
+
+    path: str
+    backup: str | None
+    changed: bool
+
+
+def set_value(config_dir: str | None, name: str, value: object) -> Change:
+    """Set one of `keys()` in the user's file. Raises WrongValueError and EditError.
+
+    The first key of a judge's block would switch that judge on, so `enabled: false` is written with it.
+    """
+    must_fit(keys()[name], value)
+    parts = tuple(name.split("."))
+
+    def rewrite(text: str) -> str:
+        switch = _unwritten_switch(text, name)
+        if switch:
+            text = with_value(text, _place(text, switch), value=False)
+        return with_value(text, _place(text, parts), value)
+
+    return _change(config_dir, rewrite)
+
+
+def unset(config_dir: str | None, name: str) -> Change:
+    """Take a key, known or not, or a whole block out of the user's file. Raises EditError."""
+    parts = tuple(name.split("."))
+
+    def rewrite(text: str) -> str:
+        for path in _places(parts):
+            text = _cut(text, path)
+        return text
+
+    return _change(config_dir, rewrite)
+
+
+def _places(parts: Path) -> list[Path]:
+    own = (_BLOCK, *parts)
+    return [own, parts] if parts[0] in top_level() else [own]
+
+
+def _place(text: str, parts: Path) -> Path:
+    """Return where a key is written: where it or most of its blocks stand, else in the block `memory`."""
+    places = _places(parts)
+    return max(places, key=lambda path: max(0, _depth(text, path) - (len(path) - len(parts))))
+
+
+def _depth(text: str, path: Path) -> int:
+    """Return how much of a path is there already."""
+    return max((depth for depth in range(len(path) + 1) if depth == 0 or find(text, path[:depth])), default=0)
+
+
+def _unwritten_switch(text: str, name: str) -> Path:
+    """Return the switch of the judge to whose block this key belongs, if the file lacks that block; else empty."""
+    feature, belongs, _ = name.partition("." + _JUDGE + ".")
+    if not belongs or name == feature + JUDGE_SWITCH:
+        return ()
+    block = (*feature.split("."), _JUDGE)
+    return () if any(find(text, path) for path in _places(block)) else (*block, "enabled")
+
+
+def _cut(text: str, path: Path) -> str:
+    """Return the text without a key and without the blocks that this leaves empty.
+
+    A judge's block stays: leaving it out would switch the judge off.
+    """
+    if find(text, path) is None:
+        return text
+    text = without(text, path)
+    above = path[:-1]
+    while above and above[-1] != _JUDGE and _at(decoded(text.encode()), above) == {}:
+        text, above = without(text, above), above[:-1]
+    return text
+
+
+def _at(content: dict[str, Any], path: Path) -> object:
+    value: Any = content
+    for name in path:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
+
+
+def _change(config_dir: str | None, rewrite: Rewrite) -> Change:
+    folder, why = state_folder(config_dir, None)
+    if config_dir is None or folder is None:
+        raise EditError(why)
+    path = os.path.realpath(os.path.join(config_dir, "settings.json"))
+    try:
+        make_folder(folder)
+        with FileLock(os.path.join(folder, "settings.lock"), _LOCK_WAIT):
+            for _ in range(_ATTEMPTS):
+                change = _attempt(path, rewrite)
+                if change is not None:
+                    return change
+    except (Busy, Unreadable) as error:
+        raise EditError(str(error)) from None
+    except SettingsFileError as error:
+        raise EditError("%s: %s; mend the file first" % (path, error)) from None
+    except OSError as error:
+        raise EditError("%s: %s; nothing was changed" % (path, error.strerror or error)) from None
+    raise EditError(path + ": somebody else keeps changing it; try again")
+
+
+def _attempt(path: str, rewrite: Rewrite) -> Change | None:
+    """Return one read, rewrite and replace; None when the file changed meanwhile."""
+    before = _read(path)
+    text = (before[0] if before else b"").decode("utf-8", "replace")
+    if before:
+        decoded(before[0])
+    try:
+        after = rewrite(text if text.strip("\ufeff \t\r\n") else _NEW_FILE)
+    except ValueError as error:
+        raise EditError("%s: %s; mend the file first" % (path, error)) from None
+    data = after.encode("utf-8")
+    if (before is None and after == _NEW_FILE) or (before and data == before[0]):
+        return Change(path, None, changed=False)
+    decoded(data)
+    if len(data) > MAX_BYTES:
+        raise EditError("%s: it would pass %d bytes" % (path, MAX_BYTES))
+    backup = _keep(path, before[0]) if before else None
+    if _read(path) != before:
+        return None
+    mode = stat.S_IMODE(before[1]) if before else 0o600
+    replace_file(path, data, mode)
+    os.chmod(path, mode)  # the umask may have taken bits away
+    return Change(path, backup, changed=True)
+
+
+def _read(path: str) -> tuple[bytes, int] | None:
+    try:
+        data, status = read_regular(path, MAX_BYTES, follow=True)
+    except FileNotFoundError:
+        return None
+    return data, status.st_mode
+
+
+def _keep(path: str, data: bytes) -> str:
+    backup = path + ".memory-backup"
+    replace_file(backup, data)
+    return backup
+
+
+class Member(NamedTuple):
+    """One key of an object: its name, where the quoted name begins, and where its value begins and ends."""
+
+    name: str
+    start: int
+    value: int
+    end: int
+
+
+def _skip(text: str, at: int) -> int:
+    while at < len(text) and text[at] in _JSON_SPACE:
+        at += 1
+    return at
+
+
+def members(text: str, start: int) -> list[Member]:
+    """Return the keys of the object whose brace stands at `start`; empty for any other value."""
+    found: list[Member] = []
+    if text[start] != "{":
+        return found
+    at = _skip(text, start + 1)
+    while text[at] != "}":
+        name, after = scanstring(text, at + 1, True)
+        value = _skip(text, _skip(text, after) + 1)
+        end = _DECODER.raw_decode(text, value)[1]
+        found.append(Member(name, at, value, end))
+        at = _skip(text, end)
+        if text[at] == ",":
+            at = _skip(text, at + 1)
+    return found
+
+
+def _root(text: str) -> int:
+    return _skip(text, 1 if text.startswith("\ufeff") else 0)
+
+
+def find(text: str, path: tuple[str, ...]) -> Member | None:
+    """Return the member at a path, the last where a name stands twice, as JSON readers have it; None without one."""
+    start, member = _root(text), None
+    for name in path:
+        member = next((one for one in reversed(members(text, start)) if one.name == name), None)
+        if member is None:
+            return None
+        start = member.value
+    return member
+
+
+def line_of(text: str, path: tuple[str, ...]) -> int | None:
+    """Return the line of a key, from 1; None when it is not there."""
+    member = find(text, path)
+    return None if member is None else text.count("\n", 0, member.start) + 1
+
+
+def with_value(text: str, path: tuple[str, ...], value: object) -> str:
+    """Return the text with the value at a path set, and blocks on the way made where they are missing.
+
+    A value that is an object replaces the one that was there, on one line. Raises ValueError when something that is no object stands on
+    the way.
+    """
+    start, depth = _root(text), 0
+    while depth < len(path):
+        if text[start] != "{":
+            raise ValueError("not a block of keys: " + ".".join(path[:depth]))
+        member = find(text, path[: depth + 1])
+        if member is None:
+            return _with_member(text, start, path[depth], _nested(path[depth + 1 :], value))
+        start, depth = member.value, depth + 1
+    end = _DECODER.raw_decode(text, start)[1]
+    return text[:start] + _inline(value) + text[end:]
+
+
+def _nested(path: tuple[str, ...], value: object) -> object:
+    for name in reversed(path):
+        value = {name: value}
+    return value
+
+
+def _with_member(text: str, start: int, name: str, value: object) -> str:
+    """Return the text with one more key at the end of the object at `start`, laid out as the keys before it."""
+    present = members(text, start)
+    if not present:
+        return _with_first_member(text, start, name, value)
+    last = present[-1]
+    gap = (
+        text[_skip(text, present[-2].end) + 1 : last.start]
+        if len(present) > 1
+        else text[start + 1 : last.start]
+    )
+    on_lines = "\n" in gap
+    body = _member(text, name, value, gap.rpartition("\n")[2] if on_lines else None)
+    comma = "," + (gap if on_lines or len(present) > 1 else " ")
+    return text[: last.end] + comma + body + text[last.end :]
+
+
+def _with_first_member(text: str, start: int, name: str, value: object) -> str:
+    end = _skip(text, start + 1)
+    if start != _root(text) and "\n" not in text.strip():
+        return text[: start + 1] + _member(text, name, value, None) + text[end:]
+    margin, line = _margin(text, start), _newline(text)
+    inner = margin + _unit(text)
+    return text[: start + 1] + line + inner + _member(text, name, value, inner) + line + margin + text[end:]
+
+
+def _member(text: str, name: str, value: object, margin: str | None) -> str:
+    """Return a key and its value as this file writes them: on lines behind a margin, else on one line."""
+    key = dumps(name, ensure_ascii=False) + ": "
+    if margin is None or not isinstance(value, dict):
+        return key + _inline(value)
+    inner = _newline(text) + margin + _unit(text)
+    lines = ",".join(
+        inner + _member(text, below, deeper, margin + _unit(text)) for below, deeper in value.items()
+    )
+    return key + "{" + lines + _newline(text) + margin + "}"
+
+
+def _inline(value: object) -> str:
+    return dumps(value, ensure_ascii=False)
+
+
+def without(text: str, path: tuple[str, ...]) -> str:
+    """Return the text without the key at a path, wherever its name stands twice; unchanged without it."""
+    member = find(text, path)
+    while member is not None:
+        above = find(text, path[:-1])
+        start = _root(text) if above is None else above.value
+        present = members(text, start)
+        at = present.index(member)
+        if len(present) == 1:
+            end = _skip(text, member.end)
+            text = text[: start + 1] + text[end:]
+        elif at == 0:
+            text = text[: member.start] + text[present[1].start :]
+        else:
+            text = text[: present[at - 1].end] + text[member.end :]
+        member = find(text, path)
+    return text
+
+
+def _newline(text: str) -> str:
+    return "\r\n" if "\r\n" in text else "\n"
+
+
+def _margin(text: str, at: int) -> str:
+    """Return the white space that the line of a position begins with."""
+    line = text[text.rfind("\n", 0, at) + 1 : at]
+    return line[: len(line) - len(line.lstrip(" \t"))]
+
+
+def _unit(text: str) -> str:
+    """Return one step of indentation: that of the first key if it stands on its own line, else two spaces."""
+    first = members(text, _root(text))[:1]
+    margin = _margin(text, first[0].start) if first else ""
+    return margin or "  "

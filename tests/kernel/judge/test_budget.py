@@ -1,0 +1,259 @@
+"""What all processes share: caps, breakers, switches."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from memory_plugin.kernel.judge import budget as module
+from memory_plugin.kernel.judge.budget import Budget, Caps, Settlement
+from memory_plugin.kernel.judge.failures import JudgeError
+from tests.project import PLUGIN_ROOT
+
+CAPS = Caps(0.10, 0.30)
+S, SERVER = "session", "server"
+MOST = 0.05
+
+
+def refusal(accounts: Budget, needs: list[float], session: str = S, caps: Caps = CAPS) -> str:
+    """The name of why calls are not admitted; empty when they are."""
+    try:
+        accounts.admit(session, SERVER, needs, caps)
+    except JudgeError as failed:
+        return failed.name
+    return ""
+
+
+def end(
+    failure: str = "", wait: float | None = None, spent: float = 0.0, reserved: float = 0.0
+) -> Settlement:
+    """How a call ended."""
+    return Settlement(reserved, spent, failure, wait)
+
+
+@pytest.fixture
+def accounts(tmp_path: Path) -> Budget:
+    """Empty accounts."""
+    return Budget(str(tmp_path / "judge"))
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The time, which a test can set."""
+    time = [1_800_000_000.0]
+    monkeypatch.setattr(module, "now", lambda: time[0])
+    return time
+
+
+def test_a_session_has_a_cap_and_so_has_a_day(accounts: Budget) -> None:
+    assert [refusal(accounts, [MOST]) for _ in range(3)] == ["", "", "over_budget"]
+    assert refusal(accounts, [0.10], "b") == ""
+    assert refusal(accounts, [0.10], "c") == ""
+    assert refusal(accounts, [0.01], "d") == "over_budget"
+    figures = accounts.figures(S)
+    assert figures.day == pytest.approx(0.30)
+    assert figures.session == pytest.approx(0.10)
+
+
+def test_what_is_asked_together_is_admitted_together(accounts: Budget) -> None:
+    assert refusal(accounts, [MOST]) == ""
+    assert refusal(accounts, [MOST, 0.01]) == "over_budget"
+    assert refusal(accounts, [MOST]) == ""
+
+
+def test_a_cap_of_nothing_admits_nothing(accounts: Budget) -> None:
+    assert refusal(accounts, [0.001], caps=Caps(0.0, 1.0)) == "over_budget"
+
+
+def test_a_settlement_gives_back_what_was_not_spent(accounts: Budget) -> None:
+    refusal(accounts, [MOST, MOST])
+    accounts.settle(S, SERVER, [end(spent=0.01, reserved=MOST), end(spent=0.0, reserved=MOST)])
+    assert accounts.figures(S).session == pytest.approx(0.01)
+    assert accounts.figures(S).day == pytest.approx(0.01)
+
+
+def test_a_new_day_begins_at_nothing(accounts: Budget, clock: list[float]) -> None:
+    for name in "abc":
+        refusal(accounts, [0.10], name)
+    assert refusal(accounts, [0.01], "d") == "over_budget"
+    clock[0] += 86400
+    assert refusal(accounts, [0.01], "d") == ""
+    assert refusal(accounts, [0.01], "a") == "over_budget"
+
+
+def test_calls_outside_of_sessions_share_an_account_a_day(accounts: Budget, clock: list[float]) -> None:
+    assert [refusal(accounts, [0.10], "") for _ in range(2)] == ["", "over_budget"]
+    clock[0] += 86400
+    assert refusal(accounts, [0.10], "") == ""
+
+
+@pytest.mark.parametrize(
+    ("wait", "open_after", "closed_after"),
+    [(7.0, 6, 8), (None, 29, 31), (0.0, 0.5, 2), (1e9, 599, 601)],
+)
+@pytest.mark.parametrize("failure", ["rate_limited", "overloaded"])
+def test_a_server_is_left_alone_for_the_time_it_names_within_bounds(
+    accounts: Budget,
+    clock: list[float],
+    failure: str,
+    wait: float | None,
+    open_after: float,
+    closed_after: float,
+) -> None:
+    accounts.settle(S, SERVER, [end(failure, wait)])
+    start = clock[0]
+    clock[0] = start + open_after
+    assert refusal(accounts, [0.0], "another") == "circuit_open"
+    accounts.admit(S, "another server", [0.0], CAPS)
+    clock[0] = start + closed_after
+    assert refusal(accounts, [0.0]) == ""
+
+
+def test_a_clock_set_back_leaves_no_server_alone_for_years(accounts: Budget, clock: list[float]) -> None:
+    accounts.settle(S, SERVER, [end("overloaded", 300.0)])
+    clock[0] -= 86400 * 365
+    assert refusal(accounts, [0.0]) == ""
+
+
+def test_a_silent_server_is_left_alone_for_a_while(accounts: Budget, clock: list[float]) -> None:
+    for _ in range(3):
+        accounts.settle(S, SERVER, [end("timeout")])
+        assert refusal(accounts, [0.0]) == ""
+    accounts.settle(S, SERVER, [end("network")])
+    assert refusal(accounts, [0.0]) == "circuit_open"
+    clock[0] += 61
+    assert refusal(accounts, [0.0]) == ""
+    accounts.settle(S, SERVER, [end("timeout")])
+    assert refusal(accounts, [0.0]) == "circuit_open"
+    clock[0] += 61
+    accounts.settle(S, SERVER, [end()])
+    accounts.settle(S, SERVER, [end("timeout")])
+    assert refusal(accounts, [0.0]) == ""
+
+
+@pytest.mark.parametrize("failure", ["http_401", "http_403"])
+def test_a_refused_key_switches_this_session_off_and_is_told_once(accounts: Budget, failure: str) -> None:
+    assert accounts.settle(S, SERVER, [end(failure), end(failure)]) == failure
+    assert accounts.settle(S, SERVER, [end(failure)]) == ""
+    assert refusal(accounts, [0.0]) == "disabled"
+    assert refusal(accounts, [0.0], "another") == ""
+    assert accounts.figures(S).off == failure
+
+
+def test_a_reset_forgets_failures_and_keeps_what_was_spent(accounts: Budget) -> None:
+    refusal(accounts, [0.08])
+    accounts.settle(S, SERVER, [end("http_401"), end("overloaded", 500.0)])
+    accounts.note_refused(SERVER, frozenset(["thinking"]))
+    accounts.reset()
+    assert accounts.figures(S).session == pytest.approx(0.08)
+    assert accounts.figures(S)[2:] == ("", {})
+    assert accounts.refused(SERVER) == frozenset()
+
+
+def test_what_a_model_at_a_server_refuses_is_remembered_for_a_week(
+    accounts: Budget, clock: list[float]
+) -> None:
+    accounts.note_refused(SERVER, frozenset(["thinking"]))
+    accounts.note_refused(SERVER, frozenset(["schema"]))
+    assert accounts.refused(SERVER) == {"thinking", "schema"}
+    assert accounts.refused("another server") == frozenset()
+    clock[0] += 8 * 86400
+    assert accounts.refused(SERVER) == frozenset()
+
+
+def test_a_file_of_before_is_read_and_what_it_knew_by_model_alone_is_learned_anew(
+    accounts: Budget, tmp_path: Path, clock: list[float]
+) -> None:
+    path = tmp_path / "judge" / "accounts.json"
+    path.parent.mkdir()
+    old = {
+        "day": "2027-01-15",
+        "spent": 0.05,
+        "sessions": {},
+        "servers": {},
+        "plain": {"ab": 1_799_999_999.0},
+    }
+    path.write_text(json.dumps(old), encoding="ascii")
+    assert accounts.refused(SERVER) == frozenset()
+    assert accounts.figures(S).day == pytest.approx(0.05)
+    accounts.note_refused(SERVER, frozenset(["effort"]))
+    assert accounts.refused(SERVER) == {"effort"}
+    assert "plain" not in json.loads(path.read_text(encoding="ascii"))
+
+
+def test_a_part_that_nobody_knows_is_not_believed(
+    accounts: Budget, tmp_path: Path, clock: list[float]
+) -> None:
+    accounts.note_refused(SERVER, frozenset(["effort", "everything"]))
+    assert accounts.refused(SERVER) == {"effort"}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{}",
+        b"[]",
+        b"\xff",
+        b'{"day":"2027-01-15","spent":-1,"sessions":{},"servers":{},"refused":{}}',
+        b'{"day":"2027-01-15","spent":true,"sessions":{},"servers":{},"refused":{}}',
+        b'{"day":"2027-01-15","spent":0,"sessions":{"a":{"spent":"x"}},"servers":{},"refused":{}}',
+        b'{"day":"2027-01-15","spent":0,"sessions":{},"servers":[],"refused":{}}',
+        b'{"day":"2027-01-15","spent":0,"sessions":{},"servers":{},"refused":{"a":"b"}}',
+        b'{"day":"2027-01-15","spent":0,"sessions":{},"servers":{},"refused":{"a":{"at":1,"parts":[1]}}}',
+    ],
+)
+def test_of_a_damaged_file_nobody_knows_what_was_spent(
+    accounts: Budget, tmp_path: Path, content: bytes
+) -> None:
+    path = tmp_path / "judge" / "accounts.json"
+    path.parent.mkdir()
+    path.write_bytes(content)
+    assert refusal(accounts, [0.0]) == "no_state"
+    accounts.reset()
+    assert refusal(accounts, [0.0]) == ""
+
+
+def test_without_a_place_to_write_nothing_is_admitted(tmp_path: Path) -> None:
+    (tmp_path / "judge").write_text("no folder", encoding="ascii")
+    assert refusal(Budget(str(tmp_path / "judge")), [0.0]) == "no_state"
+
+
+def test_old_sessions_are_forgotten(accounts: Budget, tmp_path: Path, clock: list[float]) -> None:
+    for at in range(310):
+        clock[0] += 1
+        refusal(accounts, [0.0], "s%d" % at)
+    book = json.loads((tmp_path / "judge" / "accounts.json").read_text(encoding="ascii"))
+    assert len(book["sessions"]) == 300
+
+
+SPENDER = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from memory_plugin.kernel.judge.budget import Budget, Caps, Settlement
+from memory_plugin.kernel.judge.failures import JudgeError
+accounts, made = Budget(sys.argv[2]), 0
+for _ in range(10):
+    try:
+        accounts.admit(sys.argv[3], "server", [0.01], Caps(0.25, 1.0))
+    except JudgeError as failed:
+        assert failed.name in ("over_budget", "no_state"), failed.name  # refused, or the others kept the lock
+        continue
+    made += 1
+    accounts.settle(sys.argv[3], "server", [Settlement(0.01, 0.008, "", None)])
+print(made)
+"""
+
+
+def test_the_caps_hold_over_twenty_parallel_processes(tmp_path: Path) -> None:
+    """200 calls want to spend $1.60 in one session with a cap of $0.25."""
+    command = [sys.executable, "-I", "-S", "-c", SPENDER, PLUGIN_ROOT + "/scripts", str(tmp_path), S]
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE) for _ in range(20)]
+    outputs = [process.communicate(timeout=60)[0] for process in running]
+    made = sum(int(output) for output in outputs)
+    assert 0.2 < made * 0.008 <= 0.25
+    assert made * 0.008 <= Budget(str(tmp_path)).figures(S).session <= 0.25

@@ -1,0 +1,193 @@
+"""One value against its rule: this file's table, and the public JSON Schema reader as a second opinion."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+
+from memory_plugin.kernel.settings.schema import allowed, expected, fits, keys, project_limit, shown
+
+URL = keys()["judge.base_url"].rule
+VARIABLE = keys()["judge.key_variable"].rule
+SECRET = "-".join(["sk", "ant", "api03", "x" * 40])
+
+
+@pytest.mark.parametrize(
+    ("value", "good"),
+    [
+        pytest.param("", True, id="empty means the backend's own"),
+        pytest.param("https://openrouter.ai/api/v1", True, id="https"),
+        pytest.param("http://localhost:11434/v1", True, id="http to this machine"),
+        pytest.param("http://127.0.0.1:8000", True, id="http to the loopback address"),
+        pytest.param("http://[::1]:8000", True, id="http to the loopback address, version 6"),
+        pytest.param("http://example.org", False, id="http elsewhere"),
+        pytest.param("http://localhost.example.org", False, id="a name that begins like this machine"),
+        pytest.param("http://localhost@example.org", False, id="this machine as a user's name"),
+        pytest.param("https://user:word@example.org", False, id="a password"),
+        pytest.param("file:///etc/passwd", False, id="a file"),
+        pytest.param("http://LOCALHOST:8000", True, id="http to this machine in capitals"),
+        pytest.param("http://127.0.0.2", True, id="http to another loopback address"),
+        pytest.param("https://", False, id="no host"),
+        pytest.param("https://?x", False, id="a query for a host"),
+        pytest.param("https://example.org?key=1", False, id="a query"),
+        pytest.param("https://example.org:99999", False, id="no port"),
+        pytest.param("https://exa mple.org", False, id="a space"),
+        pytest.param("https://example.org\n", False, id="a line break"),
+        pytest.param("https://ex\u00e4mple.org", False, id="no ASCII"),
+        pytest.param("http://localhost\\@example.org", False, id="a backslash"),
+        pytest.param("https://example.org/" + "a" * 500, False, id="very long"),
+    ],
+)
+def test_urls(value: str, *, good: bool) -> None:
+    assert fits(URL, value) == good
+
+
+@pytest.mark.parametrize(
+    ("value", "good"),
+    [
+        ("", True),
+        ("OPENROUTER_API_KEY", True),
+        ("lower", False),
+        ("A-B", False),
+        (SECRET, False),
+        ("1A", False),
+    ],
+)
+def test_names_of_variables(value: str, *, good: bool) -> None:
+    assert fits(VARIABLE, value) == good
+
+
+@pytest.mark.parametrize(
+    "value", ["a\x1b[2J", "a\n", "\ud800", "\u202e", ""], ids=["escape", "line", "surrogate", "bidi", "empty"]
+)
+def test_texts_that_no_model_is_called(value: str) -> None:
+    assert not fits(keys()["retrieval.judge.model"].rule, value)
+
+
+PRICES = keys()["judge.prices"].rule
+
+
+@pytest.mark.parametrize(
+    ("value", "good"),
+    [
+        pytest.param({}, True, id="none"),
+        pytest.param({"qwen3:4b": [0, 0], "org/model": [0.1, 2]}, True, id="two models"),
+        pytest.param({"m": [1]}, False, id="one price"),
+        pytest.param({"m": [1, 2, 3]}, False, id="three prices"),
+        pytest.param({"m": [-1, 2]}, False, id="less than nothing"),
+        pytest.param({"m": [1, float("inf")]}, False, id="without end"),
+        pytest.param({"m": [float("nan"), 1]}, False, id="no number"),
+        pytest.param({"m": [True, 1]}, False, id="a switch"),
+        pytest.param({"m": "1"}, False, id="a text"),
+        pytest.param({"": [1, 2]}, False, id="no name"),
+        pytest.param({"a\x1bb": [1, 2]}, False, id="a name that a terminal would obey"),
+        pytest.param({"m%d" % at: [1, 2] for at in range(51)}, False, id="too many"),
+        pytest.param([["m", 1, 2]], False, id="a list"),
+    ],
+)
+def test_blocks_of_names_of_the_users_own(value: object, *, good: bool) -> None:
+    assert fits(PRICES, value) == good
+    assert expected(PRICES) == "a block of names, each with a list of 2 numbers"
+
+
+DIRECTIONS = ("lower", "raise")
+ANY = st.one_of(
+    st.booleans(),
+    st.integers(-5, 20),
+    st.integers(),
+    st.floats(allow_nan=False),
+    st.sampled_from(["strict", "lenient", "unsure", "always", "anthropic", "", "ask", "keyword", "a b"]),
+    st.text("ab", max_size=8),
+    st.lists(st.text("ab", max_size=3) | st.integers(), max_size=3),
+    st.just({}),
+    st.none(),
+)
+
+
+@pytest.mark.parametrize("name", [name for name, key in keys().items() if "format" not in key.rule])
+@given(value=ANY)
+def test_a_second_reader_of_the_schema_agrees(name: str, value: Any) -> None:  # noqa: ANN401 (any JSON)
+    rule = keys()[name].rule
+    if rule["type"] == "integer" and isinstance(value, float):
+        assert not fits(
+            rule, value
+        )  # JSON Schema takes 3.0 for an integer; a limit of 3.0 is more likely a slip
+    else:
+        assert fits(rule, value) == Draft202012Validator(rule).is_valid(value)
+
+
+@pytest.mark.parametrize("name", list(keys()))
+def test_every_default_fits_and_every_rule_says_what_it_expects(name: str) -> None:
+    key = keys()[name]
+    assert fits(key.rule, key.default)
+    assert expected(key.rule)
+    assert key.project == "never" or allowed(key.rule, key.default, key.default)
+    assert key.project not in DIRECTIONS or "project's file" in project_limit(key.rule, key.default)
+
+
+def rule(kind: str, direction: str, **more: Any) -> dict[str, Any]:  # noqa: ANN401 (any JSON)
+    return {"type": kind, "x-project": direction, **more}
+
+
+ITEMS = {"items": {"type": "string", "maxLength": 9}, "maxItems": 9}
+LIMIT, SWITCH = {"minimum": 0, "maximum": 9}, {"enum": ["a", "b", "c"]}
+
+
+@pytest.mark.parametrize(
+    ("kind", "more", "less", "own", "above"),
+    [
+        pytest.param("number", LIMIT, 1, 2, 3, id="a number"),
+        pytest.param("number", LIMIT, 0.25, 0.5, 0.75, id="a share"),
+        pytest.param("string", SWITCH, "a", "b", "c", id="a choice"),
+        pytest.param("array", ITEMS, ["x"], ["x", "y"], ["x", "y", "z"], id="a list"),
+        pytest.param("array", ITEMS, [], ["x"], ["y", "x"], id="a list in another order"),
+    ],
+)
+def test_a_direction_allows_the_own_value_and_one_side_of_it(
+    kind: str,
+    more: dict[str, Any],
+    less: Any,  # noqa: ANN401 (any JSON)
+    own: Any,  # noqa: ANN401
+    above: Any,  # noqa: ANN401
+) -> None:
+    lower, raised = rule(kind, "lower", **more), rule(kind, "raise", **more)
+    assert [allowed(lower, value, own) for value in (less, own, above)] == [True, True, False]
+    assert [allowed(raised, value, own) for value in (less, own, above)] == [False, True, True]
+    for direction in ("any", "never"):
+        said = [allowed(rule(kind, direction, **more), value, own) for value in (less, own, above)]
+        assert said == [direction == "any"] * 3
+
+
+@pytest.mark.parametrize("direction", ["lower", "raise"])
+@pytest.mark.parametrize("own", [False, True])
+@pytest.mark.parametrize("value", [False, True])
+def test_a_switch_goes_one_way_only(direction: str, *, own: bool, value: bool) -> None:
+    kept = value in (own, direction == "raise")
+    assert allowed(rule("boolean", direction), value, own) == kept
+
+
+def test_lists_that_neither_hold_the_other_are_refused_both_ways() -> None:
+    for direction in ("lower", "raise"):
+        assert not allowed(rule("array", direction, **ITEMS), ["x"], ["y"])
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        pytest.param(SECRET, "a text of %d characters" % len(SECRET), id="what may be a key"),
+        pytest.param("a\x1bb", "a text of 3 characters", id="what a terminal would obey"),
+        pytest.param("yes", '"yes"', id="a short word"),
+        pytest.param(10**60, "a number of 61 digits", id="a long number"),
+        pytest.param(float("inf"), "a number without end", id="infinity"),
+        pytest.param([SECRET], "a list", id="a list"),
+        pytest.param({"a": SECRET}, "a block of keys", id="a block"),
+        pytest.param(None, "null", id="null"),
+        pytest.param(True, "true", id="true"),
+    ],
+)
+def test_what_an_error_shows(value: object, text: str) -> None:
+    assert shown(value) == text
