@@ -10,11 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.hooks.declared import EVENTS, SCRIPTS
 from tests.project import PLUGIN_ROOT, Project, Run
 from tests.recall.store_files import ASK, BODY, TITLE, TOLD, last, no_threshold, troubles
 
-EVENTS = ["UserPromptSubmit", "SessionStart"]
-SCRIPTS = {"UserPromptSubmit": "user_prompt_submit.py", "SessionStart": "session_start.py"}
 NOT_AN_EVENT = [
     pytest.param(b"", id="nothing"),
     pytest.param(b" \n", id="space"),

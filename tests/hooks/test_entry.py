@@ -198,7 +198,8 @@ def test_every_event_ends_before_the_host_ends_it() -> None:
     """With two seconds for the interpreter's start on a slow machine, and for what is written down at the end."""
     with open(os.path.join(PLUGIN_ROOT, "hooks", "hooks.json"), encoding="utf-8") as file:
         hooks = json.load(file)["hooks"]
-    limits = {event: hooks[event][0]["hooks"][0]["timeout"] for event in HANDLERS}
+    limits = {event: hooks[event][0]["hooks"][0]["timeout"] for event in hooks}
+    assert limits.keys() == HANDLERS.keys()
     assert all(seconds + 2 <= limits[event] for event, (_, seconds) in HANDLERS.items())
     assert HANDLERS["UserPromptSubmit"][1] > keys()["retrieval.judge.timeout_per_call"].rule["maximum"]
 
