@@ -3,8 +3,8 @@
     python3 benchmarks/structure.py [--json]
 
 Modules and lines are counted per part of the package. Imports are those of a real hook under `-X importtime`, packages counted apart. The
-files on a way are traced: the same hook runs with a profile function that notes each file of ours in which a function is called, in the order
-of the first call. `tests/docs/test_ways.py` compares the ways in docs/architecture.md with these.
+files on a way are traced: the same hook runs with a profile function that notes each file of ours in which a function is called, in order
+of first calls. `tests/docs/test_ways.py` compares the ways in docs/architecture.md with these.
 """
 
 from __future__ import annotations
@@ -36,7 +36,8 @@ from memory_plugin.kernel.bytecode import import_with_cache_repair
 seen = []
 def note(frame, what, argument):
     path = frame.f_code.co_filename
-    if what == "call" and path.startswith(package) and frame.f_code.co_name != "<module>" and path not in seen:
+    is_function = frame.f_code.co_flags & 1  # CO_OPTIMIZED; the bodies of modules and classes run at import
+    if what == "call" and is_function and path.startswith(package) and path not in seen:
         seen.append(path)
 if rows:
     from memory_plugin.kernel.transcript.reader import turns_since_prompt

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["background", "create_tables", "model"]
 
-_FILES = ("stopwords", "ranking", "confidence")
+_FILES = ("stopwords", "ranking", "confidence", "intents", "trees")
 _TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE documents (
@@ -70,7 +70,7 @@ def _create_fts5(connection: Connection) -> bool:
 
 
 def model() -> str:
-    """Return the ranking model as one JSON text: `{stopwords: {language: words}, ranking: {…}, confidence: {…}}`.
+    """Return the ranking model as one JSON text: the values of each file of `config/recall/` that ranking reads, by its name.
 
     Raises OSError or ValueError when the plugin's own files are missing or damaged.
     """

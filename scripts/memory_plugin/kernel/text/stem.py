@@ -114,7 +114,7 @@ def _mended(base: str, first: int) -> str:
 
 
 def _ends_short(word: str) -> bool:
-    """Return whether the word ends in a short syllable: vowel and consonant at its start, or consonant, vowel, and a consonant but w, x, Y."""
+    """Return whether the word ends in a short syllable: vowel and consonant at its start, or consonant, vowel, consonant (not w, x, Y)."""
     if len(word) == 2:
         return word[0] in _VOWELS and word[1] not in _VOWELS
     return (

@@ -21,7 +21,7 @@ _NOT_SAID = ("isSidechain", "isMeta", "isCompactSummary", "isApiErrorMessage")
 
 
 def records_backwards(path: str, tail_bytes: int, most: int = 2000) -> Iterator[dict[str, Any]]:
-    """Return the objects on the last lines of a transcript, the youngest first, as far as they lie within its last bytes; at most `most` lines.
+    """Return the objects on the last lines of a transcript, the youngest first: at most `most`, within its last `tail_bytes`.
 
     Never raises: a file that is missing, a pipe or full of other things holds none.
     """
@@ -35,7 +35,7 @@ def records_backwards(path: str, tail_bytes: int, most: int = 2000) -> Iterator[
 
 
 def asked(record: dict[str, Any]) -> tuple[str, str]:
-    """Return what a person said in a row: its kind, PROMPT or COMMAND, and the words; of a slash command its arguments. Two empty texts for none.
+    """Return what a person said in a row: its kind, PROMPT or COMMAND, and the words (a slash command: its arguments), or two empty texts.
 
     Results of tools, interruptions, summaries of compactions and the client's notes are nothing that a person said.
     """
