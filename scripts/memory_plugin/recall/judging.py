@@ -95,10 +95,9 @@ def judge_candidates(
     if judges_off or not wanted:
         reasons = [_TAINTED] if judges_off and wanted else []
         return _unjudged("disabled", candidates.hits, mode, settings, reasons)
-    from ..kernel.judge.asking import Judge
+    from ..kernel.judge.asking import judge_for
 
-    model = settings.text(_BLOCK + "model")
-    judge = Judge("retrieval", model, context.places, settings, context.session, helper=mode == SEARCH)
+    judge = judge_for("retrieval", context, helper=mode == SEARCH)
     problem = judge.unready()
     if problem is not None:
         path = "no_key" if problem.failure == "no_key" else "fallback"
