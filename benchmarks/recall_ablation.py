@@ -22,7 +22,7 @@ from benchmarks.recall_stores import LIMIT, Answer, Set, mean, ndcg, sets
 from memory_plugin.kernel.text.tokens import fold
 from memory_plugin.recall.index_documents import put
 from memory_plugin.recall.index_file import create_index, meta_get, meta_set, transaction
-from memory_plugin.recall.ranking import analyse, rank
+from memory_plugin.recall.ranking import analyze, rank
 
 
 class Change(NamedTuple):
@@ -85,7 +85,7 @@ def reached(source: Set, change: Change) -> float:
             put(connection, (document(record) for record in source.corpus))
         gains = []
         for asked in source.queries:
-            hits = rank(connection, analyse(str(asked["text"])), LIMIT, only_injectable=True, now_iso="")
+            hits = rank(connection, analyze(str(asked["text"])), LIMIT, only_injectable=True, now_iso="")
             wanted = source.relevant[str(asked["id"])]
             gains.append(
                 ndcg(Answer("own", hits, [wanted.get(hit.key, 0) for hit in hits], list(wanted.values())))

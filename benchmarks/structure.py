@@ -169,7 +169,11 @@ def imports(scene: Scene) -> dict[str, dict[str, int]]:
 def documented_way(text: str, name: str) -> list[str]:
     """Return the files that docs/architecture.md lists for a way, in its order."""
     section = re.search(r"^### The way of a %s\n(.*?)(?=^#|\Z)" % name, text, re.MULTILINE | re.DOTALL)
-    return re.findall(r"^\d+\. `([^`]+\.py)`", section.group(1), re.MULTILINE) if section else []
+    return (
+        re.findall(r"^\d+\. `scripts/memory_plugin/([^`]+\.py)`", section.group(1), re.MULTILINE)
+        if section
+        else []
+    )
 
 
 def main() -> int:

@@ -184,7 +184,7 @@ def test_a_fault_of_ours_is_named_by_its_place_without_a_word_of_the_users(recal
     with open(
         os.path.join(copy, "scripts", "memory_plugin", "recall", "query.py"), "a", encoding="utf-8"
     ) as file:
-        file.write("\ndef analyse(text, extra=''):\n    raise ArithmeticError(text)\n")
+        file.write("\ndef analyze(text, extra=''):\n    raise ArithmeticError(text)\n")
     recalling.plugin_root = copy
     run = recalling.prompt("my secret plan for the billing database")
     assert (run.returncode, run.stdout) == (0, "")

@@ -25,7 +25,7 @@ from .console import Console, finish_streams, open_closed_streams
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["COMMANDS", "GROUPS", "main"]
+__all__ = ["COMMANDS", "GROUPS", "OLD_NAMES", "main"]
 
 FAILED, USAGE = 1, 2
 _INTERRUPTED = 130
@@ -53,10 +53,10 @@ GROUPS = {
     "settings": ("config", "judge"),
 }
 _STARTED_BY_HOOKS = ("grade", "refresh")  # the help leaves them out
-_OLD_NAMES = {"heal": "refresh_command"}  # the name in 0.1.0
+OLD_NAMES = {"heal": "refresh_command"}  # the name in 0.1.0
 COMMANDS = {
     **{name: name + "_command" for group in (*GROUPS.values(), _STARTED_BY_HOOKS) for name in group},
-    **_OLD_NAMES,
+    **OLD_NAMES,
 }  # name: module
 
 

@@ -26,7 +26,7 @@ from .index_file import (
     open_or_create,
     refresh_lock,
 )
-from .ranking import analyse, rank, way_to_candidates
+from .ranking import analyze, candidate_backend, rank
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -128,9 +128,9 @@ class Lookup:
     def _rank(self, text: str, extra: str, pool: int) -> list[Hit]:
         assert self._connection is not None
         strategy = self._context.settings.text("retrieval.match_strategy")
-        self.answered_by = way = way_to_candidates(self._connection, strategy)
+        self.answered_by = backend = candidate_backend(self._connection, strategy)
         deadline = self._context.deadline
-        return rank(self._connection, analyse(text, extra), pool, True, now_iso(), deadline, way)
+        return rank(self._connection, analyze(text, extra), pool, True, now_iso(), deadline, backend)
 
     def _open(self) -> bool:
         try:

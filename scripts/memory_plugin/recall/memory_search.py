@@ -25,7 +25,7 @@ from .index_file import (
 )
 from .index_refresh import is_active, rebuild_index, refresh_index
 from .model import load_model
-from .ranking import analyse, rank, way_to_candidates
+from .ranking import analyze, candidate_backend, rank
 
 if TYPE_CHECKING:
     from ..kernel.paths import Places
@@ -86,10 +86,12 @@ def neighbors(places: Places, settings: Settings, texts: list[str], limit: int) 
     found: list[list[str]] = []
     try:
         stop = load_model(connection).stopwords
-        way = way_to_candidates(connection, settings.text("retrieval.match_strategy"))
+        backend = candidate_backend(connection, settings.text("retrieval.match_strategy"))
         for text in texts:
-            query = analyse(text[:_MAX_TEXT])
-            found.append([hit.key for hit in rank(connection, query, limit, False, now_iso(), deadline, way)])
+            query = analyze(text[:_MAX_TEXT])
+            found.append(
+                [hit.key for hit in rank(connection, query, limit, False, now_iso(), deadline, backend)]
+            )
     except TimeoutError:
         found += [[] for _ in texts[len(found) :]]
     except INDEX_ERRORS:
@@ -129,9 +131,11 @@ def _temporary_index(places: Places, settings: Settings) -> Connection:
 
 def _ask(connection: Connection, settings: Settings, query: str, limit: int) -> Found:
     try:
-        way = way_to_candidates(connection, settings.text("retrieval.match_strategy"))
-        hits = rank(connection, analyse(query), limit, False, now_iso(), Deadline(_SECONDS), way)
+        backend = candidate_backend(connection, settings.text("retrieval.match_strategy"))
+        hits = rank(connection, analyze(query), limit, False, now_iso(), Deadline(_SECONDS), backend)
         superseded = superseded_documents(connection)
-        return Found(hits, way, "", {hit.key: superseded[hit.key] for hit in hits if hit.key in superseded})
+        return Found(
+            hits, backend, "", {hit.key: superseded[hit.key] for hit in hits if hit.key in superseded}
+        )
     finally:
         connection.close()

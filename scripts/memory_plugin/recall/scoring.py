@@ -8,7 +8,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .model import Model
-    from .weighting import Term
+    from .query import Term
 
 _GRAM = 4
 

@@ -14,9 +14,8 @@ from .intents import found_intents, spaced
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .model import Model
-    from .query import Query
+    from .query import Query, Term
     from .scoring import Match
-    from .weighting import Term
 
 _TINY = 1e-9
 # The share of a word that the background does not know.
