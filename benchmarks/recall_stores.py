@@ -76,7 +76,7 @@ def small(source: Set, size: int, seed: int, own: int = 3, others: int = 8) -> l
 
 
 def ndcg(answer: Answer, depth: int = 10) -> float:
-    """The normalised discounted cumulative gain of the first hits (K. Järvelin and J. Kekäläinen, 2002)."""
+    """The normalized discounted cumulative gain of the first hits (K. Järvelin and J. Kekäläinen, 2002)."""
     best = _gain(sorted(answer.ideal, reverse=True)[:depth])
     return _gain(answer.grades[:depth]) / best if best else 0.0
 

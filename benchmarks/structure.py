@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import statistics
 import subprocess
 import sys
@@ -166,16 +165,6 @@ def imports(scene: Scene) -> dict[str, dict[str, int]]:
     return found
 
 
-def documented_way(text: str, name: str) -> list[str]:
-    """Return the files that docs/architecture.md lists for a way, in its order."""
-    section = re.search(r"^### The way of a %s\n(.*?)(?=^#|\Z)" % name, text, re.MULTILINE | re.DOTALL)
-    return (
-        re.findall(r"^\d+\. `scripts/memory_plugin/([^`]+\.py)`", section.group(1), re.MULTILINE)
-        if section
-        else []
-    )
-
-
 def main() -> int:
     """Count, trace and print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
@@ -190,7 +179,8 @@ def main() -> int:
         return 0
     print("%-12s %8s %8s %8s %8s" % ("part", "modules", "lines", "median", "longest"))
     for part in parts():
-        print("%-12s %8d %8d %8.0f %8d" % part)
+        figures_of_part = part.name, part.modules, part.lines, part.median, part.longest
+        print("%-12s %8d %8d %8.0f %8d" % figures_of_part)
     for name, counted in figures["imports"].items():
         print("%s: imports %d modules of ours and %d packages" % (name, *counted.values()))
     for name, files in figures["ways"].items():

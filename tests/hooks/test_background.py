@@ -1,4 +1,4 @@
-"""Healing in the background: one process at a time, and not again for a while."""
+"""The refresh in the background: one process at a time, and not again for a while."""
 
 from __future__ import annotations
 

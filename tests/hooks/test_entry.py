@@ -11,7 +11,7 @@ import pytest
 from memory_plugin.hooks.entry import HANDLERS
 from memory_plugin.kernel.settings.schema import keys
 from tests.project import PLUGIN_ROOT, SESSION, Project
-from tests.recall.store_files import ASK, BODY, TITLE, TOLD, no_threshold, troubles
+from tests.recall.store_files import ASK, BODY, TITLE, TOLD, no_threshold, problems
 
 LOCAL, SHARED = ".claude/settings.local.json", ".claude/settings.json"
 
@@ -208,4 +208,4 @@ def test_nothing_is_noted_where_nothing_was_wrong(recalling: Project) -> None:
     for prompt in (ASK, "ok", "a poem about the sea, please"):
         recalling.prompt(prompt)
     recalling.start()
-    assert troubles(recalling) == []
+    assert problems(recalling) == []

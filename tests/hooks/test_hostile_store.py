@@ -22,9 +22,9 @@ from tests.recall.store_files import (
     last,
     memory,
     no_threshold,
+    problems,
     put,
     store,
-    troubles,
     without_rights,
 )
 
@@ -48,7 +48,7 @@ def told(project: Project) -> str:
 def test_a_project_without_a_store_gets_none(project: Project) -> None:
     assert told(project) == ""
     assert not os.path.exists(store(project))
-    assert troubles(project) == []
+    assert problems(project) == []
 
 
 @pytest.mark.parametrize("kind", ["link to a file", "link to nowhere", "FIFO", "folder", "device", "socket"])
@@ -197,7 +197,7 @@ def test_a_file_of_a_wrong_form_does_no_harm(project: Project, text: str) -> Non
     assert (healed.returncode, healed.stderr) == (0, "")
     assert TOLD in told(project)
     with open(path, encoding="utf-8") as file:
-        assert file.read() == text  # nothing is mended behind the user's back
+        assert file.read() == text  # nothing is repaired behind the user's back
 
 
 @pytest.mark.parametrize(

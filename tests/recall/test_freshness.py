@@ -24,7 +24,7 @@ def connection(tmp_path: Path) -> Iterator[Connection]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder that was left alone for a minute."""
+    """A folder that has not changed for a minute."""
     path = tmp_path / "folder"
     path.mkdir()
     long_ago(path)

@@ -1,4 +1,4 @@
-"""Healing: as little as is needed, all of it in the end, and never the wrong standing."""
+"""The refresh of the index: as little as is needed, all of it in the end, and never the wrong trust."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from tests.recall.store_files import at_home, memory, put, store
 
 
 def inline(places: Places, most: int = 60, characters: int = 65_536) -> RefreshReport:
-    """What a prompt heals."""
+    """Return the report of what a prompt refreshes."""
     with closing(open_index(index_path(places))) as connection:
         share = Share(most, characters, 20_000)
         return refresh(connection, places, load(places.config_dir, places.project_root), share=share)
 
 
 def fully(places: Places) -> RefreshReport:
-    """What the detached process heals."""
+    """Return the report of what the background process refreshes."""
     return refresh_index(places, load(places.config_dir, places.project_root))
 
 

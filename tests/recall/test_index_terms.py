@@ -1,4 +1,4 @@
-"""The analysed form of a document."""
+"""The analyzed form of a document."""
 
 from __future__ import annotations
 

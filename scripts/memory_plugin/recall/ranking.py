@@ -127,7 +127,7 @@ def _rowids(
 def _pool(
     connection: Connection, rowids: list[int], only_injectable: bool, now_iso: str
 ) -> list[tuple[int, tuple[str, ...]]]:
-    """(row id, analysed fields) of the candidates; the expired ones are left out when only injectable ones are wanted."""
+    """Return (row id, analyzed fields) of the candidates, without the expired ones when only injectable ones are wanted."""
     rows = connection.execute(
         "SELECT rowid, expires_at, title, tags, body, files, asked_as FROM vectors WHERE rowid IN (%s)"
         % ",".join("?" * len(rowids)),
@@ -152,7 +152,7 @@ def _parts(match: Match, signals: dict[str, float]) -> dict[str, object]:
 
 
 def _totals(connection: Connection, only_injectable: bool) -> tuple[int, list[float]]:
-    """The number of documents, and the mean lengths of their fields with that of all fields together at the end."""
+    """Return the number of documents, and the mean lengths of their fields with that of all fields together at the end."""
     documents, *lengths = connection.execute(
         "SELECT sum(documents), sum(title), sum(tags), sum(body), sum(files), sum(asked_as) FROM totals WHERE injectable >= ?",
         (int(only_injectable),),

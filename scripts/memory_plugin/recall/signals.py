@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _TINY = 1e-9
 # The share of a word that the background does not know.
 _RAREST = 1e-5
-# A log share of documents, about one in 250: a term that fewer hold is rare in a large store, not foreign to it.
+# A log share of documents, about one in 250: a term that fewer hold is rare in a large store, not unknown to it.
 _KNOWN_BY_FEW = -5.5
 # The length of a document, in means, below which its chance to hold a term counts no less.
 _SHORTEST = 0.3

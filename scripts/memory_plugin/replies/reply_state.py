@@ -91,10 +91,6 @@ class ReplyState:
         except OSError as error:
             raise StateNotSaved("the session's state was not saved: %s" % cause(error)) from None
 
-    def has_correction(self) -> bool:
-        """Return whether a correction is pending; costs one look at the folder."""
-        return os.path.lexists(self._path("drift"))
-
     def take_correction(self) -> tuple[str, str]:
         """Remove the pending correction and return its drift's id and its text; both empty when there is none or it is too old."""
         found = self._read("drift")
