@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from benchmarks.recall_adapter import document
-from memory_plugin.recall.index.file import create_index, transaction
-from memory_plugin.recall.index.write import put
-from memory_plugin.recall.ranking import Hit, analyse, rank
+from memory_plugin.recall.index_documents import put
+from memory_plugin.recall.index_file import create_index, transaction
+from memory_plugin.recall.ranking import Hit, analyze, rank
 
 Record = dict[str, object]
 LIMIT = 15
@@ -76,7 +76,7 @@ def small(source: Set, size: int, seed: int, own: int = 3, others: int = 8) -> l
 
 
 def ndcg(answer: Answer, depth: int = 10) -> float:
-    """The normalised discounted cumulative gain of the first hits (K. Järvelin and J. Kekäläinen, 2002)."""
+    """The normalized discounted cumulative gain of the first hits (K. Järvelin and J. Kekäläinen, 2002)."""
     best = _gain(sorted(answer.ideal, reverse=True)[:depth])
     return _gain(answer.grades[:depth]) / best if best else 0.0
 
@@ -149,7 +149,7 @@ def _answers(
             put(connection, (document(record) for record in corpus))
         answers = []
         for at, asked in enumerate(queries + negatives):
-            hits = rank(connection, analyse(str(asked["text"])), LIMIT, only_injectable=True, now_iso="")
+            hits = rank(connection, analyze(str(asked["text"])), LIMIT, only_injectable=True, now_iso="")
             kind = str(asked["kind"]) if at >= len(queries) else "own"
             wanted = relevant[str(asked["id"])] if kind == "own" else {}
             answers.append(

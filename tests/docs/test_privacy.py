@@ -32,7 +32,7 @@ def lived(project: Project) -> Project:
     project.hook("Stop", project.event("Stop", last_assistant_message=PADDED, prompt_id="p9"))
     talk = project.write("talk.jsonl", {"turn": 1, "role": "user", "content": "Hello."})
     project.cli("evaluate", "--gates-only", talk)
-    project.cli("heal")  # takes its turn after the detached healing that SessionStart began
+    project.cli("refresh")  # takes its turn after the background refresh that SessionStart began
     return project
 
 
