@@ -23,7 +23,7 @@ from memory_plugin.recall.ranking import analyse, rank
 
 
 def document(record: dict[str, object]) -> Document:
-    """The document that a benchmark's record makes: everything it holds may be injected."""
+    """Return the document for a benchmark's record; all of it may be injected."""
     key = str(record["id"])
     tags, files = record.get("tags") or [], record.get("files") or []
     assert isinstance(tags, list)
@@ -50,7 +50,7 @@ def document(record: dict[str, object]) -> Document:
 
 
 def limits() -> tuple[float, int]:
-    """The default inject threshold and the most memories of one prompt, from the product's own defaults."""
+    """Return the default inject threshold and the maximum number of memories per prompt."""
     with open(data_path("defaults.json"), encoding="utf-8") as file:
         retrieval = json.load(file)["retrieval"]
     return float(retrieval["inject_threshold"]), int(retrieval["max_inject"])
@@ -77,7 +77,7 @@ def query(state: str, limit: int) -> None:
 
 
 def main() -> int:
-    """The exit status of one command."""
+    """Run one command and return its exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("command", choices=("index", "query"))
     parser.add_argument("--corpus")

@@ -32,12 +32,12 @@ _STEP = re.compile(r"^\d+\. ", re.MULTILINE)
 _BLOCK = re.compile(r"^ *```\w*\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 _CODE = r"(?:``\s?(.+?)\s?``|`([^`\n]+)`)"
 _FORMS = {
-    "create": re.compile(r"^Create %s:" % _CODE),
-    "copy": re.compile(r"^Copy {0} to {0}, and there replace {0} with {0}\.".format(_CODE)),
-    "insert": re.compile(r"In {0}, (?:after|before) {0}, add:".format(_CODE)),
-    "replace": re.compile(r"^In {0}, replace {0} with {0}\.".format(_CODE)),
-    "append": re.compile(r"^At the end of %s, add:" % _CODE),
-    "run": re.compile(r"^Run %s" % _CODE),
+    "create": re.compile(r"^Create CODE:".replace("CODE", _CODE)),
+    "copy": re.compile(r"^Copy CODE to CODE, and there replace CODE with CODE\.".replace("CODE", _CODE)),
+    "insert": re.compile(r"^In CODE, (?:after|before) CODE, add:".replace("CODE", _CODE)),
+    "replace": re.compile(r"^In CODE, replace CODE with CODE\.".replace("CODE", _CODE)),
+    "append": re.compile(r"^At the end of CODE, add:".replace("CODE", _CODE)),
+    "run": re.compile(r"^Run CODE".replace("CODE", _CODE)),
 }
 _SECONDS = 300  # for one command on a busy machine
 
