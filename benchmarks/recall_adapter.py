@@ -1,9 +1,11 @@
 """The product's own index and ranking behind the two commands of a retrieval benchmark's runner.
 
     recall_adapter.py index --corpus DIR --state DIR    reads DIR/corpus.jsonl {id, title, tags, body, category, files}
-    recall_adapter.py query --state DIR --k K           reads {id, text} lines, prints {id, results: [{id, score}], inject: [id]} lines
+    recall_adapter.py query --state DIR --k K           reads {id, text} lines, prints {id, results: [{id, score}], inject: [id],
+                                                        point: [id]} lines
 
-`score` is the confidence with the rank behind it, `inject` what the product itself would put before Claude with its default settings.
+`score` is the confidence with the rank behind it, `inject` what the product itself would put before Claude in full with its default
+settings, `point` what it would name by its title.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import argparse
 import json
 import os
 import sys
+from typing import Any
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts"))
 
@@ -25,19 +28,20 @@ from memory_plugin.recall.ranking import analyse, rank
 def document(record: dict[str, object]) -> Document:
     """Return the document for a benchmark's record; all of it may be injected."""
     key = str(record["id"])
-    tags, files = record.get("tags") or [], record.get("files") or []
+    tags, files, asked_as = (record.get(name) or [] for name in ("tags", "files", "asked_as"))
     assert isinstance(tags, list)
     assert isinstance(files, list)
+    assert isinstance(asked_as, list)
     return Document(
         key=key,
         scope="project",
         id=key,
-        category=str(record.get("category", "")),
+        category=str(record.get("category", "")).upper(),
         title=str(record["title"]),
         tags=[str(tag) for tag in tags],
         body=str(record["body"]),
         files=[str(name) for name in files],
-        asked_as=[],
+        asked_as=[str(phrase) for phrase in asked_as],
         path=key,
         stamp="",
         digest="",
@@ -49,11 +53,22 @@ def document(record: dict[str, object]) -> Document:
     )
 
 
-def limits() -> tuple[float, int]:
-    """Return the default inject threshold and the maximum number of memories per prompt."""
+def thresholds() -> tuple[float, float]:
+    """Return the default thresholds for injecting a memory in full and for pointing at it."""
+    retrieval = _retrieval()
+    return float(retrieval["inject_threshold"]), float(retrieval["pointer_threshold"])
+
+
+def most() -> tuple[int, int]:
+    """Return how many memories one prompt gets in full by default, and how many pointers."""
+    retrieval = _retrieval()
+    return int(retrieval["max_inject"]), int(retrieval["max_pointers"])
+
+
+def _retrieval() -> dict[str, Any]:
     with open(data_path("defaults.json"), encoding="utf-8") as file:
-        retrieval = json.load(file)["retrieval"]
-    return float(retrieval["inject_threshold"]), int(retrieval["max_inject"])
+        found: dict[str, Any] = json.load(file)["retrieval"]
+    return found
 
 
 def index(corpus: str, state: str) -> None:
@@ -67,13 +82,16 @@ def index(corpus: str, state: str) -> None:
 def query(state: str, limit: int) -> None:
     """Answer every query on standard input."""
     connection = open_index(os.path.join(state, "index.sqlite"))
-    threshold, most = limits()
+    inject_from, point_from = thresholds()
+    most_injected, most_pointed = most()
     for line in sys.stdin:
         asked = json.loads(line)
         hits = rank(connection, analyse(asked["text"]), limit, only_injectable=True, now_iso="")
         results = [{"id": hit.key, "score": hit.confidence} for hit in hits]
-        inject = [hit.key for hit in hits[:most] if hit.confidence >= threshold]
-        print(json.dumps({"id": asked["id"], "results": results, "inject": inject}))
+        inject = [hit.key for hit in hits if hit.confidence >= inject_from][:most_injected]
+        plausible = [hit.key for hit in hits if hit.pointer_confidence >= point_from]
+        point = [key for key in plausible if key not in inject][:most_pointed]
+        print(json.dumps({"id": asked["id"], "results": results, "inject": inject, "point": point}))
 
 
 def main() -> int:

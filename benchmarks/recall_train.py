@@ -1,14 +1,16 @@
-"""Fit the two logistic models of `config/recall/confidence.json` on a benchmark's sets, whole and cut down to small stores.
+"""Fit the models behind recall's confidence and write them into `config/recall/trees.json`.
 
-    recall_train.py --data DIR                  fit, and print the weights and what they reach
-    recall_train.py --data DIR --check          what the weights as they are reach, on whole sets and on small stores
-    recall_train.py --data DIR --leave-one-out  for each set, what a fit on all others reaches on it
-    recall_train.py --data DIR --write          fit, and write the weights
+    recall_train.py --natural DIR --sets DIR                    what the shipped models reach, in process
+    recall_train.py --natural DIR --sets DIR --leave-one-out    for each store and set, what a fit on the others reaches on it
+    recall_train.py --natural DIR --sets DIR --ablation         the same, without one group of signals after the other
+    recall_train.py --natural DIR --sets DIR --write            fit, and write the models
 
-Each store counts the same however many queries it has, and the small ones of a set together SMALL_SHARE of what the whole one does.
-Whether a prompt concerns a store is learnt within each set, which gets an intercept of its own beside the common weights (fixed effects;
-J. M. Wooldridge, "Econometric Analysis of Cross Section and Panel Data", 2010, section 15.8): what parts one set from the next, such as its
-language and length, is not what parts its own prompts from others, and a set that comes later has its own as well.
+`--natural` holds stores of small projects with prompts as people type them (`recall_natural.py` says in which form), `--sets` those of a
+retrieval benchmark (`recall_stores.py`); `benchmarks/made` and `benchmarks/harbor` always take part. It needs scikit-learn:
+`pip install '.[train]'`. The same data and version give the same models.
+
+What is learned from is each store as it is, without its phrases, cut in half, grown with other stores' memories, and each prompt among 3
+and among 30 memories, so that no signal is trusted that grows with a store.
 """
 
 from __future__ import annotations
@@ -16,342 +18,492 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import pickle
+import random
+import re
 import sys
-from math import exp
-from operator import mul
-from typing import NamedTuple
+from math import log
+from typing import Any, NamedTuple
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(sys.path[0], "scripts"))
 
-from benchmarks.recall_stores import Answer, Set, auroc, false_injections, injected, mean, sets, small, whole
+from benchmarks.recall_adapter import thresholds
+from benchmarks.recall_natural import Asked, ask, current, figures, grown, report, same_side, whole
+from benchmarks.recall_stores import Answer, Record, Set, auroc, false_injections, injected, mean, sets
 from memory_plugin.kernel.paths import data_path
-from memory_plugin.recall.confidence import logistic
-from memory_plugin.recall.ranking import Hit
+from memory_plugin.recall.confidence import both, wants_signals
+from memory_plugin.recall.trees import Trees
 
-CONCERNS = ("known", "contrast", "matched", "surprise", "session", "title")
-ANSWERS = ("lead", "margin", "seen", "title", "held", "asked", "relative")
-# Set by hand: the sets hold hardly a name of a file, and no memory that lists its files.
-NAMED = 1.5
-SIZES = {3: 16, 6: 12, 20: 8, 60: 6, 200: 4}  # size of a small store: how many of it per set
-KINDS = ("prompt", "everyday", "cross")
-TOP = 4
-SMALL_SHARE = 0.3
-FLOOR = 0.5
-RIDGE = 0.3
-MOST_FALSE = 0.01
+HERE = os.path.dirname(os.path.abspath(__file__))
+RISING = (
+    "best", "covered", "fields", "held", "matched", "named", "pairs", "phrase", "phrase_covered", "phrase_share", "ratio", "relative",
+    "repeated", "root",
+    "soft", "strong", "strong_held", "tags", "title", "title_covered", "title_held", "asks_leave", "asks_what_holds", "unlikely",
+    "we",
+)  # fmt: skip
+FALLING = ("missed", "session", "chore")
+FREE = ("asked", "forms", "in_files", "length", "phrases", "question", "unasked", "words")
+ANSWERS = (*RISING, *FALLING, *FREE)
+WANTS_RISING = (
+    "most_phrase", "most_covered", "most_title_covered", "most_soft", "most_concerns", "first", "second", "third", "together",
+    "asks_what_holds", "asks_leave", "we",
+)  # fmt: skip
+WANTS_FALLING = ("least_missed", "chore")
+WANTS = (
+    *WANTS_RISING,
+    *WANTS_FALLING,
+    "asked",
+    "session",
+    "words",
+    "question",
+    "contrast",
+    "known",
+    "seen",
+    "most_strong",
+    "most_pairs",
+)
+DEEPEST_RANK = 6
+GROUPS = {
+    "phrases": ("phrase", "phrase_covered", "phrase_share", "phrases", "unasked"),
+    "title": ("title", "title_covered", "title_held"),
+    "forms of prompts": ("asks_leave", "asks_what_holds", "we", "chore", "question"),
+    "the running session": ("session",),
+    "share covered": ("covered", "strong", "missed"),
+    "what is held": ("best", "held", "matched", "strong_held", "unlikely"),
+    "fields": ("fields", "in_files", "named", "repeated", "tags"),
+    "neighbors": ("pairs",),
+    "characters and forms": ("soft", "forms"),
+    "score and rank": ("ratio", "relative", "root"),
+    "lengths": ("asked", "length", "words"),
+}
+# What an example weighs, by how its store was made; those of the benchmark's sets are many, and mostly longer questions.
+WEIGHTS = {"whole": 1.0, "bare": 0.4, "half": 0.5, "grown": 0.7, "3": 0.6, "30": 0.6, "300": 0.6}
+OF_SETS = 0.1
+WANTS_OF_SETS = {True: 0.15, False: 1.5}  # own questions, and those of others
+KINDS = {
+    "cross": 0.4,
+    "everyday": 0.4,
+    "prompt": 0.4,
+    "removed": 0.5,
+    "near": 1.5,
+    "chore": 1.5,
+    "other": 1.5,
+}
+WANTS_KINDS = {"cross": 0.4, "everyday": 1.0, "prompt": 1.0, "near": 1.1, "chore": 2.0, "other": 3.0}
+HELPS = 0.6
+FOLDS = 4
+# Where even odds are put: a chance that a memory answers, and log-odds that a prompt wants anything; chosen on stores left out.
+INJECT_FROM, WANTS_FROM = 0.26, -0.4
+SIZES = (20, 60)
+MORE = 250  # memories of other stores that a store is grown with
+MADE = ("invoicing", "reservas")
+REASONS = {
+    "answers": "Does this memory bear on the prompt? Boosted trees over the signals of recall/signals.py. "
+    "Fitted by benchmarks/recall_train.py.",
+    "wants": "Does this prompt want anything stored here? Boosted trees over the signals of its first matches (recall/confidence.py). "
+    "Fitted by benchmarks/recall_train.py.",
+}
 
 
-# Memories of a made-up project and prompts as people type them into a coding session, most of them shorter than a benchmark's questions.
-MADE = "harbor"
-MIXED = 8  # stores that together count as much as one whole set
+class Fitted(NamedTuple):
+    """Both models, as `config/recall/trees.json` has them."""
+
+    answers: Trees
+    wants: Trees
 
 
-class Store(NamedTuple):
-    """The answers over one store, with the name of its set and its size, 0 for the whole set; `among` another set's documents, or ""."""
+class Pool(NamedTuple):
+    """All examples, natural ones and those of sets, and the fold of each store and set."""
 
-    name: str
-    size: int
-    answers: list[Answer]
-    among: str = ""
+    natural: list[Asked]
+    of_sets: list[Asked]
+    folds: dict[str, int]
 
-
-class Row(NamedTuple):
-    """One example of a logistic model, from a store of the set of that name."""
-
-    name: str
-    signals: list[float]
-    label: float
-    weight: float
+    @property
+    def sets(self) -> set[str]:
+        """Return the names of the benchmark's sets."""
+        return {one.store for one in self.of_sets} - {"harbor"}
 
 
-def stores(data: str) -> list[Store]:
-    """Return all stores to learn from: a benchmark's, and those of the made-up set, alone and among each other set's documents."""
-    (made,) = sets(os.path.dirname(os.path.abspath(__file__)), MADE)
-    others = sets(data)
-    found = [Store(MADE, 0, whole(_among(made, other)), other.name) for other in others]
-    for source in [*others, made]:
-        found.append(Store(source.name, 0, whole(source)))
-        found += [
-            Store(source.name, size, small(source, size, seed))
-            for size, times in SIZES.items()
-            for seed in range(times)
+# Making the examples ---------------------------------------------------------------------------------------------------------------------
+
+
+def natural_examples(sources: list[Set], everyday: list[Record]) -> list[Asked]:
+    """Return what the stores of small projects answer, in every form that is learned from."""
+    found: list[Asked] = []
+    for source in sources:
+        others = [other for other in sources if other is not source]
+        rng = random.Random(source.name)
+        foreign = [
+            dict(prompt, kind="cross", type=None)
+            for other in others
+            for prompt in rng.sample([*other.queries, *other.negatives], 6)
         ]
+        uncalled = [*foreign, *rng.sample(everyday, min(80, len(everyday)))]
+        found += whole(source) + whole(source, asked_as=False)
+        found += ask(current(source), _renamed(uncalled), {}, source.name, "whole")
+        found += _halved(source, rng) + _halved(source, rng)
+        more = [
+            dict(record, id="%s:%s" % (other.name, record["id"]))
+            for other in others
+            for record in current(other)
+        ]
+        crowd = [*current(source), *rng.sample(more, min(len(more), MORE))]
+        found += ask(crowd, source.queries, source.relevant, source.name, "grown")
+        found += ask(crowd, source.negatives, {}, source.name, "grown")
+        found += grown(source, others)
+        print("%s: %d examples" % (source.name, len(found)), file=sys.stderr, flush=True)
     return found
 
 
-def _among(source: Set, other: Set) -> Set:
-    """Return a set whose few memories are among the documents of another one."""
-    negatives = source.negatives + [record for record in other.negatives if record["kind"] == "prompt"]
-    return source._replace(corpus=source.corpus + other.corpus, negatives=negatives)
+def _renamed(prompts: list[Record]) -> list[Record]:
+    return [dict(prompt, id="uncalled%d" % at) for at, prompt in enumerate(prompts)]
 
 
-def fit(rows: list[Row], names: tuple[str, ...]) -> dict[str, float]:
-    """Return the weights of a ridge logistic regression, by Newton's method (iteratively reweighted least squares)."""
-    means, scales = _centred(rows)
-    beta = _newton(
+def _halved(source: Set, rng: random.Random) -> list[Asked]:
+    memories = current(source)
+    kept = rng.sample(memories, len(memories) // 2)
+    keys = {str(record["id"]) for record in kept}
+    wanted = {
+        query: {key: grade for key, grade in grades.items() if key in keys}
+        for query, grades in source.relevant.items()
+    }
+    own = [query for query in source.queries if wanted.get(str(query["id"]))]
+    removed = [
+        dict(query, kind="removed", type=None) for query in source.queries if not wanted.get(str(query["id"]))
+    ]
+    return ask(kept, own, wanted, source.name, "half") + ask(
+        kept, [*removed, *source.negatives], {}, source.name, "half"
+    )
+
+
+def set_examples(sources: list[Set]) -> list[Asked]:
+    """Return what the sets of a benchmark answer, whole and as small stores."""
+    found: list[Asked] = []
+    for source in sources:
+        rng = random.Random(source.name)
+        queries = rng.sample(source.queries, min(200, len(source.queries)))
+        found += _set_examples(source, source.corpus, queries, source.negatives, "whole")
+        for size in SIZES:
+            wanted = rng.sample(queries, min(len(queries), size // 3))
+            keys = {rng.choice(sorted(source.relevant[str(query["id"])])) for query in wanted}
+            kept = {
+                str(record["id"]): record
+                for record in rng.sample(source.corpus, min(len(source.corpus), size - len(keys)))
+            }
+            kept.update((str(record["id"]), record) for record in source.corpus if record["id"] in keys)
+            negatives = rng.sample(source.negatives, min(60, len(source.negatives)))
+            found += _set_examples(
+                source,
+                list(kept.values()),
+                rng.sample(queries, min(60, len(queries))) + wanted,
+                negatives,
+                str(size),
+            )
+        print("%s: %d examples" % (source.name, len(found)), file=sys.stderr, flush=True)
+    return found
+
+
+def _set_examples(
+    source: Set, memories: list[Record], queries: list[Record], negatives: list[Record], variant: str
+) -> list[Asked]:
+    keys = {str(record["id"]) for record in memories}
+    wanted = {
+        str(query["id"]): {
+            key: grade for key, grade in source.relevant[str(query["id"])].items() if key in keys
+        }
+        for query in queries
+    }
+    own = [dict(query, kind="own" if wanted[str(query["id"])] else "removed") for query in queries]
+    return ask(memories, [*own, *negatives], wanted, source.name, variant)
+
+
+def examples(natural: str, data: str, cache: str) -> Pool:
+    """Return all examples, from a file that an earlier call left where `cache` names one."""
+    if cache and os.path.exists(cache):
+        with open(cache, "rb") as file:
+            return Pool(*pickle.load(file))  # noqa: S301 - written by this script, named by its user
+    benchmark = sets(data)
+    everyday = sorted(
+        {
+            str(one["text"]): one
+            for source in benchmark
+            for one in source.negatives
+            if one["kind"] in {"everyday", "prompt"}
+        }.items()
+    )
+    stores = sets(natural) + sets(os.path.join(HERE, "made"))
+    folds = {source.name: at % FOLDS for at, source in enumerate(stores)} | {
+        source.name: at % FOLDS for at, source in enumerate(benchmark)
+    }
+    pool = Pool(
+        natural_examples(stores, [one for _, one in everyday]),
+        set_examples(benchmark + sets(HERE, "harbor")),
+        folds,
+    )
+    if cache:
+        with open(cache, "wb") as file:
+            pickle.dump(tuple(pool), file)
+    return pool
+
+
+# Fitting ---------------------------------------------------------------------------------------------------------------------------------
+
+
+def fit(pool: Pool, left_out: int, without: tuple[str, ...] = ()) -> Fitted:
+    """Return both models fitted on all folds but one, without some signals; -1 leaves no fold out."""
+    names, wanted = (tuple(name for name in each if name not in without) for each in (ANSWERS, WANTS))
+    natural = [one for one in pool.natural if pool.folds.get(one.store, -1) != left_out or left_out < 0]
+    of_sets = [one for one in pool.of_sets if pool.folds.get(one.store, -1) != left_out or left_out < 0]
+    rows, labels, weights = [], [], []
+    for one, base in [(one, 1.0) for one in natural] + [(one, _of_set(one)) for one in of_sets]:
+        for hit in one.hits[:DEEPEST_RANK]:
+            rows.append([hit.signals[name] for name in names])
+            labels.append(hit.key in one.wanted)
+            weights.append(
+                base
+                * WEIGHTS.get(one.variant, 1.0)
+                * KINDS.get(one.kind, 1.0)
+                * (HELPS if one.wanted.get(hit.key) == 1 else 1.0)
+            )
+    answers = boosted(rows, labels, weights, names, RISING, FALLING, trees=80, leaves=6)
+    answers.intercept -= log(INJECT_FROM / (1 - INJECT_FROM))
+    rows, labels, weights = [], [], []
+    set_names = pool.sets
+    for one in [*natural, *of_sets]:
+        if one.kind != "removed":
+            rows.append(_wants_row(one, answers, wanted))
+            labels.append(bool(one.wanted))
+            weights.append(_wants_weight(one, set_names))
+    wants = boosted(rows, labels, weights, wanted, WANTS_RISING, WANTS_FALLING, trees=60, leaves=5)
+    wants.intercept -= WANTS_FROM
+    return Fitted(answers, wants)
+
+
+def _of_set(one: Asked) -> float:
+    return (
+        1.0
+        if one.store == "harbor"
+        else OF_SETS * (2.0 if one.kind in {"prompt", "everyday", "cross"} else 1.0)
+    )
+
+
+def _wants_weight(one: Asked, names: set[str]) -> float:
+    share = WANTS_OF_SETS[one.kind == "own"] if one.store in names else 1.0
+    return WEIGHTS.get(one.variant, 1.0) * WANTS_KINDS.get(one.kind, 1.0) * share
+
+
+def _wants_row(one: Asked, answers: Trees, names: tuple[str, ...]) -> list[float]:
+    found = [dict(hit.signals, answers=answers.log_odds(hit.signals)) for hit in one.hits[:DEEPEST_RANK]]
+    shared = one.hits[0].signals if one.hits else {}
+    signals = wants_signals(shared, found)
+    return [signals.get(name, 0.0) for name in names]
+
+
+def boosted(  # noqa: PLR0913, PLR0917 - what one model is made of
+    rows: list[list[float]],
+    labels: list[bool],
+    weights: list[float],
+    names: tuple[str, ...],
+    rising: tuple[str, ...],
+    falling: tuple[str, ...],
+    trees: int,
+    leaves: int,
+) -> Trees:
+    """Return boosted trees that rise and fall with the signals that are said to."""
+    from sklearn.ensemble import HistGradientBoostingClassifier  # a development extra
+
+    model = HistGradientBoostingClassifier(
+        max_iter=trees, max_leaf_nodes=leaves, learning_rate=0.1, min_samples_leaf=80, l2_regularization=10.0, early_stopping=False,
+        random_state=0, monotonic_cst=[(name in rising) - (name in falling) for name in names],
+    )  # fmt: skip
+    model.fit(rows, labels, sample_weight=weights)
+    built = [_tree(predictor[0].nodes, 0) for predictor in model._predictors]  # noqa: SLF001 - there is no public way to its trees
+    return Trees(list(names), round(float(model._baseline_prediction[0, 0]), 4), built)  # noqa: SLF001
+
+
+def _tree(nodes: Any, at: int) -> Any:  # noqa: ANN401 - rows of an untyped library
+    node = nodes[at]
+    if node["is_leaf"]:
+        return round(float(node["value"]), 4)
+    threshold = round(float(node["num_threshold"]), 4)
+    return [
+        int(node["feature_idx"]),
+        threshold,
+        _tree(nodes, int(node["left"])),
+        _tree(nodes, int(node["right"])),
+    ]
+
+
+# Judging a fit ---------------------------------------------------------------------------------------------------------------------------
+
+
+def apply(asked: list[Asked], fitted: Fitted, settings: dict[str, Any]) -> None:
+    """Give every hit the confidences that some models would have given it."""
+    for one in asked:
+        found = [dict(hit.signals, answers=fitted.answers.log_odds(hit.signals)) for hit in one.hits]
+        wants = fitted.wants.log_odds(wants_signals(one.hits[0].signals, found)) if one.hits else 0.0
+        for hit, signals in zip(one.hits, found):
+            hit.confidence, hit.pointer_confidence = both({**signals, "wants": wants}, settings)
+
+
+def left_out(pool: Pool, without: tuple[str, ...] = ()) -> None:
+    """Give every hit the confidences of models that saw neither its store nor its set, nor some signals."""
+    settings = _settings()
+    for fold in range(FOLDS):
+        fitted = fit(pool, fold, without)
+        apply(
+            [one for one in [*pool.natural, *pool.of_sets] if pool.folds.get(one.store, 0) == fold],
+            fitted,
+            settings,
+        )
+
+
+def judge(pool: Pool, limits: tuple[float, float]) -> None:
+    """Print what the confidences of all examples reach."""
+    natural = [one for one in pool.natural if one.store not in MADE]
+    whole_stores = _whole_stores(pool)
+    for name in sorted({one.store for one in whole_stores}):
+        _line(name, [one for one in whole_stores if one.store == name], limits)
+    report(whole_stores, limits)
+    for variant in ("bare", "grown"):
+        _line(variant, [one for one in natural if one.variant == variant], limits)
+    for kind in ("cross", "everyday", "prompt", "removed"):
+        _line(kind, [one for one in natural if one.kind == kind], limits)
+    sized = [one for one in natural if one.variant in {"3", "30", "300"}]
+    print(
+        "same side among 3, 30, 300: %.3f, from 30 to 300: %.3f"
+        % (same_side(sized, limits[0], (3, 30, 300)), same_side(sized, limits[0], (30, 300)))
+    )
+    for variant in ("whole", *map(str, SIZES)):
+        _judge_sets(
+            [one for one in pool.of_sets if one.variant == variant and one.store != "harbor"], limits, variant
+        )
+    _judge_sets(
+        [one for one in pool.of_sets if one.variant == "whole" and one.store == "harbor"], limits, "harbor"
+    )
+
+
+def ablate(pool: Pool, limits: tuple[float, float]) -> None:
+    """Print what the whole stores get, on stores left out, without each group of signals."""
+    for group, names in {"as it is": (), **GROUPS}.items():
+        left_out(pool, names)
+        _line(group, _whole_stores(pool), limits)
+
+
+def _whole_stores(pool: Pool) -> list[Asked]:
+    return [
+        one
+        for one in pool.natural
+        if one.store not in MADE
+        and one.variant == "whole"
+        and one.kind not in {"cross", "everyday", "prompt"}
+    ]
+
+
+def _line(name: str, asked: list[Asked], limits: tuple[float, float]) -> None:
+    print(
+        "%-16s %4d  %s"
+        % (name, len(asked), "  ".join("%s %.2f" % item for item in figures(asked, limits).items())),
+        flush=True,
+    )
+
+
+def _judge_sets(asked: list[Asked], limits: tuple[float, float], label: str) -> None:
+    stores = [[one for one in asked if one.store == name] for name in sorted({one.store for one in asked})]
+    answers = [
         [
-            (
-                [1.0] + [(value - mean_) / scale for value, mean_, scale in zip(row.signals, means, scales)],
-                row,
+            Answer(
+                one.kind,
+                one.hits,
+                [one.wanted.get(hit.key, 0) for hit in one.hits],
+                list(one.wanted.values()),
             )
-            for row in rows
+            for one in store
         ]
-    )
-    weights = {name: value / scale for name, value, scale in zip(names, beta[1:], scales)}
-    weights["intercept"] = beta[0] - sum(
-        value * mean_ / scale for value, mean_, scale in zip(beta[1:], means, scales)
-    )
-    return weights
-
-
-def fit_within(rows: list[Row], names: tuple[str, ...]) -> dict[str, float]:
-    """Return weights as `fit` does, learned within the sets: each set has its own intercept, and a common one replaces them afterwards."""
-    others = sorted({row.name for row in rows})[1:]
-    marked = [
-        row._replace(signals=row.signals + [float(row.name == name) for name in others]) for row in rows
+        for store in stores
     ]
-    weights = {name: value for name, value in fit(marked, (*names, *others)).items() if name in names}
-    low, high = -50.0, 50.0
-    while high - low > 1e-4:
-        weights["intercept"] = (low + high) / 2
-        guessed = sum(row.weight * logistic(dict(zip(names, row.signals)), weights) for row in rows)
-        if guessed < sum(row.weight * row.label for row in rows):
-            low = weights["intercept"]
-        else:
-            high = weights["intercept"]
-    return weights
-
-
-def _centred(rows: list[Row]) -> tuple[list[float], list[float]]:
-    """Return the weighted mean and standard deviation of each signal."""
-    whole_weight = sum(row.weight for row in rows)
-    columns = list(zip(*(row.signals for row in rows)))
-    means = [sum(row.weight * value for row, value in zip(rows, column)) / whole_weight for column in columns]
-    scales = [
-        (sum(row.weight * (value - mean_) ** 2 for row, value in zip(rows, column)) / whole_weight) ** 0.5
-        + 1e-9
-        for column, mean_ in zip(columns, means)
-    ]
-    return means, scales
-
-
-def _newton(points: list[tuple[list[float], Row]]) -> list[float]:
-    """Return the coefficients for points whose first coordinate is 1."""
-    size = len(points[0][0])
-    beta = [0.0] * size
-    for _ in range(8):
-        slope = [-RIDGE * value if at else 0.0 for at, value in enumerate(beta)]
-        curve = [[RIDGE * (at == to and at > 0) for to in range(size)] for at in range(size)]
-        for point, row in points:
-            guess = 1 / (1 + exp(-max(-30.0, min(30.0, sum(map(mul, beta, point))))))
-            pull, bend = row.weight * (row.label - guess), row.weight * guess * (1 - guess)
-            for at in range(size):
-                slope[at] += pull * point[at]
-                bent = bend * point[at]
-                line = curve[at]
-                for to in range(at, size):
-                    line[to] += bent * point[to]
-        for at in range(size):
-            for to in range(at):
-                curve[at][to] = curve[to][at]
-        beta = [value + step for value, step in zip(beta, solved(curve, slope))]
-    return beta
-
-
-def solved(matrix: list[list[float]], right: list[float]) -> list[float]:
-    """Solve a system of linear equations by elimination with pivots."""
-    rows = [[*line, value] for line, value in zip(matrix, right)]
-    size = len(rows)
-    for at in range(size):
-        pivot = max(range(at, size), key=lambda row: abs(rows[row][at]))
-        rows[at], rows[pivot] = rows[pivot], rows[at]
-        for row in range(at + 1, size):
-            factor = rows[row][at] / rows[at][at]
-            rows[row] = [value - factor * above for value, above in zip(rows[row], rows[at])]
-    found = [0.0] * size
-    for at in reversed(range(size)):
-        found[at] = (rows[at][size] - sum(rows[at][to] * found[to] for to in range(at + 1, size))) / rows[at][
-            at
-        ]
-    return found
-
-
-def signals(hit: Hit) -> dict[str, float]:
-    """Return the parts of a hit's score that are numbers."""
-    return {name: part for name, part in hit.parts.items() if isinstance(part, float)}
-
-
-def share(store: Store) -> float:
-    """Return the total weight of a store's examples."""
-    if store.among:
-        return 100.0 / MIXED
-    return 100.0 if not store.size else 100.0 * SMALL_SHARE / len(SIZES) / SIZES[store.size]
-
-
-def concern_rows(learnt: list[Store]) -> list[Row]:
-    """Return the first hits: 1 for an own query, 0 for a negative of another project; removed ones are left out."""
-    rows = []
-    for store in learnt:
-        heads = [answer for answer in store.answers if answer.hits and answer.kind != "removed"]
-        own = sum(answer.kind == "own" for answer in heads)
-        for answer in heads:
-            label = float(answer.kind == "own")
-            weight = share(store) / 2 / (own if label else len(heads) - own)
-            rows.append(
-                Row(
-                    store.name + store.among,
-                    [signals(answer.hits[0])[name] for name in CONCERNS],
-                    label,
-                    weight,
+    kinds = ("prompt", "everyday", "cross", "removed")
+    hints = [
+        mean(
+            [
+                mean(
+                    [
+                        float(bool(one.injected(limits) + one.pointed(limits)))
+                        for one in store
+                        if one.kind == kind
+                    ]
                 )
-            )
-    return rows
-
-
-def answer_rows(learnt: list[Store]) -> list[Row]:
-    """Return the first hits of every query: 1 for a relevant one."""
-    rows = []
-    for store in learnt:
-        each = share(store) * 4 / sum(len(answer.hits[:TOP]) for answer in store.answers)
-        for answer in store.answers:
-            for hit, grade in zip(answer.hits[:TOP], answer.grades):
-                weight = each * {"own": 1.0, "removed": 0.5}.get(answer.kind, 2.0)
-                rows.append(
-                    Row(store.name, [signals(hit)[name] for name in ANSWERS], float(grade > 0), weight)
-                )
-    return rows
-
-
-def learn(learnt: list[Store], base: float) -> dict[str, dict[str, float]]:
-    """Return both models, the second one shifted so that 0.5 is the best threshold."""
-    model = {
-        "concerns": fit_within(concern_rows(learnt), CONCERNS),
-        "answers": fit(answer_rows(learnt), ANSWERS),
-    }
-    model["answers"]["named"] = NAMED
-    start = model["answers"]["intercept"]
-    best = (-1.0, start)
-    for step in range(-8, 17):
-        model["answers"]["intercept"] = start + step * 0.15
-        best = max(best, (worth(learnt, model, base), start + step * 0.15))
-    model["answers"]["intercept"] = best[1]
-    return {
-        part: {name: round(value, 3) for name, value in weights.items()} for part, weights in model.items()
-    }
-
-
-def worth(learnt: list[Store], model: dict[str, dict[str, float]], base: float) -> float:
-    """Return the mean F.5 at the threshold over complete sets, minus a penalty for false injections above the limit."""
-    learnt = [store for store in learnt if store.name != MADE]
-    apply(learnt, model, base)
-    wholes = [store.answers for store in learnt if not store.size]
-    reached = mean([injected(answers, FLOOR)[2] for answers in wholes])
-    for group in (wholes, [store.answers for store in learnt if store.size]):
-        for kind in ("prompt", "everyday"):
-            false = mean([false_injections(answers, kind, FLOOR) for answers in group])
-            reached -= 10 * max(0.0, false - MOST_FALSE)
-    return float(reached)
-
-
-def apply(asked: list[Store], model: dict[str, dict[str, float]], base: float) -> None:
-    """Give every hit the confidence that a model would have given it."""
-    for store in asked:
-        for answer in store.answers:
-            for hit in answer.hits:
-                concerns, answers = (logistic(signals(hit), model[part]) for part in ("concerns", "answers"))
-                hit.confidence = concerns * (base + (1 - base) * answers)
-
-
-def report(title: str, asked: list[Store]) -> None:
-    """Print what the confidences of some stores reach: whole sets and each small size apart, then the whole made set."""
-    for size in sorted({store.size for store in asked}):
-        report_group(
-            title, str(size or "whole"), [one for one in asked if one.size == size and one.name != MADE]
+                for store in stores
+            ]
         )
-    report_group(title, MADE, [one for one in asked if not one.size and one.name == MADE and not one.among])
-    report_group(title, "among", [one for one in asked if one.among])
-
-
-def report_group(title: str, label: str, stores: list[Store]) -> None:
-    """Print what the confidences of stores reach, averaged over them; nothing for none."""
-    group = [store.answers for store in stores]
-    if group:
-        figures = [mean([auroc(answers, kind) for answers in group]) for kind in (*KINDS, "removed")]
-        false = [
-            mean([false_injections(answers, kind, FLOOR) for answers in group])
-            for kind in (*KINDS, "removed")
-        ]
-        pooled = [injected(answers, FLOOR) for answers in group]
-        precision, recall, f_half = (mean([one[at] for one in pooled]) for at in range(3))
-        print(
-            "%-10s %5s | AUROC %s | P %.3f R %.3f F.5 %.3f | false %s"
-            % (
-                title,
-                label,
-                " ".join("%.4f" % value for value in figures),
-                precision,
-                recall,
-                f_half,
-                " ".join("%.3f" % value for value in false),
+        for kind in kinds
+    ]
+    print(
+        "%-8s F.5 %.3f  AUROC %s  injected %s  hinted %s"
+        % (
+            label,
+            mean([injected(store, limits[0])[2] for store in answers]),
+            " ".join("%.3f" % mean([auroc(store, kind) for store in answers]) for kind in kinds),
+            " ".join(
+                "%.3f" % mean([false_injections(store, kind, limits[0]) for store in answers])
+                for kind in kinds
             ),
-            flush=True,
-        )
+            " ".join("%.3f" % hint for hint in hints),
+        ),
+        flush=True,
+    )
 
 
-def leave_one_out(found: list[Store], base: float) -> None:
-    """Print for each set, and over all, what a model learnt from the other sets reaches."""
-    kept: dict[int, list[list[float]]] = {}
-    for name in sorted({store.name for store in found} - {MADE}):
-        mine = [store for store in found if store.name == name]
-        model = learn([store for store in found if name not in (store.name, store.among)], base)
-        apply(mine, model, base)
-        report(name, [store for store in mine if not store.size])
-        for store in mine:
-            kept[id(store)] = [[hit.confidence for hit in answer.hits] for answer in store.answers]
-    found = [store for store in found if store.name != MADE]
-    for store in found:
-        for answer, values in zip(store.answers, kept[id(store)]):
-            for hit, value in zip(answer.hits, values):
-                hit.confidence = value
-    report("left out", found)
+def _settings() -> dict[str, Any]:
+    with open(data_path("recall", "confidence.json"), encoding="utf-8") as file:
+        return {name: entry["value"] for name, entry in json.load(file)["entries"].items()}
 
 
-def write(model: dict[str, dict[str, float]]) -> None:
-    """Write the weights into the configuration."""
-    path = data_path("recall", "confidence.json")
-    with open(path, encoding="utf-8") as file:
-        configuration = json.load(file)
-    for part, weights in model.items():
-        configuration["entries"][part]["value"] = weights
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(json.dumps(configuration, indent=2) + "\n")
+def write(fitted: Fitted) -> None:
+    """Put the models into the configuration, a tree a line."""
+    entries = {
+        name: {
+            "value": {
+                "signals": model.signals,
+                "intercept": round(model.intercept, 4),
+                "trees": [json.dumps(tree, separators=(",", ":")) for tree in model.trees],
+            },
+            "reason": REASONS[name],
+        }
+        for name, model in zip(Fitted._fields, fitted)
+    }
+    text = json.dumps({"entries": entries}, indent=2)
+    with open(data_path("recall", "trees.json"), "w", encoding="utf-8") as file:
+        file.write(
+            re.sub(r'"([\[\]\d.,e-]+)"', r"\1", text) + "\n"
+        )  # the trees, which are text so far, each on its line
 
 
 def main() -> int:
-    """Run the command line and return the exit status."""
+    """Return the exit status."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--data", required=True)
-    parser.add_argument("--base", type=float, default=0.3)
+    parser.add_argument("--natural", required=True)
+    parser.add_argument("--sets", required=True)
+    parser.add_argument("--cache", default="", help="a file to keep the examples in between calls")
     parser.add_argument("--leave-one-out", action="store_true")
+    parser.add_argument("--ablation", action="store_true")
     parser.add_argument("--write", action="store_true")
-    parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
-    found = stores(options.data)
-    report("now", found)
-    if options.check:
+    pool = examples(options.natural, options.sets, options.cache)
+    if options.ablation:
+        ablate(pool, thresholds())
         return 0
     if options.leave_one_out:
-        leave_one_out(found, options.base)
-        return 0
-    model = learn(found, options.base)
-    apply(found, model, options.base)
-    report("learnt", found)
-    print(json.dumps(model, indent=1))
-    if options.write:
-        write(model)
+        left_out(pool)
+    elif options.write:
+        fitted = fit(pool, -1)
+        apply([*pool.natural, *pool.of_sets], fitted, _settings())
+        write(fitted)
+    judge(pool, thresholds())
     return 0
 
 

@@ -57,7 +57,7 @@ class Project:
         self.git("init", "-q", "-b", "main")
 
     def environment(self, **extra: str | None) -> dict[str, str]:
-        """The environment of every process here, built from nothing; None takes a name away."""
+        """Return the environment of every process here, built from nothing; None takes a name away."""
         values: dict[str, str | None] = {
             "PATH": os.environ.get("PATH", os.defpath),
             "HOME": self.home,
@@ -83,21 +83,40 @@ class Project:
         return Run(done.returncode, done.stdout.decode("utf-8"), done.stderr.decode("utf-8", "replace"))
 
     def git(self, *args: str) -> str:
-        """The output of a git command that has to work."""
+        """Return the output of a git command that has to work."""
         run = self.process(["git", *args])
         assert run.returncode == 0, run.stderr
         return run.stdout
 
     def write(self, name: str, content: object) -> str:
-        """The path of a project file, written as text, or as JSON when it is none."""
+        """Write a project file, as JSON unless it is text, and return its path."""
         path = os.path.join(self.root, name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w", encoding="utf-8") as file:
             file.write(content if isinstance(content, str) else json.dumps(content, indent=2))
         return path
 
+    @property
+    def settings_path(self) -> str:
+        """Return the path of the user's own settings."""
+        return os.path.join(self.config, "settings.json")
+
+    def write_settings(self, env: dict[str, str] | None = None, **memory: object) -> str:
+        """Write the user's own settings: the blocks of `memory`, and `env` if given; return the path."""
+        settings = {**({} if env is None else {"env": env}), **({"memory": memory} if memory else {})}
+        with open(self.settings_path, "w", encoding="utf-8") as file:
+            json.dump(settings, file)
+        return self.settings_path
+
+    def script_judge(self, *replies: dict[str, Any]) -> None:
+        """Write the replies of the scripted judge."""
+        folder = os.path.join(self.state, "judge")
+        os.makedirs(folder, exist_ok=True)
+        with open(os.path.join(folder, "script.json"), "w", encoding="utf-8") as file:
+            json.dump({"replies": list(replies)}, file)
+
     def event(self, name: str, **fields: object) -> dict[str, object]:
-        """A hook's input as the host sends it."""
+        """Return a hook's input as the host sends it."""
         common = {"session_id": SESSION, "cwd": self.root, "hook_event_name": name}
         transcript = os.path.join(self.config, "projects", "p", SESSION + ".jsonl")
         return {**common, "transcript_path": transcript, **fields}
@@ -110,16 +129,16 @@ class Project:
         return self.process([self.python, "-I", "-S", script], stdin, **env)
 
     def prompt(self, text: str, prompt_id: str = "p1", **fields: object) -> Run:
-        """The UserPromptSubmit hook, run on a prompt."""
+        """Run the UserPromptSubmit hook on a prompt."""
         fields = {"prompt": text, "prompt_id": prompt_id, "permission_mode": "default", **fields}
         return self.hook("UserPromptSubmit", self.event("UserPromptSubmit", **fields))
 
     def start(self, source: str = "startup") -> Run:
-        """The SessionStart hook."""
+        """Run the SessionStart hook."""
         return self.hook("SessionStart", self.event("SessionStart", source=source))
 
     def cli(self, *args: str, inside: bool = False, stdin: str = "", **env: str | None) -> Run:
-        """The command line for this project; `inside` is inside the client, as its Bash tool runs it."""
+        """Run the command line for this project; `inside` is inside the client, as its Bash tool runs it."""
         if inside:
             env = {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": SESSION, **env}
         script = os.path.join(self.plugin_root, "scripts", "memory.py")
@@ -128,14 +147,14 @@ class Project:
     def save(
         self, title: str, body: str, *more: str, category: str = "decision", inside: bool = False
     ) -> str:
-        """The id of a memory saved through the command line."""
+        """Save a memory through the command line and return its id."""
         words = ("--category", category, "--title", title, "--body", body, *more, "--json")
         run = self.cli("save", *words, inside=inside)
         assert run.returncode == 0, run.stderr
         return str(run.json["id"])
 
     def ledger(self, name: str) -> list[dict[str, Any]]:
-        """The rows of one ledger, such as "recalls"; none when there is no such file."""
+        """Return the rows of one ledger, such as "recalls"; none when there is no such file."""
         path = os.path.join(self.state, name + ".jsonl")
         if not os.path.exists(path):
             return []

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.recall_adapter import limits
+from benchmarks.recall_adapter import thresholds
 from benchmarks.recall_stores import Answer, Set, false_injections, injected, sets, whole
 from memory_plugin.recall.index.document import Document
 from memory_plugin.recall.index.file import create_index, transaction
@@ -16,7 +16,7 @@ from memory_plugin.recall.ranking import analyse, rank
 from tests.project import PLUGIN_ROOT
 from tests.recall.memories import memory
 
-THRESHOLD = limits()[0]
+THRESHOLD = thresholds()[0]
 IN_TITLE = memory("The token bucket is in throttle.ts", "Every key gets 100 requests a minute.")
 IN_BODY = memory("Rate limit", "Every key gets 100 requests a minute, by the token bucket in throttle.ts.")
 IN_FILES = memory("Rate limit", "Every key gets 100 requests a minute.", files="src/api/throttle.ts")

@@ -20,14 +20,14 @@ MARKED = {"CLAUDECODE": "1"}
 
 
 def process(pid: int, name: str, env: dict[str, str] | None = None, *, terminal: bool = True) -> Ancestor:
-    """A process with its environment."""
+    """Return a process with its environment."""
     made = Ancestor(pid, pid - 1, str(pid * 10), name, terminal=terminal, words=(name,))
     made._environment = env or {}
     return made
 
 
 def names(*given: str) -> list[Ancestor]:
-    """A chain, nearest first; `*` marks what a client started."""
+    """Return a chain, nearest first; `*` marks what a client started."""
     return [
         process(90 - at, name.rstrip("*"), MARKED if name.endswith("*") else {})
         for at, name in enumerate(given)
@@ -55,7 +55,7 @@ def test_the_user_s_own_client(chain: list[Ancestor], client: int | None) -> Non
 
 
 def account_home(project: Project) -> str:
-    """The home folder of the account, as the system would name it."""
+    """Return the home folder of the account, as the system would name it."""
     return os.path.join(os.path.dirname(project.home), "account")
 
 
@@ -111,8 +111,7 @@ def test_inside_the_environment_is_the_client_s(project: Project) -> None:
 
 
 def test_addresses_of_the_user_s_own_file_stay(project: Project) -> None:
-    with open(os.path.join(project.config, "settings.json"), "w", encoding="utf-8") as file:
-        json.dump({"env": {"OPENAI_BASE_URL": "https://own.example", "HOME": "/x", "PLAIN": "y"}}, file)
+    project.write_settings({"OPENAI_BASE_URL": "https://own.example", "HOME": "/x", "PLAIN": "y"})
     os.environ.update(MARKED, OPENAI_BASE_URL="https://evil.example")
     Caller([process(90, "python3", MARKED), process(88, "claude", {"HOME": project.home})]).settle(
         project.root
@@ -203,10 +202,10 @@ def test_a_client_in_another_one_s_command_is_not_noted(project: Project) -> Non
 def test_only_this_run_of_the_machine_says_that_a_hook_started_us(value: str) -> None:
     os.environ.update(MARKED, MEMORY_HANDED_OVER=value)
     assert identify()._client is outer_client(ancestors())
-    assert not caller._is_handed_over()
+    assert not caller._is_started_by_hook()
     if boot_id():
         os.environ["MEMORY_HANDED_OVER"] = boot_id()
-        assert caller._is_handed_over()
+        assert caller._is_started_by_hook()
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from tests.project import PLUGIN_ROOT, Project
 
 
 def cli(project: Project, *args: str, **env: str | None) -> tuple[int, str, str]:
-    """A run without `--root`, in the project's folder."""
+    """Return a run without `--root`, in the project's folder."""
     run = project.process(
         [project.python, os.path.join(PLUGIN_ROOT, "scripts", "memory.py"), *args], b"", **env
     )

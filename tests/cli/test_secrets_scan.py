@@ -59,6 +59,6 @@ def test_what_memories_may_hold_is_found_when_asked_for(project: Project) -> Non
 def test_a_limited_scan_looks_at_the_smallest_files_first(project: Project) -> None:
     for name, size in (("a", 3000), ("b", 10), ("c", 900)):
         project.write("d/%s.txt" % name, TEXT + "x" * size)
-    scan = scan_paths([os.path.join(project.root, "d")], most=2000)
+    scan = scan_paths([os.path.join(project.root, "d")], max_bytes=2000)
     assert (scan.files, scan.left) == (2, 1)
     assert {os.path.basename(place.path) for place in scan.places} == {"b.txt", "c.txt"}

@@ -105,7 +105,7 @@ def told(turn: Turn) -> list[str]:
 
 def expected_body(name: str, sealed: str) -> Body:
     """What a judge is to be sent with this data, put together from its file by hand."""
-    path = os.path.join(PLUGIN_ROOT, "config", "judge", "rubrics", name + ".json")
+    path = os.path.join(PLUGIN_ROOT, "config", "judges", "rubrics", name + ".json")
     with open(path, encoding="utf-8") as file:
         rubric = json.load(file)
     return {

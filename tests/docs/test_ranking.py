@@ -21,7 +21,7 @@ def values(name: str) -> dict[str, Any]:
 
 RANKING, CONFIDENCE = values("ranking"), values("confidence")
 IN_WORDS = {13: "thirteen", 14: "fourteen", 15: "fifteen", 16: "sixteen"}
-WEIGHTS = sum(len(CONFIDENCE[part]) - 1 for part in ("concerns", "answers"))
+WEIGHTS = sum(len(CONFIDENCE[part]) - 1 for part in ("concerns", "stands_out"))
 SAID = {
     "postings": "until {:,} postings are read".format(RANKING["postings"]),
     "pool": "over the first %d," % RANKING["pool"],

@@ -76,7 +76,10 @@ def test_what_claude_saves_unasked_supersedes_nothing_until_it_is_accepted(
 def test_forgetting_the_newer_one_says_what_becomes_of_the_older_one(project: Project, old: str) -> None:
     new = project.save(*POSTGRES, "--supersedes", old)
     said = project.cli("forget", new).stdout
-    assert "%s, which it replaced, stays superseded; memory restore %s brings it back" % (old, old) in said
+    assert (
+        "%s, which it had replaced, stays superseded; to bring it back: memory restore %s" % (old, old)
+        in said
+    )
     assert told(project) == ""
     project.cli("restore", old)
     assert "MySQL 5" in told(project)
@@ -87,7 +90,7 @@ def test_archiving_a_newer_one_that_alone_says_so_brings_the_older_one_back(
 ) -> None:
     new = project.save(*POSTGRES, "--supersedes", old, inside=True)
     project.cli("accept", new)
-    assert "%s, which it replaced, is recalled again" % old in project.cli("archive", new).stdout
+    assert "%s, which it had replaced, is recalled again" % old in project.cli("archive", new).stdout
     assert "MySQL 5" in told(project)
 
 
@@ -95,7 +98,7 @@ def test_a_memory_cannot_be_superseded_by_one_that_it_supersedes(project: Projec
     new = project.save(*POSTGRES, "--supersedes", old)
     run = project.cli("edit", new, "--superseded-by", old)
     assert run.returncode == 1
-    assert "first: memory edit %s --superseded-by none" % old in run.stderr
+    assert "first run: memory edit %s --superseded-by none" % old in run.stderr
     assert "Postgres 16" in told(project)
 
 
@@ -138,10 +141,10 @@ def test_a_damaged_index_is_rebuilt_without_a_word_of_the_older_one(project: Pro
 
 def test_the_doctor_names_who_lost_a_successor(project: Project, old: str) -> None:
     project.save(*POSTGRES)
-    assert "every superseded memory has its successor" in project.cli("doctor").stdout
+    assert "every superseded memory has a successor" in project.cli("doctor").stdout
     new = project.save("Invoices are stored in S3", "A bucket.", "--supersedes", old)
     project.cli("forget", new, "--now")
-    assert "%s: superseded by %s, which is not there" % (old, new) in project.cli("doctor").stdout
+    assert "%s: superseded by %s, which does not exist" % (old, new) in project.cli("doctor").stdout
 
 
 def test_the_last_of_a_chain_still_supersedes_the_first_when_the_middle_is_deleted(

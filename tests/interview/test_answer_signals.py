@@ -103,7 +103,7 @@ def test_the_judges_rubric_asks_for_the_same_signals() -> None:
     assert {name: set(part["anyOf"][0]["properties"]) for name, part in schema.items()} == {
         name: set(rule["fields"]) for name, rule in TABLE["signals"].items()
     }
-    with open(data_path("judge", "rubrics", "interview", "signals.json"), encoding="utf-8") as file:
+    with open(data_path("judges", "rubrics", "interview", "signals.json"), encoding="utf-8") as file:
         examples = json.load(file)["examples"]
     for example in examples:
         values = read_reply(example["reply"], lambda value: _valid(value, TABLE))

@@ -51,10 +51,14 @@ def rewrite_in_place(path: str, data: dict[str, Any]) -> None:
         json.dump(data, file)
 
 
-def no_threshold(project: Project) -> None:
-    """Let the user's settings take every match for good enough for a full text, for tests that are not about ranking."""
+def no_threshold(project: Project, **more: object) -> None:
+    """Let the user's settings take every match for good enough for a full text, for tests that are not about ranking.
+
+    `more` are further keys of `retrieval`.
+    """
+    settings = {"inject_threshold": 0.0, "pointer_threshold": 1.0, **more}
     with open(os.path.join(project.config, "settings.json"), "w", encoding="utf-8") as file:
-        json.dump({"memory": {"retrieval": {"inject_threshold": 0.0, "pointer_threshold": 1.0}}}, file)
+        json.dump({"memory": {"retrieval": settings}}, file)
 
 
 def index_file(project: Project) -> str:

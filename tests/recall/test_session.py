@@ -77,7 +77,7 @@ def test_an_emptied_context_is_told_again(recalling: Project, source: str, *, ag
 
 def test_after_many_turns_it_is_told_again(recalling: Project) -> None:
     """Turns count that were looked up, whether or not they were told anything."""
-    recalling.write(".claude/settings.json", {"memory": {"retrieval": {"repeat_after_turns": 4}}})
+    no_threshold(recalling, repeat_after_turns=4)
     assert TOLD in recalling.prompt(ASK).context
     for question in (
         "write a haiku about the sea please",

@@ -17,7 +17,7 @@ from memory_plugin.sessions.scorer_reply import drop_bad_evidence, read_scores
 from memory_plugin.sessions.scoring_request import RUBRIC
 from tests.sessions.grades import LEVELS, NUMBERS, reply
 
-with open(data_path("judge", "rubrics", RUBRIC + ".json"), encoding="utf-8") as _file:
+with open(data_path("judges", "rubrics", RUBRIC + ".json"), encoding="utf-8") as _file:
     EXAMPLES = json.load(_file)["examples"]
 
 

@@ -1,4 +1,4 @@
-"""The command line: one module a command, imported when it is asked for."""
+"""The command line: one module a command, imported when it is used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where keys go, in words, and which variables of the environment are not used for it, and why."""
+"""Which address a key is sent to, and which environment variables are ignored for it: in sentences for people."""
 
 from __future__ import annotations
 
@@ -11,53 +11,56 @@ from ..kernel.settings.user_file import set_value
 
 if TYPE_CHECKING:
     from ..kernel.judge.address import AddressSource
-    from .command_context import Session
+    from .command_context import CommandContext
 
 __all__ = ["address_words", "ignored_words", "keep_address"]
 
 _COMMON = ("HTTPS_PROXY", "https_proxy", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR")
-_CONFIRM = "inside Claude Code a project can set it. To use it there as well, put it into the block env of your own settings.json"
+_CONFIRM = "inside Claude Code a project can set it. To use it there as well, put it into the env block of your own settings.json"
 
 
-def address_words(session: Session, route: AddressSource, also: tuple[str, ...] = ()) -> list[str]:
-    """Return the address of a request and who names it, then a sentence for each variable that is not used."""
-    return ["Address: %s." % terminal_safe(str(route)), *ignored_words(session, (*also, *_COMMON))]
+def address_words(context: CommandContext, route: AddressSource, also: tuple[str, ...] = ()) -> list[str]:
+    """Return the address of a request and who sets it, then a sentence for each ignored variable."""
+    return ["Address: %s." % terminal_safe(str(route)), *ignored_words(context, (*also, *_COMMON))]
 
 
-def ignored_words(session: Session, names: tuple[str, ...]) -> list[str]:
-    """Return a sentence for each of some variables that the environment holds and that is not used."""
+def ignored_words(context: CommandContext, names: tuple[str, ...]) -> list[str]:
+    """Return a sentence for each of some variables that is set in the environment but ignored."""
     lines = []
     for name in names:
-        path = session.taint.names.get(name)
+        path = context.taint.names.get(name)
         if path is not None:
             lines.append("%s is ignored: %s sets it." % (name, terminal_safe(path)))
-        elif name in session.caller.ignored:
-            lines.append("%s is ignored: only the environment names it, and %s." % (name, _CONFIRM))
+        elif name in context.caller.ignored:
+            lines.append("%s is ignored: only the environment sets it, and %s." % (name, _CONFIRM))
     return lines
 
 
-def keep_address(session: Session, route: AddressSource, key: str, *, keep: bool) -> list[str]:
-    """Offer to write an address that only the environment names into the user's own settings; return what to say about it.
+def keep_address(context: CommandContext, route: AddressSource, key: str, *, keep: bool) -> list[str]:
+    """Offer to write an address that only the environment sets into the user's own settings; return sentences about it.
 
-    With `keep`, or on the user's yes in a terminal, it is written under `key`. Raises EditError.
+    It is written under `key` with `keep`, or if the user says yes in a terminal. Raises EditError.
     """
-    if route.source != ENVIRONMENT or session.caller.inside:
+    if route.source != ENVIRONMENT or context.caller.inside:
         return []
     said = (
-        "%s in your environment names %s. Commands that Claude runs use it only if your own settings name it."
+        "%s in your environment is %s. Commands that Claude runs use it only if your own settings contain it."
         % (
             route.name,
             terminal_safe(route.url),
         )
     )
-    if not keep and not _agreed("%s\nWrite it there, as %s? [y/N] " % (said, key)):
-        return [said, "To write it there: memory config set %s %s" % (key, terminal_safe(route.url))]
-    change = set_value(session.places.config_dir, key, route.url)
-    return ["%s is %s now, in %s." % (key, terminal_safe(route.url), terminal_safe(change.path))]
+    if not keep and not _agreed("%s\nWrite it to your settings, as %s? [y/N] " % (said, key)):
+        return [
+            said,
+            "To write it to your settings: memory config set %s %s" % (key, terminal_safe(route.url)),
+        ]
+    change = set_value(context.places.config_dir, key, route.url)
+    return ["%s is now %s, in %s." % (key, terminal_safe(route.url), terminal_safe(change.path))]
 
 
 def _agreed(question: str) -> bool:
-    """Whether somebody at a terminal says yes; off a terminal nobody is asked."""
+    """Return whether the user says yes; false without a terminal."""
     if not (sys.stdin and sys.stdin.isatty() and sys.stdout.isatty()):
         return False
     try:

@@ -1,7 +1,7 @@
-"""Who runs a command: the user in a terminal of theirs, or Claude inside the client; and which environment is the user's own.
+"""Who runs a command, the user in a terminal or Claude inside the client, and which environment variables are the user's own.
 
-Inside the client the environment is suspect: a project's settings put variables into each command that Claude runs.  What tells the
-truth there are the processes above the command, the environment in which the client itself was started, and what hooks noted.
+Inside the client the environment is untrusted: a project's settings add variables to each command that Claude runs. Three sources are
+trusted: the parent processes of the command, the environment in which the client was started, and the records that hooks wrote.
 """
 
 from __future__ import annotations
@@ -28,22 +28,22 @@ _HOMES = ("HOME", "USERPROFILE", _CONFIG)
 _ROUTE_ENDS = ("_URL", "_URI", "_HOST", "_ENDPOINT", "_HEADERS")
 _ROUTE_PARTS = ("PROXY", "CERT", "CA_", "_CA", "SSL")
 _UNKNOWN_FOLDER = (
-    "the config folder %s is neither that of your account's home nor one that a hook of this session noted,"
-    " so no key is used: run it in a terminal of your own"
+    "no key is used: the config folder %s is neither in your home folder nor one that a hook of this session recorded;"
+    " run the command in a terminal"
 )
 
 
 def is_route(name: str) -> bool:
-    """Whether a variable decides where a request goes, through whom, whom it trusts, or what else is sent along."""
+    """Return whether a variable decides where a request goes: address, proxy, certificates, or extra headers."""
     name = name.upper()
     return name.endswith(_ROUTE_ENDS) or any(part in name for part in _ROUTE_PARTS)
 
 
 class Caller:
-    """Who runs this command.
+    """The one who runs this command.
 
-    `inside` says that Claude runs it.  `session` is the client's session, empty outside.  `ignored` names the variables
-    that decide where keys go and are not used since only the environment names them.
+    `inside` is true when Claude runs it. `session` is the client's session, empty outside. `ignored` names the variables
+    that decide where keys go, and that are not used because only the environment sets them.
     """
 
     __slots__ = ("_client", "_given", "_launch", "_record", "ignored", "inside", "session")
@@ -61,14 +61,14 @@ class Caller:
         self._launch = self._launch_environment()
 
     def _launch_environment(self) -> dict[str, str]:
-        """What the client was started with; empty where that is unknown, or where its hooks know another config folder."""
+        """Return the environment in which the client was started; empty if unknown, or if its hooks know another config folder."""
         launch = self._client.environment() if self._client is not None else {}
         if self._record is not None and config_folder_of(launch) != self._record.config:
             return {}
         return launch
 
     def settle(self, root: str) -> Taint:
-        """Give the environment back to the user, for a command in the project around `root`; what its settings had set comes back."""
+        """Remove from the environment what the project around `root` set, and return what that was."""
         if not self.inside:
             return clean(root)
         self.settle_folders()
@@ -82,7 +82,7 @@ class Caller:
         return taint
 
     def settle_folders(self) -> None:
-        """Inside the client: put back home, config folder and all else that the client was started with, where it is known."""
+        """Inside the client, restore the home, the config folder and everything else that the client was started with, if known."""
         if not self.inside:
             return
         if self._launch:
@@ -93,17 +93,17 @@ class Caller:
             _use_account_home()
 
     def _other_roots(self) -> list[str]:
-        """The folders whose settings the client may have handed to this command, whatever folder it names itself."""
+        """Return the folders whose settings the client may have passed to this command, apart from the one it names."""
         folders = [
             self._record.project if self._record else "",
             self._client.folder() if self._client else "",
         ]
-        with suppress(OSError):  # it was deleted
+        with suppress(OSError):  # the current folder was deleted
             folders.append(os.getcwd())
         return [folder for folder in dict.fromkeys(folders) if folder and os.path.isdir(folder)]
 
     def _drop_routes(self) -> None:
-        """Drop each variable that decides where keys go, but for those that the user's own settings file holds."""
+        """Remove each variable that decides where keys go, except those in the user's own settings file."""
         own = _own_variables()
         for name in [name for name in os.environ if is_sensitive(name) and is_route(name)]:
             if name not in own:
@@ -115,29 +115,29 @@ class Caller:
         self.ignored = {name for name in changed if name not in own}
 
     def _knows_config(self) -> bool:
-        """Whether the config folder is the user's own for certain."""
+        """Return whether the config folder certainly is the user's own."""
         return bool(self._launch) or self._record is not None or config_folder() == account_config()
 
 
 def identify() -> Caller:
-    """Return who runs this process; what a hook of ours started runs as that hook, in the environment that it cleaned."""
-    return Caller([] if _is_handed_over() else ancestors())
+    """Return who runs this process. A process started by one of our hooks keeps the environment that the hook cleaned."""
+    return Caller([] if _is_started_by_hook() else ancestors())
 
 
-def _is_handed_over() -> bool:
-    """Whether a hook started this process; no repository can know the value that says so."""
+def _is_started_by_hook() -> bool:
+    """Return whether a hook started this process. No repository can know the value that says so."""
     given = os.environ.get(HANDED_OVER, "")
     return bool(given) and given == boot_id()
 
 
 def _record_of(chain: list[Ancestor], client: Ancestor | None) -> ClientRecord | None:
-    """What a hook noted for the client, or for what started it where it does not look like one.
+    """Return what a hook recorded for the client, or for a parent process if the client was not recognized.
 
-    A folder named by an environment counts only when it holds a note for a process above this one.
+    A folder named by an environment counts only if it holds a record for a parent of this process.
     """
     own = os.environ.copy()
-    upwards = [client] if client is not None else _above_the_marked(chain)
-    for one in upwards:
+    candidates = [client] if client is not None else _above_the_marked(chain)
+    for one in candidates:
         folders = [config_folder_of(one.environment()), config_folder_of(own), account_config()]
         for config in dict.fromkeys(filter(None, folders)):
             record = read_record(config, one)
@@ -147,13 +147,13 @@ def _record_of(chain: list[Ancestor], client: Ancestor | None) -> ClientRecord |
 
 
 def _above_the_marked(chain: list[Ancestor]) -> list[Ancestor]:
-    """The processes above all that a client started."""
+    """Return the parents of all processes that a client started."""
     last = max((at for at, one in enumerate(chain) if one.is_marked), default=0)
     return chain[last + 1 :]
 
 
 def _adopted_by(chain: list[Ancestor]) -> Ancestor | None:
-    """The running client that an orphan without a terminal may come from: a command can leave the client's processes behind."""
+    """Return a running client that an orphan without a terminal may come from: a command can detach itself from the client."""
     if len(chain) < 2 or not chain[1].is_init or chain[0].terminal:
         return None
     for config in dict.fromkeys(filter(None, [config_folder(), account_config()])):
@@ -172,7 +172,7 @@ def _use_account_home() -> None:
 
 
 def _own_variables() -> dict[str, str]:
-    """The block `env` of the user's own settings file."""
+    """Return the block `env` of the user's own settings file."""
     try:
         block = content(os.path.join(config_folder() or os.devnull, "settings.json"), follow=True).get("env")
     except (FileNotFoundError, SettingsFileError):

@@ -1,73 +1,111 @@
-"""What every command of the command line works with: the places, the settings, the console, and whose word it carries."""
+"""What every command gets: places, settings, session, console and caller; and the errors that end a command."""
 
 from __future__ import annotations
 
+import math
+import os
 from typing import TYPE_CHECKING
 
 from ..hooks.hygiene_setting import follow_hygiene
 from ..kernel.ancestry import MARK
+from ..kernel.clock import Deadline
+from ..kernel.context import Context
 from ..kernel.settings.load import load
 from ..memories.grants import is_granted
 from .caller import identify
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from ..hooks.environment import Taint
     from ..kernel.paths import Places
-    from ..kernel.settings.load import Settings
     from .caller import Caller
     from .console import Console
 
-__all__ = ["Session"]
+__all__ = ["CommandContext", "CommandError", "UsageError", "require_existing", "require_known"]
 
+_FAILED, _USAGE = 1, 2
 _HOMES = ("CLAUDE_CONFIG_DIR", "HOME", "USERPROFILE")
+_FILE = ".json"
+_NOT_APPROVED = (
+    "nothing was changed: to %s, the user must ask for it;"
+    " type the command in a terminal, or begin a prompt with a /memory: command"
+)
 
 
-class Session:
-    """One run of the command line."""
+class CommandError(Exception):
+    """A command cannot do what was asked. `main` prints the text in one line and returns `exit_code`."""
+
+    def __init__(self, text: str, exit_code: int = _FAILED) -> None:
+        super().__init__(text)
+        self.exit_code = exit_code
+
+
+class UsageError(CommandError):
+    """The arguments make no sense, such as a file that does not exist. The exit code is 2."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text, _USAGE)
+
+
+class CommandContext(Context):
+    """The context of one run of the command line, with its console and caller.
+
+    It has no deadline of its own: a command that waits for a server or a judge calls `within`.
+    """
 
     def __init__(self, places: Places, console: Console, taint: Taint, caller: Caller | None = None) -> None:
-        self.places = places
         self.console = console
         self.taint = taint
         self.caller = caller or identify()
         if places.config_dir is None and self.moved_home:
-            words = self.moved_home, taint.names[self.moved_home]
             places.why_no_state = (
-                "no home folder is known: %s is not used, since the project's %s sets it" % words
+                "no home folder is known: %s is not used because the project's %s sets it"
+                % (self.moved_home, taint.names[self.moved_home])
             )
-        self.settings: Settings = load(places.config_dir, places.project_root)
-        follow_hygiene(self.settings)
-        self.id = self.caller.session
+        settings = load(places.config_dir, places.project_root)
+        follow_hygiene(settings)
+        super().__init__(places, settings, Deadline(math.inf), self.caller.session)
 
     @property
     def moved_home(self) -> str:
-        """The name of a home or config folder that the project's settings set, so that it was dropped; mostly empty."""
+        """Return the name of a home variable that the project's settings set, so that it was dropped; usually empty."""
         return next((name for name in _HOMES if name in self.taint.names), "")
 
     @property
     def inside_client(self) -> bool:
-        """Whether Claude runs this command, rather than the user in a terminal of theirs.
+        """Return whether Claude runs this command, not the user in a terminal.
 
         A project that sets the mark itself had it dropped with the rest, and gains nothing by that.
         """
         return self.caller.inside or MARK in self.taint.names
 
     @property
-    def has_word(self) -> bool:
-        """Whether this run carries the user's own word: typed in a terminal of theirs, or asked for by a prompt of theirs just now."""
-        return not self.inside_client or is_granted(self.places, self.id)
+    def is_approved(self) -> bool:
+        """Return whether the user asked for this run: in a terminal, or by a prompt of this session just now."""
+        return not self.inside_client or is_granted(self.places, self.session)
 
     @property
     def accepts_pulls(self) -> bool:
-        """Whether the user's own file says that what git brings is trusted."""
+        """Return whether the user's own settings trust what git brings."""
         return self.settings.text("trust.pulls") == "accept"
 
-    def require_word(self, deed: str) -> bool:
-        """Whether the user's word is there; where it is not, the error says how to give it."""
-        if self.has_word:
-            return True
-        self.console.error(
-            "to %s, the user has to ask for it: type it in a terminal, or begin a prompt with a /memory: command; nothing was changed"
-            % deed
-        )
-        return False
+    def require_approval(self, action: str) -> None:
+        """Raise CommandError, with how to approve, unless the user asked for this run; `action` reads "change settings"."""
+        if not self.is_approved:
+            raise CommandError(_NOT_APPROVED % action)
+
+
+def require_existing(*paths: str) -> None:
+    """Raise UsageError for the first path that does not exist."""
+    for path in paths:
+        if not os.path.exists(path):
+            raise UsageError("%s: not there" % path)
+
+
+def require_known(name: str, known: Iterable[str]) -> None:
+    """Raise UsageError unless this is a known name or an existing JSON file."""
+    if name.endswith(_FILE):
+        require_existing(name)
+    elif name not in known:
+        raise UsageError("%s: expected one of %s, or a %s file" % (name, ", ".join(known), _FILE))

@@ -1,4 +1,4 @@
-"""What a person sees on a terminal, and what a program reads: tables, colour where it helps, JSON where it is asked for."""
+"""The output of a command: text, tables and color for people, JSON for programs; and the three standard streams."""
 
 from __future__ import annotations
 
@@ -11,28 +11,30 @@ import unicodedata
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from ..kernel.files import in_words
 from ..kernel.text.clean import plain
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import TextIO
 
-__all__ = ["Console"]
+__all__ = ["Console", "counted", "finish_streams", "open_closed_streams"]
 
 _MAX_CELL = 1000
 _MAX_ERROR = 2000
-_NO_TERMINAL = 10_000  # columns: what is piped is cut nowhere
+_NO_TERMINAL = 10_000  # columns: piped output is never cut
 _READABLE = 100
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+_FAILED = 1
 
 
 class Console:
-    """The two output streams. Colour is used on a terminal only, and never with NO_COLOR set (no-color.org)."""
+    """The two output streams. Color is used on a terminal only, and never with NO_COLOR set (no-color.org)."""
 
     def __init__(self, out: TextIO | None = None, err: TextIO | None = None) -> None:
         self._out = out or sys.stdout
         self._err = err or sys.stderr
-        self.colour = (
+        self.color = (
             self._out.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
         )
         self.width = shutil.get_terminal_size((100, 24)).columns if self._out.isatty() else _NO_TERMINAL
@@ -42,16 +44,16 @@ class Console:
         self.line(json.dumps(value, indent=2))
 
     def line(self, text: str = "") -> None:
-        """Print one line; characters that the terminal's encoding lacks are escaped. Raises OSError, which names the stream."""
+        """Print one line; escape characters that the terminal cannot encode. Raises OSError, which names the stream."""
         try:
             _write(self._out, text + "\n")
         except OSError as error:
             raise type(error)(error.errno, error.strerror, "standard output") from None
 
     def paragraph(self, text: str, lead: str = "", hang: int = 0) -> None:
-        """Print a text for people. A terminal gets it in lines of at most 100 columns, broken between words; what is piped is one line.
+        """Print a text for people, on a terminal in lines of at most 100 columns, else in one line.
 
-        `lead` stands before the first line and takes `hang` columns, by which the others are indented.
+        `lead` is printed before the first line; the others are indented by `hang` columns.
         """
         width = min(self.width, _READABLE) if self.width < _NO_TERMINAL else self.width
         lines = textwrap.wrap(text, width - hang, break_long_words=False, break_on_hyphens=False) or [""]
@@ -60,25 +62,25 @@ class Console:
             lead = " " * hang
 
     def error(self, text: str) -> None:
-        """Print one line for the user on the error stream."""
-        with suppress(OSError):  # there is nowhere else to say it
+        """Print one line on the error stream."""
+        with suppress(OSError):  # there is no other place to print it
             _write(self._err, "memory: %s\n" % plain(text, _MAX_ERROR))
 
     def progress(self, text: str) -> None:
-        """Show how far a long work is, on a terminal only, in place of what was shown before; an empty text wipes it."""
+        """Show progress, on a terminal only, in place of the text shown before; an empty text clears it."""
         if self._err.isatty():
             _write(self._err, "\r\033[K" + text)
 
     def style(self, text: str, *names: str) -> str:
-        """The text in the named styles (bold dim red green yellow cyan), or as it is without colour."""
-        if not self.colour or not names:
+        """Return the text in the named styles (bold dim red green yellow cyan), or unchanged without color."""
+        if not self.color or not names:
             return text
         return "\033[%sm%s\033[0m" % (";".join(_STYLES[name] for name in names), text)
 
     def table(self, headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """Print rows under headers; the last column takes what room is left.
+        """Print rows under headers; the last column gets the remaining width.
 
-        What a file wrote into a cell can neither move the cursor nor hide.
+        Control and invisible characters in a cell are removed: its text may come from a file of somebody else.
         """
         rows = [[plain(cell, _MAX_CELL) for cell in row] for row in rows]
         widths = [max(map(_columns, column)) for column in zip(headers, *rows)]
@@ -94,7 +96,7 @@ def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def _fit(cell: str, width: int) -> str:
-    """A cell that takes just `width` columns."""
+    """Return a cell cut or padded to `width` columns."""
     taken = _columns(cell)
     if taken > width:
         while taken > width - 1:
@@ -105,7 +107,7 @@ def _fit(cell: str, width: int) -> str:
 
 
 def _columns(text: str) -> int:
-    """How many columns a text takes on a terminal (Unicode Standard Annex 11)."""
+    """Return how many columns a text takes on a terminal (Unicode Standard Annex 11)."""
     if text.isascii():
         return len(text)
     return sum(
@@ -117,3 +119,46 @@ def _write(stream: TextIO, text: str) -> None:
     encoding = stream.encoding or "utf-8"
     stream.write(text.encode(encoding, "backslashreplace").decode(encoding))
     stream.flush()
+
+
+def open_closed_streams() -> None:
+    """Open the null device for each stream that was closed at the start, so that no file of ours gets its number."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            handle = os.open(
+                os.devnull, os.O_RDWR
+            )  # takes the lowest free number, which is that of the stream
+            setattr(sys, name, os.fdopen(handle, mode, encoding="utf-8"))
+
+
+def finish_streams(code: int) -> int:
+    """Flush the output and return the exit code: `code`, or 1 with one line of text if the output could not be written."""
+    try:
+        sys.stdout.flush()
+    except OSError as error:
+        _discard(sys.stdout)
+        if not code and not isinstance(error, BrokenPipeError):
+            _write_error("standard output: " + in_words(error))
+        code = code or _FAILED
+    _write_error("")
+    return code
+
+
+def _write_error(text: str) -> None:
+    """Write one line to the error stream; with an empty text only flush it."""
+    try:
+        sys.stderr.write("memory: %s\n" % text if text else "")
+        sys.stderr.flush()
+    except OSError:
+        _discard(sys.stderr)
+
+
+def _discard(stream: TextIO) -> None:
+    """Send the rest of a buffer to the null device; otherwise the interpreter fails to close the stream and exits with 120."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun, such as `1 memory`, `2 memories`, `3 files`."""
+    plural = noun[:-1] + "ies" if noun.endswith("ry") else noun + "s"
+    return "%d %s" % (number, noun if number == 1 else plural)

@@ -1,4 +1,4 @@
-"""`memory`: the command line. One table of commands; each lives in a module of its own and is imported when it is asked for."""
+"""`memory`: one table of commands. Each lives in a module of its own, which is imported when the command is used."""
 
 from __future__ import annotations
 
@@ -19,81 +19,60 @@ from ..kernel.files import in_words
 from ..kernel.paths import locate
 from ..memories.record import InvalidMemory
 from .caller import identify
-from .command_context import Session
-from .console import Console
-from .streams import open_closed, settled
-from .usage import WrongUse, must_exist
+from .command_context import CommandContext, CommandError, UsageError, require_existing
+from .console import Console, finish_streams, open_closed_streams
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["COMMANDS", "main"]
+__all__ = ["COMMANDS", "GROUPS", "main"]
 
-DONE, FAILED, USAGE = 0, 1, 2
-# What the help lists, by what it is about; then the commands that the plugin itself starts, which it leaves out.
+FAILED, USAGE = 1, 2
+_INTERRUPTED = 130
+# The commands that the help lists, by topic. To add one: a name here, a module `commands/NAME_command.py`, a test.
 GROUPS = {
-    "memories": {
-        "save": "save",
-        "search": "search",
-        "show": "show",
-        "list": "listing",
-        "edit": "edit",
-        "forget": "forget",
-        "restore": "restore",
-        "archive": "archive",
-        "accept": "accept",
-        "import": "importing",
-        "scan": "scan",
-        "hygiene": "hygiene",
-    },
-    "what happened": {
-        "status": "status",
-        "why": "why",
-        "doctor": "doctor",
-        "demo": "demo",
-    },
-    "replies": {
-        "score": "score",
-        "scores": "scores",
-        "tune": "tune",
-    },
-    "sessions": {
-        "session": "session",
-        "label": "label",
-        "calibrate": "calibrate",
-        "langfuse": "langfuse",
-    },
-    "interview": {
-        "interview": "interview",
-    },
-    "evaluation": {
-        "evaluate": "evaluate",
-        "rules": "rules",
-    },
-    "settings": {
-        "config": "config",
-        "judge": "judge",
-    },
+    "memories": (
+        "save",
+        "search",
+        "show",
+        "list",
+        "edit",
+        "forget",
+        "restore",
+        "archive",
+        "accept",
+        "import",
+        "scan",
+        "hygiene",
+    ),
+    "what happened": ("status", "why", "doctor", "demo"),
+    "replies": ("score", "scores", "tune"),
+    "sessions": ("session", "label", "calibrate", "langfuse"),
+    "interview": ("interview",),
+    "evaluation": ("evaluate", "rules"),
+    "settings": ("config", "judge"),
 }
-_OF_THE_PLUGIN = {"grade": "grade", "heal": "heal"}
-COMMANDS = {name: module for group in (*GROUPS.values(), _OF_THE_PLUGIN) for name, module in group.items()}
+_STARTED_BY_HOOKS = ("grade", "heal")  # the help leaves them out
+COMMANDS = {
+    name: name + "_command" for group in (*GROUPS.values(), _STARTED_BY_HOOKS) for name in group
+}  # name: module
 
 
 def main(argv: Sequence[str]) -> int:
-    """Run one command; the exit code: 0 done, 1 failed or problems found, 2 usage."""
-    open_closed()
+    """Run one command and return its exit code: 0 done, 1 failed or problems found, 2 usage."""
+    open_closed_streams()
     try:
         arguments = _arguments(list(argv))
     except SystemExit as stop:
-        return settled(stop.code if isinstance(stop.code, int) else USAGE)
-    except OSError:  # help that could not be printed
-        return settled(FAILED)
-    return settled(_guarded(arguments, Console()))
+        return finish_streams(stop.code if isinstance(stop.code, int) else USAGE)
+    except OSError:  # the help could not be printed
+        return finish_streams(FAILED)
+    return finish_streams(_guarded(arguments, Console()))
 
 
 def _arguments(argv: list[str]) -> argparse.Namespace:
-    """What the words say. Raises SystemExit once help or an error is printed."""
-    argv = _source_form(argv)
+    """Return the parsed arguments. Raises SystemExit after printing help or an error."""
+    argv = _as_search_command(argv)
     if not argv:
         _parser(argv).print_help()
         raise SystemExit(USAGE)
@@ -101,24 +80,25 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
 
 
 def _guarded(arguments: argparse.Namespace, console: Console) -> int:
-    """The exit code of a command; whatever goes wrong in it is one line."""
+    """Run a command and return its exit code; here every error becomes one line of text."""
     try:
         return _run(arguments, console)
-    except BrokenPipeError:  # whoever read our output has gone
+    except BrokenPipeError:  # the reader of our output is gone
         return FAILED
-    except (WrongUse, InvalidMemory, OSError, RuntimeError) as error:
+    except CommandError as error:
+        console.error(str(error))
+        return error.exit_code
+    except (InvalidMemory, OSError, RuntimeError) as error:
         console.error(in_words(error))
-        return USAGE if isinstance(error, WrongUse) else FAILED
+        return FAILED
     except KeyboardInterrupt:
         console.error("stopped")
-        return 130
-    except Exception as error:  # the outermost line: a fault of ours is one line too
+        return _INTERRUPTED
+    except Exception as error:  # the outermost line: a bug of ours is one line too
         if discard_damaged():
             console.error("Python's cache of this program was damaged and is deleted; run the command again")
         else:
-            console.error(
-                "a fault of memory's own, %s at %s: %s" % (type(error).__name__, where(error), error)
-            )
+            console.error("a bug in memory: %s at %s: %s" % (type(error).__name__, where(error), error))
         return FAILED
 
 
@@ -127,31 +107,31 @@ def _run(arguments: argparse.Namespace, console: Console) -> int:
     caller.settle_folders()
     root = _root(arguments.root)
     taint = caller.settle(root)
-    session = Session(locate(root), console, taint, caller)
-    result: int = _module(arguments.command).run(arguments, session)
+    context = CommandContext(locate(root), console, taint, caller)
+    result: int = _module(arguments.command).run(arguments, context)
     return result
 
 
 def _root(given: str | None) -> str:
-    """The project that the words name, else the folder at hand. Raises WrongUse where that is none."""
+    """Return the project folder of `--root`, by default the current folder. Raises UsageError if there is none."""
     try:
         root = _project_of(os.path.abspath(given)) if given else launch_folder()
-    except FileNotFoundError:  # Python asks for the folder that we are in
-        raise WrongUse("the folder you are in is not there any more; go to another one") from None
-    must_exist(root)
+    except FileNotFoundError:  # from Python, when the current folder was deleted
+        raise UsageError("the current folder no longer exists; change to another one") from None
+    require_existing(root)
     if not os.path.isdir(root):
-        raise WrongUse("%s: not a folder" % root)
+        raise UsageError("%s: not a folder" % root)
     return root
 
 
 def _project_of(root: str) -> str:
-    """The project folder for `--root`, which takes the project or its store."""
+    """Return the project folder for `--root`, which may name the project or its store."""
     above, name = os.path.split(root)
     return os.path.dirname(above) if name == "memory" and os.path.basename(above) == ".claude" else root
 
 
-def _source_form(argv: list[str]) -> list[str]:
-    """The other spelling of a search, `--mode search --query "…"`, as a search command."""
+def _as_search_command(argv: list[str]) -> list[str]:
+    """Return the other form of a search, `--mode search --query "..."`, as a search command; anything else unchanged."""
     if not argv or not argv[0].startswith("--") or not any(word.split("=")[0] == "--mode" for word in argv):
         return argv
     parser = _Parser(prog="memory", add_help=False)
@@ -162,12 +142,12 @@ def _source_form(argv: list[str]) -> list[str]:
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line."""
+    """A parser that prints an error in one line."""
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong and where help is, and stop with exit code 2."""
+        """Print what is wrong and where help is. Raises SystemExit with code 2."""
         message = " ".join(message.split())
-        with suppress(OSError):  # the exit code says it as well
+        with suppress(OSError):  # the exit code still tells
             sys.stderr.write("memory: %s; `%s --help` shows how\n" % (message, self.prog))
         raise SystemExit(USAGE)
 
@@ -189,7 +169,7 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
         "--version", action="version", version="memory %s, Python %s" % (VERSION, sys.version.split()[0])
     )
     commands = parser.add_subparsers(
-        dest="command", required=True, metavar="COMMAND", help="one of those below"
+        dest="command", required=True, metavar="COMMAND", help="one of the commands below"
     )
     for name in COMMANDS if named is None else [named]:
         module = _module(name)
@@ -199,18 +179,18 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
             epilog="examples:\n" + module.EXAMPLES.rstrip(),
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        # Suppressed defaults: what stands before the command must survive what is missing after it.
+        # Suppressed defaults: an option given before the command must not be reset by its absence after it.
         _add_common(sub, argparse.SUPPRESS, default_json=argparse.SUPPRESS)
         module.configure(sub)
     return parser
 
 
 def _overview() -> str:
-    """The commands for people, by what they are about."""
-    width = shutil.get_terminal_size().columns - 2  # as argparse counts for the rest
+    """Return the list of commands by topic."""
+    width = shutil.get_terminal_size().columns - 2  # as argparse does for the rest
     lines = []
-    for about, commands in GROUPS.items():
-        lines += ["", about + ":"]
+    for topic, commands in GROUPS.items():
+        lines += ["", topic + ":"]
         for name in commands:
             lines += textwrap.wrap(
                 "  %-11s%s" % (name, _module(name).HELP), width, subsequent_indent=" " * 13
@@ -223,6 +203,6 @@ def _add_common(parser: argparse.ArgumentParser, default_root: str | None, defau
         "--root",
         metavar="DIR",
         default=default_root,
-        help="the project, or its store (default: the folder you are in)",
+        help="the project, or its store (default: the current folder)",
     )
     parser.add_argument("--json", action="store_true", default=default_json, help="print JSON for programs")

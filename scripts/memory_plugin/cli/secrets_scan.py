@@ -1,4 +1,4 @@
-"""Secrets and personal data in files on disk: where they stand and which rule found them, never what they are."""
+"""Secrets and personal data in files: where they are and which rule found them, never their value."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ __all__ = ["Place", "Scan", "scan_paths"]
 
 MAX_BYTES = 5_000_000
 _HEAD = 8192
-_PASSED_OVER = frozenset([".git"])
+_SKIPPED_FOLDERS = frozenset([".git"])
 
 
 class Place(NamedTuple):
-    """Where something was found; `line` counts from 1."""
+    """The place of a finding; `line` counts from 1."""
 
     path: str
     line: int
@@ -29,7 +29,10 @@ class Place(NamedTuple):
 
 
 class Scan:
-    """What a scan found, how many files it read, and which it could not; `left` counts those it left out to come to an end."""
+    """The findings of a scan and the number of files read.
+
+    `unread` names the files that could not be read, `skipped` counts binary or large ones, and `left` those beyond the size limit.
+    """
 
     def __init__(self, personal: bool = False) -> None:
         self.personal = personal
@@ -39,8 +42,8 @@ class Scan:
         self.skipped = 0
         self.left = 0
 
-    def look_at(self, path: str) -> None:
-        """Scan one file; what is binary or above 5 MB is passed over."""
+    def read_file(self, path: str) -> None:
+        """Scan one file; skip it if it is binary or larger than 5 MB."""
         try:
             data = read_regular(path, MAX_BYTES)[0]
         except (FileNotFoundError, Unreadable) as error:
@@ -66,32 +69,33 @@ class Scan:
 
 
 def _decoded(data: bytes) -> str | None:
-    """The text of a file; None for binary data."""
+    """Return the text of a file; None for binary data."""
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return data.decode("utf-16", "replace")
     return None if b"\0" in data[:_HEAD] else data.decode("utf-8", "replace")
 
 
-def scan_paths(paths: list[str], personal: bool = False, most: int | None = None) -> Scan:
-    """A scan of files and folders, without following links; `personal` reports also what memories may hold, such as e-mail addresses.
+def scan_paths(paths: list[str], personal: bool = False, max_bytes: int | None = None) -> Scan:
+    """Scan files and folders, without following links.
 
-    With `most` it ends after so many bytes, the smallest files first.
+    `personal` also reports what memories may contain, such as e-mail addresses. With `max_bytes` the smallest files are read
+    first, until their sum exceeds it.
     """
     scan = Scan(personal)
     found = [file for path in paths for file in _files(path)]
-    if most is not None:
-        found, scan.left = _smallest(found, most)
+    if max_bytes is not None:
+        found, scan.left = _smallest(found, max_bytes)
     for file in found:
-        scan.look_at(file)
+        scan.read_file(file)
     return scan
 
 
-def _smallest(paths: list[str], most: int) -> tuple[list[str], int]:
-    """Return the paths of the smallest files that hold at most so many bytes together, in the given order, and the number of the others."""
+def _smallest(paths: list[str], max_bytes: int) -> tuple[list[str], int]:
+    """Return the smallest files with at most `max_bytes` in total, in the given order, and the number of the others."""
     taken = set()
     for size, path in sorted((os.path.getsize(path) if os.path.isfile(path) else 0, path) for path in paths):
-        most -= size
-        if most < 0:
+        max_bytes -= size
+        if max_bytes < 0:
             break
         taken.add(path)
     return [path for path in paths if path in taken], len(set(paths) - taken)
@@ -102,7 +106,7 @@ def _files(path: str) -> Iterator[str]:
         yield path
         return
     for above, folders, names in os.walk(path):
-        folders[:] = sorted(name for name in folders if name not in _PASSED_OVER)
+        folders[:] = sorted(name for name in folders if name not in _SKIPPED_FOLDERS)
         for name in sorted(names):
             file = os.path.join(above, name)
             if os.path.isfile(file) and not os.path.islink(file):

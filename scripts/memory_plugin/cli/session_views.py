@@ -1,4 +1,4 @@
-"""What people see of sessions: signals, timeline, scores with their evidence, and runs over many sessions."""
+"""What commands print about sessions: signals, timeline, scores with their evidence, and runs over many sessions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..sessions.detection import signal_entries
 from ..sessions.dimensions import OVERALL, dimensions
-from .checks.check import counted
+from .console import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +20,7 @@ __all__ = ["show_batch", "show_run", "show_scores", "show_signals", "show_timeli
 
 _MAX_TURNS = 8
 _MAX_FAILURES = 20
-_COLOURS = {"good": "green", "bad": "yellow"}
+_COLORS = {"good": "green", "bad": "yellow"}
 
 
 def show_signals(console: Console, name: str, signals: SessionSignals) -> None:
@@ -65,7 +65,7 @@ def _head(totals: Totals, calls: int) -> str:
 
 def _tokens(totals: Totals) -> str:
     usage = totals.usage
-    texts = "its texts about %s" % format(round(totals.estimated), ",")
+    texts = "the text is about %s" % format(round(totals.estimated), ",")
     if not any(usage.values()):
         return "tokens: none recorded; " + texts
     parts = (
@@ -74,7 +74,7 @@ def _tokens(totals: Totals) -> str:
         usage["output_tokens"],
         totals.context,
     )
-    return "tokens: %s in, %s more from the cache, %s out; largest context %s; %s" % (
+    return "tokens: %s in, %s from the cache, %s out; largest context %s; %s" % (
         *(format(number, ",") for number in parts),
         texts,
     )
@@ -96,7 +96,7 @@ def show_timeline(console: Console, moments: Sequence[Moment]) -> None:
 
 
 def show_scores(console: Console, row: dict[str, Any] | None) -> None:
-    """Print the six scores with their evidence, and the overall; all of them are unscored without a row."""
+    """Print the six scores with their evidence, and the overall score; without a row, that all are unscored."""
     console.line()
     if row is None:
         console.line("unscored: %s, %s" % (", ".join(dimensions()), OVERALL))
@@ -120,7 +120,7 @@ def show_scores(console: Console, row: dict[str, Any] | None) -> None:
 
 def _overall(row: dict[str, Any]) -> str:
     if row[OVERALL] is None:
-        return "%-20s unscored: missing is not zero (%s)" % (OVERALL, ", ".join(row["missing"]))
+        return "%-20s unscored, because these are missing: %s" % (OVERALL, ", ".join(row["missing"]))
     more = [
         "improvement needed: %s" % row["improvement"],
         "root cause: %s" % (row["root_cause"] or "not said"),
@@ -128,7 +128,7 @@ def _overall(row: dict[str, Any]) -> str:
     if row["confidence"] is not None:
         more.append("confidence %.2f" % row["confidence"])
     if row["struck"]:
-        more.append("%d pieces of evidence removed: their turns do not exist" % row["struck"])
+        more.append("%s removed: the turns do not exist" % counted(row["struck"], "reference"))
     return "%-20s %.2f  (%s)" % (OVERALL, row[OVERALL], "; ".join(more))
 
 
@@ -138,12 +138,12 @@ def show_run(console: Console, run: GradingRun, *, as_json: bool) -> None:
         console.json({"graded": run.rows, "failed": run.failed, "already": run.already})
         return
     counts = (len(run.rows), run.already, len(run.failed))
-    console.line("%d graded, %d graded before, %d not graded" % counts)
+    console.line("%d graded, %d already graded, %d not graded" % counts)
     _show_failures(console, run.failed)
 
 
 _NOT_AGAIN = (
-    "%d failed in a batch now, %d before. They are not submitted again by themselves: grade one with"
+    "%d failed in this batch, %d before. They are not submitted again automatically: grade one with"
     " `memory session score ID`, or submit all of them with --again."
 )
 
@@ -166,7 +166,8 @@ def show_batch(console: Console, run: BatchRun, *, as_json: bool) -> None:
         console.line(_NOT_AGAIN % (run.failed_now, run.failed_before))
     if run.pending:
         console.line(
-            "The provider is working on %s; run the same command again to collect." % ", ".join(run.pending)
+            "The provider is working on %s; to collect the results, run the same command again."
+            % ", ".join(run.pending)
         )
 
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 from threading import Thread
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..kernel.context import Context
 from ..kernel.data import load_data
 from ..kernel.fastjson import digest, dumps
-from ..kernel.judge.asking import Judge
+from ..kernel.judge.asking import judge_for
 from ..kernel.judge.backends import BACKENDS
 from ..kernel.judge.excerpts import excerpt
 from ..kernel.judge.question import Question, Rubric, Verdict
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ..kernel.clock import Deadline
-    from ..kernel.context import Context
+    from ..kernel.judge.asking import Judge
     from .conversation import ConversationTurn
     from .evaluation_rubric import EvaluationRubric
 
@@ -69,7 +70,8 @@ def judge_at(context: Context, name: str, off: str) -> Judge:
     if backend != context.settings.text("judge.backend"):
         values.update({"judge.base_url": "", "judge.key_variable": ""})
     settings = context.settings.varied(values)
-    return Judge(FEATURE, model, context.places, settings, context.session, off=off, helper=True)
+    varied = Context(context.places, settings, context.deadline, context.session)
+    return judge_for(FEATURE, varied, model=model, off=off)
 
 
 def choose_jurors(context: Context, names: Sequence[str], off: str) -> list[Juror]:
@@ -77,7 +79,7 @@ def choose_jurors(context: Context, names: Sequence[str], off: str) -> list[Juro
     judges = [judge_at(context, name, off) for name in names]
     failures = [judge.unready() for judge in judges]
     ready = [place for place, failure in enumerate(failures) if failure is None]
-    personas = [" ".join(entry["system"]) for entry in load_data("judge", "personas")["personas"]]
+    personas = [" ".join(entry["system"]) for entry in load_data("judges", "personas")["personas"]]
     taken: dict[str, int] = {}
     jurors = []
     for place, (name, failure) in enumerate(zip(names, failures)):

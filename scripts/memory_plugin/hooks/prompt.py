@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..interview.reminder import Reminder
 from ..kernel.files import cause
-from ..kernel.ledger import Ledger
+from ..kernel.ledger import open_ledger
 from ..kernel.settings.load import load
 from ..memories.grants import asks_to_remember, grant
 from ..recall.gate import load_gate, typed_text
@@ -112,9 +112,7 @@ def _correction(prompt: Prompt, places: Places, settings: Settings) -> tuple[str
     drift_id, text = state.take_correction()
     if not text or not settings.flag("scoring.enabled") or not settings.flag("scoring.corrections"):
         return "", ""
-    ledger = Ledger(
-        places.state(), "drift", settings.integer("ledger.max_bytes"), settings.integer("ledger.keep_files")
-    )
+    ledger = open_ledger(places, settings, "drift")
     record: dict[str, object] = {"kind": "said", "id": drift_id, "prompt_id": prompt.id}
     return text, ledger.append(prompt.session, places.project_key, record) or ""
 
@@ -149,9 +147,7 @@ def _write_down(
     record = dict(answer.record, prompt_id=prompt.id, ms=deadline.elapsed_ms())
     if settings.flag("ledger.prompt_text"):
         record["prompt"] = _allowed_text(prompt.text)
-    ledger = Ledger(
-        places.state(), "recalls", settings.integer("ledger.max_bytes"), settings.integer("ledger.keep_files")
-    )
+    ledger = open_ledger(places, settings, "recalls")
     return ledger.append(prompt.session, places.project_key, record) or ""
 
 

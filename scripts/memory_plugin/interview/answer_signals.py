@@ -130,12 +130,10 @@ def judge_signals(interview: Interview, answer: str, context: Context) -> Verdic
 
     The caller has checked that the user wants a judge and that the project may have one.
     """
-    from ..kernel.judge.asking import Judge  # the network is imported only when a judge is asked
+    from ..kernel.judge.asking import judge_for  # the network is imported only when a judge is asked
 
-    settings = context.settings
-    model = settings.text("interview.judge.model")
-    judge = Judge("interview", model, context.places, settings, context.session, helper=True)
-    seconds = settings.integer("interview.judge.timeout_ms") / 1000
+    judge = judge_for("interview", context)
+    seconds = context.settings.integer("interview.judge.timeout_ms") / 1000
     return judge.ask(_judge_question(interview, answer), context.deadline.within(seconds))
 
 

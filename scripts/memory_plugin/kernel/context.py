@@ -1,8 +1,8 @@
-"""What every handler and feature needs besides its own input."""
+"""The context that every handler and feature gets in addition to its own input."""
 
 from __future__ import annotations
 
-from .ledger import Ledger
+from .ledger import open_ledger
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,9 +37,7 @@ class Context:
 
     def append(self, ledger: str, record: dict[str, object]) -> None:
         """Append a record of this session and project to a ledger, within the bounds of the settings. Raises LedgerError."""
-        bounds = self.settings.integer("ledger.max_bytes"), self.settings.integer("ledger.keep_files")
-        problem = Ledger(self.places.state(), ledger, *bounds).append(
-            self.session, self.places.project_key, record
-        )
+        opened = open_ledger(self.places, self.settings, ledger)
+        problem = opened.append(self.session, self.places.project_key, record)
         if problem:
             raise LedgerError(problem)

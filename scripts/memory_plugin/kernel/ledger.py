@@ -22,7 +22,10 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["SCHEMA", "Ledger", "Rows"]
+    from .paths import Places
+    from .settings.load import Settings
+
+__all__ = ["SCHEMA", "Ledger", "Rows", "open_ledger"]
 
 SCHEMA = 1
 WAIT = 0.25
@@ -34,6 +37,13 @@ _ROUNDS = (
     20  # other writers rotate the file this often during one wait only where `stat` and `fstat` never agree
 )
 _OPEN_FILES_STAY = os.name == "nt"  # Windows cannot rename a file that is open
+
+
+def open_ledger(places: Places, settings: Settings, name: str) -> Ledger:
+    """Return the ledger of that name, within the bounds of the settings. Raises RuntimeError without a state folder."""
+    return Ledger(
+        places.state(), name, settings.integer("ledger.max_bytes"), settings.integer("ledger.keep_files")
+    )
 
 
 class Ledger:

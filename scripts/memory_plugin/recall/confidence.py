@@ -1,30 +1,53 @@
-"""How good a match is in itself: comparable between queries and between stores of any size.
+"""How sure recall is of a match: comparable between prompts and between stores of any size.
 
-Two questions, each answered by a logistic model over a few signals that lie in the same range for every store: does the prompt concern
-what this store is about, and does this memory answer it?  The confidence is `concerns * (base + (1 - base) * answers)`, so a prompt about
-something else is never confident, however well a word of it matches, and one that only concerns the store ends near `base`.
+Four small models over the signals of `signals.py`:
+
+- `answers`, trees: does this memory bear on the prompt?
+- `wants`, trees over the first matches: does the prompt want anything stored here?
+- `concerns`, logistic: is the prompt about what this store is about?
+- `stands_out`, logistic: is this memory far ahead of the others? It knows long questions and long texts, which the trees know little of.
+
+`confidence` is what `answers` says, where the prompt wants something, or what `concerns` and `stands_out` say together, where `answers`
+does not object; little, where the prompt hardly concerns the store. Below even odds `concerns` shrinks it, so that a prompt about something
+else stays far from the threshold however well one of its words matches. `pointer_confidence` is the lesser of what `wants` says of the
+prompt and, with a lower bar, what `answers` says of the memory.
 """
 
 from __future__ import annotations
 
-from math import exp, lgamma, log
+from math import inf, log
 
-from ..kernel.text.tokens import is_whole
+from .signals import Held, match_signals, prompt_signals, unlikely
+from .trees import logistic, sigmoid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from .model import Model
     from .query import Query
     from .scoring import Match
     from .weighting import Term
 
+__all__ = ["Confidence", "both", "confidences", "wants_signals"]
+
+_EVEN = 0.5
 _TINY = 1e-9
-# The share of a word that the background does not know.
-_RAREST = 1e-5
-# A log share of documents, about one in 250: a term that fewer hold is rare in a large store, not foreign to it.
-_KNOWN_BY_FEW = -5.5
-# The length of a document, in means, below which its chance to hold a term counts no less.
-_SHORTEST = 0.3
+# Matches that say whether the prompt wants anything stored here.
+_LOOKED_AT = 5
+# Of their signals the greatest counts, of how sure `answers` is the first three and the sum.
+_GREATEST = ("phrase", "covered", "strong", "title_covered", "soft", "pairs", "concerns")
+
+
+class Confidence:
+    """How sure recall is of one match, each in [0, 1], and the signals behind it."""
+
+    __slots__ = ("confidence", "pointer_confidence", "signals")
+
+    def __init__(self, confidence: float, pointer_confidence: float, signals: dict[str, float]) -> None:
+        self.confidence = confidence
+        self.pointer_confidence = pointer_confidence
+        self.signals = signals
 
 
 def confidences(
@@ -33,114 +56,70 @@ def confidences(
     matches: list[Match],
     documents: int,
     mean_length: float,
+    rarities: dict[str, float],
     model: Model,
-    limit: int,
-) -> list[tuple[float, dict[str, float]]]:
-    """The confidence in [0, 1] of the first `limit` matches, with the signals and both answers behind it."""
-    shared = query_signals(query, terms, documents, model)
+) -> list[Confidence]:
+    """Return how sure recall is of each match; `rarities` has the idf of the words of their titles and phrases."""
+    shared = prompt_signals(query, terms, documents, model)
+    held = Held(query, terms, rarities)
     found = []
-    for match in matches[:limit]:
-        signals = {**shared, **match_signals(match, matches, terms)}
-        signals["surprise"] = surprise(match, terms, documents, mean_length, model.ranking["prior"])
-        concerns = logistic(signals, model.confidence["concerns"])
-        answers = logistic(signals, model.confidence["answers"])
-        base = model.confidence["base"]
-        signals["concerns"], signals["answers"] = concerns, answers
-        found.append((concerns * (base + (1 - base) * answers), signals))
-    return found
+    for match in matches:
+        signals = {**shared, **match_signals(match, matches, held)}
+        signals["unlikely"] = unlikely(match, terms, documents, mean_length, model.ranking["prior"])
+        signals["surprise"] = signals["unlikely"] - log(documents)
+        signals["concerns"] = logistic(signals, model.confidence["concerns"])
+        signals["stands_out"] = logistic(signals, model.confidence["stands_out"])
+        signals["answers"] = model.answers.log_odds(signals)
+        found.append(signals)
+    wants = model.wants.log_odds(wants_signals(shared, found))
+    return [_confidence(signals, wants, model) for signals in found]
 
 
-def query_signals(query: Query, terms: list[Term], documents: int, model: Model) -> dict[str, float]:
-    """What the prompt and the store say together.
+def wants_signals(shared: dict[str, float], found: list[dict[str, float]]) -> dict[str, float]:
+    """Return what a prompt's own signals and those of its first matches say of whether it wants anything stored here."""
+    first = found[:_LOOKED_AT]
+    signals = dict(shared)
+    for name in _GREATEST:
+        signals["most_" + name] = max((match[name] for match in first), default=0.0)
+    signals["least_missed"] = min((match["missed"] for match in first), default=1.0)
+    sure = sorted((sigmoid(match["answers"]) for match in first), reverse=True) + [0.0] * 3
+    signals["first"], signals["second"], signals["third"] = sure[:3]
+    signals["together"] = sum(sure)
+    return signals
 
-    `known` is the mean log share of documents that hold the prompt's topical terms, `contrast` the mean log of that share over the one in
-    everyday technical English, `seen` the share of all its terms that the store knows at all, `asked` the log of their idf mass, `session`
-    that of the number of words that point into the running session instead of naming a topic.
+
+def _confidence(signals: dict[str, float], wants: float, model: Model) -> Confidence:
+    signals["wants"] = wants
+    confidence, pointer = both(signals, model.confidence)
+    return Confidence(confidence, pointer, signals)
+
+
+def both(signals: dict[str, float], settings: dict[str, Any]) -> tuple[float, float]:
+    """Return confidence and pointer confidence for what the models say: `answers` and `wants` as log-odds, the others as chances.
+
+    `settings` has the values of `config/recall/confidence.json`. Whatever is sure enough to be injected is sure enough to be named.
     """
-    prior = model.ranking["prior"]
-    words = model.confidence["session_words"]
-    topical = [term for term in terms if _is_topical(term)]
-    known = contrast = 0.0
-    for term in topical:
-        found = term.strong + term.weak
-        known += log((found + prior * term.share + 0.1) / (documents + prior)) / len(topical)
-        contrast += log((found + 0.1) / (documents + 1) / max(term.share, _RAREST)) / len(topical)
-    return {
-        "known": max(_KNOWN_BY_FEW, known) if topical else _KNOWN_BY_FEW,
-        "contrast": contrast,
-        "seen": sum(1 for term in terms if term.strong + term.weak) / max(1, len(terms)),
-        "asked": log(1 + sum(map(_part, terms))),
-        "session": log(1 + sum(word in words for word in query.words)),
-    }
+    answers, wants, concerns = signals["answers"], signals["wants"], signals["concerns"]
+    base = settings["base"]
+    ahead = _log_odds(concerns * (base + (1 - base) * signals["stands_out"]))
+    if (
+        signals["missed"] >= 1 - _TINY
+        and not signals["named"]
+        and signals["matched"] <= log(1 + settings["thin"])
+    ):
+        ahead = -inf  # a few words of a title, without the word that the prompt is about
+    sure = max(min(answers, wants - settings["wants_margin"]), min(ahead, answers + settings["ahead_ease"]))
+    chance = sigmoid(min(sure, _log_odds(concerns) + settings["concerns_ease"]))
+    confidence = _scaled(chance, concerns, base)
+    return confidence, max(confidence, sigmoid(min(wants, answers + settings["pointer_ease"])))
 
 
-def _is_topical(term: Term) -> bool:
-    """Whether the store's knowing a term, or not, says what a prompt is about.
-
-    A single character or a short number is a choice or the place in a list ("do 2 and 3"); a whole name that the store does not know is
-    there in parts, too.
-    """
-    if term.strong + term.weak == 0 and any(map(is_whole, term.words)):
-        return False
-    return any(not (word.isascii() and len(word) < (3 if word.isdigit() else 2)) for word in term.words)
+def _log_odds(chance: float) -> float:
+    return log(max(chance, _TINY) / max(1 - chance, _TINY))
 
 
-def match_signals(match: Match, matches: list[Match], terms: list[Term]) -> dict[str, float]:
-    """What one match says.
-
-    `matched` is the log of the number of terms it holds, `held` that of their idf mass, `title` the share of its title that the query
-    names, `lead` and `margin` how far it is above the second and the sixth, `relative` its score over the first one's, `named` one over the
-    number of documents that hold the rarest whole name (`throttle.ts`) of the prompt's that it holds, 0 for none.
-    """
-    held = match.matched
-    second, sixth = (matches[at].score if len(matches) > at else 0.0 for at in (1, 5))
-    score = match.score + _TINY
-    return {
-        "matched": log(1 + len(held)),
-        "held": log(1 + sum(_part(term) for term in terms if term.stem in held)),
-        "title": match.title,
-        "lead": 1 - second / score if match is matches[0] else 0.0,
-        "margin": 1 - sixth / score,
-        "relative": match.score / (matches[0].score + _TINY),
-        "named": max(
-            (1 / max(1, term.strong + term.weak) for term in terms if term.stem in held and _is_name(term)),
-            default=0.0,
-        ),
-    }
-
-
-def surprise(match: Match, terms: list[Term], documents: int, mean_length: float, prior: float) -> float:
-    """How little chance alone explains that one document holds these terms, as a log; below 0 where chance does.
-
-    The number of documents and of ways to choose as many of the prompt's terms, times the chance that a document of this length holds
-    them all, is what independent terms would give: the number of false alarms of an a-contrario test (A. Desolneux, L. Moisan and
-    J.-M. Morel, "Meaningful alignments", IJCV 40(1), 2000).
-    """
-    length = max(_SHORTEST, sum(match.lengths) / mean_length)
-    held = [term for term in terms if term.stem in match.matched]
-    chance = log(documents) + _log_choices(len(terms), len(held))
-    for term in held:
-        part = (term.strong + term.weak + prior * term.share + 0.5) / (documents + prior + 1)
-        chance += log(1 - (1 - min(0.999, part)) ** length)
-    return -chance
-
-
-def _log_choices(of: int, chosen: int) -> float:
-    return lgamma(of + 1) - lgamma(chosen + 1) - lgamma(of - chosen + 1)
-
-
-def _is_name(term: Term) -> bool:
-    """Whether a term is a file, a path, a dotted name or one with underscores, but neither a number nor a word with a hyphen."""
-    return any(not word.replace("-", "").isalnum() and any(map(str.isalpha, word)) for word in term.words)
-
-
-def _part(term: Term) -> float:
-    return min(1.0, term.count) * term.idf
-
-
-def logistic(signals: dict[str, float], weights: dict[str, float]) -> float:
-    """The probability in (0, 1) that a logistic model gives for some signals; `weights` names those it takes, and "intercept"."""
-    total = weights["intercept"] + sum(
-        weight * signals[name] for name, weight in weights.items() if name != "intercept"
-    )
-    return 1 / (1 + exp(-max(-50.0, min(50.0, total))))
+def _scaled(chance: float, concerns: float, base: float) -> float:
+    """Return a chance as it is from even on; below, shrunk by `concerns`, to end where the other begins."""
+    if chance >= _EVEN:
+        return chance
+    return _EVEN * concerns * (base + (1 - base) * chance) / (base + (1 - base) * _EVEN)

@@ -102,10 +102,10 @@ def judge_candidates(
         return _unjudged(
             "disabled", candidates.hits, mode, settings, [_TAINTED] if taint_off and wanted else []
         )
-    from ..kernel.judge.asking import Judge
+    from ..kernel.context import Context
+    from ..kernel.judge.asking import judge_for
 
-    model = settings.text(_BLOCK + "model")
-    judge = Judge("retrieval", model, places, settings, session, helper=mode == SEARCH)
+    judge = judge_for("retrieval", Context(places, settings, deadline, session), helper=mode == SEARCH)
     problem = judge.unready()
     if problem is not None:
         path = "no_key" if problem.failure == "no_key" else "fallback"

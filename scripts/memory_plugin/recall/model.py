@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..kernel.fastjson import loads
 from .index.file import IndexUnusable, meta_get
+from .trees import Trees
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,14 +14,24 @@ if TYPE_CHECKING:
 
 
 class Model:
-    """Stop words by language, and the values of `config/recall/ranking.json` and `confidence.json` by their ids."""
+    """Stop words by language, passages by intent, the trees, and the values of `ranking.json` and `confidence.json` by their ids."""
 
-    __slots__ = ("confidence", "ranking", "stopwords")
+    __slots__ = ("answers", "confidence", "intents", "ranking", "stopwords", "wants")
 
     def __init__(
-        self, stopwords: dict[str, str], ranking: dict[str, Any], confidence: dict[str, Any]
+        self,
+        stopwords: dict[str, str],
+        ranking: dict[str, Any],
+        confidence: dict[str, Any],
+        intents: dict[str, dict[str, list[str]]],
+        trees: dict[str, dict[str, Any]],
     ) -> None:
         self.stopwords = {language: frozenset(words.split()) for language, words in stopwords.items()}
+        self.intents = {
+            intent: [passage for passages in by_language.values() for passage in passages]
+            for intent, by_language in intents.items()
+        }
+        self.answers, self.wants = Trees(**trees["answers"]), Trees(**trees["wants"])
         self.ranking = ranking
         self.confidence = confidence
         self.confidence["session_words"] = frozenset(confidence["session_words"].split())

@@ -9,20 +9,22 @@ MOST_CHARACTERS = 6000
 
 
 class Query:
-    """The words of a prompt in order, and the words of the turn before that it does not hold itself."""
+    """The words of a prompt in order, the words of the turn before that it does not hold itself, and the prompt's text."""
 
-    __slots__ = ("extra", "words")
+    __slots__ = ("extra", "text", "words")
 
-    def __init__(self, words: list[str], extra: list[str]) -> None:
+    def __init__(self, words: list[str], extra: list[str], text: str) -> None:
         self.words = words
         self.extra = extra
+        self.text = text
 
 
 def analyse(text: str, extra: str = "") -> Query:
     """The query that a prompt makes; `extra` is the turn before it, which counts for less.  Any text will do."""
-    found = words(_ends(text))
+    text = _ends(text)
+    found = words(text)
     own = set(found)
-    return Query(found, [word for word in words(_ends(extra)) if word not in own])
+    return Query(found, [word for word in words(_ends(extra)) if word not in own], text)
 
 
 def _ends(text: str) -> str:

@@ -10,12 +10,13 @@ from .index.file import has_fts5
 from .model import load_model
 from .query import Query, analyse
 from .scoring import best_matches
-from .weighting import weighted
+from .weighting import rarities, weighted
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..kernel.clock import Deadline
     from ..kernel.sqlite import Connection
+    from .confidence import Confidence
     from .model import Model
     from .scoring import Match
     from .weighting import Term
@@ -24,6 +25,10 @@ __all__ = ["FTS5", "KEYWORD", "Hit", "Query", "analyse", "rank", "way_to_candida
 
 FTS5, KEYWORD = "fts5", "keyword"
 
+# The fields that are compared with a prompt as a whole: the title, and each phrase of `asked_as`.
+_COMPARED = (0, 4)
+# The signals that tell a person most; the others are in `Hit.signals`.
+_EXPLAINED = ("concerns", "answers", "wants", "covered", "phrase_covered", "title_covered", "missed", "named")
 _COLUMNS = "key, id, scope, category, title, tags, path, digest, trust, expires_at, inject"
 
 
@@ -36,7 +41,7 @@ class Hit:
 
     __slots__ = (
         "category", "confidence", "digest", "expires_at", "id", "inject", "key", "parts", "path", "pointer_confidence", "scope", "score",
-        "tags", "title", "trust",
+        "signals", "tags", "title", "trust",
     )  # fmt: skip
 
     def __init__(
@@ -66,6 +71,7 @@ class Hit:
         self.confidence = confidence
         self.pointer_confidence = confidence if pointer_confidence is None else pointer_confidence
         self.parts = parts
+        self.signals: dict[str, float] = {}
 
 
 def rank(
@@ -89,15 +95,13 @@ def rank(
     terms = weighted(connection, query, model, only_injectable, documents)
     rowids = _rowids(connection, terms, model, only_injectable, deadline, way)
     pool = _pool(connection, rowids, only_injectable, now_iso)
-    matches = best_matches(pool, terms, averages, model)
-    hits = []
-    for match, (confidence, signals) in zip(
-        matches, confidences(query, terms, matches, documents, averages[-1], model, limit)
-    ):
-        row = connection.execute(
-            "SELECT %s FROM documents WHERE rowid = ?" % _COLUMNS, (match.rowid,)
-        ).fetchone()
-        hits.append(Hit(row, match.score, confidence, _parts(match, signals)))
+    matches = best_matches(pool, terms, averages, model)[:limit]
+    stems = {
+        form.partition("~")[0] for match in matches for at in _COMPARED for form in match.fields[at].split()
+    }
+    others = rarities(connection, stems, model, only_injectable, documents)
+    sure = confidences(query, terms, matches, documents, averages[-1], others, model)
+    hits = [_hit(connection, match, found) for match, found in zip(matches, sure)]
     hits.sort(key=lambda hit: (-hit.score, _category_order(hit.category), hit.key))
     return hits
 
@@ -134,8 +138,16 @@ def _pool(
     return [(row[0], row[2:]) for row in rows if not only_injectable or not row[1] or row[1] > now_iso]
 
 
+def _hit(connection: Connection, match: Match, sure: Confidence) -> Hit:
+    row = connection.execute("SELECT %s FROM documents WHERE rowid = ?" % _COLUMNS, (match.rowid,)).fetchone()
+    hit = Hit(row, match.score, sure.confidence, _parts(match, sure.signals), sure.pointer_confidence)
+    hit.signals = sure.signals
+    return hit
+
+
 def _parts(match: Match, signals: dict[str, float]) -> dict[str, object]:
-    sums = {"exact": match.exact, "forms": match.forms, "soft": match.soft, **signals}
+    sums = {"exact": match.exact, "forms": match.forms, "soft": match.soft}
+    sums.update((name, signals[name]) for name in _EXPLAINED)
     parts: dict[str, object] = {name: round(value, 4) for name, value in sums.items()}
     parts["terms"] = {term: round(part, 4) for term, part in match.matched.items()}
     return parts

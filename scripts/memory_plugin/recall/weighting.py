@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     from .query import Query
 
 
+# Older SQLite takes at most 999 values in one statement.
+_AT_ONCE = 500
+
+
 class Term:
     """One term of a query: the words it stands for, how many documents hold it, and its weight (frequency in the query times idf).
 
@@ -52,11 +56,37 @@ def weighted(
                 term.form = other + "~"
                 term.count *= model.ranking["corrected"]
                 _look_up(connection, term, only_injectable)
-        held = term.strong + term.weak + prior * term.share
-        term.idf = log(1 + max(0.0, documents + prior - held + 0.5) / (held + 0.5))
+        term.idf = _idf(term.strong + term.weak + prior * term.share, documents + prior)
         term.weight = term.count * term.idf
     terms.sort(key=lambda term: (-term.weight, term.stem))
     return terms
+
+
+def rarities(
+    connection: Connection, stems: set[str], model: Model, only_injectable: bool, documents: int
+) -> dict[str, float]:
+    """Return the idf of some stems of documents; there is none for a stem the index does not hold."""
+    prior = model.ranking["prior"]
+    found: dict[str, float] = {}
+    wanted = sorted(stems)
+    for at in range(0, len(wanted), _AT_ONCE):
+        part = wanted[at : at + _AT_ONCE]
+        rows = connection.execute(
+            "SELECT term, %s, share FROM vocabulary WHERE term IN (%s)"
+            % (_columns(only_injectable), ",".join("?" * len(part))),
+            part,
+        )
+        for stem, strong, weak, share in rows:
+            found[stem] = _idf(strong + weak + prior * share, documents + prior)
+    return found
+
+
+def _idf(held: float, documents: float) -> float:
+    return log(1 + max(0.0, documents - held + 0.5) / (held + 0.5))
+
+
+def _columns(only_injectable: bool) -> str:
+    return "strong, weak" if only_injectable else "strong + held_strong, weak + held_weak"
 
 
 def _terms(query: Query, model: Model) -> list[Term]:
@@ -75,8 +105,7 @@ def _terms(query: Query, model: Model) -> list[Term]:
 
 
 def _look_up(connection: Connection, term: Term, only_injectable: bool) -> None:
-    columns = "strong, weak" if only_injectable else "strong + held_strong, weak + held_weak"
     row = connection.execute(
-        "SELECT %s, share FROM vocabulary WHERE term = ?" % columns, (term.stem,)
+        "SELECT %s, share FROM vocabulary WHERE term = ?" % _columns(only_injectable), (term.stem,)
     ).fetchone()
     term.strong, term.weak, term.share = row or (0, 0, 0.0)

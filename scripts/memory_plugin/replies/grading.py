@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernel.data import load_data
 from ..kernel.fastjson import dumps
-from ..kernel.judge.asking import Judge
+from ..kernel.judge.asking import judge_for
 from ..kernel.judge.excerpts import excerpt, one_line
 from ..kernel.judge.question import Question, load_rubric
 from ..kernel.transcript.reader import turns_since_prompt
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..kernel.context import Context
+    from ..kernel.judge.asking import Judge
     from ..kernel.judge.question import Values
     from ..kernel.transcript.turn import Call
     from .reply_signals import ReplySignals
@@ -114,8 +115,7 @@ def deep_question(material: GradeMaterial) -> Question:
 
 def scoring_judge(context: Context, off: str) -> Judge:
     """Return the judge of replies; `off` is a reason not to ask it."""
-    model = context.settings.text("scoring.judge.model")
-    return Judge("scoring", model, context.places, context.settings, context.session, off=off, helper=True)
+    return judge_for("scoring", context, off=off)
 
 
 def grade_deeply(material: GradeMaterial, signals: ReplySignals, context: Context, off: str) -> DeepGrade:

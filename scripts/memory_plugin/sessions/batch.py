@@ -291,7 +291,7 @@ def _graded(
     verdicts = [_verdict(answer) for answer in given]
     judge = scorer.judge(session_id(prepared))
     for question, verdict in zip(asked, verdicts):
-        judge.write_down(question, verdict)
+        judge.record(question, verdict)
     found = grade(prepared, [verdict.values for verdict in verdicts])
     failures = [verdict.failure for verdict in verdicts if verdict.failure]
     if found is None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernel.clock import Deadline
-from ..kernel.judge.asking import Judge
+from ..kernel.context import Context
+from ..kernel.judge.asking import judge_for
 from .merging import grade
 from .score_rows import RowNotWritten, append_row, grade_row, latest_rows, session_id
 from .scoring_request import PreparedSession, prepare, questions
@@ -13,6 +14,7 @@ from .scoring_request import PreparedSession, prepare, questions
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ..kernel.judge.asking import Judge
     from ..kernel.judge.question import Verdict
     from ..kernel.paths import Places
     from ..kernel.settings.load import Settings
@@ -32,8 +34,8 @@ class SessionScorer(NamedTuple):
 
     def judge(self, session: str) -> Judge:
         """Return the judge of sessions; the cap per session is counted for the session that is graded."""
-        model = self.settings.text("sessions.judge.model")
-        return Judge("sessions", model, self.places, self.settings, session, off=self.off, helper=True)
+        context = Context(self.places, self.settings, Deadline(0), session)
+        return judge_for("sessions", context, off=self.off)
 
 
 class GradeResult(NamedTuple):

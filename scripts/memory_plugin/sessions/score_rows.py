@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..kernel.clock import now_iso
 from ..kernel.fastjson import digest, loads
 from ..kernel.files import read_regular
-from ..kernel.ledger import Ledger
+from ..kernel.ledger import open_ledger
 from ..kernel.paths import locate
 from .dimensions import OVERALL, band_of, dimensions, overall
 from .scoring_request import rubric_digest
@@ -17,6 +17,7 @@ from .scoring_request import rubric_digest
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ..kernel.ledger import Ledger
     from ..kernel.paths import Places
     from ..kernel.settings.load import Settings
     from .scoring_request import PreparedSession
@@ -57,9 +58,7 @@ def session_id_of(path: str, session: str) -> str:
 
 def session_ledger(places: Places, settings: Settings) -> Ledger:
     """Return the ledger of sessions. Raises RuntimeError without a state folder."""
-    return Ledger(
-        places.state(), _NAME, settings.integer("ledger.max_bytes"), settings.integer("ledger.keep_files")
-    )
+    return open_ledger(places, settings, _NAME)
 
 
 class RowNotWritten(OSError):

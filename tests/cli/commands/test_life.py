@@ -14,7 +14,7 @@ ASK = "Should billing use the Postgres database?"
 
 @pytest.fixture
 def saved(project: Project) -> str:
-    """The id of a memory that is recalled."""
+    """Return the id of a memory that is recalled."""
     identity = project.save(
         "Use Postgres for the billing database", "Billing runs on Postgres 16.", "--tags", "billing,database"
     )
@@ -89,7 +89,7 @@ def test_a_second_forget_changes_nothing(project: Project, saved: str) -> None:
         before = file.read()
     run = project.cli("forget", saved)
     assert run.returncode == 1
-    assert "is forgotten already, since 20" in run.stderr
+    assert "is already forgotten, since 20" in run.stderr
     with open(path, "rb") as file:
         assert file.read() == before
     assert project.cli("forget", saved, "--now").returncode == 0
@@ -129,7 +129,7 @@ def test_a_repository_s_memories_wait_until_they_are_accepted(project: Project) 
     assert recalled(project, "one")
     run = project.cli("accept", "--all", "--json")
     assert (run.json["accepted"], run.json["mine"]) == (["two"], True)
-    assert project.cli("accept", "--all").stdout.splitlines()[0] == "nothing was waiting"
+    assert project.cli("accept", "--all").stdout.splitlines()[0] == "no memory was pending"
 
 
 def test_accepting_all_takes_what_waits_in_the_user_s_own_store_too(project: Project) -> None:

@@ -76,14 +76,14 @@ def test_choices_by_status_category_and_scope(project: Project) -> None:
         (["--status", "archived", "--scope", "user"], "No memory in your own store is archived."),
         (
             ["--status", "pending", "--category", "runbook"],
-            "No memory of the category runbook waits for your word.",
+            "No memory of the category runbook awaits approval.",
         ),
     ],
 )
 def test_what_there_is_none_of_is_a_sentence(project: Project, words: list[str], sentence: str) -> None:
     empty = project.cli("list", *words).stdout
     if "--scope" not in words:
-        assert empty == "Nothing is stored for this project yet; `memory save --help` shows how to begin.\n"
+        assert empty == "Nothing is stored for this project yet. To begin: memory save --help\n"
     put(project, "one", expires_at="2020-01-01", record_status="archived")
     assert project.cli("list", *words).stdout == sentence + "\n"
 
@@ -92,7 +92,7 @@ def test_for_people_a_table_and_a_word_on_files_that_are_none(project: Project) 
     put(project, "one")
     project.write(".claude/memory/decisions/bad.json", "{")
     run = project.cli("list")
-    assert run.stdout.splitlines()[0].split() == ["ID", "CATEGORY", "SCOPE", "UPDATED", "STANDING", "TITLE"]
+    assert run.stdout.splitlines()[0].split() == ["ID", "CATEGORY", "SCOPE", "UPDATED", "STATUS", "TITLE"]
     assert run.stdout.splitlines()[1].split() == [
         "one",
         "decision",
@@ -103,7 +103,7 @@ def test_for_people_a_table_and_a_word_on_files_that_are_none(project: Project) 
         "of",
         "one",
     ]
-    assert run.stderr == "memory: 1 file is no memory; `memory doctor` names it\n"
+    assert run.stderr == "memory: 1 file cannot be read as a memory; see: memory doctor\n"
 
 
 @pytest.mark.parametrize(

@@ -125,7 +125,7 @@ def test_the_defaults_are_listed_priced_and_not_about_to_end() -> None:
 
 
 def test_the_file_has_one_source_of_prices() -> None:
-    with open(data_path("judge", "models.json"), encoding="utf-8") as file:
+    with open(data_path("judges", "models.json"), encoding="utf-8") as file:
         table = json.load(file)
     assert table["warn_days"] == 60
     assert table["unknown"]["reason"]

@@ -13,12 +13,12 @@ from memory_plugin.kernel.judge.prices import price_of
 from memory_plugin.kernel.judge.question import RubricError, chosen_indices, load_rubric, read_reply
 from memory_plugin.kernel.paths import data_path
 
-NAMES = sorted(name[:-5] for name in os.listdir(data_path("judge", "rubrics")) if name.endswith(".json"))
+NAMES = sorted(name[:-5] for name in os.listdir(data_path("judges", "rubrics")) if name.endswith(".json"))
 
 
 def entry(*path: str) -> Any:  # noqa: ANN401 (a test knows the shape)
     """A file under config/judge."""
-    with open(data_path("judge", *path), encoding="utf-8") as file:
+    with open(data_path("judges", *path), encoding="utf-8") as file:
         return json.load(file)
 
 

@@ -43,9 +43,9 @@ def judged(make_bench: MakeBench, backend: str, url: str, model: str) -> Bench:
 
 def test_every_rubric_is_asked_here() -> None:
     found = []
-    for folder, _, names in os.walk(data_path("judge", "rubrics")):
+    for folder, _, names in os.walk(data_path("judges", "rubrics")):
         found += [
-            os.path.relpath(os.path.join(folder, name[:-5]), data_path("judge", "rubrics")) for name in names
+            os.path.relpath(os.path.join(folder, name[:-5]), data_path("judges", "rubrics")) for name in names
         ]
     assert set(found) <= set(QUESTIONS)
 

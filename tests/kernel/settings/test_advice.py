@@ -49,7 +49,7 @@ def test_an_unknown_id_in_a_list_is_named_with_the_nearest(box: Box) -> None:
     assert problem_sentence(settings.problems[0]) == (
         path
         + ':4: hygiene.allow: expected a list of known ids, got one with "credit_card"; nearest: credit-card;'
-        " until it is mended another layer's value, or the default, counts"
+        " until it is fixed, the value of another layer or the default counts"
     )
     assert settings.texts("hygiene.allow") == []
 

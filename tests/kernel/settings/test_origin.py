@@ -39,5 +39,5 @@ def test_a_problem_as_a_record(box: Box) -> None:
         "key": "search.limit",
         "expected": "a whole number from 1 to 100",
         "got": '"x"',
-        "hint": "until it is mended another layer's value, or the default, counts",
+        "hint": "until it is fixed, the value of another layer or the default counts",
     }

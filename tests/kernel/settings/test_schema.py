@@ -182,7 +182,7 @@ def test_lists_that_neither_hold_the_other_are_refused_both_ways() -> None:
         pytest.param("a\x1bb", "a text of 3 characters", id="what a terminal would obey"),
         pytest.param("yes", '"yes"', id="a short word"),
         pytest.param(10**60, "a number of 61 digits", id="a long number"),
-        pytest.param(float("inf"), "a number without end", id="infinity"),
+        pytest.param(float("inf"), "an infinite number", id="infinity"),
         pytest.param([SECRET], "a list", id="a list"),
         pytest.param({"a": SECRET}, "a block of keys", id="a block"),
         pytest.param(None, "null", id="null"),

@@ -192,7 +192,7 @@ def test_a_file_that_never_rests_is_refused(box: Box, monkeypatch: pytest.Monkey
         box.write(USER, BEFORE.replace("dark", "theme %d" % time))
 
     interrupted(monkeypatch, write)
-    with pytest.raises(EditError, match="somebody else keeps changing it"):
+    with pytest.raises(EditError, match="another program keeps changing it"):
         set_value(box.config, KEY, 2)
     assert "theme 2" in box.read()
 

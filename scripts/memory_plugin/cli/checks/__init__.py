@@ -1,1 +1,22 @@
-"""What the doctor looks at: small functions, each of which answers with one check."""
+"""The doctor's checks: each is a function that returns one `Check`."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+__all__ = ["FAIL", "NOTE", "OK", "WARN", "Check"]
+
+OK, NOTE, WARN, FAIL = "ok", "note", "warn", "fail"
+
+
+class Check(NamedTuple):
+    """The result of one check.
+
+    `status` is `ok`, `note` (worth knowing, nothing is wrong), `warn` or `fail`. `fix` says what to do, `details` list the cases.
+    """
+
+    name: str
+    status: str
+    text: str
+    fix: str = ""
+    details: tuple[str, ...] = ()

@@ -1,7 +1,4 @@
-"""Addresses of servers: `https://` anywhere, `http://` to this machine alone.
-
-Which address a request goes to, and who names it: for people who wonder where a key is sent.
-"""
+"""Addresses of servers (`https://`, or `http://` to this machine), and which setting or variable names an address."""
 
 from __future__ import annotations
 
@@ -31,7 +28,7 @@ _BY_VENDOR = "vendor"
 
 
 class Address(NamedTuple):
-    """A server and the path on it that all requests begin with; `user` is `name:password` of a proxy, or empty."""
+    """A server, with the path prefix of all requests; `user` is the `name:password` of a proxy, or empty."""
 
     scheme: str
     host: str
@@ -41,20 +38,20 @@ class Address(NamedTuple):
 
     @property
     def local(self) -> bool:
-        """Return whether it is this machine."""
+        """Return whether the server is this machine."""
         numbers = self.host.split(".")
         v4 = len(numbers) == 4 and numbers[0] == "127" and all(n.isdigit() and int(n) < 256 for n in numbers)
         return v4 or self.host in ("localhost", "::1")
 
     @property
     def authority(self) -> str:
-        """Host and port as a Host header has them."""
+        """Return host and port as in a Host header."""
         host = "[%s]" % self.host if ":" in self.host else self.host
         return host if self.port == _PORTS[self.scheme] else "%s:%d" % (host, self.port)
 
 
 def parse_address(url: str) -> Address | None:
-    """Return the address in a URL; None unless it is `https://`, or `http://` to this machine, without user and query."""
+    """Return the address in a URL, or None unless it is `https://`, or `http://` to this machine, without user and query."""
     found = _parse(url)
     if found is None or found.user or (found.scheme == "http" and not found.local):
         return None
@@ -62,9 +59,55 @@ def parse_address(url: str) -> Address | None:
 
 
 def parse_proxy(url: str) -> Address | None:
-    """Return the address of a proxy, which may carry a user; only `http://` ones, or ones without a scheme, are known."""
+    """Return the address of a proxy, with its user if it has one; None unless its scheme is `http://` or missing."""
     found = _parse(url if "://" in url else "http://" + url)
     return found if found is not None and found.scheme == "http" else None
+
+
+def bypasses_proxy(host: str, no_proxy: str) -> bool:
+    """Return whether NO_PROXY exempts a host: by `*`, the host itself, or a domain that contains it."""
+    for entry in no_proxy.lower().replace(",", " ").split():
+        name = entry.partition(":")[0].lstrip("*").lstrip(".") if entry != "*" else "*"
+        if name == "*" or (name and (host == name or host.endswith("." + name))):
+            return True
+    return False
+
+
+class AddressSource(NamedTuple):
+    """A URL, and where it comes from.
+
+    `name` is the setting or variable that names it, empty for the vendor's own; `source` is "vendor", "your settings.json" or
+    "environment".
+    """
+
+    url: str
+    name: str
+    source: str
+
+    @property
+    def host(self) -> str:
+        """Return host and port; "an unusable address" for a URL to which nothing is sent."""
+        address = parse_address(self.url)
+        return address.authority if address is not None else "an unusable address"
+
+    def __str__(self) -> str:
+        if self.source == _BY_VENDOR:
+            return "%s, the vendor's own address" % self.host
+        where = "in the environment" if self.source == ENVIRONMENT else "in " + self.source
+        return "%s, named by %s %s" % (self.host, self.name, where)
+
+
+def address_source(
+    key: str, names: Sequence[str], vendor: str, settings: Settings, variables: UserEnvironment
+) -> AddressSource:
+    """Return the address that the setting `key` names, else the first variable that is set, else the vendor's own."""
+    if settings.text(key):
+        return AddressSource(settings.text(key), key, _OWN_FILE)
+    name = variables.first(names)
+    if not name:
+        return AddressSource(vendor, "", _BY_VENDOR)
+    source = _OWN_FILE if variables.is_own(name) else ENVIRONMENT
+    return AddressSource(variables.get(name), name, source)
 
 
 def _parse(url: str) -> Address | None:
@@ -96,48 +139,3 @@ def _port(text: str, default: int) -> int:
     if not text:
         return default
     return int(text) if text.isdigit() and len(text) <= 5 else 0
-
-
-def bypasses_proxy(host: str, no_proxy: str) -> bool:
-    """Return whether NO_PROXY exempts a host: `*`, the name itself, or a domain that it ends with."""
-    for entry in no_proxy.lower().replace(",", " ").split():
-        name = entry.partition(":")[0].lstrip("*").lstrip(".") if entry != "*" else "*"
-        if name == "*" or (name and (host == name or host.endswith("." + name))):
-            return True
-    return False
-
-
-class AddressSource(NamedTuple):
-    """An address, and who names it: `setting` or `variable` (one is empty, or both), and `source`.
-
-    `source` is "vendor", "your settings.json" or "environment".
-    """
-
-    url: str
-    name: str
-    source: str
-
-    @property
-    def host(self) -> str:
-        """Return the host with its port, as a request goes there; "an unusable address" where no request goes."""
-        address = parse_address(self.url)
-        return address.authority if address is not None else "an unusable address"
-
-    def __str__(self) -> str:
-        if self.source == _BY_VENDOR:
-            return "%s, the vendor's own address" % self.host
-        where = "in the environment" if self.source == ENVIRONMENT else "in " + self.source
-        return "%s, named by %s %s" % (self.host, self.name, where)
-
-
-def address_source(
-    key: str, names: Sequence[str], vendor: str, settings: Settings, variables: UserEnvironment
-) -> AddressSource:
-    """Return the address that the setting `key`, else one of some variables, else the vendor names."""
-    if settings.text(key):
-        return AddressSource(settings.text(key), key, _OWN_FILE)
-    name = variables.first(names)
-    if not name:
-        return AddressSource(vendor, "", _BY_VENDOR)
-    source = _OWN_FILE if variables.is_own(name) else ENVIRONMENT
-    return AddressSource(variables.get(name), name, source)

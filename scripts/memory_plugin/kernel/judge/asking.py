@@ -1,10 +1,10 @@
-"""Asking: may we, do we know already, reserve, ask side by side, settle, write down.
+"""Ask a judge: check that it may be asked, look in the cache, reserve the cost, call in parallel, settle, append to the ledger.
 
-    judge = Judge("retrieval", settings.text("retrieval.judge.model"), places, settings, session)
-    verdict = judge.ask(question, deadline)
+    judge = judge_for("retrieval", context)
+    verdict = judge.ask(question, context.deadline)
     verdict.values or verdict.failure
 
-The network is imported only here, and only when a question really goes out.
+The network is imported only when a question is really sent.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..clock import iso, now
-from ..ledger import Ledger
+from ..ledger import open_ledger
 from .backends import load_backend
 from .budget import Budget, Caps, Settlement
 from .credentials import UserEnvironment, resolve_access
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ssl import SSLContext
 
     from ..clock import Deadline
+    from ..context import Context
     from ..paths import Places
     from ..settings.load import Settings
     from .address import AddressSource
@@ -35,18 +36,29 @@ if TYPE_CHECKING:
     from .credentials import ServerAccess
     from .question import Question
 
-__all__ = ["FOLDER", "Judge"]
+__all__ = ["FOLDER", "Judge", "judge_for"]
 
 FOLDER = "judge"  # in the state folder
-_FORM_OF = {"scripted": "anthropic"}  # a script's replies have no form; its questions are counted like these
+_FORMAT_OF = {"scripted": "anthropic"}  # a script has no request format; its questions are counted like those
 _OFF_NOTICE = "the judge is off for this session: its provider refused the key (%s); see: memory judge check"
+
+
+def judge_for(
+    feature: str, context: Context, *, model: str = "", off: str = "", helper: bool = True
+) -> Judge:
+    """Return the judge of a feature in this session; `model` is the one that the feature's settings name, unless given.
+
+    `off` and `helper` as for `Judge`.
+    """
+    model = model or context.settings.text(feature + ".judge.model")
+    return Judge(feature, model, context.places, context.settings, context.session, off=off, helper=helper)
 
 
 class Judge:
     """One feature's judge in one session.
 
-    `off` is a reason not to ask at all; `helper` allows the user's `apiKeyHelper`, never on the prompt's path.
-    `notice` is a line for the user after an ask that switched the session off; it comes once.
+    `off` is a reason not to ask at all; `helper` allows running the user's `apiKeyHelper`, never while a prompt waits.  `notice` is a line
+    for the user after a refused key has switched the judge off for this session; it appears once.
     """
 
     def __init__(
@@ -73,9 +85,9 @@ class Judge:
         self._billing = Billing(model, self.backend, settings.block("judge.prices"))
 
     def unready(self, *, anyway: bool = False) -> Verdict | None:
-        """Return why nothing can be asked, found without asking: disabled, no_key, bad_url, no_state. None: it can.
+        """Return why the judge cannot be asked (disabled, no_key, bad_url, no_state), or None; nothing is sent.
 
-        With `anyway` it does not count that the user has not switched the judge on.
+        With `anyway`, a judge that the user has not switched on counts as switched on.
         """
         try:
             self._prepare(anyway)
@@ -84,12 +96,12 @@ class Judge:
         return None
 
     def needs_no_key(self) -> bool:
-        """Return whether its server is one on this machine that is asked without a key."""
+        """Return whether its server is on this machine and needs no key."""
         return self.unready(anyway=True) is None and self._access is not None and not self._access.headers
 
-    def route(self) -> AddressSource | None:
-        """Return the address that is asked and who names it; None for the scripted backend, which asks none."""
-        from .address import address_source  # for people, not for the prompt's path
+    def address_source(self) -> AddressSource | None:
+        """Return the address of the server and what names it; None for the scripted backend, which has no server."""
+        from .address import address_source
 
         endpoint = load_backend(self.backend).ENDPOINT
         if endpoint is None:
@@ -100,7 +112,7 @@ class Judge:
         )
 
     def warnings(self) -> list[str]:
-        """Return what is wrong with the user's variables but keeps nobody from asking, a sentence each, without values."""
+        """Return a sentence about each of the user's variables that is ignored because it is wrong, without its value."""
         if self._access is None:
             return []
         from .certificates import certificate_problems
@@ -108,7 +120,7 @@ class Judge:
         return [*self._access.notes, *certificate_problems(self._access)]
 
     def access(self) -> ServerAccess:
-        """Return the way to the server, for what is no single question. Raises JudgeError, as `unready` tells."""
+        """Return the access to the server, for batches. Raises JudgeError with a name as for `unready`."""
         self._prepare(anyway=False)
         if self._access is None:
             raise JudgeError("no_script", "the scripted backend answers single questions only")
@@ -117,20 +129,19 @@ class Judge:
     def ask(
         self, question: Question, deadline: Deadline, *, again: bool = False, fresh: bool = False
     ) -> Verdict:
-        """Return the verdict on one question; as `ask_all`."""
+        """Return the verdict on one question, as `ask_all` does."""
         return self.ask_all([question], deadline, again=again, fresh=fresh)[0]
 
     def ask_all(
         self, questions: Sequence[Question], deadline: Deadline, *, again: bool = False, fresh: bool = False
     ) -> list[Verdict]:
-        """Return one verdict a question, all asked side by side; back when the deadline ends at the latest.
+        """Return one verdict a question, all asked in parallel, at the deadline at the latest.
 
-        `again` allows one more try after 429, 5xx and 529; never on the prompt's path.  `fresh` passes by what was
-        answered before.
+        `again` allows one more try after 429 and 5xx; never while a prompt waits.  `fresh` ignores the cache.
         """
-        trouble = self.unready()
-        if trouble is not None:
-            return [trouble for _ in questions]
+        problem = self.unready()
+        if problem is not None:
+            return [problem for _ in questions]
         keys = [question.key(self.backend, self.model) for question in questions]
         cache = VerdictCache(self._folder)
         verdicts = {} if fresh else _known(cache, keys)
@@ -141,7 +152,7 @@ class Judge:
             verdicts.update(asked)
         found = [verdicts[key] for key in keys]
         for question, verdict in zip(questions, found):
-            self.write_down(question, verdict)
+            self.record(question, verdict)
         return found
 
     @property
@@ -149,7 +160,7 @@ class Judge:
         return self._places.state(FOLDER)
 
     def _prepare(self, anyway: bool) -> None:
-        """Find the way to the server. Raises JudgeError."""
+        """Resolve the access to the server, once. Raises JudgeError."""
         if self._off:
             raise JudgeError("disabled", self._off)
         if not anyway and not self._settings.judge_asked_for(self.feature):
@@ -165,7 +176,7 @@ class Judge:
 
     @property
     def server(self) -> str:
-        """Return what is left alone as a whole after a failure, and remembered for what it refuses: a model at an address."""
+        """Return the id under which failures and rejected options are remembered: a model at an address."""
         if self._access is None:
             return "script"
         address = self._access.address
@@ -174,22 +185,22 @@ class Judge:
     def _ask_missing(self, questions: Sequence[Question], deadline: Deadline, again: bool) -> list[Verdict]:
         """Return one verdict a question.
 
-        What the server refuses by name in the request is left out of a second one, within the same deadline and the caps, once; and
-        where that went better, it is remembered.
+        Options that the server rejects by name are omitted from one second request, within the same deadline and the caps; if that request
+        succeeds, or fails in another way, they are remembered.
         """
         accounts = Budget(self._folder, deadline)
         try:
             tls, known = self._tls(), accounts.refused(self.server)
         except JudgeError as failed:
             return [Verdict(None, failed.name, failed.detail) for _ in questions]
-        family = family_of(self.model, _FORM_OF.get(self.backend, self.backend), iso(now())[:10])
+        family = family_of(self.model, _FORMAT_OF.get(self.backend, self.backend), iso(now())[:10])
         batch = _Round(accounts, tls, RequestOptions(family, known), again)
         verdicts, refused = self._round(questions, deadline, batch)
         places = [at for at, parts in enumerate(refused) if parts]
         learned = frozenset().union(*refused)
         if not learned:
             return verdicts
-        batch = batch._replace(terms=RequestOptions(family, known | learned))
+        batch = batch._replace(options=RequestOptions(family, known | learned))
         second, still = self._round([questions[at] for at in places], deadline, batch)
         for at, verdict in zip(places, second):
             verdict.ms += verdicts[at].ms
@@ -201,9 +212,9 @@ class Judge:
     def _round(
         self, questions: Sequence[Question], deadline: Deadline, batch: _Round
     ) -> tuple[list[Verdict], list[frozenset[str]]]:
-        """Reserve, call side by side, settle; return the verdicts, and what of each request was refused by name."""
+        """Reserve, call in parallel, settle; return the verdicts, and the parts of each request that were rejected by name."""
         caps = Caps(*(self._settings.number("judge.caps.%s_usd" % span) for span in ("session", "day")))
-        needs = [self._billing.highest(asked, batch.terms.most_tokens(asked)) for asked in questions]
+        needs = [self._billing.highest(asked, batch.options.most_tokens(asked)) for asked in questions]
         try:
             batch.accounts.admit(self._session, self.server, needs, caps)
         except JudgeError as failed:
@@ -222,7 +233,7 @@ class Judge:
 
         script = os.path.join(self._folder, "script.json")
         calls = [
-            JudgeCall(question, self.model, self._access, script, batch.tls, batch.terms, batch.again)
+            JudgeCall(question, self.model, self._access, script, batch.tls, batch.options, batch.retry)
             for question in questions
         ]
         return make_calls(load_backend(self.backend), calls, deadline)
@@ -238,7 +249,7 @@ class Judge:
         try:
             refusal = accounts.settle(self._session, self.server, ends)
         except JudgeError:
-            return  # what was reserved stays spent
+            return  # the reservation stays spent
         if refusal:
             self.notice = _OFF_NOTICE % refusal
 
@@ -246,7 +257,7 @@ class Judge:
         try:
             accounts.note_refused(self.server, parts)
         except JudgeError:
-            return  # asked the long way once more
+            return  # rejected once more next time
 
     def _verdict(self, question: Question, outcome: CallOutcome) -> Verdict:
         values = None if outcome.text is None else read_reply(outcome.text, question.read)
@@ -259,10 +270,8 @@ class Judge:
         verdict.cost = self._billing.cost(outcome)
         return verdict
 
-    def write_down(self, question: Question, verdict: Verdict) -> None:
-        """Return one line in `judge-calls.jsonl`."""
-        settings = self._settings
-        bounds = settings.integer("ledger.max_bytes"), settings.integer("ledger.keep_files")
+    def record(self, question: Question, verdict: Verdict) -> None:
+        """Append one line to `judge-calls.jsonl`."""
         row: dict[str, object] = {
             "feature": self.feature,
             "question": question.rubric.id,
@@ -276,22 +285,21 @@ class Judge:
             "tokens_out": verdict.tokens_out,
             "cost_usd": None if verdict.cost is None else round(verdict.cost, 8),
         }
-        Ledger(self._places.state(), "judge-calls", *bounds).append(
-            self._session, self._places.project_key, row
-        )
+        ledger = open_ledger(self._places, self._settings, "judge-calls")
+        ledger.append(self._session, self._places.project_key, row)
 
 
 class _Round(NamedTuple):
-    """What the calls of one round have in common."""
+    """What the calls of one round share."""
 
     accounts: Budget
     tls: SSLContext | None
-    terms: RequestOptions
-    again: bool
+    options: RequestOptions
+    retry: bool
 
 
 def _known(cache: VerdictCache, keys: Sequence[str]) -> dict[str, Verdict]:
-    """Return the verdicts that need not be asked for."""
+    """Return the verdicts that are in the cache."""
     found = {}
     for key in keys:
         values = cache.get(key)
@@ -307,4 +315,4 @@ def _keep(cache: VerdictCache, asked: dict[str, Verdict]) -> None:
         if fresh:
             cache.put(fresh)
     except OSError:
-        return  # a cache that cannot be written costs money later, within the caps
+        return  # without a cache the same question costs again, within the caps

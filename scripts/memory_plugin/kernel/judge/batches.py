@@ -1,4 +1,4 @@
-"""Many questions at once through the provider's Message Batches API: half the price, an answer within a day.
+"""The Message Batches API: many questions at half the price, answered within a day.
 
 POST /v1/messages/batches               {"requests": [{"custom_id", "params"}]}
 GET  /v1/messages/batches?limit=100     {"data": [{"id", "created_at", "request_counts"}]}, newest first
@@ -13,7 +13,7 @@ from urllib.parse import quote
 
 from ..clock import iso, now
 from ..fastjson import dumps, loads
-from .backends.anthropic import FORM
+from .backends.anthropic import FORMAT
 from .calls import CallOutcome, value_at
 from .certificates import tls_context
 from .failures import JudgeError
@@ -32,13 +32,15 @@ if TYPE_CHECKING:
 __all__ = ["BATCH_DISCOUNT", "MAX_BATCH_BYTES", "BatchAnswer", "BatchInfo", "Batches", "request_size"]
 
 BATCH_DISCOUNT = 0.5  # of the price of single calls (the provider's price list)
-MAX_BATCH_BYTES = 30 << 20  # of one batch; the provider takes 256 MB, a slow line does not
+MAX_BATCH_BYTES = (
+    30 << 20
+)  # of one batch; the provider accepts 256 MB, but a slow connection does not deliver it in time
 _MOST_RESULTS = 128 << 20
-_MOST_LISTED = 100  # what one page of the provider's list holds at most
+_MOST_LISTED = 100  # the largest page of the provider's list
 _PATH = "/v1/messages/batches"
 _OK = 200
 _FAILURES = {429: "rate_limited", 503: "overloaded", 529: "overloaded"}
-# The provider's names for what went wrong with one item; any other name is not repeated.
+# The provider's names for errors of one request; other names are not repeated.
 _ERRORS = frozenset(
     ["invalid_request_error", "authentication_error", "billing_error", "permission_error", "not_found_error",
      "request_too_large", "rate_limit_error", "timeout_error", "api_error", "overloaded_error"]
@@ -46,9 +48,9 @@ _ERRORS = frozenset(
 
 
 class BatchAnswer(NamedTuple):
-    """One result: the text or the name of the failure, the tokens and what it cost, None where unknown.
+    """One result: the text or the name of the failure, the tokens and the cost, each None if unknown.
 
-    `detail` says more of a failure, in words of ours; `parts` are those of the request that the provider refused by name.
+    `detail` says more about a failure; `parts` are the parts of the request that the provider rejected by name.
     """
 
     text: str | None
@@ -61,7 +63,7 @@ class BatchAnswer(NamedTuple):
 
 
 class BatchInfo(NamedTuple):
-    """A batch in the provider's list: when it was made (ISO 8601), of how many requests, and whether it is worked through."""
+    """A batch in the provider's list: when it was created (ISO 8601), the number of its requests, and whether it has ended."""
 
     id: str
     created: str
@@ -70,9 +72,10 @@ class BatchInfo(NamedTuple):
 
 
 class Batches:
-    """The batches of one model at one provider, asked on some terms; each method raises JudgeError.
+    """The batches of one model at one provider; each method raises JudgeError.
 
-    `sent` says whether the last request began to leave: the provider may have it, whatever came back.
+    `refused` are the parts of a request that the model has rejected before.  `sent` is whether any byte of the last request was sent:
+    then the provider may have it, whatever came back.
     """
 
     def __init__(
@@ -81,23 +84,23 @@ class Batches:
         self.sent = False
         self._access = access
         self._model = model
-        self._terms = RequestOptions(family_of(model, "anthropic", iso(now())[:10]), refused)
+        self._options = RequestOptions(family_of(model, "anthropic", iso(now())[:10]), refused)
         self._billing = Billing(model, "anthropic", settings.block("judge.prices"))
 
     def highest(self, question: Question) -> float:
-        """Return the most that a question can cost in a batch, in US dollars."""
-        return self._billing.highest(question, self._terms.most_tokens(question)) * BATCH_DISCOUNT
+        """Return the highest cost of a question in a batch, in US dollars."""
+        return self._billing.highest(question, self._options.most_tokens(question)) * BATCH_DISCOUNT
 
     def submit(self, questions: Mapping[str, Question], deadline: Deadline) -> str:
-        """Submit questions, each under an id of its own; return the id of the new batch."""
+        """Submit questions by id; return the id of the new batch."""
         requests = [
-            {"custom_id": name, "params": FORM.body(question, self._model, self._terms)}
+            {"custom_id": name, "params": FORMAT.body(question, self._model, self._options)}
             for name, question in questions.items()
         ]
         payload = self._json("POST", _PATH, deadline, dumps({"requests": requests}).encode("ascii"))
         identity = payload.get("id")
         if not isinstance(identity, str) or not identity:
-            raise JudgeError("parse_error", "the provider named no batch")
+            raise JudgeError("parse_error", "the response names no batch")
         return identity
 
     def listed(self, deadline: Deadline) -> list[BatchInfo]:
@@ -115,12 +118,12 @@ class Batches:
         return found
 
     def ended(self, batch: str, deadline: Deadline) -> bool:
-        """Return whether a batch is worked through."""
+        """Return whether a batch has ended."""
         payload = self._json("GET", "%s/%s" % (_PATH, quote(batch, safe="")), deadline)
         return payload.get("processing_status") == "ended"
 
     def results(self, batch: str, deadline: Deadline) -> dict[str, BatchAnswer]:
-        """Return the answers of a batch by the ids of its questions; lines that are none are left out."""
+        """Return the answers of a batch by the ids of its questions; invalid lines are skipped."""
         body = self._fetch(
             "GET", "%s/%s/results" % (_PATH, quote(batch, safe="")), deadline, None, _MOST_RESULTS
         )
@@ -141,7 +144,7 @@ class Batches:
         if kind != "succeeded" or not isinstance(message, dict):
             return self._failed(kind, value_at(result, "error"))
         try:
-            text = FORM.read(message)
+            text = FORMAT.read(message)
         except JudgeError as failed:
             return BatchAnswer(None, failed.name, None, None, None, failed.detail)
         outcome = CallOutcome()
@@ -154,15 +157,15 @@ class Batches:
         )
 
     def _failed(self, kind: str, error: object) -> BatchAnswer:
-        """Return why an item was not answered; what was not answered is not charged.
+        """Return the failure of a request, which is not charged.
 
-        The provider's own words are left out, as they may quote the request: its name of the error stays, and what it refused.
+        The provider's message is left out, as it may quote the request; its name of the error and what it rejected are kept.
         """
         if kind != "errored":
             known = kind in ("expired", "canceled")
             return BatchAnswer(None, kind if known else "parse_error", None, None, 0.0)
         name = str(value_at(error, "error", "type") or value_at(error, "type"))
-        parts = rejected_parts(dumps({"error": error}).encode("ascii"), FORM.names) & self._terms.sent()
+        parts = rejected_parts(dumps({"error": error}).encode("ascii"), FORMAT.names) & self._options.sent()
         said = [name if name in _ERRORS else "error of an unknown kind"]
         if parts:
             said.append("it refuses: %s" % ", ".join(sorted(parts)))
@@ -172,9 +175,9 @@ class Batches:
         try:
             payload = loads(self._fetch(method, path, deadline, body).decode("utf-8"))
         except ValueError:
-            raise JudgeError("parse_error", "the answer is no JSON") from None
+            raise JudgeError("parse_error", "the response is not JSON") from None
         if not isinstance(payload, dict):
-            raise JudgeError("parse_error", "the answer is no JSON object")
+            raise JudgeError("parse_error", "the response is not a JSON object")
         return payload
 
     def _fetch(
@@ -183,7 +186,7 @@ class Batches:
         tls = tls_context(self._access) if self._access.address.scheme == "https" else None
         outcome = CallOutcome()
         try:
-            request = Request(method, path, FORM.headers, body, most)
+            request = Request(method, path, FORMAT.headers, body, most)
             response = fetch(self._access, request, deadline, outcome, tls)
         finally:
             self.sent = outcome.sent
@@ -193,5 +196,5 @@ class Batches:
 
 
 def request_size(question: Question) -> int:
-    """Return about how many bytes a question takes in a batch."""
+    """Return the approximate size of a question in a batch, in bytes."""
     return len(question.message.encode("utf-8", "replace")) + len(question.rubric.system) + 4000

@@ -1,10 +1,8 @@
-"""What all processes of a user share about judges: money spent, sessions switched off, servers left alone.
+"""The budget that all processes of a user share: money spent, sessions switched off, servers paused after failures.
 
-One small file under a lock.  The caps hold over parallel processes because a call's highest possible price is
-reserved before it is made, and settled afterwards; a process that dies in between leaves its reservation spent.
-
-
-The bounds in `config/judge/limits.json`: how long a server is left alone, how much is kept.
+One small file under a lock.  The caps hold over parallel processes because the highest possible cost of a call is reserved before it is
+made, and settled afterwards; a process that dies in between leaves its reservation spent.  `config/judges/limits.json` holds how long a
+server is paused (a circuit breaker) and how many entries are kept.
 """
 
 from __future__ import annotations
@@ -15,10 +13,10 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..clock import iso, now
+from ..data import load_data
 from ..fastjson import digest, dumps, loads
 from ..files import Unreadable, make_folder, read_regular, replace_file
 from ..locks import FileLock
-from ..paths import data_path
 from .failures import JudgeError
 from .models import PARTS
 
@@ -34,10 +32,10 @@ __all__ = ["Budget", "Caps", "Settlement", "Spending", "limit"]
 
 _SHORTEST_WAIT, _LONGEST_WAIT = 0.1, 1.0  # seconds for the lock
 _LARGEST = 1e12
-_ROUNDING = 1e-9  # dollars; sums of decimal fractions are never quite exact
+_ROUNDING = 1e-9  # dollars; sums of decimal fractions are not exact
 _MAX_BYTES = 1 << 20
 _SWITCHES_OFF = ("http_401", "http_403")
-_OPENS = ("rate_limited", "overloaded")
+_OVERLOADED = ("rate_limited", "overloaded")
 _SILENT = ("timeout", "network")
 
 
@@ -49,7 +47,7 @@ class Caps(NamedTuple):
 
 
 class Settlement(NamedTuple):
-    """How one admitted call ended: what was reserved, what it cost, its failure ("" for none), the wait asked for."""
+    """The end of one admitted call: the reservation, the cost, the failure ("" for none), and the wait that the server asked for."""
 
     reserved: float
     spent: float
@@ -58,7 +56,10 @@ class Settlement(NamedTuple):
 
 
 class Spending(NamedTuple):
-    """For people: spent today and in this session in US dollars, why the session is off, servers left alone until."""
+    """For display: US dollars spent today and in this session, what switched the session off, and pauses of servers.
+
+    `resting` maps a failure to the end of the pause that it caused, in seconds since 1970.
+    """
 
     day: float
     session: float
@@ -66,8 +67,22 @@ class Spending(NamedTuple):
     resting: dict[str, float]
 
 
+class _Damaged(JudgeError):
+    """The file is damaged: what was spent is unknown, so nothing more may be spent."""
+
+
+def limit(block: str, name: str) -> float:
+    """Return one limit, in seconds or as a count. Raises KeyError for an unknown one."""
+    return float(_limits()[block][name])
+
+
+@cache
+def _limits() -> dict[str, Any]:
+    return load_data("judges", "limits")
+
+
 class Budget:
-    """The file in `folder`; it is waited for as long as the deadline allows, and a moment after it."""
+    """The file `accounts.json` in a folder; its lock is awaited until the deadline, and at least a tenth of a second."""
 
     __slots__ = ("_deadline", "_folder")
 
@@ -76,9 +91,9 @@ class Budget:
         self._deadline = deadline
 
     def admit(self, session: str, server: str, needs: Sequence[float], caps: Caps) -> None:
-        """Reserve the price of some calls, all or none.
+        """Reserve the cost of some calls, all or none.
 
-        Raises JudgeError: disabled (the session was switched off), circuit_open, over_budget, no_state.
+        Raises JudgeError: disabled (the session is switched off), circuit_open, over_budget, no_state.
         """
         with self._open() as book:
             mine = _session(book, session)
@@ -99,7 +114,7 @@ class Budget:
             book["spent"] += need
 
     def settle(self, session: str, server: str, ends: Sequence[Settlement]) -> str:
-        """Put what calls cost in place of what was reserved; the failure that switched the session off just now.
+        """Replace reservations by actual costs; return the failure that switched the session off just now, or "".
 
         Raises JudgeError `no_state`; the reservations then stay.
         """
@@ -118,13 +133,13 @@ class Budget:
             return "" if was_off else str(mine["off"])
 
     def refused(self, server: str) -> frozenset[str]:
-        """Return the parts of a request that a model at a server is known to refuse. Raises JudgeError `no_state`."""
+        """Return the parts of a request that a model at a server has rejected before. Raises JudgeError `no_state`."""
         row = self._read()["refused"].get(_name(server))
         fresh = row is not None and 0 <= now() - row["at"] < limit("refused", "seconds")
         return frozenset(row["parts"]).intersection(PARTS) if fresh else frozenset()
 
     def note_refused(self, server: str, parts: frozenset[str]) -> None:
-        """Remember what a model at a server refuses, besides what is known. Raises JudgeError `no_state`."""
+        """Remember further parts that a model at a server rejects. Raises JudgeError `no_state`."""
         with self._open() as book:
             oldest = now() - limit("refused", "seconds")
             known = {name: row for name, row in book["refused"].items() if row["at"] > oldest}
@@ -136,7 +151,7 @@ class Budget:
             book["refused"] = dict(newest)
 
     def figures(self, session: str) -> Spending:
-        """Return what has been spent, and what is switched off or left alone. Raises JudgeError `no_state`."""
+        """Return what has been spent, and what is switched off or paused. Raises JudgeError `no_state`."""
         book = self._read()
         mine = _session(book, session)
         resting = {
@@ -145,7 +160,7 @@ class Budget:
         return Spending(book["spent"], mine["spent"], mine["off"], resting)
 
     def reset(self) -> None:
-        """Switch all sessions on again and ask all servers again; what was spent stays, unless the file is damaged.
+        """Switch all sessions on and end all pauses; what was spent stays, unless the file is damaged.
 
         Raises JudgeError `no_state`.
         """
@@ -194,12 +209,8 @@ class Budget:
         return book
 
 
-class _Damaged(JudgeError):
-    """The file holds something else than a book: what was spent is unknown, so nothing more is."""
-
-
 def _session(book: Book, session: str) -> Book:
-    """Return the account of a session; calls outside of one share an account a day."""
+    """Return the account of a session; calls outside a session share one account a day."""
     name = digest((session or book["day"]).encode("utf-8", "replace"), 8)
     mine: Book = book["sessions"].setdefault(name, {"spent": 0.0, "off": "", "at": 0.0})
     mine["at"] = now()
@@ -207,7 +218,7 @@ def _session(book: Book, session: str) -> Book:
 
 
 def _server(book: Book, server: str) -> Book:
-    place: Book = book["servers"].setdefault(_name(server), _rested())
+    place: Book = book["servers"].setdefault(_name(server), _new_server())
     return place
 
 
@@ -215,13 +226,13 @@ def _name(server: str) -> str:
     return digest(server.encode("utf-8", "replace"), 8)
 
 
-def _rested() -> Book:
+def _new_server() -> Book:
     return {"until": 0.0, "why": "", "silent": 0}
 
 
 def _note(place: Book, end: Settlement) -> None:
-    """Leave a server alone for the time that it asks for, or when it keeps silent."""
-    if end.failure in _OPENS:
+    """Pause a server for the time that it asks for, or after several calls without an answer."""
+    if end.failure in _OVERLOADED:
         wait = limit("breaker", "unnamed") if end.wait is None else end.wait
         wait = min(max(wait, limit("breaker", "shortest")), limit("breaker", "longest"))
         if place["until"] < now() + wait:
@@ -235,7 +246,7 @@ def _note(place: Book, end: Settlement) -> None:
 
 
 def _prune(book: Book) -> None:
-    """Forget old sessions and servers that are well again."""
+    """Delete old sessions, and servers without failures."""
     oldest = now() - limit("sessions", "seconds")
     known = sorted(book["sessions"].items(), key=lambda item: -item[1]["at"])[
         : int(limit("sessions", "entries"))
@@ -247,9 +258,9 @@ def _prune(book: Book) -> None:
 
 
 def _checked(value: object) -> Book:
-    """Return the value, if it is a book. Raises ValueError.
+    """Return the content of the file, if it is valid. Raises ValueError.
 
-    Before `refused` there was `plain`, by model alone: what it held is learned anew.
+    Files of older versions hold `plain`, by model alone, in place of `refused`; its entries are learned again.
     """
     if (
         not isinstance(value, dict)
@@ -281,16 +292,3 @@ def _is_text(value: object) -> bool:
 
 def _is_texts(value: object) -> bool:
     return isinstance(value, list) and all(map(_is_text, value))
-
-
-@cache
-def _table() -> dict[str, Any]:
-    with open(data_path("judge", "limits.json"), encoding="utf-8") as file:
-        table = loads(file.read())
-    assert isinstance(table, dict)
-    return table
-
-
-def limit(block: str, name: str) -> float:
-    """Return one bound, in seconds or as a number of things. Raises KeyError for one that does not exist."""
-    return float(_table()[block][name])

@@ -1,11 +1,11 @@
-"""A question sent to a server in a backend's form, and its answer brought to one outcome with one set of names.
+"""Calls to a model: made in parallel until the deadline, each with the request format of its backend.
 
-Calls made side by side, and never waited for beyond the deadline.
+`make_calls` runs the `answer` function of a backend in one thread a call; `answer` calls `exchange`, which sends the request and
+maps every response to a text or a JudgeError.
 """
 
 from __future__ import annotations
 
-from threading import Thread
 from time import sleep
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,19 +14,17 @@ from .failures import JudgeError
 from .models import rejected_parts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from ssl import SSLContext
 
     from ..clock import Deadline
+    from .backends import Backend
     from .credentials import ServerAccess
     from .models import Names, RequestOptions
     from .question import Question
     from .transport import Response
 
     Body = dict[str, Any]
-    from collections.abc import Sequence
-
-    from .backends import Backend
 
 __all__ = [
     "ApiFormat",
@@ -40,25 +38,32 @@ __all__ = [
 ]
 
 _HTTP_OK, _FIRST_ERROR, _TOO_MANY, _UNAVAILABLE, _OVERLOADED = 200, 400, 429, 503, 529
-_MALFORMED = (400, 422)  # what servers answer to a request that they do not accept
+_MALFORMED = (400, 422)  # statuses for a request that the server does not accept
 _BY_STATUS = {_TOO_MANY: "rate_limited", _UNAVAILABLE: "overloaded", _OVERLOADED: "overloaded"}
-_AGAIN_AFTER = 1.0  # seconds, where the server does not say
+_RETRY_AFTER = 1.0  # seconds, if the server does not say
 
 
-class ModelText(NamedTuple):
-    """A model's text out of an answer, or the `failure` that the answer reports; tokens None where not told."""
+class JudgeCall(NamedTuple):
+    """One question to one model.
 
-    text: str
-    failure: str
-    tokens_in: int | None
-    tokens_out: int | None
+    `access` is None for the scripted backend, which reads `script`.  `retry` allows one more try after 429 and 5xx; never used while a
+    prompt waits.
+    """
+
+    question: Question
+    model: str
+    access: ServerAccess | None
+    script: str
+    tls: SSLContext | None
+    options: RequestOptions
+    retry: bool
 
 
 class ApiFormat(NamedTuple):
-    """A backend's form.
+    """The request and response format of a backend.
 
-    `path` is that of a model; `headers` go with every request; `body` is the request's; `read` raises JudgeError `parse_error` for an
-    answer of another shape.  `names` are the words by which the server's errors call the parts of a request.
+    `path` returns the URL path for a model; `headers` go with every request; `body` builds the request; `read` raises JudgeError
+    `parse_error` for a response of another shape.  `names` are the words that the server's errors use for the parts of a request.
     """
 
     path: Callable[[str], str]
@@ -68,28 +73,21 @@ class ApiFormat(NamedTuple):
     names: Names
 
 
-class JudgeCall(NamedTuple):
-    """One question on its way: to which model, by which access, on which terms.
+class ModelText(NamedTuple):
+    """The text in a response, or the `failure` that the response reports; tokens are None if it does not state them."""
 
-    `access` is None for the scripted backend, which reads `script`; `again` allows one more try after 429, 5xx and
-    529, never on the prompt's path.
-    """
-
-    question: Question
-    model: str
-    access: ServerAccess | None
-    script: str
-    tls: SSLContext | None
-    terms: RequestOptions
-    again: bool
+    text: str
+    failure: str
+    tokens_in: int | None
+    tokens_out: int | None
 
 
 class CallOutcome:
-    """One call.
+    """The result of one call, filled in by its thread.
 
-    `text` is the model's, or None with `failure` named.  `sent` is set before the first byte of the request leaves:
-    from then on the provider may charge for it, unless `refused` (an error status) says that it did not.
-    `parts` are those of the request that the server refused by name, `wait` how many seconds it asks for.
+    `text` is the model's text, or None with the name of a `failure`.  `sent` is set before the first byte of the request is sent: from
+    then on the provider may charge for it, unless `refused` (an error status) says that it did not.  `parts` are the parts of the
+    request that the server rejected by name, `wait` the seconds that it asks to wait.
     """
 
     __slots__ = (
@@ -110,21 +108,68 @@ class CallOutcome:
         self.ms = 0.0
 
     def fail(self, name: str, detail: str = "", wait: float | None = None) -> CallOutcome:
-        """Return this outcome, failed for that reason."""
+        """Mark this outcome as failed, and return it."""
         self.text, self.failure, self.detail, self.wait = None, name, detail, wait
         return self
 
 
-def exchange(form: ApiFormat, call: JudgeCall, deadline: Deadline, outcome: CallOutcome) -> None:
-    """Fill the outcome. Raises JudgeError.
+def make_calls(backend: Backend, calls: Sequence[JudgeCall], deadline: Deadline) -> list[CallOutcome]:
+    """Make all calls in parallel and return their outcomes, at the deadline at the latest.
 
-    Where the server names what it refuses in the request, `outcome.parts` says so: whoever asked may ask once more without.
+    Each call has a thread, because a DNS lookup has no timeout.  A thread that still waits at the deadline is abandoned; as a daemon it
+    does not keep the process from exiting.
     """
-    response = _patient(form, call, deadline, outcome)
+    from threading import Thread  # only when a question is sent
+
+    outcomes = [CallOutcome() for _ in calls]
+    threads = []
+    for call, outcome in zip(calls, outcomes):
+        thread = Thread(target=_make, args=(backend, call, deadline, outcome), daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:
+            outcome.fail("network", "no thread could be started").done = True
+        else:
+            threads.append(thread)
+    for thread in threads:
+        thread.join(deadline.remaining())
+    return [_snapshot(outcome, deadline) for outcome in outcomes]
+
+
+def _make(backend: Backend, call: JudgeCall, deadline: Deadline, outcome: CallOutcome) -> None:
+    """Run one call in its thread, and fill in the outcome whatever happens."""
+    started = deadline.elapsed_ms()
+    try:
+        backend.answer(call, deadline, outcome)
+    except JudgeError as failed:
+        outcome.fail(failed.name, failed.detail, failed.wait)
+    except Exception as error:
+        outcome.fail("error", type(error).__name__)
+    outcome.ms = round(deadline.elapsed_ms() - started, 1)
+    outcome.done = True
+
+
+def _snapshot(outcome: CallOutcome, deadline: Deadline) -> CallOutcome:
+    """Return a copy, which a thread that is still running cannot change."""
+    done = outcome.done
+    copy = CallOutcome()
+    for name in CallOutcome.__slots__:
+        setattr(copy, name, getattr(outcome, name))
+    if not done:
+        copy.fail("timeout").ms = deadline.elapsed_ms()
+    return copy
+
+
+def exchange(form: ApiFormat, call: JudgeCall, deadline: Deadline, outcome: CallOutcome) -> None:
+    """Send a call's request and fill in the outcome. Raises JudgeError.
+
+    If the server names the part of the request that it rejects, `outcome.parts` holds it: the caller may ask once more without it.
+    """
+    response = _send_with_retry(form, call, deadline, outcome)
     if response.status != _HTTP_OK:
         outcome.refused = True
         if response.status in _MALFORMED:
-            outcome.parts = rejected_parts(response.body, form.names) & call.terms.sent()
+            outcome.parts = rejected_parts(response.body, form.names) & call.options.sent()
         raise _refusal(response, outcome.parts)
     answer = form.read(_payload(response))
     outcome.tokens_in, outcome.tokens_out = answer.tokens_in, answer.tokens_out
@@ -133,11 +178,11 @@ def exchange(form: ApiFormat, call: JudgeCall, deadline: Deadline, outcome: Call
     outcome.text = answer.text
 
 
-def _patient(form: ApiFormat, call: JudgeCall, deadline: Deadline, outcome: CallOutcome) -> Response:
+def _send_with_retry(form: ApiFormat, call: JudgeCall, deadline: Deadline, outcome: CallOutcome) -> Response:
     response = _once(form, call, deadline, outcome)
-    if call.again and (response.status == _TOO_MANY or response.status >= 500):
+    if call.retry and (response.status == _TOO_MANY or response.status >= 500):
         wait = _retry_after(response)
-        wait = _AGAIN_AFTER if wait is None else wait
+        wait = _RETRY_AFTER if wait is None else wait
         if wait < deadline.remaining():
             sleep(wait)
             response = _once(form, call, deadline, outcome)
@@ -145,15 +190,15 @@ def _patient(form: ApiFormat, call: JudgeCall, deadline: Deadline, outcome: Call
 
 
 def _once(form: ApiFormat, call: JudgeCall, deadline: Deadline, outcome: CallOutcome) -> Response:
-    from .transport import post  # the network, only now
+    from .transport import post  # sockets, only when a question is sent
 
     assert call.access is not None
-    body = dumps(form.body(call.question, call.model, call.terms)).encode("ascii")
+    body = dumps(form.body(call.question, call.model, call.options)).encode("ascii")
     return post(call.access, form.path(call.model), form.headers, body, deadline, outcome, call.tls)
 
 
 def _refusal(response: Response, parts: frozenset[str]) -> JudgeError:
-    """Return what an error status means. The server's own words are left out: they may quote the request, or the key."""
+    """Return the error for a status. The server's text is left out: it may quote the request, or the key."""
     status = response.status
     if 300 <= status < _FIRST_ERROR:
         return JudgeError("redirect", "redirects are not followed, they would carry the key")
@@ -162,7 +207,7 @@ def _refusal(response: Response, parts: frozenset[str]) -> JudgeError:
 
 
 def _retry_after(response: Response) -> float | None:
-    """Return the seconds that the server asks to wait; None when it does not say."""
+    """Return the seconds that the server asks to wait; None if it does not say."""
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
         value = response.headers.get(name, "")
         if value.isascii() and value.replace(".", "", 1).isdigit() and len(value) <= 12:
@@ -171,7 +216,7 @@ def _retry_after(response: Response) -> float | None:
 
 
 def _until(date: str) -> float | None:
-    """Return the seconds to an HTTP date (RFC 9110, 10.2.3)."""
+    """Return the seconds until an HTTP date (RFC 9110, 10.2.3); None if it is not valid."""
     if not date:
         return None
     from email.utils import mktime_tz, parsedate_tz
@@ -186,24 +231,24 @@ def _until(date: str) -> float | None:
 
 def _payload(response: Response) -> Body:
     if response.headers.get("content-encoding", "identity").lower() not in ("", "identity"):
-        raise JudgeError("compressed", "the answer is compressed, which was not asked for")
+        raise JudgeError("compressed", "the response is compressed, which was not requested")
     kind = response.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != "application/json" and not kind.endswith("+json"):
         raise JudgeError(
             "wrong_type",
-            "the answer is no JSON but %s" % (kind[:40] if kind.isprintable() else "something else"),
+            "the response is not JSON but %s" % (kind[:40] if kind.isprintable() else "something else"),
         )
     try:
         payload = loads(response.body.decode("utf-8"))
     except ValueError:
-        raise JudgeError("parse_error", "the answer is no JSON") from None
+        raise JudgeError("parse_error", "the response is not JSON") from None
     if not isinstance(payload, dict):
-        raise JudgeError("parse_error", "the answer is no JSON object")
+        raise JudgeError("parse_error", "the response is not a JSON object")
     return payload
 
 
 def value_at(value: object, *path: str | int) -> Any:  # noqa: ANN401 (whatever a server sent)
-    """Return what lies at a path of keys and list positions; None when nothing does."""
+    """Return the value at a path of keys and list indices in a JSON value; None if there is none."""
     for step in path:
         if isinstance(value, dict) and isinstance(step, str):
             value = value.get(step)
@@ -215,50 +260,5 @@ def value_at(value: object, *path: str | int) -> Any:  # noqa: ANN401 (whatever 
 
 
 def token_count(value: object) -> int | None:
-    """Return a number of tokens; None for anything that is none."""
+    """Return a number of tokens; None for any other value."""
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < 1 << 40 else None
-
-
-def make_calls(backend: Backend, calls: Sequence[JudgeCall], deadline: Deadline) -> list[CallOutcome]:
-    """Return what each call came to.
-
-    Each has a thread, because looking up a name knows no time-out; one that still waits there at the deadline is
-    left behind, and as a daemon keeps no process from ending.
-    """
-    outcomes = [CallOutcome() for _ in calls]
-    threads = []
-    for call, outcome in zip(calls, outcomes):
-        thread = Thread(target=_make, args=(backend, call, deadline, outcome), daemon=True)
-        try:
-            thread.start()
-        except RuntimeError:
-            outcome.fail("network", "no thread could be started").done = True
-        else:
-            threads.append(thread)
-    for thread in threads:
-        thread.join(deadline.remaining())
-    return [_as_it_stands(outcome, deadline) for outcome in outcomes]
-
-
-def _make(backend: Backend, call: JudgeCall, deadline: Deadline, outcome: CallOutcome) -> None:
-    """Return what a thread does: fill the outcome, whatever happens."""
-    started = deadline.elapsed_ms()
-    try:
-        backend.answer(call, deadline, outcome)
-    except JudgeError as failed:
-        outcome.fail(failed.name, failed.detail, failed.wait)
-    except Exception as error:
-        outcome.fail("error", type(error).__name__)
-    outcome.ms = round(deadline.elapsed_ms() - started, 1)
-    outcome.done = True
-
-
-def _as_it_stands(outcome: CallOutcome, deadline: Deadline) -> CallOutcome:
-    """Return a copy that the call's thread, should it still run, changes no more."""
-    done = outcome.done
-    copy = CallOutcome()
-    for name in CallOutcome.__slots__:
-        setattr(copy, name, getattr(outcome, name))
-    if not done:
-        copy.fail("timeout").ms = deadline.elapsed_ms()
-    return copy

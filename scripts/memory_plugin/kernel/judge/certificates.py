@@ -1,4 +1,4 @@
-"""Certificates: whom we trust besides the system's authorities, and the user's own certificate for gateways that ask for one."""
+"""TLS: certificate authorities in addition to the system's, and the user's client certificate for gateways that require one."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ if TYPE_CHECKING:
 
 __all__ = ["certificate_problems", "tls_context"]
 
-# OpenSSL's own variables, which `create_default_context` reads; what a project set is gone by now.
+# OpenSSL's own variables, which `create_default_context` reads; those that a project set were removed before.
 _OPENSSL = ("SSL_CERT_FILE", "SSL_CERT_DIR")
 
 
 def tls_context(access: ServerAccess) -> SSLContext:
-    """Return what connections to a server are made with.
+    """Return the TLS context for connections to a server.
 
-    A file of authorities or a certificate that cannot be read is left out, as the client does: `certificate_problems` tells.
+    Files that cannot be read are ignored, as Claude Code does; `certificate_problems` reports them.
     """
     return _context(access, [])
 
 
 def certificate_problems(access: ServerAccess) -> list[str]:
-    """Return what is wrong with the files that the user's variables name, a sentence each; empty for plain HTTP."""
+    """Return a sentence about each unreadable file that the user's variables name; empty for plain HTTP."""
     problems: list[str] = []
     if access.address.scheme == "https":
         _context(access, problems)
@@ -47,14 +47,14 @@ def _context(access: ServerAccess, problems: list[str]) -> SSLContext:
                 "NODE_EXTRA_CA_CERTS: no certificates could be read from that file; it is ignored."
             )
     if own:
-        # From Python 3.13 on, authorities are refused whose basicConstraints are not marked critical: many companies' are not.
+        # Python 3.13 and later reject authorities whose basicConstraints are not marked critical; those of many companies are not.
         context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     _present(context, access, problems)
     return context
 
 
 def _present(context: SSLContext, access: ServerAccess, problems: list[str]) -> None:
-    """Load the user's certificate; without a passphrase an encrypted key is a problem, never a question on the terminal."""
+    """Load the user's certificate. Without a passphrase an encrypted key is a problem: OpenSSL must not prompt on the terminal."""
     certificate = access.certificate
     if not certificate.file and not certificate.key:
         return

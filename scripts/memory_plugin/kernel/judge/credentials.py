@@ -1,17 +1,12 @@
-"""Where a backend is reached and with which key: out of the user's own settings, then out of the environment.
+"""Credentials: the address and the key of a backend, from the user's own settings, then from the environment.
 
-The environment is clean by now: what a project's settings put there is gone.  Nothing of a project is read here, and
-no credential file either.  A key lives in `Access.headers` alone.
-
-
-The user's `apiKeyHelper`: a command that prints a key. Never on the prompt's path, since it may be slow or ask.
+What a project's settings put into the environment was removed before.  Nothing of a project is read here, and no file with stored
+credentials.  A key is held in `ServerAccess.headers` only.
 """
 
 from __future__ import annotations
 
 import os
-import signal
-from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..settings.load import SettingsFileError, content
@@ -20,6 +15,7 @@ from .failures import JudgeError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from subprocess import Popen
 
     from ..settings.load import Settings
 
@@ -35,27 +31,25 @@ __all__ = [
 ]
 
 _LONGEST_KEY = 4096
-_CA_VARIABLE = (
-    "NODE_EXTRA_CA_CERTS"  # the variable by which the client itself takes a company's own authority
-)
-# The client's variables for a certificate of the user's own: paths of certificate and key, and the key's passphrase.
+_CA_VARIABLE = "NODE_EXTRA_CA_CERTS"  # also read by Claude Code, for a company's own authority
+# Claude Code's variables for a client certificate: the paths of certificate and key, and the key's passphrase.
 _CERTIFICATE = ("CLAUDE_CODE_CLIENT_CERT", "CLAUDE_CODE_CLIENT_KEY", "CLAUDE_CODE_CLIENT_KEY_PASSPHRASE")
 _KEY_HEADERS = ("authorization", "x-api-key")
-# Headers that frame a request; a line of the user's own that sets one would break it.
+# Headers that frame a request; a custom header of this name would break it.
 _FRAMING = frozenset(
     ["accept-encoding", "connection", "content-length", "content-type", "expect", "host", "te", "trailer",
      "transfer-encoding", "upgrade"]
 )  # fmt: skip
-_NAME_SIGNS = "!#$%&'*+-.^_`|~"  # besides letters and digits, in a header's name (RFC 9110, 5.6.2)
-SECONDS = 10.0
-_OFF = "MEMORY_DISABLE"  # every entry of ours checks it first: a helper that runs the client must not run us
+_NAME_SIGNS = "!#$%&'*+-.^_`|~"  # allowed in a header's name, with letters and digits (RFC 9110, 5.6.2)
+_HELPER_SECONDS = 10.0
+_OFF = "MEMORY_DISABLE"  # switches this plugin off: a helper that runs Claude Code must not start it again
 
 
 class Endpoint(NamedTuple):
-    """What a backend needs: its public address, the variable that moves it, and the variables that may hold a key.
+    """The public address of a backend's API, the variable that overrides it, and the variables that may hold a key.
 
-    `keys` maps a variable to the header that carries its value, `%s` standing for it; the first one set is taken.
-    `custom` is the header for a variable of the user's choice; `headers_variable` names the one that holds more headers, a line each.
+    `keys` maps a variable to the header for its value (`%s`); the first one that is set is used.  `custom` is the header for the variable
+    of `judge.key_variable`, `helper` are those for a key from `apiKeyHelper`.  `headers_variable` names the variable with custom headers.
     """
 
     base: str
@@ -68,21 +62,21 @@ class Endpoint(NamedTuple):
 
 
 class ClientCertificate(NamedTuple):
-    """A certificate of the user's own: the paths of it and of its key, and the key's passphrase; all empty for none."""
+    """The user's client certificate: the paths of it and of its key, and the key's passphrase; all empty for none."""
 
     file: str = ""
     key: str = ""
     passphrase: str = ""
 
     def __repr__(self) -> str:
-        """Without the passphrase."""
-        return "Certificate(%s)" % self.file
+        """Return a text without the passphrase."""
+        return "ClientCertificate(%s)" % self.file
 
 
 class ServerAccess(NamedTuple):
-    """A way to a server: its address, the headers that hold the key, a proxy to go through, more authorities.
+    """Access to a server: its address, the headers with the key, the proxy, and a file with additional certificate authorities.
 
-    `certificate` is shown to a server that asks for one; `notes` are sentences about what of the user's variables is ignored.
+    `notes` are sentences about custom headers that are ignored.
     """
 
     address: Address
@@ -93,12 +87,15 @@ class ServerAccess(NamedTuple):
     notes: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
-        """Without the key."""
-        return "Access(%s)" % self.address.authority
+        """Return a text without the key."""
+        return "ServerAccess(%s)" % self.address.authority
 
 
 class UserEnvironment:
-    """Environment variables as the user set them: the block `env` of their own settings file goes first."""
+    """Environment variables as the user set them: those in the block `env` of their own settings file take precedence.
+
+    `helper` is the command `apiKeyHelper` of that file, or empty.
+    """
 
     __slots__ = ("_own", "helper")
 
@@ -116,7 +113,7 @@ class UserEnvironment:
         self.helper = helper if isinstance(helper, str) else ""
 
     def get(self, name: str) -> str:
-        """Return the value of a variable, without space around it; empty when it is not set."""
+        """Return the value of a variable, stripped; empty if it is not set."""
         return (self._own.get(name) or os.environ.get(name) or "").strip()
 
     def is_own(self, name: str) -> bool:
@@ -124,7 +121,7 @@ class UserEnvironment:
         return bool(self._own.get(name, "").strip())
 
     def first(self, names: Sequence[str]) -> str:
-        """Return the first of some variables that is set in the settings file, else the first in the environment; or empty."""
+        """Return the first of some variables that the settings file sets, else the first that the environment sets, else ""."""
         for values in (self._own, os.environ):
             for name in names:
                 if values.get(name, "").strip():
@@ -135,16 +132,16 @@ class UserEnvironment:
 def resolve_access(
     endpoint: Endpoint, settings: Settings, variables: UserEnvironment, helper: bool = False
 ) -> ServerAccess:
-    """Return the way to a backend's server.
+    """Return the access to a backend's server.
 
-    With `helper` the user's `apiKeyHelper` is run where no variable holds a key; it may take seconds.  Raises JudgeError
-    with `bad_url` or `no_key`.
+    With `helper`, the user's `apiKeyHelper` is run if no variable holds a key; it may take seconds.  Raises JudgeError `bad_url` or
+    `no_key`.
     """
     url = settings.text("judge.base_url") or variables.get(endpoint.base_variable) or endpoint.base
     address = parse_address(url)
     if address is None:
         raise JudgeError(
-            "bad_url", "%s: not https://, nor http:// to this machine" % _who_says(settings, endpoint)
+            "bad_url", "%s: expected https://, or http:// to this machine" % _address_name(settings, endpoint)
         )
     own, notes = _own_headers(endpoint, variables)
     has_key = any(name.lower() in _KEY_HEADERS for name, _ in own)
@@ -155,15 +152,14 @@ def resolve_access(
     return ServerAccess(address, (*kept, *own), proxy, variables.get(_CA_VARIABLE), certificate, notes)
 
 
-def client_certificate(variables: UserEnvironment) -> ClientCertificate:
-    """Return the user's own certificate, as the client takes it."""
-    return ClientCertificate(*(variables.get(name) for name in _CERTIFICATE))
+def _address_name(settings: Settings, endpoint: Endpoint) -> str:
+    return "judge.base_url" if settings.text("judge.base_url") else endpoint.base_variable
 
 
 def _own_headers(
     endpoint: Endpoint, variables: UserEnvironment
 ) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
-    """Return the user's own headers, `Name: value` a line as the client reads them, and a sentence about each line that is none."""
+    """Return the user's custom headers (`Name: value`, one a line), and a sentence about each line that is not valid."""
     found: list[tuple[str, str]] = []
     notes: list[str] = []
     text = variables.get(endpoint.headers_variable) if endpoint.headers_variable else ""
@@ -190,10 +186,6 @@ def _is_name(text: str) -> bool:
     return bool(text) and text.isascii() and all(c.isalnum() or c in _NAME_SIGNS for c in text)
 
 
-def _who_says(settings: Settings, endpoint: Endpoint) -> str:
-    return "judge.base_url" if settings.text("judge.base_url") else endpoint.base_variable
-
-
 def _headers(
     endpoint: Endpoint,
     settings: Settings,
@@ -207,21 +199,21 @@ def _headers(
     forms = {chosen: dict(endpoint.keys).get(chosen, endpoint.custom)} if chosen else dict(endpoint.keys)
     name = variables.first(list(forms))
     if name:
-        return (_header(forms[name], _sound(variables.get(name), name)),)
-    if without_key:  # a header of the user's own holds it
+        return (_header(forms[name], _valid_key(variables.get(name), name)),)
+    if without_key:  # a custom header holds it
         return ()
     if helper and variables.helper and endpoint.helper:
         from .credentials import run_key_helper
 
-        key = _sound(run_key_helper(variables.helper), "the output of apiKeyHelper")
+        key = _valid_key(run_key_helper(variables.helper), "the output of apiKeyHelper")
         return tuple(_header(form, key) for form in endpoint.helper)
     if endpoint.local_without_key and address.local:
         return ()
     raise JudgeError("no_key", "%s is not set" % " or ".join(forms))
 
 
-def _sound(key: str, name: str) -> str:
-    """Return the key, if it can stand in a header."""
+def _valid_key(key: str, name: str) -> str:
+    """Return a key that can be sent in a header. Raises JudgeError `no_key` for any other text."""
     if not key or len(key) > _LONGEST_KEY or not key.isascii() or not key.isprintable() or " " in key:
         raise JudgeError(
             "no_key", "%s holds no key: it is empty, too long, or has characters that no key has" % name
@@ -234,24 +226,15 @@ def _header(form: str, key: str) -> tuple[str, str]:
     return name, value % key
 
 
-def proxy_for(address: Address, variables: UserEnvironment) -> Address | None:
-    """Return the user's proxy for a server: HTTPS_PROXY unless NO_PROXY or this machine. Raises JudgeError for an unknown kind."""
-    if address.scheme != "https" or address.local:
-        return None
-    url = variables.get("https_proxy") or variables.get("HTTPS_PROXY")
-    exempt = variables.get("no_proxy") or variables.get("NO_PROXY")
-    if not url or bypasses_proxy(address.host, exempt):
-        return None
-    proxy = parse_proxy(url)
-    if proxy is None:
-        raise JudgeError("bad_url", "HTTPS_PROXY: only http:// proxies are known")
-    return proxy
+def run_key_helper(command: str, seconds: float = _HELPER_SECONDS) -> str:
+    """Run the command `apiKeyHelper` and return the key that it prints; never while a prompt waits, since it may be slow.
 
+    Raises JudgeError `no_key`, without the command's output, if it fails or takes longer than `seconds`.
+    """
+    from subprocess import DEVNULL, PIPE, Popen, TimeoutExpired
 
-def run_key_helper(command: str, seconds: float = SECONDS) -> str:
-    """Return the key that the command prints. Raises JudgeError `no_key`, without its output, when it fails or takes too long."""
     environment = dict(os.environ, **{_OFF: "1"})
-    process = Popen(  # noqa: S602 (the user's own command, which the client runs in a shell as well)
+    process = Popen(  # noqa: S602 (the user's own command, which Claude Code runs in a shell as well)
         command,
         shell=True,
         stdin=DEVNULL,
@@ -263,15 +246,17 @@ def run_key_helper(command: str, seconds: float = SECONDS) -> str:
     try:
         output = process.communicate(timeout=seconds)[0]
     except TimeoutExpired:
-        _end(process)
+        _kill(process)
         raise JudgeError("no_key", "apiKeyHelper took longer than %d seconds" % seconds) from None
     if process.returncode:
         raise JudgeError("no_key", "apiKeyHelper ended with exit code %d" % process.returncode)
     return output.decode("utf-8", "replace").strip()
 
 
-def _end(process: Popen[bytes]) -> None:
-    """End the command and what it started."""
+def _kill(process: Popen[bytes]) -> None:
+    """Kill the command and the processes that it started."""
+    import signal
+
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except (AttributeError, ProcessLookupError):
@@ -279,3 +264,22 @@ def _end(process: Popen[bytes]) -> None:
     process.wait()
     if process.stdout is not None:
         process.stdout.close()
+
+
+def proxy_for(address: Address, variables: UserEnvironment) -> Address | None:
+    """Return HTTPS_PROXY, or None for a server on this machine or in NO_PROXY. Raises JudgeError unless it is an http:// proxy."""
+    if address.scheme != "https" or address.local:
+        return None
+    url = variables.get("https_proxy") or variables.get("HTTPS_PROXY")
+    exempt = variables.get("no_proxy") or variables.get("NO_PROXY")
+    if not url or bypasses_proxy(address.host, exempt):
+        return None
+    proxy = parse_proxy(url)
+    if proxy is None:
+        raise JudgeError("bad_url", "HTTPS_PROXY: only http:// proxies are supported")
+    return proxy
+
+
+def client_certificate(variables: UserEnvironment) -> ClientCertificate:
+    """Return the user's client certificate, named by the same variables as for Claude Code."""
+    return ClientCertificate(*(variables.get(name) for name in _CERTIFICATE))

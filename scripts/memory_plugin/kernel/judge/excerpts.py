@@ -1,6 +1,6 @@
-"""Text as it may be sent to a judge: private passages and secrets taken out, visible characters only, short.
+"""Excerpts of a text that may be sent to a judge: short, visible characters only, without private parts and secrets.
 
-What is kept is chosen after redacting, so that no half of a secret is left standing at a cut.
+A text is redacted before it is cut, so that no part of a secret is left at a cut.
 """
 
 from __future__ import annotations
@@ -11,12 +11,14 @@ from ..text.tags import without_private
 
 __all__ = ["excerpt", "one_line"]
 
-_MARGIN = 10_000  # characters looked at around each end: longer than any secret that a rule knows, keys in PEM included
+_MARGIN = (
+    10_000  # characters redacted at each end: longer than any secret that the rules find, PEM keys included
+)
 _GAP = " [...] "
 
 
 def excerpt(text: str, limit: int) -> str:
-    """Return the head and the tail of a text, `limit` (> 20) characters in all; a text that is short enough as it is."""
+    """Return the head and the tail of a text, at most `limit` (> 20) characters in all; a short text is not cut."""
     text = without_private(text)
     if len(text) <= 2 * _MARGIN:
         head = tail = _redacted(text)
@@ -34,5 +36,5 @@ def _redacted(text: str) -> str:
 
 
 def one_line(text: str, limit: int) -> str:
-    """Return a short text such as a title, on one line of at most `limit` characters."""
+    """Return a short text such as a title on one line of at most `limit` characters."""
     return plain(redact(without_private(text), "judge").text, limit)

@@ -1,14 +1,10 @@
-"""What one call came to, before its text is read; filled in by the thread that makes the call.
-
-Failures in plain words, out of `config/judge/failures.json`.
-"""
+"""Failures of a judge: the exception, and what each failure means, from `config/judges/failures.json`."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from ..fastjson import loads
-from ..paths import data_path
+from ..data import load_data
 
 __all__ = ["FailureText", "JudgeError", "explain_failure", "setup_options"]
 
@@ -16,7 +12,11 @@ _FEATURE = "FEATURE"
 
 
 class JudgeError(Exception):
-    """A call that brought no text: the failure's name, more in words, and how long the server asks to wait."""
+    """A question that could not be answered.
+
+    `name` is a name in `config/judges/failures.json` or `http_NNN`; `detail` says more without quoting keys or what was judged; `wait` is
+    how many seconds the server asks to wait, None if it does not say.
+    """
 
     def __init__(self, name: str, detail: str = "", wait: float | None = None) -> None:
         super().__init__(name)
@@ -26,26 +26,19 @@ class JudgeError(Exception):
 
 
 class FailureText(NamedTuple):
-    """What a failure means, and what to do about it."""
+    """What a failure means, and what the user can do about it."""
 
     says: str
     do: str
 
 
 def explain_failure(failure: str, feature: str) -> FailureText:
-    """Return the words for a failure's name, to somebody whose question came from a feature."""
-    table = _table()["failures"]
+    """Return the explanation of a failure's name, for a question that a feature asked."""
+    table = load_data("judges", "failures")["failures"]
     entry = table.get(failure) or table["http" if failure.startswith("http_") else "error"]
     return FailureText(entry["says"], entry["do"].replace(_FEATURE, feature))
 
 
 def setup_options(feature: str) -> list[str]:
-    """For somebody without a key: the ways to get a judge for a feature."""
-    return [way.replace(_FEATURE, feature) for way in _table()["ways"]]
-
-
-def _table() -> dict[str, Any]:
-    with open(data_path("judge", "failures.json"), encoding="utf-8") as file:
-        table = loads(file.read())
-    assert isinstance(table, dict)
-    return table
+    """Return the ways to get a judge for a feature, for a user without a key."""
+    return [way.replace(_FEATURE, feature) for way in load_data("judges", "failures")["ways"]]

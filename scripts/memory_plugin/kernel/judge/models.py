@@ -1,6 +1,7 @@
-"""Model families: what a request to a model looks like and when the model ends, out of `config/judge/models.json`.
+"""Model families (`config/judges/models.json`) and the request options that follow from them.
 
-How one model at one server is asked: as its family wants it, without the parts of a request that the server refused before.
+A family says how a request to its models looks, what they cost and when they are retired.  `RequestOptions` are a family's options
+without those that a server has rejected before.
 """
 
 from __future__ import annotations
@@ -8,8 +9,8 @@ from __future__ import annotations
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from ..data import load_data
 from ..fastjson import loads
-from ..paths import data_path
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -35,18 +36,18 @@ __all__ = [
 _LONGEST_VERSION = 2  # digits; a date has four or eight
 THINKING, EFFORT, SCHEMA, TOKENS = "thinking", "effort", "schema", "tokens"
 PARTS = (THINKING, EFFORT, SCHEMA, TOKENS)
-_THINKING_ROOM = 4000  # tokens, where what keeps the thinking short was refused
-_PROSE_ROOM = 500  # tokens, where the schema was refused: the answer may come with words around it
+_THINKING_ROOM = 4000  # tokens, if the option that limits thinking was rejected
+_PROSE_ROOM = 500  # tokens, if the schema was rejected: the answer may contain prose
 _OTHER_FIELD = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
 
 
 class Family(NamedTuple):
-    """One entry of the table.
+    """One family in `config/judges/models.json`.
 
-    `thinking` and `effort` are sent as they stand, None is not sent.  `tokens` and `schema` name the fields that bound an answer and
-    hold its schema.  `room` is how many tokens an answer may have beyond the rubric's own.  `more_tokens` is the factor by which
+    `thinking` and `effort` are sent as they are; None is not sent.  `tokens` and `schema` name the fields for the longest answer and
+    for its schema.  `room` is how many tokens an answer may have in addition to the rubric's limit.  `more_tokens` is the factor by which
     the same text has more tokens than on older models.  `price` holds tiers of (most prompt tokens or None, in, out) in US dollars per
-    million tokens, None where it is unknown.  `ends` is the last day as YYYY-MM-DD or "", `then` the model that answers from then on.
+    million tokens, None where it is unknown.  `ends` is the last day as YYYY-MM-DD or "", `then` the model that replaces it.
     """
 
     id: str
@@ -64,17 +65,14 @@ class Family(NamedTuple):
 
 @cache
 def model_table() -> dict[str, Any]:
-    """Return the table as it stands in the file."""
-    with open(data_path("judge", "models.json"), encoding="utf-8") as file:
-        table = loads(file.read())
-    assert isinstance(table, dict)
-    return table
+    """Return the table of models, loaded once."""
+    return load_data("judges", "models")
 
 
 def family_of(model: str, backend: str, today: str = "") -> Family:
-    """Return the family of a model of a backend; each backend has one that takes every name.
+    """Return the family of a model; each backend has one family that matches every name.
 
-    With `today` (YYYY-MM-DD) a model that has ended and is answered by another one counts as that one.
+    With `today` (YYYY-MM-DD), a retired model that another one replaces counts as that one.
     """
     entry = _longest(model, [entry for entry in model_table()["models"] if entry["backend"] == backend])
     assert entry is not None
@@ -85,9 +83,9 @@ def family_of(model: str, backend: str, today: str = "") -> Family:
 
 
 def priced_family(model: str, backend: str) -> Family | None:
-    """Return the family by whose price a model counts; None where no family that fits has a price.
+    """Return the family whose price applies to a model; None if no matching family has a price.
 
-    A gateway serves the models of others at their price, so that a name is looked for among all backends at last.
+    A gateway serves the models of other vendors at their prices, so the families of all backends are searched last.
     """
     entries = [entry for entry in model_table()["models"] if entry["price"]]
     own = _longest(model, [entry for entry in entries if entry["backend"] == backend])
@@ -96,7 +94,7 @@ def priced_family(model: str, backend: str) -> Family | None:
 
 
 def _longest(model: str, entries: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
-    """Return the entry with the longest prefix of a model's name."""
+    """Return the entry with the longest matching prefix of a model's name."""
     name = _bare(model)
     found = [
         (len(prefix), at)
@@ -115,9 +113,9 @@ def _bare(model: str) -> str:
 
 
 def _begins(name: str, prefix: str) -> bool:
-    """Return whether a name is that of a family: the prefix itself, or with a date, a size or a variant behind it.
+    """Return whether a name matches a prefix: equal, or followed by a date, a size or a variant.
 
-    `gpt-5.9` is no `gpt-5`, and `claude-sonnet-5-6` no `claude-sonnet-5`: a further version number makes another model.
+    `gpt-5.9` does not match `gpt-5`, nor `claude-sonnet-5-6` `claude-sonnet-5`: a further version number is another model.
     """
     if not name.startswith(prefix):
         return False
@@ -140,19 +138,19 @@ def _family(entry: dict[str, Any]) -> Family:
 
 
 class RequestOptions(NamedTuple):
-    """A model's family and the `refused` ones of PARTS."""
+    """The options of a request: a model's family, and those of PARTS that its server has `refused`."""
 
     family: Family
     refused: frozenset[str] = frozenset()
 
     @property
     def thinking(self) -> Mapping[str, Any] | None:
-        """Return the thinking switch as it is sent; None for none."""
+        """Return the thinking switch to send, or None."""
         return None if THINKING in self.refused else self.family.thinking
 
     @property
     def effort(self) -> str | None:
-        """Return the effort; None for none."""
+        """Return the effort to send, or None."""
         return None if EFFORT in self.refused else self.family.effort
 
     @property
@@ -162,12 +160,12 @@ class RequestOptions(NamedTuple):
 
     @property
     def tokens_field(self) -> str:
-        """Return the name of the field that bounds the answer: the other one of two where the family's was refused."""
+        """Return the name of the field for the longest answer; the alternative name if the family's was rejected."""
         name = self.family.tokens
         return _OTHER_FIELD.get(name, name) if TOKENS in self.refused else name
 
     def most_tokens(self, question: Question) -> int:
-        """Return how long an answer may be, thinking included."""
+        """Return the longest answer in tokens, thinking included."""
         room = self.family.room
         if THINKING in self.refused or EFFORT in self.refused:
             room = max(room, _THINKING_ROOM)
@@ -176,7 +174,7 @@ class RequestOptions(NamedTuple):
         return question.rubric.max_tokens + room
 
     def sent(self) -> frozenset[str]:
-        """Return those of PARTS that a request holds and that can be left out, or renamed."""
+        """Return the PARTS that a request contains and that can be omitted or renamed."""
         found = {TOKENS} if TOKENS not in self.refused and self.family.tokens in _OTHER_FIELD else set()
         if self.thinking is not None:
             found.add(THINKING)
@@ -188,10 +186,10 @@ class RequestOptions(NamedTuple):
 
 
 def rejected_parts(body: bytes, names: Names) -> frozenset[str]:
-    """Return the parts of a request that an error answer complains about; empty when it names none of `names`.
+    """Return the parts of a request that an error response rejects; empty if it names none of `names`.
 
-    `names` are pairs of a word and the parts that it stands for.  A field of the error that names the parameter goes before its
-    message, and in a message the word that comes first: vendors go on to say what to send instead.
+    `names` are pairs of a word and its parts.  The error's field for the parameter takes precedence over its message, and in a message
+    the first word counts: vendors go on to say what to send instead.
     """
     text = body.decode("utf-8", "replace")
     for said in (*_parameters(text), text):
@@ -202,7 +200,7 @@ def rejected_parts(body: bytes, names: Names) -> frozenset[str]:
 
 
 def _parameters(text: str) -> list[str]:
-    """Return what an error in the vendors' usual shape names: its `param`, then its message."""
+    """Return the `param` and the message of an error in the vendors' usual shape."""
     try:
         payload = loads(text)
     except (ValueError, RecursionError):
@@ -216,6 +214,6 @@ def _parameters(text: str) -> list[str]:
 
 
 def _first_named(said: str, names: Names) -> tuple[str, ...]:
-    """Return the parts of the word that comes first; of two at one place, of the longer one."""
+    """Return the parts of the word that occurs first; of two at one position, of the longer one."""
     found = [(said.find(word), -len(word), parts) for word, parts in names if word in said]
     return min(found)[2] if found else ()

@@ -1,9 +1,7 @@
-"""What a call costs: by the user's own prices, else by those in `config/judge/models.json`.
+"""Prices in US dollars: from the user's setting `judge.prices`, else from `config/judges/models.json`.
 
-An unknown model's cost is unknown, not 0.
-
-
-What calls to one model cost: at most, before they are made, and really, afterwards. All in US dollars.
+`Billing` computes the highest possible cost of a call before it is made, and its actual cost afterwards.  The cost of a model without a
+known price is unknown, not 0.
 """
 
 from __future__ import annotations
@@ -23,14 +21,14 @@ __all__ = ["Billing", "Price", "price_of"]
 _MILLION = 1_000_000
 _DATE = 8  # digits of a date such as 20251001
 _OWN = "your own settings"
-_OVERHEAD = 300  # tokens that a provider may add for the structured form
-_BYTES_PER_TOKEN = 3  # at least, of the rubrics: English prose, counted with room to spare
+_OVERHEAD = 300  # tokens that a provider may add for structured output
+_BYTES_PER_TOKEN = 3  # a safe lower bound for rubrics, which are English prose
 
 
 class Price(NamedTuple):
-    """US dollars per million tokens: (most prompt tokens or None, in, out) by size.
+    """US dollars per million tokens: tiers of (most prompt tokens or None, in, out).
 
-    `known` is False for a guess; `as_of` is the date of the price, or says that it is the user's own.
+    `known` is False for an assumed price; `as_of` is the date of the price, or says that it is the user's own.
     """
 
     tiers: Sequence[tuple[int | None, float, float]]
@@ -46,9 +44,9 @@ class Price(NamedTuple):
 
 
 def price_of(model: str, backend: str = "", own: Mapping[str, Sequence[float]] | None = None) -> Price:
-    """Return the price of a model: the user's own, else that of its family, else the guess that keeps the caps safe.
+    """Return the price of a model: the user's own, else its family's, else an assumed high one that keeps the caps safe.
 
-    `own` is the setting `judge.prices`: a model's name, with or without a date behind it, to [in, out].
+    `own` is the setting `judge.prices`: a model's name, with or without a date at its end, to [in, out].
     """
     table = model_table()
     if backend == "scripted":
@@ -64,7 +62,7 @@ def price_of(model: str, backend: str = "", own: Mapping[str, Sequence[float]] |
 
 
 def _is_named(model: str, name: str) -> bool:
-    """Return whether a model has this name, with or without a date behind it."""
+    """Return whether a model has this name, with or without a date at its end."""
     if not model.startswith(name):
         return False
     rest = model[len(name) :]
@@ -72,7 +70,7 @@ def _is_named(model: str, name: str) -> bool:
 
 
 class Billing:
-    """The prices of one model, the user's `own` before all; a model whose price is unknown is billed at the assumed one."""
+    """The costs of calls to one model; `own` are the user's prices, and a model without a known price is billed at the assumed one."""
 
     __slots__ = ("_price",)
 
@@ -80,18 +78,18 @@ class Billing:
         self._price = price_of(model, backend, own)
 
     def highest(self, question: Question, most_out: int) -> float:
-        """Return the most that a call can cost whose answer may have `most_out` tokens; of foreign text a token is at least a byte.
+        """Return the highest cost of a call whose answer may have `most_out` tokens.
 
-        A question that knows better how many tokens it has is taken at its word.
+        The data of a question counts as one token a byte, the safe bound for any text, unless the question states a lower `most_in`.
         """
-        own, foreign = (
+        rubric, data = (
             len(text.encode("utf-8", "replace")) for text in (question.rubric.system, question.message)
         )
-        foreign = foreign if question.most_in is None else min(foreign, question.most_in)
-        return self._price.dollars(own // _BYTES_PER_TOKEN + foreign + _OVERHEAD, most_out)
+        data = data if question.most_in is None else min(data, question.most_in)
+        return self._price.dollars(rubric // _BYTES_PER_TOKEN + data + _OVERHEAD, most_out)
 
     def spent(self, reserved: float, outcome: CallOutcome) -> float:
-        """Return what counts against the caps: the real use; nothing for what was refused; else what was reserved."""
+        """Return what counts against the caps: the actual cost, 0 for a refused call, else what was reserved."""
         if outcome.tokens_in is not None and outcome.tokens_out is not None:
             return self._price.dollars(outcome.tokens_in, outcome.tokens_out)
         if not outcome.sent or outcome.refused:
@@ -99,7 +97,7 @@ class Billing:
         return reserved
 
     def cost(self, outcome: CallOutcome) -> float | None:
-        """Return what a call cost as far as it is known; None where the price or the use is not."""
+        """Return what a call cost; None if the price or the number of tokens is unknown."""
         if not outcome.sent or outcome.refused:
             return 0.0
         if outcome.tokens_in is None or outcome.tokens_out is None or not self._price.known:

@@ -1,13 +1,8 @@
-"""A question to a model and what comes back: values, or the name of the reason why there are none.
+"""Questions to a model: the rubric that is asked, the data that is judged, and the verdict that is read from the reply.
 
-Rubrics: the questions themselves, one file each under `config/judge/rubrics/`.
-
-A file holds `id`, `reason`, `system` and `closing` (lines of the prompt before and after the data), `schema` (the
-JSON schema of the reply), `max_tokens`, and `examples`: replies with the values that must be read from them, which
-are tests.  Adding a question is one such file and one line in a test.
-
-
-The JSON object in what a model wrote: alone, fenced, or in the midst of prose.
+Rubrics are files under `config/judges/rubrics/`.  A rubric holds `id`, `reason`, `system` and `closing` (lines of the prompt before and
+after the data), `schema` (the JSON schema of the reply), `max_tokens`, and `examples`: replies with the values that must be read from
+them, which are tests.  To add a question, add such a file and one line in a test.
 """
 
 from __future__ import annotations
@@ -45,67 +40,15 @@ _MOST_STARTS = 200
 _DECODER = JSONDecoder()
 
 
-def data_block(data: object) -> str:
-    """Return the data as JSON between tags that nothing inside can forge: its angle brackets are written as escapes.
-
-    Raises TypeError and ValueError for what JSON cannot hold.
-    """
-    return "<data>\n%s\n</data>" % json_dumps(data, ensure_ascii=False, separators=(",", ":")).translate(
-        _UNSEEN
-    )
-
-
-class Question:
-    """One question.
-
-    `rubric` says what is asked, `data` holds what is judged (already redacted), `read` turns the JSON object of a
-    reply into values that JSON can hold, or None when the reply has another shape.  `most_in` is the most tokens that
-    the data can have, for a price to reserve; None: a token a byte, which is far too much for long texts.
-    """
-
-    __slots__ = ("message", "most_in", "read", "rubric")
-
-    def __init__(self, rubric: Rubric, data: object, read: Reader, most_in: int | None = None) -> None:
-        self.rubric = rubric
-        self.most_in = most_in
-        self.message = data_block(data) + "\n" + rubric.closing
-        self.read = read
-
-    def key(self, backend: str, model: str) -> str:
-        """Return what tells this question to this model from all others; a digest, so that no text is in it."""
-        parts = (backend, model, self.rubric.digest, self.message)
-        return digest("\0".join(parts).encode("utf-8", "replace"))
-
-
-class Verdict:
-    """An answer, or why there is none.
-
-    `values` is None exactly when `failure` names the reason; `detail` says more in words that hold no key and
-    nothing of what was judged.  `ms` is the wait; tokens and `cost` (US dollars) are None where unknown.
-    """
-
-    __slots__ = ("cached", "cost", "detail", "failure", "ms", "tokens_in", "tokens_out", "values")
-
-    def __init__(self, values: Values | None, failure: str = "", detail: str = "") -> None:
-        self.values = values
-        self.failure = failure
-        self.detail = detail
-        self.cached = False
-        self.ms = 0.0
-        self.tokens_in: int | None = None
-        self.tokens_out: int | None = None
-        self.cost: float | None = None
-
-
 class RubricError(ValueError):
-    """A rubric's file that is missing or says something else than it may."""
+    """A rubric file that is missing or invalid."""
 
 
 class Rubric(NamedTuple):
-    """What is asked.
+    """The text and schema of a question.
 
-    `schema` stays the same from call to call: providers compile it once and keep it.  `digest` changes with every
-    word, so that a verdict is never taken for the answer to another question.
+    `schema` is the same in every call, since providers compile it once and cache it.  `digest` changes with every word, so that a cached
+    verdict never answers another question.
     """
 
     id: str
@@ -117,8 +60,8 @@ class Rubric(NamedTuple):
 
 
 def load_rubric(name: str) -> Rubric:
-    """Return the rubric of that name. Raises RubricError."""
-    path = data_path("judge", "rubrics", name + ".json")
+    """Load the rubric of that name. Raises RubricError."""
+    path = data_path("judges", "rubrics", name + ".json")
     try:
         entry = loads(read_regular(path, _MAX_RUBRIC_BYTES)[0].decode("utf-8"))
     except (OSError, ValueError) as error:
@@ -139,11 +82,63 @@ def _lines(value: object, path: str) -> str:
     return "\n".join(value)
 
 
-def read_reply(text: str, read: Reader) -> Values | None:
-    """Return the values in a model's reply; None when it holds no object of the right shape, or several that differ.
+class Question:
+    """One question.
 
-    Two different answers in one reply are none: one of them may be a quotation of what was judged.
-    Never raises for any text.
+    `rubric` is what is asked, `data` what is judged (already redacted).  `read` converts the JSON object of a reply to values that JSON
+    can hold, or returns None if the reply has another shape.  `most_in` is an upper bound of the tokens of the data, for the cost to
+    reserve; None means one a byte, which is far too high for long texts.
+    """
+
+    __slots__ = ("message", "most_in", "read", "rubric")
+
+    def __init__(self, rubric: Rubric, data: object, read: Reader, most_in: int | None = None) -> None:
+        self.rubric = rubric
+        self.most_in = most_in
+        self.message = data_block(data) + "\n" + rubric.closing
+        self.read = read
+
+    def key(self, backend: str, model: str) -> str:
+        """Return the cache key of this question to this model: a digest, which holds no text."""
+        parts = (backend, model, self.rubric.digest, self.message)
+        return digest("\0".join(parts).encode("utf-8", "replace"))
+
+
+def data_block(data: object) -> str:
+    """Return the data as JSON between `<data>` tags; angle brackets inside are escaped, so the data cannot forge the end tag.
+
+    Raises TypeError and ValueError for what JSON cannot hold.
+    """
+    return "<data>\n%s\n</data>" % json_dumps(data, ensure_ascii=False, separators=(",", ":")).translate(
+        _UNSEEN
+    )
+
+
+class Verdict:
+    """The answer to a question, or why there is none.
+
+    `values` is None exactly if `failure` names the reason; `detail` says more, without any key or anything that was judged.  `ms` is the
+    time waited; tokens and `cost` (US dollars) are None if unknown.
+    """
+
+    __slots__ = ("cached", "cost", "detail", "failure", "ms", "tokens_in", "tokens_out", "values")
+
+    def __init__(self, values: Values | None, failure: str = "", detail: str = "") -> None:
+        self.values = values
+        self.failure = failure
+        self.detail = detail
+        self.cached = False
+        self.ms = 0.0
+        self.tokens_in: int | None = None
+        self.tokens_out: int | None = None
+        self.cost: float | None = None
+
+
+def read_reply(text: str, read: Reader) -> Values | None:
+    """Return the values in a model's reply; None if it holds no object of the right shape, or several that differ.
+
+    The object may be alone, in a code fence or in prose.  Two different answers count as none, since one of them may quote what was
+    judged.  Never raises for any text.
     """
     found: list[Values] = []
     at, tried = text.find("{", 0, _LONGEST_REPLY), 0
@@ -166,10 +161,9 @@ def _object(text: str, at: int) -> tuple[dict[str, Any] | None, int]:
 
 
 def chosen_indices(value: Values, key: str, offered: int) -> Values | None:
-    """Return the choice under `key`: `chosen`, indices in [0, offered) in ascending order, and `dropped`, how many were none.
+    """Return `chosen`, the valid indices in [0, offered) under `key` in ascending order, and `dropped`, the number of other items.
 
-    None when there is no list under the key.  `true` is no index and neither is `1.0` or `"1"`; a second mention
-    counts as dropped.
+    None if there is no list under the key.  `true`, `1.0` and `"1"` are not valid; a duplicate counts as dropped.
     """
     given = value.get(key)
     if not isinstance(given, list):

@@ -28,7 +28,7 @@ MAX_BODY = 1 << 20
 _MAX_HEAD = 1 << 16
 _MOST_ADDRESSES = 4
 _OK = 200
-_READ = (_OK, 400, 422)  # statuses whose body says something: the answer, or what was wrong with the request
+_READ = (_OK, 400, 422)  # statuses whose body is read: the answer, or what was wrong with the request
 _WITHOUT_BODY = (204, 304)
 _HEADERS = (
     ("content-type", "application/json"),
@@ -40,9 +40,9 @@ _HEADERS = (
 
 
 class Request(NamedTuple):
-    """What is asked: the method, the path with its query, more headers, a body (None for none), the most bytes of an answer.
+    """A request: method, path with query, additional headers, body (None for none), and the largest body of a response in bytes.
 
-    With `brief` the body of an answer is read only when the status is 200, or one that says what was wrong with the request.
+    With `brief`, the body of a response is read only if the status is 200, or says what was wrong with the request.
     """
 
     method: str
@@ -54,7 +54,7 @@ class Request(NamedTuple):
 
 
 class Response(NamedTuple):
-    """An answer's status, its headers by lower-case name, and its body; `post` leaves it empty for most errors."""
+    """A response: its status, its headers by lower-case name, and its body, which `post` leaves empty for most errors."""
 
     status: int
     headers: dict[str, str]
@@ -70,7 +70,7 @@ def post(
     outcome: CallOutcome,
     tls: SSLContext | None,
 ) -> Response:
-    """Return the answer to one request; `outcome.sent` is set when it begins to leave.
+    """Send one POST request and return its response; `outcome.sent` is set before the first byte is sent.
 
     Raises JudgeError: timeout, network, tls, proxy, too_large.
     """
@@ -80,7 +80,7 @@ def post(
 def fetch(
     access: ServerAccess, request: Request, deadline: Deadline, outcome: CallOutcome, tls: SSLContext | None
 ) -> Response:
-    """Return the answer to any request, its body whatever the status; `outcome.sent` is set when the request begins to leave.
+    """Send any request and return its response; `outcome.sent` is set before the first byte is sent.
 
     Raises JudgeError: timeout, network, tls, proxy, too_large.
     """
@@ -101,7 +101,7 @@ def _head(access: ServerAccess, request: Request) -> bytes:
         "%s %s%s HTTP/1.1" % (request.method, access.address.path, request.path),
         "host: " + access.address.authority,
     ]
-    # By name, so that a header of the user's own takes the place of ours.
+    # By name, so that a custom header of the user replaces ours.
     headers = {name.lower(): value for name, value in (*_HEADERS, *request.headers, *access.headers)}
     lines += ["%s: %s" % header for header in headers.items()]
     if request.body is not None:
@@ -110,7 +110,7 @@ def _head(access: ServerAccess, request: Request) -> bytes:
 
 
 def _is_alert(error: Exception) -> bool:
-    """Return whether the server broke off with an alert of TLS: in TLS 1.3 a refused certificate is told after the handshake."""
+    """Return whether the server sent a TLS alert: in TLS 1.3 it rejects a certificate after the handshake."""
     return "ALERT" in str(getattr(error, "reason", ""))
 
 
@@ -119,7 +119,7 @@ def _words(error: Exception) -> str:
 
 
 def _left(deadline: Deadline) -> float:
-    """Return what is left, for a socket: 0 would mean not to block. Raises socket.timeout when nothing is."""
+    """Return the seconds left, for a socket's timeout. Raises socket.timeout if none are: 0 would make the socket non-blocking."""
     left = deadline.remaining()
     if left <= 0:
         raise socket.timeout
@@ -138,10 +138,10 @@ def _open(access: ServerAccess, deadline: Deadline, tls: SSLContext | None) -> s
 
 
 def _connect(address: Address, deadline: Deadline) -> socket.socket:
-    """Return a connection to one of the host's addresses, each given its share of the time."""
-    host = address.host.encode("ascii")  # a text would import the codec for international names first
+    """Connect to one of the host's addresses; each gets an equal share of the time left."""
+    host = address.host.encode("ascii")  # a str would import the IDNA codec first
     found = socket.getaddrinfo(host, address.port, 0, socket.SOCK_STREAM)[:_MOST_ADDRESSES]
-    trouble: OSError = OSError("no address")
+    problem: OSError = OSError("no address")
     for at, (family, kind, protocol, _, place) in enumerate(found):
         sock = socket.socket(family, kind, protocol)
         try:
@@ -150,10 +150,10 @@ def _connect(address: Address, deadline: Deadline) -> socket.socket:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         except OSError as error:
             sock.close()
-            trouble = error
+            problem = error
         else:
             return sock
-    raise trouble
+    raise problem
 
 
 def _tunnel(sock: socket.socket, address: Address, proxy: Address, deadline: Deadline) -> None:
@@ -169,7 +169,7 @@ def _tunnel(sock: socket.socket, address: Address, proxy: Address, deadline: Dea
 
 
 def _credentials(user: str) -> str:
-    """Return the `name:password` of a URL as a header has it (RFC 7617)."""
+    """Return the `name:password` of a URL in the form of a header (RFC 7617)."""
     from base64 import b64encode
     from urllib.parse import unquote_to_bytes
 
@@ -196,7 +196,7 @@ def _send(sock: socket.socket, data: bytes, deadline: Deadline) -> None:
 
 
 class _Reader:
-    """The bytes that arrive, in the pieces that the protocol has."""
+    """A reader of the protocol's lines and blocks from a socket."""
 
     __slots__ = ("_buffer", "_deadline", "_most", "_sock")
 
@@ -207,7 +207,7 @@ class _Reader:
         self._buffer = bytearray()
 
     def _more(self) -> bool:
-        """Return whether more came, rather than the end."""
+        """Receive more; return False at the end of the connection."""
         self._sock.settimeout(_left(self._deadline))
         data = self._sock.recv(1 << 16)
         self._buffer += data
@@ -219,30 +219,30 @@ class _Reader:
         return taken
 
     def line(self) -> bytes:
-        """Return the next line without its end."""
+        """Return the next line without its line break."""
         while b"\n" not in self._buffer:
             if len(self._buffer) > _MAX_HEAD:
                 raise JudgeError("too_large", "a header of more than %d bytes" % _MAX_HEAD)
             if not self._more():
-                raise JudgeError("network", "the connection ended before the answer did")
+                raise JudgeError("network", "the connection ended before the response did")
         return self._take(self._buffer.index(b"\n") + 1).rstrip(b"\r\n")
 
     def exactly(self, size: int) -> bytes:
         """Return the next `size` bytes."""
         while len(self._buffer) < size:
             if not self._more():
-                raise JudgeError("network", "the connection ended before the answer did")
+                raise JudgeError("network", "the connection ended before the response did")
         return self._take(size)
 
     def rest(self) -> bytes:
-        """Return all up to the end of the connection."""
+        """Return everything up to the end of the connection."""
         while len(self._buffer) <= self._most and self._more():
             pass
         self.check_size(len(self._buffer))
         return self._take(len(self._buffer))
 
     def check_size(self, size: int) -> None:
-        """Raise JudgeError `too_large` for a body of more bytes than wanted."""
+        """Raise JudgeError `too_large` for a body that is larger than allowed."""
         if size > self._most:
             raise JudgeError("too_large", "more than %d bytes" % self._most)
 
@@ -258,7 +258,7 @@ def _status_and_headers(reader: _Reader) -> tuple[int, dict[str, str]]:
         version, _, rest = reader.line().partition(b" ")
         code = rest[:3]
         if not version.startswith(b"HTTP/1.") or not code.isdigit():
-            raise JudgeError("network", "what answered does not speak HTTP/1.1")
+            raise JudgeError("network", "the response is not HTTP/1.1")
         headers = _read_headers(reader)
         if not 100 <= int(code) < _OK:
             return int(code), headers
@@ -285,7 +285,7 @@ def _body(reader: _Reader, headers: dict[str, str]) -> bytes:
     if not length:
         return reader.rest()
     if not length.isascii() or not length.isdigit() or len(length) > 12:
-        raise JudgeError("network", "an answer without a sound length")
+        raise JudgeError("network", "a response with an invalid length")
     reader.check_size(int(length))
     return reader.exactly(int(length))
 
@@ -296,7 +296,7 @@ def _chunks(reader: _Reader) -> bytes:
         try:
             size = int(reader.line().partition(b";")[0], 16)
         except ValueError:
-            raise JudgeError("network", "an answer in broken chunks") from None
+            raise JudgeError("network", "a response with invalid chunks") from None
         if size <= 0:
             return bytes(body)
         reader.check_size(len(body) + size)

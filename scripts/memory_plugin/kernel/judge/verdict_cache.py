@@ -1,4 +1,4 @@
-"""Verdicts kept for a while, so that the same question to the same model is not paid twice. Holds no text."""
+"""The cache of verdicts: the same question to the same model is paid only once a week. It holds digests and values, no text."""
 
 from __future__ import annotations
 
@@ -6,8 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from ..clock import now
-from ..fastjson import dumps, loads
-from ..files import Unreadable, make_folder, read_regular, replace_file
+from ..state_file import read_state, write_state
 from .budget import limit
 
 if TYPE_CHECKING:
@@ -19,7 +18,7 @@ _MAX_BYTES = 1 << 20
 
 
 class VerdictCache:
-    """The file in `folder`; two writers at once may lose an entry, which costs one more question."""
+    """The file `verdicts.json` in a folder; of two writers at once one may lose an entry, which costs one more question."""
 
     __slots__ = ("_path", "_rows")
 
@@ -28,22 +27,21 @@ class VerdictCache:
         self._rows: dict[str, list[Any]] | None = None
 
     def get(self, key: str) -> Values | None:
-        """Return the values of an earlier verdict; None when there is none, or it is too old."""
+        """Return the values of an earlier verdict; None if there is none or it is too old."""
         row = self._read().get(key)
         return row[1] if row is not None and _is_fresh(row) else None
 
     def put(self, verdicts: dict[str, Values]) -> None:
-        """Keep some verdicts. Raises OSError."""
+        """Store some verdicts. Raises OSError."""
         self._rows = None
         rows = {key: row for key, row in self._read().items() if _is_fresh(row)}
         rows.update({key: [now(), values] for key, values in verdicts.items()})
         newest = sorted(rows.items(), key=lambda item: -item[1][0])[: int(limit("cache", "entries"))]
-        make_folder(os.path.dirname(self._path))
         self._rows = dict(newest)
-        replace_file(self._path, dumps(self._rows).encode("ascii"), durable=False)
+        write_state(self._path, self._rows)
 
     def clear(self) -> int:
-        """Forget all; how many there were. Raises OSError."""
+        """Delete all verdicts and return how many there were. Raises OSError."""
         count = len(self._read())
         self._rows = {}
         try:
@@ -54,12 +52,8 @@ class VerdictCache:
 
     def _read(self) -> dict[str, list[Any]]:
         if self._rows is None:
-            try:
-                found = loads(read_regular(self._path, _MAX_BYTES)[0].decode("ascii"))
-            except (FileNotFoundError, Unreadable, ValueError):
-                found = {}
-            rows = found.items() if isinstance(found, dict) else ()
-            self._rows = {key: row for key, row in rows if _is_row(row)}
+            rows = read_state(self._path, _MAX_BYTES)
+            self._rows = {key: row for key, row in rows.items() if _is_row(row)}
         return self._rows
 
 

@@ -1,6 +1,6 @@
-"""A settings problem in words: its line, the nearest key, what to do. Not for the prompt's path.
+"""Explain settings: each problem with its line and its fix, and for each key the layer that decided it.
 
-Where each value comes from: for people who wonder why a setting is what it is.
+Not imported while a prompt waits.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _LONGEST_NAME = 80
 
 
 def problem_line(problem: Problem) -> int | None:
-    """Return the line of a problem's key, or where a text stops being JSON; None when the file does not say."""
+    """Return the line of a problem's key, or of the first JSON error; None if it cannot be determined."""
     try:
         data = read_regular(problem.file, MAX_BYTES, follow=True)[0]
         text = data.decode("utf-8", "replace").lstrip("\ufeff")
@@ -50,7 +50,7 @@ def problem_line(problem: Problem) -> int | None:
 
 
 def nearest_key(key: str) -> str | None:
-    """Return the key that somebody who wrote this one most likely meant; None when nothing comes near."""
+    """Return the existing key that is most similar to an unknown one; None if none is."""
     try:
         names = list(defaults())
     except SettingsFileError:
@@ -61,7 +61,7 @@ def nearest_key(key: str) -> str | None:
 
 
 def replaced_by(key: str) -> str:
-    """Return what to use in place of a key that there was once; empty for every other."""
+    """Return what replaces a key of an older version; empty for any other key."""
     try:
         return replacements().get(key, "")
     except SettingsFileError:
@@ -69,16 +69,16 @@ def replaced_by(key: str) -> str:
 
 
 def readable(name: str) -> str:
-    """Return a name from a file, safe on a terminal and cut."""
+    """Return a name from a file, safe for a terminal and at most 80 characters long."""
     text = terminal_safe(name)
     return text if len(text) <= _LONGEST_NAME else text[:_LONGEST_NAME] + "..."
 
 
 def hint(problem: Problem) -> str:
-    """Return what to do about a problem."""
+    """Return how to fix a problem."""
     key = readable(problem.key)
     if problem.kind == "file":
-        return "mend the file; until then it counts as empty"
+        return "fix the file; until then it counts as empty"
     if problem.kind == "refused":
         return "take the key out of this file; if you want it, run: memory config set %s VALUE" % key
     if problem.kind == "unknown":
@@ -88,8 +88,8 @@ def hint(problem: Problem) -> str:
         near = nearest_key(problem.key)
         return ("nearest key: %s; " % near if near else "") + "`memory config show` lists all keys"
     near = nearest_choice(_rule(problem.key), problem.item)
-    mend = "until it is mended another layer's value, or the default, counts"
-    return ("nearest: %s; " % near if near else "") + mend
+    until = "until it is fixed, the value of another layer or the default counts"
+    return ("nearest: %s; " % near if near else "") + until
 
 
 def _rule(key: str) -> dict[str, Any]:
@@ -101,7 +101,7 @@ def _rule(key: str) -> dict[str, Any]:
 
 
 def problem_sentence(problem: Problem) -> str:
-    """Return a problem in one line: file, line, key, expected, got, and what to do."""
+    """Return a problem in one line: file, line, key, expected, got, and the fix."""
     at = problem_line(problem)
     place = terminal_safe(problem.file) + ("" if at is None else ":%d" % at)
     key = readable(problem.key) + ": " if problem.path else ""
@@ -110,13 +110,13 @@ def problem_sentence(problem: Problem) -> str:
 
 
 def terminal_safe(text: str) -> str:
-    """Return a text in printable ASCII, the rest of it escaped."""
+    """Return a text in printable ASCII, with escapes for all other characters."""
     text = text.encode("ascii", "backslashreplace").decode("ascii")
     return "".join(letter if letter.isprintable() else "\\x%02x" % ord(letter) for letter in text)
 
 
 class Origin(NamedTuple):
-    """One key: its value, the layer that decided it, its file (empty for a default), and what was refused."""
+    """The origin of a key's value: the layer and file that decided it (empty for a default), and the values that were refused."""
 
     key: str
     value: object
@@ -126,7 +126,7 @@ class Origin(NamedTuple):
 
 
 def origins(settings: Settings, prefix: str = "") -> list[Origin]:
-    """Return every key, or those of the block or key `prefix`, in the order of the defaults."""
+    """Return the origins of all keys, or of those under `prefix`, in the order of the defaults."""
     return [_origin(settings, key) for key in settings.names() if _under(key, prefix)]
 
 
@@ -141,7 +141,7 @@ def _origin(settings: Settings, key: str) -> Origin:
 
 
 def nested(rows: list[Origin]) -> dict[str, object]:
-    """Return the values as they would stand in the block `memory` of a file."""
+    """Return the values as nested objects, like the block `memory` of a file."""
     tree: dict[str, object] = {}
     for row in rows:
         *blocks, name = row.key.split(".")
@@ -154,7 +154,7 @@ def nested(rows: list[Origin]) -> dict[str, object]:
 
 
 def problem_record(problem: Problem) -> dict[str, object]:
-    """Return a problem as JSON for programs."""
+    """Return a problem for JSON output."""
     return {
         "kind": problem.kind,
         "file": problem.file,

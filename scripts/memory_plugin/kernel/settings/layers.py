@@ -1,4 +1,4 @@
-"""Files laid over the defaults: each key checked against the schema, a project held to what it may say."""
+"""Apply settings files over the defaults: each key is checked against the schema, and a project's file may change only some."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
 __all__ = ["apply"]
 
-_MOST_PROBLEMS = 100  # of one file: a hostile one may hold a hundred thousand wrong keys
+_MOST_PROBLEMS = 100  # of one file, since a hostile one may hold a hundred thousand wrong keys
 _OWN = "memory"
 _JUDGE, _WHEN = "retrieval.judge", "retrieval.judge.when"
 
 
 class _Reading:
-    """What one file says: its valid keys, the blocks that it opens, and its problems.
+    """One file as read: its valid keys, its blocks, and its problems.
 
-    `sources_judge`: it holds the block `retrieval.judge` at the top level and not in `memory`.
+    `sources_judge` is set if the block `retrieval.judge` is at the top level and not in `memory`.
     """
 
     __slots__ = ("blocks", "file", "leaves", "problems", "sources_judge", "wrong")
@@ -40,7 +40,7 @@ class _Reading:
 
 
 def apply(settings: Settings, schema: Block, contents: list[tuple[str, str, Block]]) -> None:
-    """Lay files over the settings: `contents` holds layer, path and JSON object, the user's layer first."""
+    """Apply files in order: `contents` holds (layer, path, JSON object), the user's layer first."""
     own: dict[str, object] = {}
     for layer, path, content in contents:
         reading = _read(schema, path, content)
@@ -68,9 +68,9 @@ def _read(schema: Block, path: str, content: Block) -> _Reading:
 
 
 def _check(reading: _Reading, rule: Block, value: object, path: tuple[str, ...], key: str) -> None:
-    """Check a key and all below it; the schema's depth bounds the descent.
+    """Check a key and all keys below it; the schema bounds the depth.
 
-    A block with a default is one value, names of the user's own with it.
+    A block with a default is one value, including the names that the user chose.
     """
     if not fits(rule, value):
         reading.wrong.add(key)
@@ -99,9 +99,9 @@ def _apply_user(settings: Settings, reading: _Reading) -> None:
 
 
 def _apply_sources_form(settings: Settings, reading: _Reading) -> None:
-    """Let a judge's block at the top level mean what it means where it comes from: every prompt's candidates are judged.
+    """Judge every prompt's candidates if the judge's block is at the top level, where it has this meaning in the original format.
 
-    The block `memory` goes before it, as everywhere.
+    The block `memory` takes precedence, as for all keys.
     """
     if reading.sources_judge and _WHEN not in reading.leaves and _WHEN not in reading.wrong:
         settings.put(_WHEN, "always", USER)

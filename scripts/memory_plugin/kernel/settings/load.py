@@ -1,12 +1,8 @@
-"""The settings in effect for one project: four layers, later ones win.
+"""Load the settings in effect for one project, from four layers of which the later ones win.
 
-`config/defaults.json`, the user's `settings.json` in the host's config folder, the project's
-`.claude/settings.json`, and its `.claude/settings.local.json`.  In a file the block `memory` holds ours; the
-blocks named by the schema's `x-top-level` are read at the top level too, and `memory` wins over them.  What a
-project may change stands beside each key in `config/settings.schema.json`.
-
-
-What `load` returns: the values in effect and the problems found on the way.
+The layers: `config/defaults.json`, the user's `settings.json` in the host's config folder, the project's `.claude/settings.json`, and its
+`.claude/settings.local.json`.  In a file the block `memory` holds the plugin's settings; the blocks named by the schema's `x-top-level`
+are read at the top level too, where `memory` takes precedence.  `config/settings.schema.json` says for each key what a project may change.
 """
 
 from __future__ import annotations
@@ -53,7 +49,7 @@ JUDGE_SWITCH = ".judge.enabled"
 
 
 class SettingsFileError(Exception):
-    """A settings file whose content cannot be used: what was expected and what was found."""
+    """A settings file that cannot be used: what was expected and what was found."""
 
     def __init__(self, expected: str, got: str) -> None:
         super().__init__("expected %s, got %s" % (expected, got))
@@ -61,11 +57,130 @@ class SettingsFileError(Exception):
         self.got = got
 
 
-def load(config_dir: str | None, project_root: str | None) -> Settings:
-    """Return the settings in effect; without a config folder or a project there is no such layer.
+class Problem:
+    """Something in a settings file that is ignored.
 
-    Never raises: a file that cannot be used, and a key in it that is wrong or not for a project to say,
-    leaves a problem.
+    `kind` is "file" (the file cannot be read), "unknown" (no such key), "value" (wrong type or out of range) or "refused" (a project's
+    file may not set it).  `path` is the path of the key inside the file, empty for a problem of the file.  `got` never holds a text that
+    could be a secret; `item`, the invalid item of a list, may hold one and must not be shown.
+    """
+
+    __slots__ = ("expected", "file", "got", "item", "kind", "path")
+
+    def __init__(
+        self, kind: str, file: str, path: tuple[str, ...], expected: str, got: str, item: object = None
+    ) -> None:
+        self.kind = kind
+        self.file = file
+        self.path = path
+        self.expected = expected
+        self.got = got
+        self.item = item
+
+    @property
+    def key(self) -> str:
+        """Return the key as `memory config` takes it, without a leading `memory.`; empty for a problem of the file."""
+        return ".".join(self.path[1:] if self.path[:1] == ("memory",) and self.path[1:] else self.path)
+
+
+class Settings:
+    """The settings in effect. Every key of `config/defaults.json` has a value of the right type.
+
+    One default differs from the file: a feature's `judge.enabled` is False until the user's own file holds the block
+    `<feature>.judge`, because a judge sends text to a provider and costs money; inside that block the default is true.
+    """
+
+    __slots__ = ("_origins", "_own", "_values", "files", "problems")
+
+    def __init__(self, defaults: Mapping[str, object]) -> None:
+        self._values = dict(defaults)
+        self._own: dict[str, object] = {}
+        self._origins: dict[str, str] = {}
+        self.files: dict[str, str] = {}
+        self.problems: list[Problem] = []
+        for feature in self.judge_features():
+            self._values[feature + JUDGE_SWITCH] = False
+
+    def put(self, key: str, value: object, layer: str) -> None:
+        """Set a key's value and the layer that decided it."""
+        self._values[key] = value
+        self._origins[key] = layer
+
+    def keep_own(self) -> dict[str, object]:
+        """Keep the current values as the user's own, before a project's file is applied, and return them."""
+        self._own = dict(self._values)
+        return self._own
+
+    def own_number(self, key: str) -> float:
+        """Return the number under a key without the project's files; 0.0 if it is not a number."""
+        value = self._own.get(key, self._values.get(key))
+        return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else 0.0
+
+    def varied(self, values: Mapping[str, object]) -> Settings:
+        """Return a copy of the settings with other values for some keys."""
+        other = Settings({**self._values, **values})
+        other._values.update(self._values, **values)
+        other._own = {key: value for key, value in self._own.items() if key not in values}
+        other._origins, other.files, other.problems = self._origins, self.files, self.problems
+        return other
+
+    def names(self) -> list[str]:
+        """Return all keys, in the order of the defaults."""
+        return list(self._values)
+
+    def get(self, key: str) -> object:
+        """Return the value of a key; None for an unknown key."""
+        return self._values.get(key)
+
+    def flag(self, key: str) -> bool:
+        """Return the switch under a key; False if it is not a boolean."""
+        return self._values.get(key) is True
+
+    def integer(self, key: str) -> int:
+        """Return the whole number under a key; 0 if it is not one."""
+        value = self._values.get(key)
+        return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+    def number(self, key: str) -> float:
+        """Return the number under a key; 0.0 if it is not a number."""
+        value = self._values.get(key)
+        return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else 0.0
+
+    def text(self, key: str) -> str:
+        """Return the text under a key; empty if it is not a text."""
+        value = self._values.get(key)
+        return value if isinstance(value, str) else ""
+
+    def texts(self, key: str) -> list[str]:
+        """Return the texts of the list under a key; empty if it is not a list."""
+        value = self._values.get(key)
+        return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+
+    def block(self, key: str) -> dict[str, Any]:
+        """Return the names that the user chose under a key, with their values; empty if there are none."""
+        value = self._values.get(key)
+        return value if isinstance(value, dict) else {}
+
+    def origin(self, key: str) -> str:
+        """Return the layer that decided a key: DEFAULT, USER, PROJECT or LOCAL; `files` has each layer's path."""
+        return self._origins.get(key, DEFAULT)
+
+    def judge_asked_for(self, feature: str) -> bool:
+        """Return whether a feature may ask its judge.
+
+        True only if the user's own file holds the block `<feature>.judge` and neither that file nor the project's switches it off.
+        """
+        return self.flag(feature + JUDGE_SWITCH)
+
+    def judge_features(self) -> list[str]:
+        """Return the features that can have a judge."""
+        return [key[: -len(JUDGE_SWITCH)] for key in self._values if key.endswith(JUDGE_SWITCH)]
+
+
+def load(config_dir: str | None, project_root: str | None) -> Settings:
+    """Return the settings in effect; None for a folder means that its layer is missing.
+
+    Never raises: an unusable file, an invalid key, and a key that a project may not set are recorded as problems.
     """
     settings = Settings({})
     contents: Contents = []
@@ -76,9 +191,7 @@ def load(config_dir: str | None, project_root: str | None) -> Settings:
             from .layers import apply
 
             apply(settings, schema(), contents)
-    except (
-        SettingsFileError
-    ) as error:  # a damaged installation: no key has a value, so every feature stays silent
+    except SettingsFileError as error:  # a damaged installation: no key has a value, so every feature is off
         settings.problems.append(Problem("file", data_path(), (), error.expected, error.got))
     return settings
 
@@ -95,7 +208,7 @@ def _collect(files: list[tuple[str, str]], settings: Settings, contents: Content
 
 
 def _says_something(settings: Settings, content: dict[str, Any]) -> bool:
-    """Return whether a file may hold a key of ours; most hold none, and then no prompt need read the schema."""
+    """Return whether a file may hold a key of the plugin; most hold none, and then the schema is not loaded."""
     return "memory" in content or any(name.partition(".")[0] in content for name in settings.names())
 
 
@@ -113,7 +226,7 @@ def _user_file(config_dir: str | None) -> list[tuple[str, str]]:
 
 
 def _project_files(config_dir: str | None, project_root: str | None) -> list[tuple[str, str]]:
-    """Return the project's files; in the home folder, `.claude/settings.json` is the user's own."""
+    """Return the project's layers; in the home folder, `.claude/settings.json` is the user's own file."""
     if project_root is None:
         return []
     folder = os.path.join(project_root, ".claude")
@@ -129,8 +242,8 @@ def _project_files(config_dir: str | None, project_root: str | None) -> list[tup
 def content(path: str, follow: bool = False) -> dict[str, Any]:
     """Return the JSON object in a settings file; empty for an empty file.
 
-    A link is followed only for the user's own file, which people keep in a folder of dotfiles; elsewhere
-    neither the file nor the folder that holds it may be one. Raises FileNotFoundError and SettingsFileError.
+    A symbolic link is followed only for the user's own file, which may be in a folder of dotfiles; elsewhere neither the file nor its
+    folder may be one.  Raises FileNotFoundError and SettingsFileError.
     """
     try:
         folder = os.path.dirname(path)
@@ -146,7 +259,7 @@ def content(path: str, follow: bool = False) -> dict[str, Any]:
 
 
 def decoded(data: bytes) -> dict[str, Any]:
-    """Return the JSON object in the bytes of a settings file; empty for no text at all. Raises SettingsFileError."""
+    """Return the JSON object in the bytes of a settings file; empty for blank text. Raises SettingsFileError."""
     try:
         text = data[len(_BOM) if data.startswith(_BOM) else 0 :].decode("utf-8")
         value = loads(text) if text.strip() else {}
@@ -160,14 +273,14 @@ def decoded(data: bytes) -> dict[str, Any]:
 
 
 def defaults() -> dict[str, object]:
-    """Return every key with its default. Raises SettingsFileError when our own file is damaged."""
+    """Return every key with its default. Raises SettingsFileError for a damaged installation."""
     flat: dict[str, object] = {}
     _flatten(_own("defaults.json"), "", flat)
     return flat
 
 
 def schema() -> dict[str, Any]:
-    """Return the JSON schema of the block `memory`. Raises SettingsFileError when our own file is damaged."""
+    """Return the JSON schema of the block `memory`. Raises SettingsFileError for a damaged installation."""
     return _own("settings.schema.json")
 
 
@@ -180,130 +293,9 @@ def _own(name: str) -> dict[str, Any]:
 
 def _flatten(block: dict[str, Any], prefix: str, flat: dict[str, object]) -> None:
     for name, value in block.items():
-        if isinstance(value, dict) and value:  # an empty one is a value: names of the user's own
+        if (
+            isinstance(value, dict) and value
+        ):  # an empty object is a value: a block for names that the user chooses
             _flatten(value, prefix + name + ".", flat)
         else:
             flat[prefix + name] = value
-
-
-class Problem:
-    """Something in a settings file that is not used.
-
-    `kind` is "file" (the file itself cannot be read), "unknown" (no such key), "value" (wrong type or out of
-    range) or "refused" (not for a project's files to say).  `path` leads to the key inside the file and is
-    empty for a problem of the file.  `got` never holds a text that could be a secret; `item`, what of a list
-    does not fit, may, and is not to be shown.
-    """
-
-    __slots__ = ("expected", "file", "got", "item", "kind", "path")
-
-    def __init__(
-        self, kind: str, file: str, path: tuple[str, ...], expected: str, got: str, item: object = None
-    ) -> None:
-        self.kind = kind
-        self.file = file
-        self.path = path
-        self.expected = expected
-        self.got = got
-        self.item = item
-
-    @property
-    def key(self) -> str:
-        """Return the key as `memory config` takes it, without a leading `memory.`; empty for the whole file."""
-        return ".".join(self.path[1:] if self.path[:1] == ("memory",) and self.path[1:] else self.path)
-
-
-class Settings:
-    """The settings in effect. Every key of `config/defaults.json` has a value of the right type.
-
-    One default differs: a feature's `judge.enabled` is False until the user's own file holds the block
-    `<feature>.judge`, because a judge sends text out and costs money; inside that block it is true unless
-    said otherwise.
-    """
-
-    __slots__ = ("_origins", "_own", "_values", "files", "problems")
-
-    def __init__(self, defaults: Mapping[str, object]) -> None:
-        self._values = dict(defaults)
-        self._own: dict[str, object] = {}
-        self._origins: dict[str, str] = {}
-        self.files: dict[str, str] = {}
-        self.problems: list[Problem] = []
-        for feature in self.judge_features():
-            self._values[feature + JUDGE_SWITCH] = False
-
-    def put(self, key: str, value: object, layer: str) -> None:
-        """Let a layer decide a key."""
-        self._values[key] = value
-        self._origins[key] = layer
-
-    def keep_own(self) -> dict[str, object]:
-        """Keep and return the values of now as the user's own, before a project's file is laid over them."""
-        self._own = dict(self._values)
-        return self._own
-
-    def own_number(self, key: str) -> float:
-        """Return the number under a key as it is without the project's files; 0.0 when it holds none."""
-        value = self._own.get(key, self._values.get(key))
-        return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else 0.0
-
-    def varied(self, values: Mapping[str, object]) -> Settings:
-        """These settings with other values for some keys; these themselves stay as they are."""
-        other = Settings({**self._values, **values})
-        other._values.update(self._values, **values)
-        other._own = {key: value for key, value in self._own.items() if key not in values}
-        other._origins, other.files, other.problems = self._origins, self.files, self.problems
-        return other
-
-    def names(self) -> list[str]:
-        """Return all keys, in the order of the defaults."""
-        return list(self._values)
-
-    def get(self, key: str) -> object:
-        """Return the value of a key; None for a key that does not exist."""
-        return self._values.get(key)
-
-    def flag(self, key: str) -> bool:
-        """Return the switch under a key; False when it holds none."""
-        return self._values.get(key) is True
-
-    def integer(self, key: str) -> int:
-        """Return the whole number under a key; 0 when it holds none."""
-        value = self._values.get(key)
-        return value if isinstance(value, int) and not isinstance(value, bool) else 0
-
-    def number(self, key: str) -> float:
-        """Return the number under a key; 0.0 when it holds none."""
-        value = self._values.get(key)
-        return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else 0.0
-
-    def text(self, key: str) -> str:
-        """Return the text under a key; empty when it holds none."""
-        value = self._values.get(key)
-        return value if isinstance(value, str) else ""
-
-    def texts(self, key: str) -> list[str]:
-        """Return the texts of the list under a key; empty when it holds none."""
-        value = self._values.get(key)
-        return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
-
-    def block(self, key: str) -> dict[str, Any]:
-        """Return the names of the user's own under a key, with their values; empty when it holds none."""
-        value = self._values.get(key)
-        return value if isinstance(value, dict) else {}
-
-    def origin(self, key: str) -> str:
-        """Return the layer that decided a key: DEFAULT, USER, PROJECT or LOCAL; `files` has each layer's path."""
-        return self._origins.get(key, DEFAULT)
-
-    def judge_asked_for(self, feature: str) -> bool:
-        """Return whether a feature may ask its judge.
-
-        True only when the user's own file holds the block `<feature>.judge` and nobody switched it off,
-        there or in the project.
-        """
-        return self.flag(feature + JUDGE_SWITCH)
-
-    def judge_features(self) -> list[str]:
-        """Return the features that can have a judge."""
-        return [key[: -len(JUDGE_SWITCH)] for key in self._values if key.endswith(JUDGE_SWITCH)]

@@ -1,11 +1,6 @@
-"""One value against the schema of its key: does it fit, and may a project say it.
-
-The keys that can be set, out of the schema, for the command line. Not for the prompt's path.
-"""
+"""The schema of the settings: which keys there are, and whether a value fits its key or may come from a project."""
 
 from __future__ import annotations
-
-from typing import NamedTuple
 
 from ..fastjson import dumps, loads
 from .load import schema
@@ -55,7 +50,7 @@ _MOST_CHOICES = 12
 
 
 def fits(rule: dict[str, Any], value: object) -> bool:
-    """Return whether a value has the type, range, choice and form that the schema of its key asks for."""
+    """Return whether a value has the type, range, choice and format of its key."""
     if not isinstance(value, _TYPES[rule["type"]]) or (isinstance(value, bool) and rule["type"] != "boolean"):
         return False
     if "enum" in rule:
@@ -72,7 +67,7 @@ def fits(rule: dict[str, Any], value: object) -> bool:
 
 
 def _names_fit(rule: dict[str, Any], value: dict[str, Any]) -> bool:
-    """Return whether a block of the user's own names holds few enough, each well formed and with a value that fits."""
+    """Return whether a block of names that the user chose is not too large, and all its names and values are valid."""
     return len(value) <= rule["maxProperties"] and all(
         fits(rule["propertyNames"], name) and fits(rule["additionalProperties"], below)
         for name, below in value.items()
@@ -87,14 +82,14 @@ def _text_fits(rule: dict[str, Any], value: str) -> bool:
 
 
 def _is_url(value: str) -> bool:
-    """Return whether a judge takes this address."""
-    from ..judge.address import parse_address  # seldom set, and not for the prompt's path
+    """Return whether a judge accepts this address."""
+    from ..judge.address import parse_address  # rarely set, and not needed while a prompt waits
 
     return parse_address(value) is not None
 
 
 def _is_variable(value: str) -> bool:
-    """Return whether this is written like an environment variable's name; a key pasted by mistake does not pass."""
+    """Return whether this has the form of an environment variable's name, so that a key pasted by mistake is refused."""
     return value.isascii() and value.isidentifier() and value == value.upper()
 
 
@@ -108,7 +103,7 @@ _FORM_NAMES = {
 
 
 def expected(rule: dict[str, Any]) -> str:
-    """Return what fits, in words."""
+    """Return a description of the values that fit."""
     if "enum" in rule:
         return "one of " + ", ".join(dumps(choice) for choice in rule["enum"])
     if "format" in rule:
@@ -133,31 +128,31 @@ def expected(rule: dict[str, Any]) -> str:
 
 
 def shown(value: object) -> str:
-    """Return a value as an error may show it: numbers and short words, never what is long enough to be a key."""
+    """Return a value for an error message: numbers and short words, but no text long enough to be a key."""
     if isinstance(value, (list, dict)):
         return "a list" if isinstance(value, list) else "a block of keys"
     if isinstance(value, str) and (len(value) > _LONGEST_SHOWN or not value.isprintable()):
         return "a text of %d characters" % len(value)
     if isinstance(value, float) and abs(value) == float("inf"):
-        return "a number without end"
+        return "an infinite number"
     text = dumps(value)
     return text if len(text) <= 2 * _LONGEST_SHOWN else "a number of %d digits" % len(text)
 
 
 def misfit(rule: dict[str, Any], value: object) -> object:
-    """Return the first item of a list that does not fit; None when each does, and for what is no list."""
+    """Return the first item of a list that does not fit; None if all fit, or for a value that is not a list."""
     items = value if isinstance(value, list) and rule["type"] == "array" else ()
     return next((item for item in items if not fits(rule["items"], item)), None)
 
 
 def got(rule: dict[str, Any], value: object) -> str:
-    """Return what was found where something else was expected, in words, as `shown`; of a list the item that does not fit."""
+    """Return a description of an invalid value, as `shown` does; of a list, its first invalid item."""
     item = misfit(rule, value)
     return shown(value) if item is None else "one with " + shown(item)
 
 
 def project_limit(rule: dict[str, Any], own: Any) -> str:  # noqa: ANN401 - it fits the schema
-    """Return in words what a project's file may say under a key with a direction, given the user's own value."""
+    """Return a description of what a project's file may set under a key with a direction, given the user's own value."""
     raised = rule["x-project"] == "raise"
     if rule["type"] == "boolean":
         return "nothing but %s in a project's file" % ("true" if raised else "false")
@@ -176,8 +171,8 @@ def project_limit(rule: dict[str, Any], own: Any) -> str:  # noqa: ANN401 - it f
 def allowed(rule: dict[str, Any], value: Any, own: Any) -> bool:  # noqa: ANN401 - both fit the same schema
     """Return whether a project may set this value, given the user's own; both fit the schema.
 
-    The key's `x-project` is the direction in which less is done: `lower` for limits, switches and lists of what is allowed, `raise` for
-    thresholds and lists of what is checked.
+    The key's `x-project` is the direction in which the plugin does less: `lower` for limits, switches and lists of what is allowed, `raise`
+    for thresholds and lists of what is checked.
     """
     direction = rule["x-project"]
     if direction not in ("lower", "raise"):
@@ -191,8 +186,8 @@ def allowed(rule: dict[str, Any], value: Any, own: Any) -> bool:  # noqa: ANN401
 
 
 def nearest_choice(rule: dict[str, Any], item: object) -> str | None:
-    """Return the choice for a list's items that somebody who wrote this one most likely meant; None when nothing comes near."""
-    from difflib import get_close_matches  # not for the prompt's path
+    """Return the choice that is most similar to an invalid item of a list; None if none is."""
+    from difflib import get_close_matches  # not needed while a prompt waits
 
     choices = rule.get("items", {}).get("enum", ())
     word = item.lower() if isinstance(item, str) else ""
@@ -200,25 +195,28 @@ def nearest_choice(rule: dict[str, Any], item: object) -> str | None:
     return next(iter(get_close_matches(word, choices, 1, 0.6) or same_start), None)
 
 
-class Key(NamedTuple):
-    """One key: its dotted name, its part of the schema, what a project may do to it, and what it means."""
+class Key:
+    """One key: its dotted name, its part of the schema, its default, what a project may change, and its description."""
 
-    name: str
-    rule: dict[str, Any]
-    default: object
-    project: str
-    description: str
+    __slots__ = ("default", "description", "name", "project", "rule")
+
+    def __init__(self, name: str, rule: dict[str, Any]) -> None:
+        self.name = name
+        self.rule = rule
+        self.default: object = rule["default"]
+        self.project: str = rule["x-project"]
+        self.description: str = rule["description"]
 
 
 class WrongValueError(Exception):
-    """A value that does not fit its key: what was expected and what was found."""
+    """A value that does not fit its key."""
 
     def __init__(self, key: str, wanted: str, got: str) -> None:
         super().__init__("%s: expected %s, got %s" % (key, wanted, got))
 
 
 def keys() -> dict[str, Key]:
-    """Return all keys by name, in the order of the schema. Raises SettingsFileError when the schema is damaged."""
+    """Return all keys by name, in the order of the schema. Raises SettingsFileError for a damaged schema."""
     found: dict[str, Key] = {}
     _gather(schema(), "", found)
     return found
@@ -228,33 +226,33 @@ def _gather(rule: dict[str, Any], name: str, found: dict[str, Key]) -> None:
     for part, below in rule.get("properties", {}).items():
         _gather(below, name + "." + part if name else part, found)
     if "default" in rule:
-        found[name] = Key(name, rule, rule["default"], rule["x-project"], rule["description"])
+        found[name] = Key(name, rule)
 
 
 def top_level() -> tuple[str, ...]:
-    """Return the blocks that are read outside the block `memory` too."""
+    """Return the blocks that are also read outside the block `memory`."""
     return tuple(schema()["x-top-level"])
 
 
 def replacements() -> dict[str, str]:
-    """Return what to use in place of a key that there was once, by its dotted name. Raises SettingsFileError when the schema is damaged."""
+    """Return what replaces the keys of older versions, by dotted name. Raises SettingsFileError for a damaged schema."""
     return dict(schema()["x-replaced"])
 
 
 def canonical(name: str) -> str:
-    """Return a key as people write it, without the leading `memory.` that it has in a file."""
+    """Return a key without the leading `memory.` that it has in a file."""
     return name.removeprefix("memory.")
 
 
 def is_block(name: str) -> bool:
-    """Return whether this names a block of keys rather than one."""
+    """Return whether a name is that of a block of keys."""
     return any(key.startswith(name + ".") for key in keys())
 
 
 def parsed(key: Key, text: str) -> object:
-    """Return the value that a person wrote for a key: JSON, or for a text the text itself.
+    """Parse a value from the command line: JSON, or for a text key the text itself.
 
-    Raises WrongValueError when it does not fit.
+    Raises WrongValueError if it does not fit.
     """
     value: object = text
     if key.rule["type"] != "string" or text.startswith('"'):
@@ -267,7 +265,7 @@ def parsed(key: Key, text: str) -> object:
 
 
 def must_fit(key: Key, value: object) -> None:
-    """Raise WrongValueError, which names the nearest choice, for a value that does not fit a key."""
+    """Raise WrongValueError, with the nearest choice, for a value that does not fit a key."""
     if fits(key.rule, value):
         return
     near = nearest_choice(key.rule, misfit(key.rule, value))

@@ -1,13 +1,9 @@
-"""Changes to the user's own settings file, in which every other character stays as it is.
+"""Edit the user's own settings file so that one value changes and every other character stays.
 
-The file is shared with Claude Code and edited by hand: a link is followed and its target replaced, the mode
-is kept, the old content lies beside it as `settings.json.memory-backup`, and a change that somebody else
-makes meanwhile is seen and worked into a second attempt.
+The file is shared with Claude Code and edited by hand: a symbolic link is followed and its target replaced, the mode is kept, the old
+content is kept as `settings.json.memory-backup`, and a concurrent change is detected and merged by a second attempt.
 
-
-Where a key stands in the text of a JSON file, so that one value can change and every other character stay.
-
-The text must be valid JSON with an object at its root; each function raises ValueError for another.
+The functions on JSON text take valid JSON with an object at its root, and raise ValueError for any other text.
 """
 
 from __future__ import annotations
@@ -53,11 +49,11 @@ _DECODER = JSONDecoder()
 
 
 class EditError(Exception):
-    """A change that was not made, and why; the file is as it was."""
+    """A change that was not made, and why; the file is unchanged."""
 
 
 class Change(NamedTuple):
-    """The file (the target of a link), its backup (None where nothing was replaced), whether it differs."""
+    """The file (the target of a link), its backup (None if nothing was replaced), and whether its content changed."""
 
     path: str
     backup: str | None
@@ -82,7 +78,7 @@ def set_value(config_dir: str | None, name: str, value: object) -> Change:
 
 
 def unset(config_dir: str | None, name: str) -> Change:
-    """Take a key, known or not, or a whole block out of the user's file. Raises EditError."""
+    """Remove a key, known or not, or a whole block from the user's file. Raises EditError."""
     parts = tuple(name.split("."))
 
     def rewrite(text: str) -> str:
@@ -99,18 +95,18 @@ def _places(parts: Path) -> list[Path]:
 
 
 def _place(text: str, parts: Path) -> Path:
-    """Return where a key is written: where it or most of its blocks stand, else in the block `memory`."""
+    """Return the path under which a key is written: where it or most of its blocks are, else in the block `memory`."""
     places = _places(parts)
     return max(places, key=lambda path: max(0, _depth(text, path) - (len(path) - len(parts))))
 
 
 def _depth(text: str, path: Path) -> int:
-    """Return how much of a path is there already."""
+    """Return how many parts of a path exist."""
     return max((depth for depth in range(len(path) + 1) if depth == 0 or find(text, path[:depth])), default=0)
 
 
 def _unwritten_switch(text: str, name: str) -> Path:
-    """Return the switch of the judge to whose block this key belongs, if the file lacks that block; else empty."""
+    """Return the switch of the judge whose block this key belongs to, if the file lacks that block; else empty."""
     feature, belongs, _ = name.partition("." + _JUDGE + ".")
     if not belongs or name == feature + JUDGE_SWITCH:
         return ()
@@ -119,9 +115,9 @@ def _unwritten_switch(text: str, name: str) -> Path:
 
 
 def _cut(text: str, path: Path) -> str:
-    """Return the text without a key and without the blocks that this leaves empty.
+    """Return the text without a key and without blocks that become empty.
 
-    A judge's block stays: leaving it out would switch the judge off.
+    A judge's block stays even if empty: removing it would switch the judge off.
     """
     if find(text, path) is None:
         return text
@@ -154,14 +150,14 @@ def _change(config_dir: str | None, rewrite: Rewrite) -> Change:
     except (Busy, Unreadable) as error:
         raise EditError(str(error)) from None
     except SettingsFileError as error:
-        raise EditError("%s: %s; mend the file first" % (path, error)) from None
+        raise EditError("%s: %s; fix the file first" % (path, error)) from None
     except OSError as error:
         raise EditError("%s: %s; nothing was changed" % (path, error.strerror or error)) from None
-    raise EditError(path + ": somebody else keeps changing it; try again")
+    raise EditError(path + ": another program keeps changing it; try again")
 
 
 def _attempt(path: str, rewrite: Rewrite) -> Change | None:
-    """Return one read, rewrite and replace; None when the file changed meanwhile."""
+    """Read, rewrite and replace the file once; return None if it changed meanwhile."""
     before = _read(path)
     text = (before[0] if before else b"").decode("utf-8", "replace")
     if before:
@@ -169,7 +165,7 @@ def _attempt(path: str, rewrite: Rewrite) -> Change | None:
     try:
         after = rewrite(text if text.strip("\ufeff \t\r\n") else _NEW_FILE)
     except ValueError as error:
-        raise EditError("%s: %s; mend the file first" % (path, error)) from None
+        raise EditError("%s: %s; fix the file first" % (path, error)) from None
     data = after.encode("utf-8")
     if (before is None and after == _NEW_FILE) or (before and data == before[0]):
         return Change(path, None, changed=False)
@@ -200,7 +196,7 @@ def _keep(path: str, data: bytes) -> str:
 
 
 class Member(NamedTuple):
-    """One key of an object: its name, where the quoted name begins, and where its value begins and ends."""
+    """One member of an object: its name, the offset of the quoted name, and the start and end offsets of its value."""
 
     name: str
     start: int
@@ -215,7 +211,7 @@ def _skip(text: str, at: int) -> int:
 
 
 def members(text: str, start: int) -> list[Member]:
-    """Return the keys of the object whose brace stands at `start`; empty for any other value."""
+    """Return the members of the object whose brace is at `start`; empty for any other value."""
     found: list[Member] = []
     if text[start] != "{":
         return found
@@ -236,7 +232,7 @@ def _root(text: str) -> int:
 
 
 def find(text: str, path: tuple[str, ...]) -> Member | None:
-    """Return the member at a path, the last where a name stands twice, as JSON readers have it; None without one."""
+    """Return the member at a path, the last of several with one name, as JSON parsers do; None if there is none."""
     start, member = _root(text), None
     for name in path:
         member = next((one for one in reversed(members(text, start)) if one.name == name), None)
@@ -247,16 +243,15 @@ def find(text: str, path: tuple[str, ...]) -> Member | None:
 
 
 def line_of(text: str, path: tuple[str, ...]) -> int | None:
-    """Return the line of a key, from 1; None when it is not there."""
+    """Return the line of a key, from 1; None if it is missing."""
     member = find(text, path)
     return None if member is None else text.count("\n", 0, member.start) + 1
 
 
 def with_value(text: str, path: tuple[str, ...], value: object) -> str:
-    """Return the text with the value at a path set, and blocks on the way made where they are missing.
+    """Return the text with the value at a path set, and missing blocks added.
 
-    A value that is an object replaces the one that was there, on one line. Raises ValueError when something that is no object stands on
-    the way.
+    An object as value replaces the old one, on one line. Raises ValueError if a part of the path is not an object.
     """
     start, depth = _root(text), 0
     while depth < len(path):
@@ -277,7 +272,7 @@ def _nested(path: tuple[str, ...], value: object) -> object:
 
 
 def _with_member(text: str, start: int, name: str, value: object) -> str:
-    """Return the text with one more key at the end of the object at `start`, laid out as the keys before it."""
+    """Return the text with one more key at the end of the object at `start`, formatted like the keys before it."""
     present = members(text, start)
     if not present:
         return _with_first_member(text, start, name, value)
@@ -303,7 +298,7 @@ def _with_first_member(text: str, start: int, name: str, value: object) -> str:
 
 
 def _member(text: str, name: str, value: object, margin: str | None) -> str:
-    """Return a key and its value as this file writes them: on lines behind a margin, else on one line."""
+    """Return a key and its value in the style of the file: on lines with an indentation of `margin`, else on one line."""
     key = dumps(name, ensure_ascii=False) + ": "
     if margin is None or not isinstance(value, dict):
         return key + _inline(value)
@@ -319,7 +314,7 @@ def _inline(value: object) -> str:
 
 
 def without(text: str, path: tuple[str, ...]) -> str:
-    """Return the text without the key at a path, wherever its name stands twice; unchanged without it."""
+    """Return the text without the key at a path, duplicates included; unchanged if it is missing."""
     member = find(text, path)
     while member is not None:
         above = find(text, path[:-1])
@@ -342,13 +337,13 @@ def _newline(text: str) -> str:
 
 
 def _margin(text: str, at: int) -> str:
-    """Return the white space that the line of a position begins with."""
+    """Return the indentation of the line at an offset."""
     line = text[text.rfind("\n", 0, at) + 1 : at]
     return line[: len(line) - len(line.lstrip(" \t"))]
 
 
 def _unit(text: str) -> str:
-    """Return one step of indentation: that of the first key if it stands on its own line, else two spaces."""
+    """Return one level of indentation: that of the first key if it is on its own line, else two spaces."""
     first = members(text, _root(text))[:1]
     margin = _margin(text, first[0].start) if first else ""
     return margin or "  "

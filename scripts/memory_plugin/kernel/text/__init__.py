@@ -1,1 +1,1 @@
-"""Text analysis: folding, words, stems and stop words, without regular expressions because prompts pay for every import."""
+"""Text analysis and sanitizing; what runs while a prompt waits does not import `re`."""

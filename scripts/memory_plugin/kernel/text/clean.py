@@ -1,4 +1,4 @@
-"""Foreign text made fit for a prompt: visible characters only, bounded, no forged delimiters."""
+"""Sanitize untrusted text for a prompt: visible characters only, bounded, without forged delimiters."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ __all__ = ["block", "escape", "escape_content", "plain"]
 _ELLIPSIS = "\u2026"
 _ZWJ = "\u200d"
 _LINE_ENDS = re.compile("\r\n?|[\n\x0b\x0c\x85\u2028\u2029]")
-_MARKS_KEPT = 4  # of one letter; Hebrew with vowels and cantillation needs that many
-_NO_WORDS = re.compile(r"[^\w\s\x00-\x7f]{%d,}" % (_MARKS_KEPT + 1))  # a run of marks is within one of these
+_MARKS_KEPT = 4  # on one letter; Hebrew with vowels and cantillation needs that many
+_NO_WORDS = re.compile(r"[^\w\s\x00-\x7f]{%d,}" % (_MARKS_KEPT + 1))  # contains every long run of marks
 _INDEX_ARROW = re.compile(r"(?<!\S)->(?!\S)")
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"})
 
-# Characters nobody sees: they hide text from the user or change what the eye reads (Unicode TR 36 and TR 39;
+# Invisible characters: they hide text from the user or change how it appears (Unicode TR 36 and TR 39;
 # tag characters carry whole invisible sentences).  Tab and line feed are left for the callers.
 _INVISIBLE = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f"  # controls
     "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0"  # hyphen, joiners, fillers
     "\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff"  # zero width and directions
-    "\ufdd0-\ufdef\ufff0-\ufffb\ufffe\uffff"  # no characters, annotations
+    "\ufdd0-\ufdef\ufff0-\ufffb\ufffe\uffff"  # noncharacters, annotations
     "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"  # shorthand, music, tags, selectors
 )
 
 
 @cache
 def _invisible() -> re.Pattern[str]:
-    # A joiner stays between two letters of scripts that need it (RFC 5892, appendix A) and between emoji;
-    # one variation selector stays after a symbol.
+    # A joiner is kept between two letters of scripts that need it (RFC 5892, appendix A) and between emoji;
+    # one variation selector is kept after a symbol.
     symbol = "\u00a9\u00ae\u203c-\u3299\U0001f000-\U0001faff"
     joining = "\u0600-\u08ff\u0900-\u0dff" + symbol
     return re.compile(
@@ -45,8 +45,8 @@ def plain(text: str, limit: int) -> str:
     """Return the text as one line of at most `limit` characters (>= 1).
 
     NFC; line breaks and runs of space become one space; controls, zero-width, direction, tag and stray
-    joining characters go; lone surrogates become U+FFFD.  What is cut ends with an ellipsis, never inside a
-    base letter and its marks.
+    joining characters are removed; lone surrogates become U+FFFD.  A cut text ends with an ellipsis, and the cut never separates
+    a base letter from its marks.
     """
     return _cut(" ".join(_visible(_LINE_ENDS.sub(" ", text).replace("\t", " ")).split()), limit)
 
@@ -54,8 +54,8 @@ def plain(text: str, limit: int) -> str:
 def block(text: str, limit: int) -> str:
     """Return the text as lines of at most `limit` characters (>= 1) in all, otherwise as `plain`.
 
-    Line feeds, tabs and indentation stay; space at line ends and blank lines at both ends go, and of several
-    blank lines one stays.
+    Line feeds, tabs and indentation are kept; space at line ends and blank lines at both ends are removed, and of several blank lines one
+    is kept.
     """
     lines = [line.rstrip() for line in _visible(_LINE_ENDS.sub("\n", text)).split("\n")]
     kept = [line for at, line in enumerate(lines) if line or (at and lines[at - 1])]
@@ -73,7 +73,7 @@ def escape(text: str) -> str:
 def _visible(text: str) -> str:
     text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     # Long runs of marks are cut before NFC, whose ordering step takes quadratic time on them, and after it,
-    # since it takes some characters apart.
+    # since it decomposes some characters.
     text = normalize("NFC", _NO_WORDS.sub(_few_marks, _invisible().sub("", text)))
     return _NO_WORDS.sub(_few_marks, text)
 
@@ -98,5 +98,5 @@ def _cut(text: str, limit: int) -> str:
 
 
 def _joined(text: str, at: int) -> bool:
-    """Return whether the character at `at` belongs to the one before."""
+    """Return whether the character at `at` combines with the one before."""
     return bool(combining(text[at])) or "\ufe00" <= text[at] <= "\ufe0f" or _ZWJ in text[at - 1 : at + 1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 _VOWELS = frozenset("aeiouy")
 _DOUBLES = frozenset(("bb", "dd", "ff", "gg", "mm", "nn", "pp", "rr", "tt"))
 _LI_ENDING = frozenset("cdeghkmnrt")
-_WHOLE = {
+_EXCEPTIONS = {
     "skis": "ski", "skies": "sky", "dying": "die", "lying": "lie", "tying": "tie", "idly": "idl", "gently": "gentl", "ugly": "ugli",
     "early": "earli", "only": "onli", "singly": "singl", "sky": "sky", "news": "news", "howe": "howe", "atlas": "atlas",
     "cosmos": "cosmos", "bias": "bias", "andes": "andes",
@@ -30,11 +30,11 @@ _STEP_4 = (
 
 
 def stem(word: str) -> str:
-    """Return the stem of a lower-case English word; a word with anything but the letters a to z comes back as it is."""
+    """Return the stem of a lower-case English word; any other word is returned unchanged."""
     if len(word) < 3 or not (word.isascii() and word.isalpha()):
         return word
-    if word in _WHOLE:
-        return _WHOLE[word]
+    if word in _EXCEPTIONS:
+        return _EXCEPTIONS[word]
     word = _mark_consonant_y(word)
     first, second = _regions(word)
     word = _plural(word)
@@ -58,7 +58,7 @@ def _mark_consonant_y(word: str) -> str:
 
 
 def _regions(word: str) -> tuple[int, int]:
-    """Return where the regions R1 and R2 begin: after the first consonant that follows a vowel, and after the next such one."""
+    """Return the offsets of the regions R1 and R2: after the first consonant that follows a vowel, and after the next such one."""
     first = 0
     for start in _REGION_STARTS:
         if word.startswith(start):
@@ -99,11 +99,11 @@ def _past(word: str, first: int) -> str:
     for ending in ("ingly", "edly", "ing", "ed"):
         if word.endswith(ending):
             base = word[: -len(ending)]
-            return _mended(base, first) if _has_vowel(base) else word
+            return _restored(base, first) if _has_vowel(base) else word
     return word
 
 
-def _mended(base: str, first: int) -> str:
+def _restored(base: str, first: int) -> str:
     if base.endswith(("at", "bl", "iz")):
         return base + "e"
     if base[-2:] in _DOUBLES:
@@ -114,7 +114,10 @@ def _mended(base: str, first: int) -> str:
 
 
 def _ends_short(word: str) -> bool:
-    """Return whether the word ends in a short syllable: vowel and consonant at its start, or consonant, vowel, and a consonant but w, x, Y."""
+    """Return whether the word ends in a short syllable.
+
+    That is a vowel and a consonant at its start, or a consonant, a vowel, and a consonant other than w, x and Y.
+    """
     if len(word) == 2:
         return word[0] in _VOWELS and word[1] not in _VOWELS
     return (

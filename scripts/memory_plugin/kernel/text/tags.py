@@ -1,6 +1,6 @@
-"""What the user marked as private, left out.  Runs on every prompt, so it does without `re`.
+"""Tags in text: `<private>` parts are removed, and characters that could forge tags are escaped.
 
-Entities for text between tags, apart from `clean` so that a prompt loads no regular expressions for it.
+Both run while a prompt waits, so neither uses `re`.
 """
 
 from __future__ import annotations
@@ -15,15 +15,14 @@ _CONTENT_ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 def without_private(text: str) -> str:
     """Return the text without its `<private>…</private>` parts.
 
-    Case does not count, tags may hold spaces and attributes, parts may be nested.  A part never closed reaches
-    to the end of the text; `<private/>` opens one too, since leaving out too much is the safe error.
-    A closing tag without an open part is dropped.
+    Case is ignored, tags may hold spaces and attributes, and parts may be nested.  An unclosed part extends to the end of the text;
+    `<private/>` opens one too, since removing too much is the safe error.  A closing tag without an open part is removed.
     """
     if "<" not in text:
         return text
     lower = text.replace(
         "\u0130", "i"
-    ).lower()  # the one character that grows in lower case would shift all positions
+    ).lower()  # the one character whose lower case is longer would shift all offsets
     if _NAME not in lower:
         return text
     return _outside(text, lower)
@@ -53,7 +52,7 @@ def _outside(text: str, lower: str) -> str:
 
 
 def _tag(lower: str, at: int) -> tuple[int, bool]:
-    """Return the position after the tag's name and whether the tag closes; -1 when no private tag begins at `at`."""
+    """Return the offset after the tag's name, or -1 if no private tag begins at `at`, and whether the tag closes a part."""
     position = _skip(lower, at + 1)
     closes = lower.startswith("/", position)
     if closes:
@@ -71,5 +70,5 @@ def _skip(lower: str, position: int) -> int:
 
 
 def escape_content(text: str) -> str:
-    """Return the text as it may stand between tags: as `clean.escape`, but with its quotes, since Claude is to read it."""
+    """Return the text with `& < >` as entities, so that it cannot forge a tag; quotes stay readable, unlike in `clean.escape`."""
     return text.translate(_CONTENT_ENTITIES)

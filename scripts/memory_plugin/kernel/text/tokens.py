@@ -1,9 +1,4 @@
-"""Words of a text: identifiers split and whole, scripts without spaces as bigrams.
-
-Unicode folding: one spelling for texts that readers take for the same.
-
-Which language a text is in, as far as its stop words tell.
-"""
+"""Words of a text, after Unicode folding: identifiers are split and also kept complete, scripts without spaces give bigrams."""
 
 from __future__ import annotations
 
@@ -11,14 +6,14 @@ __all__ = []
 
 JOINERS = "._-/"
 _KEPT = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789" + JOINERS
-# Every other ASCII character parts words, except the apostrophe, which vanishes: "user's" and "users" are one word.
+# Every other ASCII character separates words, except the apostrophe, which is removed: "user's" and "users" are one word.
 _BORDERS = {code: chr(code) if chr(code) in _KEPT else " " for code in range(128)}
 _BORDERS[ord("'")] = ""
-# Scripts written without spaces between words, or with endings grown together: first and last code point.
+# Scripts without spaces between words, or with endings that fuse with the word: first and last code point.
 _UNSPACED = (
     (0x0E00, 0x0EFF), (0x1000, 0x109F), (0x1780, 0x17FF), (0x2E80, 0x9FFF), (0xAC00, 0xD7AF), (0xF900, 0xFAFF), (0x20000, 0x3FFFF),
 )  # fmt: skip
-# Letters that decompose into nothing.
+# Letters that have no decomposition.
 _LETTERS = {"ø": "o", "đ": "d", "ł": "l", "æ": "ae", "œ": "oe", "\u0131": "i", "þ": "th", "ð": "d", "ħ": "h"}
 _APOSTROPHES = "\u2018\u2019\u02bc\u2032"
 DEFAULT = "en"
@@ -41,12 +36,12 @@ def words(text: str) -> list[str]:
         elif chunk.isascii():
             found.extend(_identifier(chunk.strip(JOINERS)))
         else:
-            found.extend(_foreign(chunk))
+            found.extend(_non_ascii(chunk))
     return found
 
 
 def is_whole(word: str) -> bool:
-    """Return true for a name that was kept whole beside its parts and still shows its joiners, such as `user_name` or `store.py`."""
+    """Return whether a word is a complete name with joiners, such as `user_name` or `store.py`."""
     return not word.isalnum()
 
 
@@ -83,8 +78,8 @@ def _humps(piece: str) -> list[str]:
     return parts
 
 
-def _foreign(chunk: str) -> list[str]:
-    """Return the words of a chunk with characters beyond ASCII: runs of one kind of script, the unspaced ones as bigrams."""
+def _non_ascii(chunk: str) -> list[str]:
+    """Return the words of a chunk that is not ASCII: runs of one kind of script, those without spaces as bigrams."""
     found: list[str] = []
     run = ""
     kind = ""
@@ -159,9 +154,9 @@ def _bare(char: str, base: str) -> str:
 
 
 def language(words: list[str], stop: dict[str, frozenset[str]]) -> str:
-    """Return the language whose stop words the text holds most of; English for a draw and for none.
+    """Return the language with the most stop words in the text; English for a draw or without any.
 
-    `stop` has the stop words by language, English among them.
+    `stop` holds the stop words by language, English included.
     """
     best, most = DEFAULT, sum(word in stop[DEFAULT] for word in words)
     for name, idle in stop.items():

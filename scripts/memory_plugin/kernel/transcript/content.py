@@ -1,6 +1,6 @@
-"""What stands in a message: blocks, texts, and how much they weigh.
+"""The content of a message: its blocks and texts, and an estimate of its tokens.
 
-How many tokens a text has, estimated: no tokenizer is at hand, and the provider's is not public.
+Tokens are estimated because the provider's tokenizer is not public.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ __all__ = ["CHARACTERS", "blocks_of", "bounded", "joined", "media", "size_of", "
 _MAX_TEXT = 200_000  # characters kept of one text or result, from both ends
 _MEDIA = {"image": 1500, "document": 3000}  # tokens, roughly: the provider counts pixels and pages
 # Measured by benchmarks/token_estimate.py against the growth of the context that transcripts record.
-CHARACTERS = 2.75  # a token of prose, code and tool output in ASCII
-_BYTES = 2.1  # a token of everything else, in UTF-8
+CHARACTERS = 2.75  # characters a token of ASCII prose, code and tool output
+_BYTES = 2.1  # bytes a token of everything else, in UTF-8
 
 
 def blocks_of(content: object) -> list[Any]:
-    """Return the blocks of a content, which is a list, a text or nothing."""
+    """Return the blocks of a message's content, which is a list, a text or missing."""
     if isinstance(content, list):
         return content
     return [content] if isinstance(content, str) else []
 
 
 def words(content: object) -> str:
-    """Return what stands in a row in the user's place, without the results of tools."""
+    """Return the text of a row in the user's place, without tool results."""
     texts = (
         block if isinstance(block, str) else _text(block)
         for block in blocks_of(content)
@@ -44,7 +44,7 @@ def _text(block: dict[str, Any]) -> str:
 
 
 def joined(content: object) -> str:
-    """Return the text of a result."""
+    """Return the text of a tool result."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):
@@ -71,7 +71,7 @@ def bounded(text: object) -> str:
 
 
 def size_of(value: object, depth: int = 4) -> int:
-    """Return about how many characters a JSON value has."""
+    """Return the approximate size of a JSON value in characters."""
     if isinstance(value, str):
         return len(value)
     if depth == 0:
@@ -85,16 +85,16 @@ def size_of(value: object, depth: int = 4) -> int:
 
 
 def tokens_of(text: str) -> float:
-    """Return the estimated tokens of a text."""
+    """Return an estimate of the tokens of a text."""
     if text.isascii():
         return len(text) / CHARACTERS
     size = len(text.encode("utf-8", "replace"))
-    foreign = sum(1 for character in text if character > "\x7f") if len(text) < 4096 else _sampled(text)
-    plain = len(text) - foreign
+    beyond_ascii = sum(1 for character in text if character > "\x7f") if len(text) < 4096 else _sampled(text)
+    plain = len(text) - beyond_ascii
     return plain / CHARACTERS + (size - plain) / _BYTES
 
 
 def _sampled(text: str) -> int:
-    """Return how many characters beyond ASCII a long text has, told by every eighth."""
+    """Return an estimate of the non-ASCII characters of a long text, from every eighth character."""
     part = text[::8]
     return round(sum(1 for character in part if character > "\x7f") * len(text) / len(part))

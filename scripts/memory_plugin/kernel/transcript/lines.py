@@ -1,7 +1,7 @@
-"""The JSON objects of a transcript, one after the other, whatever its lines hold.
+"""Read the JSON objects of a transcript, whatever its lines hold.
 
-Lines end at a line feed only: U+2028 and its like stand inside texts.  Cut lines, bytes that are no UTF-8, a byte order mark and NUL
-bytes after a crash are taken as they come; objects that somebody printed over several lines are put together again.
+Lines end at a line feed only, since U+2028 and similar characters occur inside texts.  Cut lines, invalid UTF-8, a byte order mark and
+NUL bytes after a crash are tolerated; objects that were printed over several lines are joined.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _STRAY = b" \t\r\n\0"
 class Lines:
     """An iterator over the objects in an open file, which is read once.
 
-    `seen` counts lines that are not blank, `bad` those that hold no object, `long` those above MAX_LINE bytes, which are passed over
+    `seen` counts lines that are not blank, `bad` those that hold no object, `long` those above MAX_LINE bytes, which are skipped
     without being held in memory.
     """
 
@@ -40,7 +40,7 @@ class Lines:
             if not line:
                 return
             if line[-1:] != b"\n" and len(line) == MAX_LINE:
-                self._pass_over()
+                self._skip_line()
                 continue
             line = line.strip(_STRAY)
             if not line:
@@ -52,8 +52,8 @@ class Lines:
             else:
                 yield record
 
-    def _pass_over(self) -> None:
-        """Read on to the end of a line that is too long."""
+    def _skip_line(self) -> None:
+        """Skip the rest of a line that is too long."""
         self.seen += 1
         self.long += 1
         while True:
@@ -62,7 +62,7 @@ class Lines:
                 return
 
     def _spread(self, first: bytes) -> dict[str, Any] | None:
-        """Return the object that begins with a lone brace and ends with the line that closes it."""
+        """Return the object that begins with a line of one brace and ends with the line that closes it."""
         pieces, size, depth = [first], 1, 1
         while depth > 0 and size < _MAX_SPREAD:
             line = self._file.readline(_MAX_SPREAD)

@@ -1,12 +1,12 @@
-"""Turns out of a transcript, as a stream: no more than one of them is held at a time, however long the file.
+"""Read the turns of a transcript as a stream: only one turn is held in memory, however long the file.
 
     with open_transcript(path) as file:
         reader = Reader(file)
         for turn in reader: ...
     reader.totals
 
-Rows of every client so far are read: one answer spans several rows with one `message.id`, each with the usage again; content is a text, a
-list or nothing; sub-agents write inline or into files of their own; a resumed session repeats the rows of the one before.
+The rows of all client versions are supported: one answer spans several rows with one `message.id`, each repeating the usage; content is a
+text, a list or missing; sub-agents write inline or into their own files; a resumed session repeats the rows of the one before.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 __all__ = ["Reader", "open_transcript", "turns_since_prompt"]
 
 _OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
-_MAX_TURN = 4_000_000  # characters after which a turn is closed though its answer goes on
+_MAX_TURN = 4_000_000  # characters after which a turn is closed although its answer continues
 _MOST_PENDING = 64  # calls whose results may still come after their turn
 _SYNTHETIC = "<synthetic>"
 
 
 def open_transcript(path: str) -> IO[bytes]:
-    """Return the file, opened for a Reader. Raises FileNotFoundError, and Unreadable for what is no regular file or not permitted."""
+    """Open a transcript for a Reader. Raises FileNotFoundError, and Unreadable for a file that is not regular or not permitted."""
     try:
         handle = os.open(path, _OPEN)
     except FileNotFoundError:
@@ -49,9 +49,9 @@ def open_transcript(path: str) -> IO[bytes]:
 
 
 def turns_since_prompt(path: str, max_bytes: int = 1 << 20) -> list[Turn]:
-    """Return the turns since the user last typed, out of a transcript's last `max_bytes` bytes; empty when it cannot be read.
+    """Return the turns since the last prompt, from a transcript's last `max_bytes` bytes; empty if it cannot be read.
 
-    Numbers count from the piece that was read, not from the session's beginning.
+    Turns are numbered from the part that was read, not from the session's beginning.
     """
     turns: list[Turn] = []
     try:
@@ -111,7 +111,7 @@ class Reader:
         yield from self._end()
 
     def _is_main(self, record: dict[str, Any]) -> bool:
-        """Return whether a row belongs to the conversation and was not read before; a sub-agent's own file is all side chain."""
+        """Return whether a row belongs to the conversation and is not a copy; in a sub-agent's own file all rows are side chain."""
         side = _is_side(record)
         totals = self.totals
         if totals.chain is None:
@@ -127,7 +127,7 @@ class Reader:
         return True
 
     def _has_main(self) -> bool:
-        """Return whether the conversation comes further down: old clients wrote the rows of sub-agents into the same file."""
+        """Return whether rows of the conversation follow: old clients wrote the rows of sub-agents into the same file."""
         at = self._file.tell()
         found = any(
             record.get("type") in ("user", "assistant") and not _is_side(record)
@@ -160,7 +160,7 @@ class Reader:
             self._block(turn, block)
 
     def _brings_news(self, blocks: list[Any]) -> bool:
-        """Return whether a message that was seen before goes on after another one, rather than being a copy of its rows."""
+        """Return whether a known message continues after another one, rather than being a copy of its rows."""
         return any(
             isinstance(block, dict)
             and block.get("type") == "tool_use"
@@ -267,7 +267,7 @@ class Reader:
             self.totals.api_errors += 1
 
     def _close(self) -> Iterator[Turn]:
-        """Return the present turn, if it holds anything, and an empty one in its place."""
+        """Yield the current turn if it holds anything, and start an empty one."""
         turn = self._turn
         if turn.empty:
             return
@@ -293,12 +293,12 @@ class Reader:
 
 
 def _is_side(record: dict[str, Any]) -> bool:
-    """Return whether a row is a sub-agent's; streams of the client name the call that started it."""
+    """Return whether a row is a sub-agent's; in streams of the client, the call that started it is named."""
     return record.get("isSidechain") is True or isinstance(record.get("parent_tool_use_id"), str)
 
 
 def _written_again(call: Call, turn: Turn) -> bool:
-    """Return whether a turn holds the call already, as when its row was written once more while it streamed; the fuller one stays."""
+    """Return whether a turn already holds the call, whose row may be repeated while it streams; the more complete one is kept."""
     for at, one in enumerate(turn.calls):
         if one.id == call.id and call.id:
             if one.result is None and len(call.input) > len(one.input):
@@ -308,7 +308,7 @@ def _written_again(call: Call, turn: Turn) -> bool:
 
 
 def _add_usage(usage: dict[str, int], told: object) -> None:
-    """Rows of one message repeat its usage, while its output grows: the largest figures are its own."""
+    """Add a message's usage: its rows repeat it while the output grows, so the largest figures are final."""
     if not isinstance(told, dict):
         return
     for name in USAGE:

@@ -1,4 +1,4 @@
-"""The end of a transcript, read backwards: what a hook has time for in a file of any size."""
+"""The end of a transcript, read backwards: fast for a file of any size."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ __all__ = ["COMMAND", "asked", "plain_text", "records_backwards", "replied"]
 
 COMMAND = "command"
 _SYNTHETIC = "<synthetic>"
-# Marks of rows that look like the conversation: of sub-agents, of the client's own notes, of the summary that a compaction leaves.
+# Flags of rows that only look like the conversation: of sub-agents, of the client's notes, of the summary after a compaction.
 _NOT_SAID = ("isSidechain", "isMeta", "isCompactSummary", "isApiErrorMessage")
 
 
 def records_backwards(path: str, tail_bytes: int, most: int = 2000) -> Iterator[dict[str, Any]]:
-    """Return the objects on the last lines of a transcript, the youngest first, as far as they lie within its last bytes; at most `most` lines.
+    """Yield the objects on the last `most` lines of a transcript, within its last `tail_bytes` bytes, the latest first.
 
-    Never raises: a file that is missing, a pipe or full of other things holds none.
+    Never raises: a file that is missing, a pipe, or not a transcript yields nothing.
     """
     for line in reversed(_lines(path, tail_bytes)[-most:]):
         try:
@@ -35,9 +35,9 @@ def records_backwards(path: str, tail_bytes: int, most: int = 2000) -> Iterator[
 
 
 def asked(record: dict[str, Any]) -> tuple[str, str]:
-    """Return what a person said in a row: its kind, PROMPT or COMMAND, and the words; of a slash command its arguments. Two empty texts for none.
+    """Return the kind of a row that a person wrote, PROMPT or COMMAND, and its text; of a slash command, its arguments.
 
-    Results of tools, interruptions, summaries of compactions and the client's notes are nothing that a person said.
+    Two empty texts for every other row: tool results, interruptions, summaries of compactions, and the client's notes.
     """
     message = record.get("message")
     if record.get("type") != "user" or not isinstance(message, dict) or "toolUseResult" in record:
@@ -52,7 +52,7 @@ def asked(record: dict[str, Any]) -> tuple[str, str]:
 
 
 def replied(record: dict[str, Any]) -> str:
-    """Return what the model said in a row; empty for tool calls, errors of the API and sub-agents."""
+    """Return the model's text in a row; empty for tool calls, API errors and sub-agents."""
     message = record.get("message")
     if record.get("type") != "assistant" or not isinstance(message, dict):
         return ""
@@ -62,7 +62,7 @@ def replied(record: dict[str, Any]) -> str:
 
 
 def plain_text(content: object) -> str:
-    """Return the text of a message's content; tool calls, their results and images have none."""
+    """Return the text of a message's content, without tool calls, tool results and images."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):

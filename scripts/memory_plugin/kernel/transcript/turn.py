@@ -1,7 +1,4 @@
-"""A turn: one answer of the model, what was said to it before, its tool calls and what came of them.
-
-What is counted over a whole transcript while its turns go by.
-"""
+"""Turns of a transcript, with what was said, called and answered in each, and totals over all of them."""
 
 from __future__ import annotations
 
@@ -19,8 +16,8 @@ USAGE = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_crea
 class Call:
     """One tool call.
 
-    `result` is the text of its result, None while there is none; `failed` is the client's error mark; `details` is the client's own
-    record of the result, of any shape; `turn` is the number of the turn that made the call.
+    `result` is the text of its result, None until there is one; `failed` is the client's error flag; `details` is the client's own record
+    of the result, of any shape; `turn` is the number of the turn that made the call.
     """
 
     __slots__ = ("details", "failed", "id", "input", "name", "result", "turn")
@@ -41,7 +38,7 @@ class Call:
 
 
 class Said:
-    """What stands in the user's place before an answer: `kind` is prompt, command, interrupt, summary, local or notice."""
+    """A text in the user's place before an answer: `kind` is prompt, command, interrupt, summary, local or notice."""
 
     __slots__ = ("kind", "text")
 
@@ -53,9 +50,9 @@ class Said:
 class Turn:
     """One answer of the model, as `--max-turns` of the client counts them.
 
-    `said` comes before the answer.  `usage` maps the names of USAGE to tokens, None where the transcript tells nothing or told it at an
-    earlier turn with the same message.  `late` holds calls of earlier turns whose results came only now.  `answered` is False for words
-    that nothing answered.  `thought` counts characters of thinking, of which old clients keep the text.
+    `said` precedes the answer.  `usage` maps the names of USAGE to tokens, None if the transcript does not say or said it at an earlier
+    turn with the same message.  `late` holds calls of earlier turns whose results came only now.  `answered` is False for a prompt
+    without an answer.  `thought` counts characters of thinking, whose text only old clients keep.
     """
 
     __slots__ = (
@@ -79,20 +76,20 @@ class Turn:
 
     @property
     def prompt(self) -> str:
-        """Return what the user typed before this answer, several prompts one below the other; empty when nothing."""
+        """Return the prompts before this answer, one a line; empty if there are none."""
         return "\n".join(said.text for said in self.said if said.kind == "prompt")
 
     @property
     def empty(self) -> bool:
-        """Return whether nothing of it can be seen."""
+        """Return whether the turn holds nothing."""
         return not (self.answered or self.said or self.late)
 
 
 class Totals:
-    """Sums and marks of a transcript; complete once its turns have been read.
+    """Totals of a transcript, complete after all its turns have been read.
 
-    `usage` sums each message once; `context` is the largest input of one call, in tokens; `estimated` are the tokens of all that was
-    said, called and answered, by `size.tokens_of`.  `session` is the last id seen: resumed sessions begin with rows of others.
+    `usage` counts each message once; `context` is the largest input of one call, in tokens; `estimated` are the tokens of everything
+    said, called and answered, by `tokens_of`.  `session` is the last id in the file, since a resumed session begins with rows of others.
     """
 
     __slots__ = (
@@ -113,11 +110,11 @@ class Totals:
 
     @property
     def compactions(self) -> int:
-        """Return how often the context was compacted; old clients leave a summary without a boundary."""
+        """Return how often the context was compacted; old clients write a summary without a boundary."""
         return max(self.boundaries, self.summaries)
 
     def mark(self, record: dict[str, Any]) -> None:
-        """Take from a row where, when and by which client it was written."""
+        """Record a row's session, branch, folder, time and client version."""
         if record.get("sessionId") != self.session:
             self.session = _text(record, "sessionId") or self.session
         if record.get("gitBranch") != self.branch:
@@ -131,7 +128,7 @@ class Totals:
             self.versions += filter(None, [_text(record, "version")])
 
     def close(self, turn: Turn) -> None:
-        """Add a turn that is complete."""
+        """Add a complete turn."""
         self.turns += 1
         self.estimated += turn.tokens
         if turn.usage is None:
@@ -145,7 +142,7 @@ class Totals:
 
 
 class RecentSet:
-    """What was seen before, within bounds: at least the last 100,000 things, at most twice as many."""
+    """A bounded set of recent items: at least the last 100,000, at most twice as many."""
 
     __slots__ = ("_new", "_old")
 
@@ -156,7 +153,7 @@ class RecentSet:
         self._new: set[int] = set()
 
     def seen(self, thing: object) -> bool:
-        """Return whether this was asked before; from now on it was."""
+        """Return whether an item was added before, and add it."""
         key = hash(thing)
         known = key in self._new or key in self._old
         self._new.add(key)

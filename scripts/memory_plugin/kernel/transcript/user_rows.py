@@ -1,12 +1,11 @@
-"""What a row in the user's place is: a prompt, a command, or one of the client's own notes.
+"""Rows in the user's place: their kind (prompt, command, or a note of the client), and prompts that waited in the queue.
 
-Prompts that were typed while the model worked: they have no row of their own in the user's place.
+A prompt typed while the model works has no row of its own in older clients; only the rows of the queue tell of it.
 """
 
 from __future__ import annotations
 
-from ..fastjson import loads
-from ..paths import data_path
+from ..data import load_data
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,21 +20,19 @@ _LONGEST = 100_000  # characters of one prompt that are kept
 _MOST_NOTES = 20  # before one prompt
 _table: list[tuple[tuple[str, ...], str]] = []
 _notes: list[str] = []
-_MOST = 50
+_MOST_WAITING = 50
 _PEOPLE = (None, "human", "channel")
 
 
 def _load() -> None:
     if not _table:
-        with open(data_path("transcript", "beginnings.json"), encoding="utf-8") as file:
-            content = loads(file.read())
-        assert isinstance(content, dict)
+        content = load_data("transcript", "beginnings")
         _notes.extend(content["notes"]["tags"])
         _table.extend((tuple(entry["starts"]), entry["kind"]) for entry in content["beginnings"])
 
 
 def kind_of(text: str) -> str:
-    """Return the kind of a row in the user's place, by how its text begins: PROMPT, or one of `config/transcript/beginnings.json`."""
+    """Return the kind of a row by the beginning of its text: PROMPT, or a kind in `config/transcript/beginnings.json`."""
     text = text.lstrip()
     _load()
     for starts, kind in _table:
@@ -45,7 +42,7 @@ def kind_of(text: str) -> str:
 
 
 def without_notes(text: str) -> str:
-    """Return a person's words without the client's notes in front of them; the text as it is when nothing else is in it."""
+    """Return a prompt without the client's notes before it; unchanged if it holds nothing else."""
     rest = text.lstrip()
     if rest[:1] != "<":
         return text
@@ -60,7 +57,7 @@ def without_notes(text: str) -> str:
 
 
 def spoken(kind: str, text: str) -> str:
-    """Return what a person said in such a row: a command's name and arguments, else the text, cut to 100,000 characters."""
+    """Return what a person wrote in a row: a command's name and arguments, else the text, cut to 100,000 characters."""
     if kind != "command":
         return text[:_LONGEST].strip()
     name, arguments = _between(text, *_NAME), _between(text, *_ARGUMENTS)
@@ -77,7 +74,7 @@ def _between(text: str, start: str, end: str) -> str:
 
 
 def handed_over(attachment: object) -> object:
-    """Return the content of a prompt that the client put into a running turn, since 2.1.4x; None for all other attachments."""
+    """Return the content of a prompt that the client (since 2.1.4x) inserted into a running turn; None for other attachments."""
     if not isinstance(attachment, dict) or attachment.get("type") != "queued_command":
         return None
     if attachment.get("commandMode") not in (None, "prompt") or attachment.get("isMeta") is True:
@@ -86,13 +83,13 @@ def handed_over(attachment: object) -> object:
 
 
 def by_person(record: dict[str, Any]) -> bool:
-    """Return whether a row was written by a person, as far as its `origin` tells; older clients name none."""
+    """Return whether a person wrote a row, by its `origin`; True for rows of older clients without one."""
     origin = record.get("origin")
     return not isinstance(origin, dict) or origin.get("kind") in _PEOPLE
 
 
 class Queue:
-    """What waits, by the client's rows of type queue-operation: before 2.1.4x they alone tell that a prompt went into a running turn."""
+    """The queue of prompts, from rows of type queue-operation: before 2.1.4x only they say that a prompt went into a running turn."""
 
     __slots__ = ("_waiting",)
 
@@ -100,19 +97,19 @@ class Queue:
         self._waiting: list[str] = []
 
     def follow(self, record: dict[str, Any]) -> str | None:
-        """Take one operation; the prompt that went into the running turn by it, else None."""
+        """Apply one operation; return the prompt that it inserted into the running turn, or None."""
         operation, text = record.get("operation"), record.get("content")
         if operation == "enqueue" and isinstance(text, str):
-            if kind_of(text) == PROMPT and not text.startswith("/") and len(self._waiting) < _MOST:
+            if kind_of(text) == PROMPT and not text.startswith("/") and len(self._waiting) < _MOST_WAITING:
                 self._waiting.append(text)
-        elif operation == "popAll":  # taken back to be edited
+        elif operation == "popAll":  # returned to the editor
             self._waiting.clear()
         elif operation in ("remove", "dequeue") and self._waiting:
             text = self._waiting.pop(0)
-            return text if operation == "remove" else None  # a dequeued one gets a row
+            return text if operation == "remove" else None  # a dequeued prompt gets a row of its own
         return None
 
     def said(self, text: str) -> None:
-        """Return a prompt has a row of its own, so it waits no longer."""
+        """Remove a prompt that has a row of its own."""
         if text in self._waiting:
             self._waiting.remove(text)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from ...kernel.fastjson import dumps, loads
 from ...kernel.paths import data_path
 
-_FILES = ("stopwords", "ranking", "confidence")
+_FILES = ("stopwords", "ranking", "confidence", "intents", "trees")
 
 
 def model() -> str:
-    """The prepared ranking model as one JSON text: `{stopwords: {language: words}, ranking: {…}, confidence: {…}}`.
+    """Return the prepared ranking model as one JSON text: the values of each file of `config/recall/` that ranking reads, by its name.
 
     Raises OSError or ValueError when the plugin's own files are missing or damaged.
     """

@@ -2,7 +2,7 @@
 
 A field is one text in which every term stands as `" stem~ending "`, the ending being what the stem took off the word.  So everything
 ranking needs is a substring search at C speed: `" migrat~"` counts the term, `" migrat~ing "` that very form, `"rat~"` an end, `"igra"`
-an inside.
+an inside.  A line break separates the phrases of `asked_as`, so that one phrase can be compared with a prompt.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ FIELDS = ("title", "tags", "body", "files", "asked_as")
 STRONG_MARK = "+"
 # More words than this of one field are not indexed: a memory is a note, and a pasted log must not outweigh a thousand notes.
 MOST_WORDS = 2000
+_PHRASE_WORDS = 100
 
 
 class Terms:
@@ -50,11 +51,12 @@ def document_terms(document: Document, stop: dict[str, frozenset[str]], memo: di
         "\n".join(document.tags),
         document.body,
         "\n".join(document.files),
-        "\n".join([*document.asked_as, *document.inherited]),
     )
     fields = [words(text)[:MOST_WORDS] for text in texts]
-    idle = stop[language([word for field in fields for word in field], stop)]
-    return Terms(tuple(_field(field, idle, memo) for field in fields))
+    phrases = [words(text)[:_PHRASE_WORDS] for text in (*document.asked_as, *document.inherited)]
+    idle = stop[language([word for field in (*fields, *phrases) for word in field], stop)]
+    asked_as = "\n".join(filter(None, (_field(phrase, idle, memo) for phrase in phrases)))
+    return Terms((*(_field(field, idle, memo) for field in fields), asked_as))
 
 
 def form(word: str) -> str:

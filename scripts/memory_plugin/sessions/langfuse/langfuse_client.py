@@ -91,7 +91,7 @@ class LangfuseClient:
         except ValueError:
             payload = None
         if status in _OK and payload is None:
-            raise JudgeError("wrong_type", "the answer is no JSON")
+            raise JudgeError("wrong_type", "the response is not JSON")
         return LangfuseReply(status, payload)
 
 

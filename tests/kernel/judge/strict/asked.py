@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory_plugin.cli.commands.judge import check_question
+from memory_plugin.cli.commands.judge_command import check_question
 from memory_plugin.evaluation.evaluation_files import read_object, shipped_path
 from memory_plugin.evaluation.evaluation_rubric import load_rubric as evaluation_rubric
 from memory_plugin.evaluation.evaluation_rubric import rubric_names, rubric_question

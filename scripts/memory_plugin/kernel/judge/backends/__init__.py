@@ -1,8 +1,9 @@
-"""The forms in which models are asked.
+"""Backends: the APIs through which models are asked.
 
-A backend is a module with `ENDPOINT` (where it is reached and what holds its key; None for one that needs no network)
-and `answer(call, deadline, outcome)`, which fills the outcome or raises JudgeError.  Adding one is that module, a line
-in `BACKENDS`, and a line in the contract's table of tests.
+A backend is a module with `ENDPOINT` (its address and the variables that hold its key; None without a network) and
+`answer(call, deadline, outcome)`, which fills in the outcome or raises JudgeError.  To add one, write the module and add a line to
+`BACKENDS`, a family with an empty prefix to `config/judges/models.json`, the name to the choices of `judge.backend` in
+`config/settings.schema.json`, and a line to the table in `tests/kernel/judge/test_contract.py`.
 """
 
 from __future__ import annotations
@@ -21,14 +22,14 @@ BACKENDS = {"anthropic": "anthropic", "openai": "openai", "gemini": "gemini", "s
 
 
 class Backend(Protocol):
-    """What a backend's module offers."""
+    """The interface of a backend's module."""
 
     ENDPOINT: Endpoint | None
 
     def answer(self, call: JudgeCall, deadline: Deadline, outcome: CallOutcome) -> None:
-        """Fill the outcome of a call. Raises JudgeError."""
+        """Answer a call by filling in its outcome. Raises JudgeError."""
 
 
 def load_backend(name: str) -> Backend:
-    """Return the backend of that name; the settings' schema lets no other pass."""
+    """Return the backend of that name; the settings' schema allows no other."""
     return cast("Backend", import_module("." + BACKENDS[name], __package__))

@@ -15,11 +15,11 @@ if TYPE_CHECKING:
     from ..models import RequestOptions
     from ..question import Question
 
-__all__ = ["ENDPOINT", "FORM", "answer"]
+__all__ = ["ENDPOINT", "FORMAT", "answer"]
 
 _KEY, _BEARER = "x-api-key: %s", "authorization: Bearer %s"
 
-# The client's own order: a token for a gateway goes before a key.
+# The client's own order: a gateway's token takes precedence over a key.
 ENDPOINT = Endpoint(
     base="https://api.anthropic.com",
     base_variable="ANTHROPIC_BASE_URL",
@@ -31,7 +31,7 @@ ENDPOINT = Endpoint(
 _FAILURES = {"refusal": "refused", "max_tokens": "truncated", "model_context_window_exceeded": "truncated"}
 
 
-# Words of its errors, and the parts of a request that they stand for.
+# The words that its errors use for the parts of a request.
 _NAMES = (
     ("thinking", (THINKING,)),
     ("output_config", (EFFORT, SCHEMA)),
@@ -44,21 +44,21 @@ _NAMES = (
 )
 
 
-def _body(question: Question, model: str, terms: RequestOptions) -> dict[str, Any]:
-    """Return a request without temperature, prefill and thinking budget: newer models refuse them."""
+def _body(question: Question, model: str, options: RequestOptions) -> dict[str, Any]:
+    """Return the body of a request, without temperature, prefill and thinking budget, which newer models reject."""
     rubric = question.rubric
     body: dict[str, Any] = {
         "model": model,
-        "max_tokens": terms.most_tokens(question),
+        "max_tokens": options.most_tokens(question),
         "system": rubric.system,
         "messages": [{"role": "user", "content": question.message}],
     }
-    if terms.thinking is not None:
-        body["thinking"] = dict(terms.thinking)
+    if options.thinking is not None:
+        body["thinking"] = dict(options.thinking)
     output: dict[str, Any] = {}
-    if terms.effort is not None:
-        output["effort"] = terms.effort
-    if terms.structured:
+    if options.effort is not None:
+        output["effort"] = options.effort
+    if options.structured:
         output["format"] = {"type": "json_schema", "schema": dict(rubric.schema)}
     if output:
         body["output_config"] = output
@@ -68,7 +68,7 @@ def _body(question: Question, model: str, terms: RequestOptions) -> dict[str, An
 def _read(payload: dict[str, Any]) -> ModelText:
     blocks = payload.get("content")
     if payload.get("type") != "message" or not isinstance(blocks, list):
-        raise JudgeError("parse_error", "the answer is no message")
+        raise JudgeError("parse_error", "the response is not a message")
     texts = [str(value_at(block, "text") or "") for block in blocks if value_at(block, "type") == "text"]
     failure = _FAILURES.get(str(payload.get("stop_reason")), "")
     cached = (
@@ -82,9 +82,11 @@ def _read(payload: dict[str, Any]) -> ModelText:
     )
 
 
-FORM = ApiFormat(lambda _model: "/v1/messages", (("anthropic-version", "2023-06-01"),), _body, _read, _NAMES)
+FORMAT = ApiFormat(
+    lambda _model: "/v1/messages", (("anthropic-version", "2023-06-01"),), _body, _read, _NAMES
+)
 
 
 def answer(call: JudgeCall, deadline: Deadline, outcome: CallOutcome) -> None:
-    """Fill the outcome of a call. Raises JudgeError."""
-    exchange(FORM, call, deadline, outcome)
+    """Answer a call by filling in its outcome. Raises JudgeError."""
+    exchange(FORMAT, call, deadline, outcome)

@@ -34,7 +34,7 @@ def _path(model: str) -> str:
     return "/v1beta/models/%s:generateContent" % quote(model.removeprefix("models/"), safe="")
 
 
-# Words of its errors, and the parts of a request that they stand for.
+# The words that its errors use for the parts of a request.
 _NAMES = (
     ("thinking", (THINKING,)),
     ("budget", (THINKING,)),
@@ -47,14 +47,14 @@ _NAMES = (
 )
 
 
-def _body(question: Question, model: str, terms: RequestOptions) -> dict[str, Any]:  # noqa: ARG001 (the model is in the path)
+def _body(question: Question, model: str, options: RequestOptions) -> dict[str, Any]:  # noqa: ARG001 (the model is in the path)
     rubric = question.rubric
-    config: dict[str, Any] = {"maxOutputTokens": terms.most_tokens(question)}
-    if terms.structured:
+    config: dict[str, Any] = {"maxOutputTokens": options.most_tokens(question)}
+    if options.structured:
         config["responseMimeType"] = "application/json"
         config["responseJsonSchema"] = dict(rubric.schema)
-    if terms.thinking is not None:
-        config["thinkingConfig"] = dict(terms.thinking)
+    if options.thinking is not None:
+        config["thinkingConfig"] = dict(options.thinking)
     return {
         "systemInstruction": {"parts": [{"text": rubric.system}]},
         "contents": [{"role": "user", "parts": [{"text": question.message}]}],
@@ -72,14 +72,14 @@ def _read(payload: dict[str, Any]) -> ModelText:
         return ModelText("", "refused", tokens_in, tokens_out)
     parts = value_at(payload, "candidates", 0, "content", "parts")
     if not isinstance(parts, list) and reason != _TRUNCATED:
-        raise JudgeError("parse_error", "the answer holds no text")
+        raise JudgeError("parse_error", "the response holds no text")
     texts = [str(value_at(part, "text") or "") for part in parts or () if not value_at(part, "thought")]
     return ModelText("".join(texts), "truncated" if reason == _TRUNCATED else "", tokens_in, tokens_out)
 
 
-_FORM = ApiFormat(_path, (), _body, _read, _NAMES)
+_FORMAT = ApiFormat(_path, (), _body, _read, _NAMES)
 
 
 def answer(call: JudgeCall, deadline: Deadline, outcome: CallOutcome) -> None:
-    """Fill the outcome of a call. Raises JudgeError."""
-    exchange(_FORM, call, deadline, outcome)
+    """Answer a call by filling in its outcome. Raises JudgeError."""
+    exchange(_FORMAT, call, deadline, outcome)

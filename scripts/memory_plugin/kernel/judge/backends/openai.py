@@ -1,4 +1,4 @@
-"""Chat completions: `POST {base}/chat/completions`, as OpenAI, OpenRouter, Ollama, vLLM and llama.cpp have it."""
+"""Chat completions: `POST {base}/chat/completions`, the API of OpenAI, OpenRouter, Ollama, vLLM and llama.cpp."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ ENDPOINT = Endpoint(
     base_variable="OPENAI_BASE_URL",
     keys=(("OPENAI_API_KEY", _BEARER),),
     custom=_BEARER,
-    local_without_key=True,  # a server on this machine mostly asks for none
+    local_without_key=True,  # most servers on this machine need none
 )
 _FAILURES = {"length": "truncated", "content_filter": "refused"}
 
 
-# Words of the errors of its many servers, and the parts of a request that they stand for.
+# The words that the errors of its many servers use for the parts of a request.
 _NAMES = (
     ("reasoning", (EFFORT,)),
     ("think", (EFFORT,)),
@@ -41,24 +41,24 @@ _NAMES = (
 _LONGEST_NAME = 64
 
 
-def _body(question: Question, model: str, terms: RequestOptions) -> dict[str, Any]:
+def _body(question: Question, model: str, options: RequestOptions) -> dict[str, Any]:
     rubric = question.rubric
     messages = [{"role": "system", "content": rubric.system}, {"role": "user", "content": question.message}]
     body: dict[str, Any] = {
         "model": model,
         "messages": messages,
-        terms.tokens_field: terms.most_tokens(question),
+        options.tokens_field: options.most_tokens(question),
     }
-    if terms.effort is not None:
-        body["reasoning_effort"] = terms.effort
-    if terms.structured:
+    if options.effort is not None:
+        body["reasoning_effort"] = options.effort
+    if options.structured:
         schema = {"name": _schema_name(rubric.id), "strict": True, "schema": dict(rubric.schema)}
         body["response_format"] = {"type": "json_schema", "json_schema": schema}
     return body
 
 
 def _schema_name(identity: str) -> str:
-    """Return a rubric's id as a schema may be called: letters, digits, `_` and `-`, at most 64 of them."""
+    """Return a valid schema name for a rubric's id: letters, digits, `_` and `-`, at most 64 characters."""
     kept = "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in identity)
     return kept[:_LONGEST_NAME] or "reply"
 
@@ -67,7 +67,7 @@ def _read(payload: dict[str, Any]) -> ModelText:
     choice = value_at(payload, "choices", 0)
     message = value_at(choice, "message")
     if not isinstance(message, dict):
-        raise JudgeError("parse_error", "the answer holds no message")
+        raise JudgeError("parse_error", "the response holds no message")
     failure = _FAILURES.get(str(value_at(choice, "finish_reason")), "")
     if message.get("refusal"):
         failure = "refused"
@@ -76,9 +76,9 @@ def _read(payload: dict[str, Any]) -> ModelText:
     return ModelText(text if isinstance(text, str) else "", failure, tokens[0], tokens[1])
 
 
-_FORM = ApiFormat(lambda _model: "/chat/completions", (), _body, _read, _NAMES)
+_FORMAT = ApiFormat(lambda _model: "/chat/completions", (), _body, _read, _NAMES)
 
 
 def answer(call: JudgeCall, deadline: Deadline, outcome: CallOutcome) -> None:
-    """Fill the outcome of a call. Raises JudgeError."""
-    exchange(_FORM, call, deadline, outcome)
+    """Answer a call by filling in its outcome. Raises JudgeError."""
+    exchange(_FORMAT, call, deadline, outcome)

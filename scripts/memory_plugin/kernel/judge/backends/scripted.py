@@ -1,10 +1,9 @@
-r"""Answers out of a file, without network and key: `judge/script.json` in the state folder. For tests and trials.
+r"""Answers from a file, without network and key: `judge/script.json` in the state folder. For tests and trials.
 
     {"replies": [{"rubric": "relevance", "text": "{\"relevant\": [0]}"},
                  {"failure": "overloaded", "delay": 0.1}]}
 
-The first reply whose `rubric`, if it names one, is the question's answers it, after `delay` seconds: with `text`,
-or with `failure`.
+The first reply whose `rubric`, if given, matches the question is used, after `delay` seconds: its `text`, or its `failure`.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _MAX_BYTES = 1 << 20
 
 
 def answer(call: JudgeCall, deadline: Deadline, outcome: CallOutcome) -> None:
-    """Fill the outcome of a call. Raises JudgeError, `no_script` where no reply fits."""
+    """Answer a call by filling in its outcome. Raises JudgeError; `no_script` if no reply matches."""
     reply = _reply(call.script, call.question.rubric.id)
     delay = value_at(reply, "delay")
     if isinstance(delay, (int, float)) and delay > 0:

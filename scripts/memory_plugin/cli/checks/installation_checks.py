@@ -1,0 +1,146 @@
+"""Checks of what the plugin needs: Python, SQLite, its folders, the environment, the settings."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from ... import VERSION
+from ...hooks.environment import OFF, is_sensitive, switched_off
+from ...kernel.files import Unreadable, read_regular
+from ...kernel.settings.advice import problem_sentence
+from ...kernel.settings.user_file import line_of
+from ...kernel.sqlite import SqliteError, connect
+from ..console import counted
+from . import FAIL, NOTE, OK, WARN, Check
+
+if TYPE_CHECKING:
+    from ..command_context import CommandContext
+
+__all__ = [
+    "environment",
+    "path_variable",
+    "python",
+    "recall",
+    "settings",
+    "sqlite",
+    "state_folder",
+    "switch",
+]
+
+_OTHERS = 0o077
+_MAX_SETTINGS = 1 << 20
+
+
+def python(_context: CommandContext) -> Check:
+    """Report the version of Python that runs this; hooks run the first `python3` on the PATH."""
+    version = ".".join(map(str, sys.version_info[:3]))
+    return Check("python", OK, "%s at %s; memory %s" % (version, sys.executable, VERSION))
+
+
+def sqlite(_context: CommandContext) -> Check:
+    """Check that SQLite is available, with full-text search."""
+    try:
+        connection = connect(":memory:")
+    except TypeError:  # `connect` is None in a Python built without SQLite
+        text = "this Python has no SQLite, so nothing can be recalled"
+        return Check("sqlite", FAIL, text, "install a Python with sqlite3")
+    try:
+        connection.execute("CREATE VIRTUAL TABLE probe USING fts5(a)")
+    except SqliteError:
+        return Check("sqlite", NOTE, "without FTS5; keyword search is used instead, and finds a little less")
+    finally:
+        connection.close()
+    return Check("sqlite", OK, "with FTS5")
+
+
+def state_folder(context: CommandContext) -> Check:
+    """Check that the folder for ledgers, trust and the index is writable, and private."""
+    places = context.places
+    if places.state_dir is None:
+        why, _, advice = places.why_no_state.partition("; ")
+        fix = _fix_without_home(context) if places.config_dir is None else advice
+        return Check("state folder", FAIL, "%s; nothing is recalled or stored" % why, fix)
+    folder = _nearest(places.state_dir)
+    if not os.path.isdir(folder) or not os.access(folder, os.W_OK | os.X_OK):
+        fix = "make it a folder that you can write to"
+        return Check("state folder", FAIL, "%s is not writable, so nothing can be stored" % folder, fix)
+    if folder == places.state_dir and os.name == "posix" and os.stat(folder).st_mode & _OTHERS:
+        return Check("state folder", WARN, "other users can read %s" % folder, "chmod 700 %s" % folder)
+    return Check("state folder", OK, places.state_dir)
+
+
+def _fix_without_home(context: CommandContext) -> str:
+    if context.moved_home:
+        return "remove %s from the env block of that file" % context.moved_home
+    return "set HOME or CLAUDE_CONFIG_DIR to a folder of your own outside the project"
+
+
+def _nearest(path: str) -> str:
+    """Return the path, or the nearest parent that exists."""
+    while not os.path.lexists(path) and os.path.dirname(path) != path:
+        path = os.path.dirname(path)
+    return path
+
+
+def switch(_context: CommandContext) -> Check:
+    """Check whether the plugin is switched off."""
+    if switched_off():
+        return Check("switch", WARN, "%s is set, so no hook does anything" % OFF, "unset %s" % OFF)
+    return Check("switch", OK, "on; %s=1 switches every hook off" % OFF)
+
+
+def recall(context: CommandContext) -> Check:
+    """Check whether recall is switched off in the settings."""
+    if context.settings.flag("retrieval.enabled"):
+        return Check("recall", OK, "on")
+    origin = context.settings.origin("retrieval.enabled")
+    return Check("recall", NOTE, "switched off by %s" % origin, "memory config set retrieval.enabled true")
+
+
+def environment(context: CommandContext) -> Check:
+    """Report what the project's settings put into the environment of hooks, by file and line."""
+    taint = context.taint
+    details = [
+        "%s:%s sets %s" % (path, _line(path, name), name) for name, path in sorted(taint.names.items())
+    ]
+    details += ["%s cannot be read" % path for path in taint.unread]
+    if not details:
+        return Check("project environment", OK, "the project's settings set no environment for hooks")
+    risky = sorted(name for name in taint.names if is_sensitive(name))
+    if not risky and not taint.unread:
+        text = "the project's settings set variables that memory does not use"
+        return Check("project environment", NOTE, text, "", tuple(details))
+    text = "the project's settings set %s: memory ignores it, and judges stay off" % (
+        ", ".join(risky) or "variables in a file that cannot be read"
+    )
+    return Check(
+        "project environment", WARN, text, "read these lines before you trust the project", tuple(details)
+    )
+
+
+def _line(path: str, name: str) -> str:
+    try:
+        text = read_regular(path, _MAX_SETTINGS, follow=True)[0].decode("utf-8-sig")
+        return str(line_of(text, ("env", name)) or "?")
+    except (FileNotFoundError, Unreadable, ValueError):
+        return "?"
+
+
+def path_variable(context: CommandContext) -> Check:
+    """Warn of what no plugin can prevent: the client starts hooks with the PATH that it has."""
+    text = "hooks run the first python3 on the PATH; a project whose settings set PATH could replace it, and no plugin can prevent that"
+    return Check("PATH", WARN if "PATH" in context.taint.names else OK, text)
+
+
+def settings(context: CommandContext) -> Check:
+    """Report what in the settings files is invalid or refused."""
+    problems = tuple(map(problem_sentence, context.settings.problems))
+    if problems:
+        return Check("settings", WARN, "a part of the settings is not used", "memory config check", problems)
+    return Check(
+        "settings",
+        OK,
+        "%s read" % counted(len(context.settings.files), "file"),
+    )

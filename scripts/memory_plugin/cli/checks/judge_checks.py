@@ -1,0 +1,184 @@
+"""Checks of the judges and of the models in the settings. No judge is asked and nothing is spent."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import TYPE_CHECKING, NamedTuple
+
+from ...evaluation.evaluation_files import EvaluationError
+from ...kernel.clock import iso, now
+from ...kernel.judge.asking import FOLDER
+from ...kernel.judge.budget import Budget
+from ...kernel.judge.failures import JudgeError, explain_failure, setup_options
+from ...kernel.judge.models import family_of, model_table
+from ...kernel.judge.prices import price_of
+from ...recall.judge_switches import missing_switches
+from ..console import counted
+from ..judges import FEATURES, KEPT_NOTHING, dollars, judged_feature, judges_of, opinions, where
+from . import NOTE, OK, WARN, Check
+
+if TYPE_CHECKING:
+    from ...kernel.judge.asking import Judge
+    from ..command_context import CommandContext
+
+__all__ = ["judge", "models", "switches"]
+
+_JUDGE = "judge"
+_MODELS = "models"
+_SWITCHES = "judge switches"
+_DAYS = 30
+_TRY = "memory judge check"
+
+
+def judge(context: CommandContext) -> Check:
+    """Check that the judges that are on can be asked; without a key, say what works anyway."""
+    if context.places.state_dir is None:
+        return Check(_JUDGE, NOTE, "off, because there is no state folder")
+    features = [feature for feature in FEATURES if context.settings.judge_asked_for(feature)]
+    if not features:
+        text = "off; rules alone decide, without any model"
+        return Check(_JUDGE, NOTE, text, "memory judge on")
+    for feature in features:
+        problem = _problem(context, feature)
+        if problem is not None:
+            return problem
+    return _variables(context, features) or _accounts(context, features)
+
+
+def _variables(context: CommandContext, features: list[str]) -> Check | None:
+    """Return the check that reports ignored variables of the user; None if there are none."""
+    said = dict.fromkeys(
+        said
+        for feature in features
+        for judge in judges_of(context, feature)
+        if judge.unready() is None
+        for said in judge.warnings()
+    )
+    fix = "correct the file or the variable, then run: %s" % _TRY
+    return Check(_JUDGE, WARN, "on, but a variable is ignored", fix, tuple(said)) if said else None
+
+
+def switches(context: CommandContext) -> Check:
+    """Check for settings that look as if the judges of recall were on although they cannot be asked."""
+    found = missing_switches(context.settings)
+    if not found:
+        return Check(_SWITCHES, OK, "every setting of the judges has an effect")
+    status = WARN if context.settings.judge_asked_for("retrieval") else NOTE
+    return Check(_SWITCHES, status, found[0].says, found[0].fix, tuple(one.says for one in found[1:]))
+
+
+def _problem(context: CommandContext, feature: str) -> Check | None:
+    """Return the check that says why no judge of a feature can be asked; None if one can."""
+    try:
+        failures = [judge.unready() for judge in judges_of(context, feature)]
+    except EvaluationError as error:
+        return Check(
+            _JUDGE, WARN, "evaluation.judge.judges: %s" % error, "memory config show evaluation.judge"
+        )
+    failure = failures[0] if failures else None
+    if failure is None or not all(failures):
+        return None
+    words = explain_failure(failure.failure, feature)
+    no_key = failure.failure == "no_key"
+    says = judged_feature(feature).without if no_key else words.says
+    ways = tuple(setup_options(feature)) if no_key else ()
+    fix = "choose one of these two ways, then run: memory judge check %s" % feature if no_key else words.do
+    addresses = () if no_key else tuple(where(context, judges_of(context, feature)))
+    text = "%s: %s: %s. %s" % (feature, failure.failure, failure.detail, says)
+    return Check(_JUDGE, WARN, text, fix, (*ways, *addresses))
+
+
+def _accounts(context: CommandContext, features: list[str]) -> Check:
+    """Check what earlier calls recorded: costs, failures and votes."""
+    try:
+        figures = Budget(context.places.state(FOLDER)).figures(context.session)
+    except JudgeError as failed:
+        return Check(_JUDGE, WARN, failed.detail, explain_failure(failed.name, features[0]).do)
+    if figures.off:
+        words = explain_failure(figures.off, features[0])
+        return Check(_JUDGE, WARN, words.says, words.do)
+    silent = opinions(context.places, _DAYS).none_kept
+    if silent >= KEPT_NOTHING:
+        return Check(
+            _JUDGE, WARN, "on, but the judges kept no memory in the last %d decisions" % silent, _TRY
+        )
+    addresses = [line for feature in features for line in where(context, judges_of(context, feature))]
+    text = "on for %s; %s spent today" % (", ".join(features), dollars(figures.day))
+    return Check(_JUDGE, OK, text, "", tuple(dict.fromkeys(addresses)))
+
+
+class _Configured(NamedTuple):
+    """A model in the settings, the keys that name it, and whether the judge of one of these features is on."""
+
+    judge: Judge
+    keys: list[str]
+    on: bool
+
+
+def models(context: CommandContext) -> Check:
+    """Check for a model that its vendor retires soon, or whose price is unknown."""
+    configured = _configured(context)
+    today = iso(now())[:10]
+    ending = [(one, said) for one in configured for said in [_ending(one, today)] if said]
+    details = tuple(said for _, said in ending)
+    if ending:
+        # A model of a judge that is off is worth a note, not a warning.
+        status = WARN if any(one.on for one, _ in ending) else NOTE
+        fix = "memory config set %s MODEL" % ending[0][0].keys[0]
+        text = "%d of %s retired or soon to be" % (len(ending), counted(len(configured), "configured model"))
+        return Check(_MODELS, status, text, fix, details)
+    unpriced = [one for one in configured if one.on and not _price_known(one.judge, context)]
+    if unpriced:
+        names = ", ".join(one.judge.model for one in unpriced)
+        fix = "memory config set judge.prices '{\"%s\": [IN, OUT]}'" % unpriced[0].judge.model
+        text = (
+            "the price of %s is unknown, so the caps assume a high one; set it in US dollars per million tokens"
+            % names
+        )
+        return Check(_MODELS, NOTE, text, fix)
+    return Check(
+        _MODELS, OK, "%d configured; none will be retired within %d days" % (len(configured), _warn_days())
+    )
+
+
+def _configured(context: CommandContext) -> list[_Configured]:
+    """Return each model once, with the keys that name it. A jury that cannot be read is left to the check of the judges."""
+    found: dict[tuple[str, str], _Configured] = {}
+    for feature in FEATURES:
+        on = context.settings.judge_asked_for(feature)
+        key = feature + ".judge." + ("judges" if feature == "evaluation" else "model")
+        try:
+            judges = judges_of(context, feature)
+        except EvaluationError:
+            continue
+        for judge in judges:
+            before = found.get((judge.backend, judge.model), _Configured(judge, [], False))
+            found[judge.backend, judge.model] = _Configured(judge, [*before.keys, key], before.on or on)
+    return list(found.values())
+
+
+def _ending(one: _Configured, today: str) -> str:
+    """Return a sentence about a model that was or will soon be retired; empty for any other."""
+    if one.judge.backend == "scripted":
+        return ""
+    family = family_of(one.judge.model, one.judge.backend)
+    if not family.ends:
+        return ""
+    days = (date.fromisoformat(family.ends) - date.fromisoformat(today)).days
+    if days > _warn_days():
+        return ""
+    when = (
+        "will be retired on %s, in %s" % (family.ends, counted(days, "day"))
+        if days > 0
+        else "was retired on %s" % family.ends
+    )
+    instead = "; requests then go to %s" % family.then if family.then else ""
+    return "%s (%s) %s%s" % (one.judge.model, ", ".join(dict.fromkeys(one.keys)), when, instead)
+
+
+def _warn_days() -> int:
+    return int(model_table()["warn_days"])
+
+
+def _price_known(judge: Judge, context: CommandContext) -> bool:
+    return price_of(judge.model, judge.backend, context.settings.block("judge.prices")).known

@@ -1,0 +1,121 @@
+"""Checks of what the plugin writes and sends: the index, the ledgers, the scores for Langfuse."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from ...kernel.clock import iso, now
+from ...kernel.judge.failures import JudgeError
+from ...kernel.ledger import Ledger
+from ...kernel.sqlite import SqliteError
+from ...kernel.text.clean import plain
+from ...recall.healing import index_state
+from ...sessions.langfuse.langfuse_server import HOSTS, find_access, is_configured, server_route
+from ...sessions.langfuse.outbox import outbox_overview
+from ..addresses import address_words
+from ..commands.session_command import session_scorer
+from ..console import counted
+from . import NOTE, OK, WARN, Check
+
+if TYPE_CHECKING:
+    from ..command_context import CommandContext
+
+__all__ = ["events", "index", "langfuse", "ledgers"]
+
+_DAYS = 7
+_SHOWN = 5
+_MAX_EVENT = 300
+_END = ".jsonl"
+_REFRESH = "memory heal"
+_LANGFUSE = "langfuse"
+
+
+def index(context: CommandContext) -> Check:
+    """Check that the index is intact and up to date."""
+    if context.places.state_dir is None:
+        return Check("index", NOTE, "there is none without a state folder")
+    try:
+        state = index_state(context.places)
+    except SqliteError as error:
+        return Check("index", WARN, "unusable: %s; it will be rebuilt" % error, _REFRESH)
+    named = state["state"]
+    if named == "unusable":
+        return Check("index", WARN, "unusable: %s; it will be rebuilt" % state["reason"], _REFRESH)
+    if named == "missing":
+        return Check("index", NOTE, "not built yet; the next session or save builds it", _REFRESH)
+    size = "%s, %d kB" % (counted(int(str(state["memories"])), "entry"), int(str(state["bytes"])) // 1024)
+    if named == "behind":
+        return Check("index", NOTE, "older than the stores; the next prompt refreshes it; " + size, _REFRESH)
+    return Check("index", OK, size)
+
+
+def ledgers(context: CommandContext) -> Check:
+    """Check that every line of the ledgers can be read."""
+    folder = context.places.state_dir
+    skipped = []
+    for name in _ledger_names(folder):
+        rows = Ledger(folder or "", name).rows()
+        count = sum(1 for _ in rows)
+        if rows.skipped:
+            skipped.append(
+                "%s: %d of %d lines cannot be read" % (name + _END, rows.skipped, rows.skipped + count)
+            )
+    if skipped:
+        return Check("ledgers", NOTE, "some lines cannot be read; they are skipped", "", tuple(skipped))
+    return Check("ledgers", OK, "every line can be read")
+
+
+def _ledger_names(folder: str | None) -> list[str]:
+    if folder is None or not os.path.isdir(folder):
+        return []
+    return sorted(
+        name[: -len(_END)] for name in os.listdir(folder) if name.endswith(_END) and name.count(".") == 1
+    )
+
+
+def events(context: CommandContext) -> Check:
+    """Report problems of hooks in the last days."""
+    if context.places.state_dir is None:
+        return Check("events", NOTE, "none are recorded without a state folder")
+    oldest = iso(now() - _DAYS * 86400)
+    rows = [
+        row for row in Ledger(context.places.state_dir, "events").rows() if str(row.get("time", "")) >= oldest
+    ]
+    if not rows:
+        return Check("events", OK, "no problem in a hook in the last %d days" % _DAYS)
+    details = tuple(
+        plain("%s %s: %s" % (row.get("time"), row.get("event"), row.get("what")), _MAX_EVENT)
+        for row in rows[-_SHOWN:]
+    )
+    serious = any(row.get("kind") == "error" for row in rows)
+    text = "%s in hooks in the last %d days; the prompts went through" % (
+        counted(len(rows), "problem"),
+        _DAYS,
+    )
+    return Check("events", WARN if serious else NOTE, text, "", details)
+
+
+def langfuse(context: CommandContext) -> Check:
+    """Check whether scores can be sent to a server, and how many are pending."""
+    places, settings = context.places, context.settings
+    if places.state_dir is None or not is_configured(places, settings):
+        return Check(_LANGFUSE, OK, "not set up; scores of sessions stay on this machine")
+    try:
+        found = outbox_overview(places, settings, find_access(places, settings, session_scorer(context).off))
+    except JudgeError as failed:
+        fix = "" if failed.name == "disabled" else "memory langfuse check"
+        return Check(_LANGFUSE, WARN, "nothing is sent: %s" % failed.detail, fix)
+    text = "%s is set up (memory langfuse check asks whether it answers); %s sent" % (
+        found.host,
+        counted(found.sent, "score"),
+    )
+    waiting = found.unqueued + found.waiting
+    if found.refused:
+        why = tuple(sorted(set(found.refused.values())))[:_SHOWN]
+        text += ", %d to send, %d refused by the server" % (waiting, len(found.refused))
+        return Check(_LANGFUSE, WARN, text, "memory langfuse setup, then memory langfuse push", why)
+    address = tuple(address_words(context, server_route(places, settings), HOSTS))
+    if waiting:
+        return Check(_LANGFUSE, NOTE, "%s, %d to send" % (text, waiting), "memory langfuse push", address)
+    return Check(_LANGFUSE, OK, text + ", nothing is pending", "", address)

@@ -1,0 +1,243 @@
+"""Checks of the stores: unreadable files, secrets, hidden characters, pending, expired, duplicate and superseded memories."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from typing import TYPE_CHECKING
+from unicodedata import normalize
+
+from ...kernel.paths import git_folder
+from ...kernel.text.clean import plain
+from ...memories.files import why_left_alone
+from ...memories.gitlog import has_commits, log_path
+from ...memories.hygiene import shown_line
+from ...memories.record import ACTIVE, unreadable_expiry
+from ...memories.stores import PROJECT, USER, project_store, repository, stores
+from ...memories.survey import EXPIRED, Survey, life, supersession, unmistakable
+from ...memories.trust import FOREIGN, load_trust
+from ..console import counted
+from ..secrets_scan import scan_paths
+from . import NOTE, OK, WARN, Check
+
+if TYPE_CHECKING:
+    from ...memories.survey import Item
+    from ..command_context import CommandContext
+
+__all__ = [
+    "duplicates",
+    "expired",
+    "files",
+    "git_log",
+    "hidden_characters",
+    "names",
+    "secrets",
+    "superseded",
+    "unread_stores",
+    "waiting",
+]
+
+_MAX_REASON = 300
+_SCOPES = {PROJECT: "in this project", USER: "in your own store"}
+_UNCUT = 1 << 20
+_MAX_SCANNED = 8 << 20  # bytes: some seconds for usual text
+
+
+def unread_stores(_context: CommandContext, found: Survey) -> Check:
+    """Report stores that are not read at all."""
+    if found.left_alone:
+        fix = "make it a regular folder that you own"
+        return Check("stores", WARN, "not read: " + "; ".join(found.left_alone), fix)
+    scopes = Counter(item.stored.store.scope for item in found.items)
+    parts = [
+        "%s %s" % (counted(number, "memory"), _SCOPES[scope]) for scope, number in sorted(scopes.items())
+    ]
+    return Check("stores", OK, ", ".join(parts) or "nothing is stored yet")
+
+
+def files(_context: CommandContext, found: Survey) -> Check:
+    """Report files in a store that are not memories."""
+    if not found.problems:
+        return Check("files", OK, "every file is a memory")
+    details = tuple(
+        "%s: %s" % (problem.path, plain(problem.reason, _MAX_REASON)) for problem in found.problems
+    )
+    text = "%s cannot be read and will not be recalled" % counted(len(details), "file")
+    return Check(
+        "files",
+        WARN,
+        text,
+        "fix or delete them; if one is too large, move the long text to a file of its own and name that file in the memory",
+        details,
+    )
+
+
+def names(_context: CommandContext, found: Survey) -> Check:
+    """Report memories whose data names another id or category than their path; the path decides."""
+    wrong = tuple(detail for item in found.items for detail in _disagreements(item))
+    if wrong:
+        return Check(
+            "names",
+            NOTE,
+            "the id or category in these files differs from their path; the path decides",
+            "",
+            wrong,
+        )
+    return Check("names", OK, "ids and categories match the paths")
+
+
+def _disagreements(item: Item) -> list[str]:
+    memory = item.stored.memory
+    said = [
+        (name, memory.data.get(name), place)
+        for name, place in (("id", memory.id), ("category", memory.category))
+    ]
+    return [
+        "%s: contains %s %s" % (item.stored.path, name, shown_line(str(value)[:80]))
+        for name, value, place in said
+        if value is not None and value != place
+    ]
+
+
+def secrets(context: CommandContext, _found: Survey) -> Check:
+    """Report secrets in the stores by file, line and rule; never their value."""
+    roots = [
+        store.root
+        for store in stores(context.places)
+        if not why_left_alone(store) and os.path.isdir(store.root)
+    ]
+    scan = scan_paths(roots, max_bytes=_MAX_SCANNED)
+    places = scan.places
+    if not places and scan.left:
+        text = "none found, but the largest files were not scanned: %s" % counted(scan.left, "file")
+        return Check("secrets", NOTE, text, "memory scan reads all of them")
+    if not places:
+        return Check("secrets", OK, "none in the stores")
+    details = tuple("%s:%d: %s" % (place.path, place.line, place.rule) for place in places)
+    text = "%s in the stores; never shown to Claude" % counted(len(places), "secret")
+    return Check("secrets", WARN, text, "run memory scan --fix, and replace what was exposed", details)
+
+
+def hidden_characters(_context: CommandContext, found: Survey) -> Check:
+    """Report titles with invisible characters."""
+    paths = tuple(item.stored.path for item in found.items if _hides(item.stored.memory.title))
+    if paths:
+        text = "%s hidden characters, which are removed before it is shown" % (
+            "1 title contains" if len(paths) == 1 else "%d titles contain" % len(paths)
+        )
+        return Check(
+            "hidden characters",
+            WARN,
+            text,
+            "find out who wrote it, then run: memory edit ID --title ...",
+            paths,
+        )
+    return Check("hidden characters", OK, "none in any title")
+
+
+def _hides(title: str) -> bool:
+    try:
+        visible = " ".join(normalize("NFC", title).split())
+        visible.encode("utf-8")
+    except UnicodeEncodeError:
+        return True
+    return plain(title, _UNCUT) != visible
+
+
+def waiting(_context: CommandContext, found: Survey) -> Check:
+    """Report memories that await approval."""
+    items = [item for item in found.items if item.waits]
+    if not items:
+        return Check("waiting", OK, "no memory awaits approval")
+    untrusted = sum(item.trust == FOREIGN for item in items)
+    text = "%s approval and will not be recalled until then" % (
+        "1 memory awaits" if len(items) == 1 else "%d memories await" % len(items)
+    )
+    if untrusted:
+        text += "; %d came with the repository" % untrusted
+    return Check(
+        "waiting",
+        NOTE,
+        text,
+        "read them with memory list --status pending, then run memory accept ID, or --all",
+    )
+
+
+def git_log(context: CommandContext, _found: Survey) -> Check:
+    """Check that git logs what it brings into a store of the user's; without that log it cannot be told from the user's edits."""
+    name, store = "git log", project_store(context.places)
+    folder = repository(store)
+    trust = load_trust(context.places, store) if context.places.state_dir and folder else None
+    if trust is None or not trust.mine or not folder or not git_folder(folder):
+        return Check(name, OK, "not needed; no store of yours is in a repository")
+    if trust.doubted:
+        text = "the project's settings decide what git logs, so every change awaits approval"
+        return Check(name, WARN, text, "run memory list --status pending, then memory accept --all")
+    if has_commits(folder) and not os.path.exists(log_path(folder) or ""):
+        text = "git keeps no log here, so what a pull brings into your store counts as yours"
+        return Check(name, WARN, text, "run git config core.logAllRefUpdates true, then memory accept --all")
+    return Check(name, OK, "git logs what it brings, so it can be told from your own edits")
+
+
+def expired(_context: CommandContext, found: Survey) -> Check:
+    """Report expired memories, and expiry dates that are not dates."""
+    names = unmistakable(found.items)
+    paths = tuple(names[item.stored.key] for item in found.items if life(item) == EXPIRED)
+    if paths:
+        text = "%s expired and no longer recalled" % (
+            "1 memory is" if len(paths) == 1 else "%d memories are" % len(paths)
+        )
+        return Check("expired", NOTE, text, "memory edit ID --expires DATE, or memory archive ID", paths)
+    unread = tuple(
+        "%s: %s" % (names[item.stored.key], shown_line(said))
+        for item in found.items
+        if (said := unreadable_expiry(item.stored.memory))
+    )
+    if unread:
+        text = "the expiry of these memories is not a date, so they never expire"
+        return Check("expired", WARN, text, "memory edit ID --expires YYYY-MM-DD", unread)
+    return Check("expired", OK, "none")
+
+
+def superseded(_context: CommandContext, found: Survey) -> Check:
+    """Report superseded memories without a successor: it does not exist, or they supersede each other."""
+    names = unmistakable(found.items)
+    lost = tuple(
+        "%s: superseded by %s, which does not exist"
+        % (names[item.stored.key], shown_line(item.superseded_by))
+        for item in found.items
+        if item.superseded_by and item.superseded_by not in names
+    )
+    circular = [key for key in supersession(found.items).circular if key in names]
+    details = lost + tuple("%s: supersedes a memory that supersedes it" % names[key] for key in circular)
+    if not details:
+        return Check("superseded", OK, "every superseded memory has a successor")
+    name = next(
+        (names[item.stored.key] for item in found.items if item.superseded_by not in ("", *names)), ""
+    )
+    fix = "memory restore %s, or memory forget the same id" % (name or names[circular[0]])
+    return Check(
+        "superseded", NOTE, "some superseded memories have no successor that is recalled", fix, details
+    )
+
+
+def duplicates(_context: CommandContext, found: Survey) -> Check:
+    """Report active memories with the same title."""
+    titles: dict[str, list[Item]] = {}
+    for item in sorted(found.items, key=lambda item: item.stored.memory.updated_at):
+        if life(item) == ACTIVE:
+            titles.setdefault(" ".join(item.stored.memory.title.casefold().split()), []).append(item)
+    groups = [items for items in titles.values() if len(items) > 1]
+    if not groups:
+        return Check("duplicates", OK, "no duplicate titles")
+    names = unmistakable(found.items)
+    named = [[names[item.stored.key] for item in items] for items in groups]
+    details = tuple(
+        "%s: %s" % (shown_line(items[-1].stored.memory.title), ", ".join(ids))
+        for items, ids in zip(groups, named)
+    )
+    fix = "keep one of each, for example: memory edit %s --superseded-by %s" % (named[0][0], named[0][-1])
+    text = "%s used more than once (oldest first)" % (
+        "1 title is" if len(groups) == 1 else "%d titles are" % len(groups)
+    )
+    return Check("duplicates", NOTE, text, fix, details)

@@ -1,0 +1,45 @@
+"""`memory archive`: keep a memory, but stop recalling it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...memories.lifecycle import archive
+from ...memories.survey import choose, survey, unmistakable
+from ..after_change import refresh_index, replaced_lines
+from ..memory_view import as_json
+
+if TYPE_CHECKING:
+    import argparse
+
+    from ..command_context import CommandContext
+
+__all__ = ["EXAMPLES", "HELP", "configure", "run"]
+
+HELP = "keep a memory, but stop recalling it"
+EXAMPLES = """\
+  memory archive old-release-process --reason "replaced by the new pipeline"
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("id", metavar="ID", help="its id, or category/id")
+    parser.add_argument("--reason", default="", metavar="TEXT", help="why; kept in the file")
+
+
+def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+    """Stop recalling the memory; its file stays."""
+    items = survey(context.places, context.accepts_pulls).items
+    item = choose(items, arguments.id)
+    written = archive(context.places, item.stored, arguments.reason)
+    refresh_index(context)
+    if arguments.json:
+        context.console.json(as_json(item._replace(stored=written.stored)))
+    else:
+        named = item.stored.memory.id, unmistakable(items)[item.stored.key]
+        context.console.line("archived: %s; to bring it back: memory restore %s" % named)
+        after = survey(context.places, context.accepts_pulls).items
+        for line in replaced_lines(items, after, item.stored.key):
+            context.console.line(line)
+    return 0

@@ -1,0 +1,290 @@
+"""`memory config`: show the settings and where they come from, and change the user's own file.
+
+Exit codes: 0 done, 1 failed or problems found, 2 unknown key or invalid value.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import TYPE_CHECKING
+
+from ...kernel.settings.advice import (
+    Origin,
+    nearest_key,
+    nested,
+    origins,
+    problem_record,
+    problem_sentence,
+    readable,
+    replaced_by,
+    terminal_safe,
+)
+from ...kernel.settings.load import Settings, load
+from ...kernel.settings.schema import Key, WrongValueError, canonical, expected, is_block, keys, parsed
+from ...kernel.settings.user_file import Change, EditError, set_value, unset
+from ...kernel.text.clean import plain
+from ...recall.judge_switches import missing_switches
+from ..command_context import CommandError, UsageError
+
+if TYPE_CHECKING:
+    from ..command_context import CommandContext
+
+__all__ = ["EXAMPLES", "HELP", "configure", "run"]
+
+DONE, FAILED = 0, 1
+
+HELP = "show, change and check the settings"
+EXAMPLES = """\
+  memory config show                              every key and its value
+  memory config show retrieval --origin           one block, and which file decides each key
+  memory config show retrieval.max_inject         what a key means, and its values
+  memory config get retrieval.max_inject
+  memory config set retrieval.max_inject 2
+  memory config set hygiene.allow '["email"]'
+  memory config unset retrieval.max_inject        back to the default
+  memory config check                             what in your files is invalid or refused
+"""
+_PROJECT = {
+    "any": "set it",
+    "lower": "only lower it or switch it off",
+    "raise": "only raise it",
+    "never": "not set it",
+}
+_DONE = {"set": "written to", "unset": "removed from"}
+_MAX_VALUE = 200
+_JUDGE_ON = "the judge for %s is on: %s At most $%.2f a session and $%.2f a day for all judges together."
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    show = _action(actions, "show", "print the settings in effect", "memory config show retrieval --origin")
+    show.add_argument("key", nargs="?", default="", metavar="BLOCK|KEY", help="only this block or key")
+    show.add_argument("--origin", action="store_true", help="show which file decides, and what was refused")
+    get = _action(actions, "get", "print one value", "memory config get retrieval.max_inject")
+    get.add_argument("key", metavar="KEY")
+    change = _action(actions, "set", "set a key in your own file", "memory config set retrieval.max_inject 2")
+    change.add_argument("key", metavar="KEY")
+    change.add_argument("value", metavar="VALUE", help="a JSON value; a text needs no quotes")
+    take = _action(
+        actions, "unset", "remove a key or a block from your own file", "memory config unset search"
+    )
+    take.add_argument("key", metavar="BLOCK|KEY")
+    _action(actions, "check", "list what is invalid or refused", "memory config check --json")
+
+
+def _action(
+    actions: argparse._SubParsersAction[argparse.ArgumentParser], name: str, purpose: str, example: str
+) -> argparse.ArgumentParser:
+    parser = actions.add_parser(
+        name,
+        help=purpose,
+        description=purpose,
+        epilog="example:\n  " + example,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    # Suppressed defaults: an option given before the action must not be reset by its absence after it.
+    parser.add_argument("--root", metavar="DIR", default=argparse.SUPPRESS, help="the project")
+    parser.add_argument(
+        "--json", action="store_true", default=argparse.SUPPRESS, help="print JSON for programs"
+    )
+    return parser
+
+
+def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+    """Run one action."""
+    if arguments.action == "check":
+        return _check(arguments, context)
+    name = canonical(arguments.key)
+    action = {"show": _show, "get": _get, "set": _set, "unset": _unset}[arguments.action]
+    try:
+        return action(name, arguments, context)
+    except WrongValueError as error:
+        raise UsageError("%s; to see its values: memory config show %s" % (error, name)) from None
+    except EditError as error:
+        raise CommandError(str(error)) from None
+
+
+def _show(name: str, arguments: argparse.Namespace, context: CommandContext) -> int:
+    rows = origins(context.settings, name)
+    if not rows:
+        raise _unknown_key(name)
+    if arguments.json:
+        context.console.json(_shown_as_json(rows, context.settings))
+    elif arguments.origin:
+        context.console.table(["key", "value", "decided by"], [_origin_row(row) for row in rows])
+        _say_files_and_problems(context)
+    else:
+        context.console.table(["key", "value"], [[row.key, _written(row.value)] for row in rows])
+        _explain(name, context)
+    return DONE
+
+
+def _explain(name: str, context: CommandContext) -> None:
+    key = keys().get(name)
+    if key is not None:
+        facts = (expected(key.rule), json.dumps(key.default), _PROJECT[key.project])
+        context.console.line()
+        context.console.paragraph(key.description)
+        context.console.paragraph("value: %s; default: %s; a project's files may %s" % facts)
+        choices = key.rule.get("items", {}).get("enum", ())
+        if choices:
+            context.console.paragraph("known values: " + ", ".join(choices))
+
+
+def _shown_as_json(rows: list[Origin], settings: Settings) -> dict[str, object]:
+    return {
+        "settings": nested(rows),
+        "origins": {row.key: row.layer for row in rows},
+        "files": settings.files,
+        "problems": [problem_record(problem) for problem in settings.problems],
+    }
+
+
+def _origin_row(row: Origin) -> list[str]:
+    return [
+        row.key,
+        _written(row.value),
+        row.layer + (", project refused" if row.refused else ""),
+    ]
+
+
+def _written(value: object) -> str:
+    return value if isinstance(value, str) and value else json.dumps(value)
+
+
+def _say_files_and_problems(context: CommandContext) -> None:
+    context.console.line()
+    for layer, path in context.settings.files.items():
+        context.console.line("%s: %s" % (layer, terminal_safe(path)))
+    for problem in context.settings.problems:
+        context.console.paragraph(problem_sentence(problem))
+
+
+def _get(name: str, arguments: argparse.Namespace, context: CommandContext) -> int:
+    rows = origins(context.settings, name)
+    if not rows:
+        raise _unknown_key(name)
+    value = rows[0].value if rows[0].key == name else _below(nested(rows), name)
+    if arguments.json:
+        layers = {row.key: row.layer for row in rows}
+        context.console.json({"key": name, "value": value, "origin": layers.get(name, layers)})
+    else:
+        context.console.line(value if isinstance(value, str) else json.dumps(value))
+    return DONE
+
+
+def _below(tree: object, name: str) -> object:
+    for part in name.split("."):
+        tree = tree[part] if isinstance(tree, dict) else None
+    return tree
+
+
+def _set(name: str, arguments: argparse.Namespace, context: CommandContext) -> int:
+    key = keys().get(name)
+    if key is None:
+        raise _unknown_key(name)
+    value = parsed(key, arguments.value)
+    context.require_approval("change settings")
+    change = set_value(context.places.config_dir, name, value)
+    return _report(name, change, arguments, context, _notes(key, value, context))
+
+
+def _unset(name: str, arguments: argparse.Namespace, context: CommandContext) -> int:
+    if not name.strip("."):
+        raise _unknown_key(name)
+    context.require_approval("change settings")
+    change = unset(context.places.config_dir, name)
+    if not change.changed and name not in keys() and not is_block(name):
+        raise _unknown_key(name)
+    return _report(name, change, arguments, context, _judge_notes(context, _reloaded(context)))
+
+
+def _reloaded(context: CommandContext) -> Settings:
+    return load(context.places.config_dir, context.places.project_root)
+
+
+def _notes(key: Key, value: object, context: CommandContext) -> list[str]:
+    """Return notes about a key just set: another file decides, or a judge is now on or still off."""
+    now = _reloaded(context)
+    notes = _judge_notes(context, now)
+    if now.get(key.name) != value and now.origin(key.name) in now.files:
+        decider = terminal_safe(now.files[now.origin(key.name)])
+        notes.append("in this project %s decides: %s" % (decider, _written(now.get(key.name))))
+    feature, in_judge, _ = key.name.partition(".judge.")
+    if in_judge and not now.judge_asked_for(feature):
+        notes.append("its judge is off; to switch it on: memory judge on %s" % feature)
+    elif feature.partition(".")[0] == "retrieval":
+        notes += ["%s; run: %s" % one for one in missing_switches(now)]
+    return notes
+
+
+def _judge_notes(context: CommandContext, now: Settings) -> list[str]:
+    notes = []
+    for feature in now.judge_features():
+        if now.judge_asked_for(feature) and not context.settings.judge_asked_for(feature):
+            caps = (now.number("judge.caps.session_usd"), now.number("judge.caps.day_usd"))
+            meaning = keys()[feature + ".judge.enabled"].description
+            notes.append(_JUDGE_ON % (feature, meaning, *caps))
+    return notes
+
+
+def _report(
+    name: str, change: Change, arguments: argparse.Namespace, context: CommandContext, notes: list[str]
+) -> int:
+    now = _reloaded(context)
+    if arguments.json:
+        result = {"key": name, "changed": change.changed, "file": change.path, "backup": change.backup}
+        context.console.json({**result, "value": now.get(name), "origin": now.origin(name), "notes": notes})
+        return DONE
+    done = _DONE[arguments.action] if change.changed else "nothing changed in"
+    where = "%s %s" % (done, terminal_safe(change.path))
+    context.console.paragraph("%s: %s" % (_becomes(name, context.settings, now), where))
+    for note in notes:
+        context.console.paragraph(note)
+    return DONE
+
+
+def _becomes(name: str, before: Settings, now: Settings) -> str:
+    """Return the new value of a key and the old one; for a block only its name."""
+    if name not in keys():
+        return readable(name)
+    old, new = _in_effect(name, before), _in_effect(name, now)
+    return "%s is %s" % (name, "still " + new if new == old else "now %s (was %s)" % (new, old))
+
+
+def _in_effect(name: str, settings: Settings) -> str:
+    value, layer = plain(_written(settings.get(name)), _MAX_VALUE), settings.origin(name)
+    decider = {"default": ", the default", "user": ""}.get(layer, ", decided by the project's files")
+    return value + decider
+
+
+def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
+    settings = context.settings
+    notes = ["%s; run: %s" % one for one in missing_switches(settings)]
+    if arguments.json:
+        records = [problem_record(problem) for problem in settings.problems]
+        context.console.json({"files": settings.files, "problems": records, "notes": notes})
+        return FAILED if settings.problems else DONE
+    for problem in settings.problems:
+        context.console.paragraph(problem_sentence(problem))
+    for note in notes:
+        context.console.paragraph("note: " + note)
+    if not settings.problems:
+        files = ", ".join(terminal_safe(path) for path in settings.files.values())
+        context.console.line(
+            "no problems in " + files if files else "no problems; only the defaults are used"
+        )
+    return FAILED if settings.problems else DONE
+
+
+def _unknown_key(name: str) -> UsageError:
+    """Return the error for a name that is not a key, with the most likely one."""
+    if is_block(name):
+        return UsageError("%s is a block of keys; to list them: memory config show %s" % (name, name))
+    near, successor = nearest_key(name), replaced_by(name)
+    advice = "did you mean %s?" % near if near else "to list all: memory config show"
+    if successor:
+        advice = "no longer used; set %s instead" % successor
+    return UsageError("%s: unknown key; %s" % (readable(name) or "(empty)", advice))

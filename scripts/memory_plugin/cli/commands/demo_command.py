@@ -1,0 +1,130 @@
+"""`memory demo`: show in a small invented project what Claude would be told, and why; nothing of it is kept."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from ...hooks.environment import Taint
+from ...hooks.prompt import handle
+from ...kernel.clock import Deadline
+from ...kernel.fastjson import loads
+from ...kernel.paths import data_path, locate
+from ...kernel.settings.load import load
+from ...memories.lifecycle import save
+from ...memories.record import category_named, new_memory
+from ...memories.stores import project_store
+from ...recall.explain import find_decision, sentence
+from ...recall.healing import heal_now
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+    from ...kernel.paths import Places
+    from ..command_context import CommandContext
+    from ..console import Console
+
+HELP = "show in a small invented project what Claude would be told, and why"
+EXAMPLES = """\
+  memory demo
+  memory demo --json
+"""
+_NAMES = ("CLAUDE_CONFIG_DIR", "HOME")
+_SECONDS = 5.0
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare no arguments of its own."""
+
+
+def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+    """Send five prompts through the real hook, in a temporary folder."""
+    with open(data_path("demo", "lantern.json"), encoding="utf-8") as handle_:
+        story: Any = loads(handle_.read())
+    with tempfile.TemporaryDirectory(prefix="memory-demo-") as folder, _home_in(folder):
+        places = _project(folder, story)
+        shown = [_answer(places, number, prompt) for number, prompt in enumerate(story["prompts"], 1)]
+    if arguments.json:
+        context.console.json(
+            {"project": story["project"], "memories": len(story["memories"]), "prompts": shown}
+        )
+    else:
+        _show(context.console, story, shown)
+    return 0
+
+
+@contextmanager
+def _home_in(folder: str) -> Iterator[None]:
+    """Set the home folder to one in `folder`, so that the demo neither sees nor changes the user's own memories."""
+    before = {name: os.environ.get(name) for name in _NAMES}
+    os.environ["HOME"] = os.path.join(folder, "home")
+    os.environ["CLAUDE_CONFIG_DIR"] = os.path.join(folder, "home", ".claude")
+    os.makedirs(os.environ["CLAUDE_CONFIG_DIR"])
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
+
+
+def _project(folder: str, story: dict[str, Any]) -> Places:
+    root = os.path.join(folder, "lantern")
+    os.makedirs(os.path.join(root, ".git"))
+    places = locate(root)
+    for memory in story["memories"]:
+        extra = {name: memory[name] for name in ("tags", "related_files", "asked_as") if name in memory}
+        save(
+            places,
+            project_store(places),
+            new_memory(category_named(memory["category"]), "", memory["title"], memory["content"], extra),
+            word=True,
+        )
+    heal_now(places, load(places.config_dir, places.project_root))
+    return places
+
+
+def _answer(places: Places, number: int, prompt: str) -> dict[str, Any]:
+    """Return what the hook answers to one prompt, and what its ledger says about it."""
+    event: dict[str, object] = {"prompt": prompt, "session_id": "demo", "prompt_id": "demo-%d" % number}
+    output: Any = handle(event, places, Taint(), Deadline(_SECONDS))
+    row = find_decision(places, "demo-%d" % number) or {}
+    told = output["hookSpecificOutput"]["additionalContext"] if output else ""
+    return {
+        "prompt": prompt,
+        "told": told,
+        "why": sentence(row),
+        "candidates": row.get("candidates", []),
+        "receipt": output.get("systemMessage", "") if output else "",
+        "inject_threshold": row.get("inject_threshold"),
+        "pointer_threshold": row.get("pointer_threshold"),
+        "ms": row.get("ms"),
+    }
+
+
+def _show(console: Console, story: dict[str, Any], shown: list[dict[str, Any]]) -> None:
+    console.line(
+        "%s: %d memories, five prompts, and what Claude is told with each:"
+        % (story["project"], len(story["memories"]))
+    )
+    for row in shown:
+        console.line()
+        console.line(console.style("> " + row["prompt"], "bold"))
+        for line in (row["told"] or "(nothing)").splitlines():
+            console.line("    " + console.style(line, "green" if row["told"] else "dim"))
+        console.line(console.style("  %s; %s, %s ms" % (row["why"], _best(row), row["ms"]), "dim"))
+    console.line()
+    console.line("Nothing of this was kept. It needed no key, no network and no model.")
+
+
+def _best(row: dict[str, Any]) -> str:
+    candidates = row["candidates"]
+    if not candidates:
+        return "no memory was looked up" if row["inject_threshold"] is None else "no candidates"
+    facts = candidates[0]["confidence"], row["inject_threshold"]
+    return "best match %.2f, %.2f needed" % facts

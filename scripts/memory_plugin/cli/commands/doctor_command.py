@@ -1,0 +1,94 @@
+"""`memory doctor`: find problems, and say how to fix them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Callable
+
+from ...kernel.text.clean import plain
+from ...memories.survey import survey
+from ..checks import FAIL, NOTE, OK, WARN, Check, judge_checks, state_checks
+from ..checks import installation_checks as installation
+from ..checks import store_checks as stores
+
+if TYPE_CHECKING:
+    import argparse
+
+    from ...memories.survey import Survey
+    from ..command_context import CommandContext
+
+__all__ = ["CHECKS", "EXAMPLES", "HELP", "STORE_CHECKS", "configure", "examine", "run"]
+
+HELP = "find problems, and say how to fix them"
+EXAMPLES = """\
+  memory doctor
+  memory doctor --json
+"""
+
+DONE, FOUND = 0, 1
+# To add a check: a function in `cli/checks`, a line here, a test.
+CHECKS: tuple[Callable[[CommandContext], Check], ...] = (
+    installation.python,
+    installation.sqlite,
+    installation.state_folder,
+    installation.switch,
+    installation.recall,
+    installation.settings,
+    installation.environment,
+    installation.path_variable,
+    state_checks.index,
+    state_checks.ledgers,
+    state_checks.events,
+    judge_checks.judge,
+    judge_checks.switches,
+    judge_checks.models,
+    state_checks.langfuse,
+)
+STORE_CHECKS: tuple[Callable[[CommandContext, Survey], Check], ...] = (
+    stores.unread_stores,
+    stores.files,
+    stores.names,
+    stores.secrets,
+    stores.hidden_characters,
+    stores.waiting,
+    stores.git_log,
+    stores.expired,
+    stores.duplicates,
+    stores.superseded,
+)
+_COLORS = {OK: "green", NOTE: "cyan", WARN: "yellow", FAIL: "red"}
+_MAX_LINE = 1000
+_MAX_DETAILS = 20
+
+
+def configure(_parser: argparse.ArgumentParser) -> None:
+    """Declare no arguments of its own."""
+
+
+def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+    """Print every check. The exit code is 1 if one warns or fails."""
+    checks = examine(context)
+    sound = all(check.status in (OK, NOTE) for check in checks)
+    if arguments.json:
+        context.console.json({"ok": sound, "checks": [check._asdict() for check in checks]})
+    else:
+        for check in checks:
+            _print(check, context)
+    return DONE if sound else FOUND
+
+
+def examine(context: CommandContext) -> list[Check]:
+    """Return the results of all checks."""
+    found = survey(context.places, context.accepts_pulls)
+    return [check(context) for check in CHECKS] + [check(context, found) for check in STORE_CHECKS]
+
+
+def _print(check: Check, context: CommandContext) -> None:
+    console = context.console
+    label = console.style("%-4s" % check.status, _COLORS[check.status])
+    console.paragraph("%s: %s" % (check.name, plain(check.text, _MAX_LINE)), label + "  ", 6)
+    for detail in check.details[:_MAX_DETAILS]:
+        console.paragraph(plain(detail, _MAX_LINE), "        ", 8)
+    if len(check.details) > _MAX_DETAILS:
+        console.line("        and %d more" % (len(check.details) - _MAX_DETAILS))
+    if check.fix:
+        console.paragraph(plain(check.fix, _MAX_LINE), "      > ", 8)

@@ -1,0 +1,207 @@
+"""`memory edit`: change some fields of a memory, or all of it in the user's editor."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any, Callable
+
+from ...kernel.files import in_words
+from ...memories.lifecycle import edit, rewrite, supersede, unsupersede
+from ...memories.record import MAX_TITLE, InvalidMemory, body_content, categories
+from ...memories.supersession import name_for
+from ...memories.survey import choose, naming, successors, survey, unmistakable
+from ...memories.trust import TRUSTED
+from ...memories.writing import Written
+from ..after_change import refresh_index
+from ..command_context import UsageError
+from ..memory_input import add_fields, check_fields, content_json, edited_draft, project_files, text_of
+from ..memory_view import as_json, status_text
+
+if TYPE_CHECKING:
+    import argparse
+
+    from ...memories.files import StoredMemory
+    from ...memories.survey import Item
+    from ..command_context import CommandContext
+
+__all__ = ["EXAMPLES", "HELP", "configure", "run"]
+
+HELP = "change a memory"
+EXAMPLES = """\
+  memory edit use-postgres                          all of it, in $EDITOR
+  memory edit use-postgres --title "Postgres 17 for billing" --add-tag upgrade
+  memory edit freeze --expires 2031-12-31           or: --expires never
+  memory edit freeze --asked-as "can I ship on the 29th"     one more phrase; --asked-as none removes all
+  memory edit use-mysql --superseded-by use-postgres
+"""
+
+DONE = 0
+_NONE = "none"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("id", metavar="ID", help="its id, or category/id")
+    parser.add_argument("--title", metavar="TEXT", help="one line, at most %d characters" % MAX_TITLE)
+    parser.add_argument(
+        "--body", metavar="TEXT|-", help="replaces the category's main field; - reads standard input"
+    )
+    parser.add_argument(
+        "--add-tag", action="append", default=[], metavar="TAG", help="one more tag; repeat it for more"
+    )
+    parser.add_argument("--superseded-by", metavar="ID|none", help="the memory that replaces it")
+    add_fields(parser)
+
+
+def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+    """Change the memory. Without approval, the changed memory is pending."""
+    check_fields(arguments)
+    items = survey(context.places, context.accepts_pulls).items
+    item = choose(items, arguments.id)
+    named = _named(arguments)
+    if named or arguments.superseded_by is not None:
+        successor = _successor(arguments.superseded_by, item, items)
+        written = Written(item.stored, [], False)
+        if named:
+            change = _change(arguments, context, item.stored)
+            summary = "edited: " + ", ".join(named)
+            written = edit(context.places, item.stored, change, summary, context.is_approved)
+        if arguments.superseded_by is not None:
+            is_trusted = item.trust == TRUSTED or (named and context.is_approved)
+            item = item._replace(stored=written.stored, trust=TRUSTED if is_trusted else item.trust)
+            written = written._replace(stored=_resupersede(context, item, successor, items))
+        _report(arguments, context, written)
+        return DONE
+    if _has_terminal(context):
+        return _edit_by_hand(arguments, context, item.stored)
+    raise UsageError(
+        "name what to change, such as --title or --body; in a terminal, edit alone opens $EDITOR"
+    )
+
+
+def _has_terminal(context: CommandContext) -> bool:
+    return not context.inside_client and bool(sys.stdin) and sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _edit_by_hand(arguments: argparse.Namespace, context: CommandContext, stored: StoredMemory) -> int:
+    draft = edited_draft(context, stored)
+    if draft is None:
+        context.console.line("nothing changed")
+        return DONE
+    try:
+        written = rewrite(context.places, stored, draft.data, "edited by hand", context.is_approved)
+    except (InvalidMemory, OSError) as error:
+        raise InvalidMemory("%s; your draft is %s" % (in_words(error), draft.path)) from None
+    draft.discard()
+    _report(arguments, context, written)
+    return DONE
+
+
+def _named(arguments: argparse.Namespace) -> list[str]:
+    """Return the names of the given options that change something."""
+    options = (
+        "title",
+        "body",
+        "context",
+        "content_json",
+        "tags",
+        "add_tag",
+        "files",
+        "asked_as",
+        "expires",
+    )
+    return [name.replace("_", " ") for name in options if getattr(arguments, name) not in (None, [])]
+
+
+def _change(
+    arguments: argparse.Namespace, context: CommandContext, stored: StoredMemory
+) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """Return a function that applies the options to a memory's data, which is read again when it is written."""
+    given = {"title": arguments.title, "tags": arguments.tags}
+    fixed: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    if arguments.files is not None:
+        fixed["related_files"] = project_files(arguments.files, context.places)
+    if arguments.expires is not None:
+        fixed["expires_at"] = arguments.expires or None
+    content = _content(arguments, stored)
+
+    def fields(data: dict[str, Any]) -> dict[str, Any]:
+        made = dict(fixed)
+        if arguments.asked_as is not None:
+            made["asked_as"] = _phrases(data.get("asked_as"), arguments.asked_as)
+        if arguments.add_tag:
+            tags = fixed.get("tags", data.get("tags"))
+            kept = [tag for tag in tags if isinstance(tag, str)] if isinstance(tags, list) else []
+            made["tags"] = list(dict.fromkeys([*kept, *arguments.add_tag]))
+        if content:
+            made["content"] = {**data["content"], **content}
+        return made
+
+    return fields
+
+
+def _phrases(present: object, given: list[str]) -> list[str]:
+    """Return the phrases of a memory followed by the given ones; `none` removes the present ones."""
+    kept = [phrase for phrase in present if isinstance(phrase, str)] if isinstance(present, list) else []
+    if _NONE in given:
+        kept, given = [], [phrase for phrase in given if phrase != _NONE]
+    return list(dict.fromkeys([*kept, *given]))
+
+
+def _successor(name: str | None, item: Item, items: list[Item]) -> Item | None:
+    """Return the memory named by --superseded-by. Raises InvalidMemory for the memory itself, and for one that it replaces."""
+    if name in (None, _NONE):
+        return None
+    chosen = choose(items, str(name))
+    if chosen.stored.key == item.stored.key:
+        raise InvalidMemory("--superseded-by: a memory cannot replace itself")
+    if chosen.trust != TRUSTED:
+        raise InvalidMemory(
+            "--superseded-by: %s awaits approval, so it cannot replace a memory yet; first run: memory accept %s"
+            % (chosen.stored.memory.id, unmistakable(items)[chosen.stored.key])
+        )
+    if item.stored.key in successors(items, chosen):
+        own, other = item.stored.memory.id, chosen.stored.memory.id
+        raise InvalidMemory(
+            "--superseded-by: %s is itself superseded by %s; first run: memory edit %s --superseded-by none"
+            % (other, own, other)
+        )
+    return chosen
+
+
+def _resupersede(
+    context: CommandContext, item: Item, successor: Item | None, items: list[Item]
+) -> StoredMemory:
+    """Set the memory that replaces this one, or remove it; return this one as it is then."""
+    if successor is None:
+        return unsupersede(context.places, item.stored, naming(items, item), context.is_approved)
+    if context.is_approved:
+        return supersede(context.places, item, successor)
+    mark = {"superseded_by": name_for(successor.stored.key, item.stored.key)}
+    return edit(context.places, item.stored, lambda _: mark, "edited: superseded by", word=False).stored
+
+
+def _content(arguments: argparse.Namespace, stored: StoredMemory) -> dict[str, Any]:
+    content = content_json(arguments.content_json) if arguments.content_json is not None else {}
+    if arguments.body is not None:
+        content.update(body_content(categories()[stored.memory.category], text_of(arguments.body, "--body")))
+    if arguments.context is not None:
+        text = text_of(arguments.context, "--context").strip()
+        content["context"] = None if text == _NONE else text
+    if arguments.expires is not None and "expires" in stored.memory.data["content"]:
+        content["expires"] = None  # otherwise the constraint's own date would still apply
+    return content
+
+
+def _report(arguments: argparse.Namespace, context: CommandContext, written: Written) -> None:
+    refresh_index(context)
+    items = survey(context.places, context.accepts_pulls).items
+    item = choose(items, written.stored.key)
+    if arguments.json:
+        context.console.json({**as_json(item), "redacted": [found._asdict() for found in written.redacted]})
+        return
+    context.console.line("changed: %s (%s)" % (item.stored.memory.id, status_text(item)))
+    for rule, field in dict.fromkeys(written.redacted):
+        context.console.line("  redacted in %s: %s" % (field, rule))
+    if item.waits:
+        context.console.line("  it awaits approval: memory accept %s" % unmistakable(items)[item.stored.key])

@@ -1,0 +1,269 @@
+"""`memory evaluate`: run gates and a jury over conversations.
+
+Exit codes: 0 pass, 1 fail (also if a gate has an error), 2 usage, 3 could not be judged.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from ...evaluation.aggregate import compare_labels
+from ...evaluation.conversation import conversation_of
+from ...evaluation.evaluation_files import EarlierResults, EvaluationError, find_inputs, parse_lines
+from ...evaluation.evaluation_gates import run_gates
+from ...evaluation.evaluation_rubric import load_rubric, rubric_names
+from ...evaluation.jury import choose_jurors, judge_at, subject_of
+from ...evaluation.pack_check import check_pack
+from ...evaluation.packs import load_packs, pack_names
+from ...evaluation.pipeline import EvaluationPlan, evaluate_all, summarize
+from ...evaluation.report import markdown_report, summary_line
+from ...kernel.clock import Deadline
+from ...kernel.context import LedgerError
+from ...kernel.files import Unreadable, in_words, read_regular, replace_file
+from ...kernel.settings.advice import terminal_safe
+from ..command_context import CommandError, UsageError, require_existing, require_known
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Callable
+
+    from ...evaluation.packs import RulePack
+    from ...evaluation.scenario import Subject
+    from ..command_context import CommandContext
+
+__all__ = ["EXAMPLES", "HELP", "configure", "run"]
+
+HELP = "evaluate conversations: gates decide by rules, then a jury of models scores"
+EXAMPLES = """\
+  memory evaluate --gates-only talk.jsonl                     {"turn": 1, "role": "user", "content": "..."} on each line
+  memory evaluate 0d1ec0de-0000-4000-8000-000000000001        a session by its id
+  memory evaluate talks/*.jsonl --pack caregiving --rubric caregiving --report report
+  memory evaluate scenario.json --subject anthropic:claude-haiku-5-5 --runs 3 --resume runs.jsonl
+  memory evaluate --agreement labels.jsonl --pack caregiving  how well the gates agree with human labels
+"""
+DONE, FAILED, USAGE, UNJUDGED = 0, 1, 2, 3
+_EXIT = {"pass": DONE, "fail": FAILED, "unjudged": UNJUDGED}
+_MAX_FILE = 200_000_000
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "inputs", nargs="*", metavar="INPUT",
+        help="transcripts, JSONL of turns, scenarios, session ids, or - (default: this session)",
+    )  # fmt: skip
+    parser.add_argument(
+        "--gates-only", action="store_true", help="run the rules only; nothing is sent anywhere"
+    )
+    parser.add_argument(
+        "--pack",
+        action="append",
+        metavar="NAME|FILE",
+        help="a rule pack; repeat it for more: %s" % ", ".join(pack_names()),
+    )
+    parser.add_argument(
+        "--rubric", metavar="NAME|FILE", help="the rubric of the jury: %s" % ", ".join(rubric_names())
+    )
+    parser.add_argument(
+        "--judges-after-fail", action="store_true", help="ask the jury even after a failed gate"
+    )
+    parser.add_argument(
+        "--runs", type=int, default=1, metavar="N", help="ask the jury, or play each scenario, N times"
+    )
+    parser.add_argument("--subject", metavar="BACKEND:MODEL", help="the model that replies in scenarios")
+    parser.add_argument(
+        "--resume", metavar="FILE", help="write results to this file, and skip those that it already contains"
+    )
+    parser.add_argument("--report", metavar="PATH", help="write PATH.md and PATH.json")
+    parser.add_argument("--markdown", action="store_true", help="print the report in Markdown")
+    parser.add_argument(
+        "--agreement", metavar="FILE", help="compare the gates with human labels in a JSONL file"
+    )
+
+
+def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+    """Evaluate the inputs. The exit code says pass, fail, or could not be judged."""
+    _expect_files(arguments)
+    try:
+        packs = _packs(arguments, context)
+        if arguments.agreement:
+            return _compare_with_labels(arguments, packs, context)
+        files = find_inputs(arguments.inputs or list(filter(None, [context.session])), context.places)
+        plan, subject = _plan(arguments, packs, context)
+        earlier = EarlierResults(arguments.resume)
+    except (EvaluationError, FileNotFoundError) as error:
+        raise UsageError(in_words(error)) from None
+    if not files:
+        raise UsageError("nothing to evaluate: name a file or a session")
+    if not 1 <= arguments.runs <= 100:
+        raise UsageError("--runs: expected 1 to 100, got %d" % arguments.runs)
+    try:
+        results = evaluate_all(files, plan, subject, earlier, _progress(len(files)))
+    except EvaluationError as error:
+        raise CommandError(str(error), UNJUDGED if arguments.subject else USAGE) from None
+    except (Unreadable, FileNotFoundError) as error:
+        raise UsageError(in_words(error)) from None
+    return _report(arguments, context, summarize(results))
+
+
+def _expect_files(arguments: argparse.Namespace) -> None:
+    """Raise UsageError for a named file, or a folder to write to, that does not exist, before any work is done."""
+    for name in arguments.pack or ():
+        require_known(name, pack_names())
+    if arguments.rubric:
+        require_known(arguments.rubric, rubric_names())
+    require_existing(*filter(None, [arguments.agreement]))
+    for path in filter(None, [arguments.resume, arguments.report]):
+        require_existing(os.path.dirname(path) or os.curdir)
+
+
+def _packs(arguments: argparse.Namespace, context: CommandContext) -> list[RulePack]:
+    """Return the packs to use. Raises EvaluationError for one with errors, and for one without gates, which would pass everything."""
+    wanted = arguments.pack or context.settings.texts("evaluation.packs")
+    for name in wanted:
+        if name not in pack_names() and check_pack(name).faults:
+            raise EvaluationError("%s has errors; see: memory rules check %s" % (name, name))
+    packs = load_packs(wanted)
+    for pack in packs:
+        if not pack.gates:
+            raise EvaluationError(
+                "%s has no gates; it is a base for other packs; see: memory rules list" % pack.id
+            )
+    return packs
+
+
+def _progress(count: int) -> Callable[[str], None]:
+    """Return a function that prints progress on the error stream, if there is more than one input."""
+    return lambda text: print("memory: " + text, file=sys.stderr) if count > 1 else None
+
+
+def _plan(
+    arguments: argparse.Namespace, packs: list[RulePack], context: CommandContext
+) -> tuple[EvaluationPlan, Callable[[], Subject] | None]:
+    settings = context.settings
+    rubric = load_rubric(arguments.rubric or settings.text("evaluation.rubric"))
+    off = terminal_safe(context.taint.why_off)
+    seconds = settings.number("evaluation.timeout_s")
+    timed = context.within(seconds)
+    on = settings.judge_asked_for("evaluation") and not off and not arguments.gates_only
+    why = (
+        "gates only"
+        if arguments.gates_only
+        else off or "judges are off; to switch them on: memory judge on evaluation"
+    )
+    jurors = choose_jurors(timed, settings.texts("evaluation.judge.judges"), off) if on else []
+    after = arguments.judges_after_fail or settings.flag("evaluation.judges_after_fail")
+    quorum = settings.integer("evaluation.quorum")
+    plan = EvaluationPlan(packs, rubric, jurors, quorum, arguments.runs, after, "" if on else why, seconds)
+    if not arguments.subject:
+        return plan, None
+    judge = judge_at(timed, arguments.subject, off)
+    return plan, lambda: subject_of(judge, Deadline(seconds * 10))
+
+
+def _report(arguments: argparse.Namespace, context: CommandContext, summary: dict[str, Any]) -> int:
+    """Write results to ledger, files and console; return the exit code of the verdict."""
+    for entry in summary["results"]:
+        _append_to_ledger(context, entry)
+    if arguments.report:
+        replace_file(arguments.report + ".md", markdown_report(summary).encode("utf-8", "replace"))
+        replace_file(arguments.report + ".json", json.dumps(summary, indent=2).encode("ascii"))
+    if arguments.json:
+        context.console.json(summary)
+    elif arguments.markdown:
+        context.console.line(markdown_report(summary).rstrip("\n"))
+    else:
+        for entry in summary["results"]:
+            _show(context, entry)
+    return _EXIT[summary["verdict"]]
+
+
+def _show(context: CommandContext, entry: dict[str, Any]) -> None:
+    context.console.line(summary_line(entry))
+    for gate in entry["gates"]:
+        for finding in gate["findings"]:
+            what = "note" if finding["note"] or not gate["hard"] else "fail"
+            place = "%s %s, turn %d, %s" % (what, gate["gate"], finding["turn"], finding["role"])
+            context.console.line(
+                "  %s: %s (%s) %s" % (place, finding["reason"], finding["rule"], finding["excerpt"])
+            )
+        if gate["error"]:
+            context.console.line("  error in %s, which counts as a fail: %s" % (gate["gate"], gate["error"]))
+    for row in entry["jury"].get("dimensions", []):
+        median = "unscored" if row["median"] is None else "%.1f" % row["median"]
+        context.console.line("  %s: %s of %s" % (row["dimension"], median, row["scores"]))
+    if not entry["jury"]["asked"]:
+        context.console.line("  judges were not asked: %s" % entry["jury"]["why"])
+
+
+def _append_to_ledger(context: CommandContext, entry: dict[str, Any]) -> None:
+    """Append a record to evaluations.jsonl: figures and rule ids, no text of the conversation."""
+    if context.places.state_dir is None:
+        return
+    names = (
+        "digest",
+        "turns",
+        "verdict",
+        "overall",
+        "weight_scored",
+        "hard_fail",
+        "packs",
+        "rubric",
+        "latency_ms",
+        "cost_usd",
+    )
+    row: dict[str, object] = {name: entry[name] for name in names}
+    row["gates"] = {
+        "%s:%s" % (gate["pack"], gate["gate"]): [
+            gate["status"],
+            sorted({found["rule"] for found in gate["findings"]}),
+        ]
+        for gate in entry["gates"]
+    }
+    row["dimensions"] = {
+        row["dimension"]: [row["median"], row["sd"], row["abstained"]]
+        for row in entry["jury"].get("dimensions", [])
+    }
+    row["judges"] = [[judge["judge"], judge["outcome"]] for judge in entry["jury"].get("judges", [])]
+    try:
+        context.append("evaluations", row)
+    except LedgerError as error:
+        context.console.error("the evaluation was not recorded: %s" % error)
+
+
+def _compare_with_labels(
+    arguments: argparse.Namespace, packs: list[RulePack], context: CommandContext
+) -> int:
+    """Compare the gates with human labels: lines {"turns": [...], "labels": {"compliance": "fail"}}."""
+    pairs: dict[str, list[tuple[str, str]]] = {}
+    bad = 0
+    for entry in parse_lines(read_regular(arguments.agreement, _MAX_FILE)[0]):
+        turns, labels = (entry.get("turns"), entry.get("labels")) if isinstance(entry, dict) else (None, None)
+        if not isinstance(turns, list) or not isinstance(labels, dict):
+            bad += 1
+            continue
+        ours = {result.gate: result.status for result in run_gates(packs, conversation_of("", turns))}
+        for gate, label in labels.items():
+            if gate in ours:
+                pairs.setdefault(str(gate), []).append((str(label), ours[gate]))
+    figures = {gate: compare_labels(rows) for gate, rows in pairs.items()}
+    if arguments.json:
+        context.console.json({"gates": figures, "bad_lines": bad})
+    else:
+        _show_agreement(figures, context)
+    if not figures:
+        raise UsageError("%s: no labels for the gates of these packs" % arguments.agreement)
+    return DONE
+
+
+def _show_agreement(by_gate: dict[str, Any], context: CommandContext) -> None:
+    rows = []
+    for gate, figures in by_gate.items():
+        for label, row in figures["classes"].items():
+            cells = [str(row[name]) for name in ("human", "ours", "recall", "precision")]
+            rows.append([gate, str(figures["n"]), str(figures["kappa"]), label, *cells])
+    if rows:
+        context.console.table(["gate", "n", "kappa", "class", "human", "ours", "recall", "precision"], rows)

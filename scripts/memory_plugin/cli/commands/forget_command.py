@@ -1,0 +1,92 @@
+"""`memory forget`: stop recalling a memory at once, and delete its file later or now."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...memories.hygiene import shown_line
+from ...memories.lifecycle import forget
+from ...memories.record import RETIRED, InvalidMemory
+from ...memories.survey import choose, survey, unmistakable
+from ..after_change import refresh_index, replaced_lines
+
+if TYPE_CHECKING:
+    import argparse
+
+    from ...memories.lifecycle import Removal
+    from ...memories.survey import Item
+    from ..command_context import CommandContext
+
+__all__ = ["EXAMPLES", "HELP", "configure", "run"]
+
+HELP = "stop recalling a memory, and delete its file later"
+EXAMPLES = """\
+  memory forget use-mysql
+  memory forget use-mysql --reason "we moved to Postgres"
+  memory forget use-mysql --now           delete its file at once
+"""
+
+DONE = 0
+_ALREADY = "%s is already forgotten%s; to bring it back: memory restore %s; to delete its file: memory forget %s --now"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("id", metavar="ID", help="its id, or category/id")
+    parser.add_argument("--now", action="store_true", help="delete the file at once, permanently")
+    parser.add_argument(
+        "--reason", default="", metavar="TEXT", help="why; kept in the file until it is deleted"
+    )
+
+
+def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+    """Forget the memory; print what was removed, and when its file will be deleted."""
+    if arguments.now:
+        context.require_approval("delete a memory permanently")
+    items = survey(context.places, context.accepts_pulls).items
+    item = choose(items, arguments.id)
+    name = unmistakable(items)[item.stored.key]
+    if item.stored.memory.status == RETIRED and not arguments.now:
+        raise InvalidMemory(_ALREADY % (name, _since(item), name, name))
+    days = context.settings.integer("memories.grace_period_days")
+    removal = forget(context.places, item.stored, arguments.reason, arguments.now, days)
+    behind = not refresh_index(context, scrub=arguments.now)
+    removed = [] if behind else ["the index and its caches"]
+    removed += ["the store's index.md", "the record of its trust"]
+    if arguments.json:
+        _print_json(item, removal, removed, context)
+        return DONE
+    context.console.line("forgotten: %s" % removal.id)
+    context.console.line("  removed from " + ", ".join(removed))
+    for path in removal.deleted:
+        context.console.line("  deleted " + path)
+    if removal.goes_at:
+        context.console.line(
+            "  its file will be deleted after %s; to bring it back before: memory restore %s"
+            % (removal.goes_at[:10], name)
+        )
+        context.console.line("  " + item.stored.path)
+    after = survey(context.places, context.accepts_pulls).items
+    for line in replaced_lines(items, after, item.stored.key):
+        context.console.line(line)
+    return DONE
+
+
+def _since(item: Item) -> str:
+    day = shown_line(str(item.stored.memory.data.get("retired_at") or ""))[:10]
+    return ", since " + day if day else ""
+
+
+def _print_json(item: Item, removal: Removal, removed: list[str], context: CommandContext) -> None:
+    context.console.json(
+        {
+            "id": removal.id,
+            "category": item.stored.memory.category,
+            "scope": item.stored.store.scope,
+            "path": item.stored.path,
+            "status": "retired" if removal.goes_at else "deleted",
+            "removed_from": removed,
+            "deleted": removal.deleted,
+            "goes_at": removal.goes_at,
+        }
+    )

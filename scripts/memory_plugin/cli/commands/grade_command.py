@@ -1,0 +1,62 @@
+"""`memory grade`: judge one reply that the Stop hook hands over on standard input; for the plugin itself."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from ...hooks.event_fields import identity, path
+from ...hooks.event_log import note
+from ...kernel.clock import Deadline
+from ...kernel.context import Context
+from ...replies.grade_request import GradeRequest
+from ...replies.grading import read_turn, scoring_judge
+from ...replies.judgment import DISABLING_FAILURES, grade_reply
+from ..command_context import UsageError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from ..command_context import CommandContext
+
+__all__ = ["EXAMPLES", "HELP", "configure", "run"]
+
+DONE, FAILED = 0, 1
+HELP = "judge one reply that the Stop hook hands over (used by the plugin itself)"
+EXAMPLES = """\
+  memory grade < request.json
+"""
+EVENT = "Stop"
+_MAX_BYTES = 1 << 20
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare no arguments of its own."""
+
+
+def run(arguments: argparse.Namespace, context: CommandContext) -> int:  # noqa: ARG001  (every command is given the same)
+    """Judge the reply. The result goes to the ledgers, and a refusal that disables the judge for the session to the events."""
+    try:
+        request = GradeRequest.from_json(sys.stdin.buffer.read(_MAX_BYTES))
+    except ValueError:
+        raise UsageError("expected a grade request of the Stop hook on standard input") from None
+    settings, places = context.settings, context.places
+    user, calls = read_turn(path(request.transcript))
+    deadline = Deadline(settings.integer("scoring.judge.timeout_ms") / 1000)
+    timed = Context(places, settings, deadline, identity(request.session))
+    try:
+        failure = grade_reply(request, user, calls, scoring_judge(timed, _reason_off(context)), timed)
+    except OSError as error:
+        note(places, timed.session, EVENT, "trouble", str(error))
+        return FAILED
+    if failure in DISABLING_FAILURES:
+        what = "no judge for the replies of this session: %s; see: memory judge check" % failure
+        note(places, timed.session, EVENT, "judge", what)
+    return FAILED if failure else DONE
+
+
+def _reason_off(context: CommandContext) -> str:
+    """Return why no judge may be asked, or an empty text."""
+    if context.taint.why_off:
+        return context.taint.why_off
+    return "" if context.settings.text("scoring.mode") == "hybrid" else "scoring.mode is not hybrid"

@@ -1,0 +1,120 @@
+"""`memory label`: store a person's own scores for a session, asked for in the terminal after its signals."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from ...kernel.paths import locate
+from ...sessions.calibration import label_row, parse_score
+from ...sessions.dimensions import dimensions
+from ...sessions.score_rows import RowNotWritten, append_row, session_id_of
+from ...sessions.session_signals import Timeline, collect_signals
+from ..command_context import CommandError, UsageError
+from ..console import counted
+from ..session_views import show_signals, show_timeline
+from .session_command import named_transcript
+
+if TYPE_CHECKING:
+    import argparse
+
+    from ..command_context import CommandContext
+
+__all__ = ["EXAMPLES", "HELP", "configure", "run"]
+
+DONE = 0
+HELP = "give a session your own six scores, to compare with those of the scorer"
+EXAMPLES = """\
+  memory label 0d1ec0de                                   asks for each score, with the signals shown
+  memory label 0d1ec0de --set goal_achievement=complete --set tool_efficiency=0.8
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "target", nargs="?", metavar="FILE|ID", help="a transcript, or the id of a session or its beginning"
+    )
+    parser.add_argument(
+        "--current", action="store_true", help="this session; outside one, the newest of the project"
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="DIMENSION=SCORE",
+        help="a score, without being asked; repeat it for more",
+    )
+    parser.add_argument("--note", default="", metavar="TEXT", help="a note to keep with the scores")
+
+
+def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+    """Read the scores and write them to the ledger."""
+    if bool(arguments.target) == arguments.current:
+        raise UsageError("expected one of: a file, an id, --current")
+    context.require_approval("store scores as their own")
+    given = _given(arguments.set)
+    path = named_transcript(arguments, context)
+    timeline = Timeline()
+    signals = collect_signals(path, timeline.add)
+    if not given:
+        show_signals(context.console, os.path.basename(path), signals)
+        show_timeline(context.console, timeline.moments(signals.detections, 60))
+        given = _asked(context)
+    name = session_id_of(path, signals.totals.session)
+    return _keep(name, signals.totals.folder, given, arguments, context)
+
+
+def _keep(
+    name: str, folder: str, given: dict[str, float], arguments: argparse.Namespace, context: CommandContext
+) -> int:
+    project = locate(folder).project_key if os.path.isabs(folder) else context.places.project_key
+    row = label_row(name, project, given, arguments.note[:2000])
+    if not given:
+        raise CommandError("nothing was stored: no score was given")
+    try:
+        append_row(context.places, context.settings, row)
+    except RowNotWritten as error:
+        raise CommandError("nothing was stored: %s" % error) from None
+    if arguments.json:
+        context.console.json(row)
+    else:
+        context.console.line(
+            "%s stored for %s; to compare: memory calibrate" % (counted(len(given), "score"), name)
+        )
+    return DONE
+
+
+def _given(words: list[str]) -> dict[str, float]:
+    """Return the scores of `--set`. Raises UsageError for an invalid one."""
+    found = {}
+    for word in words:
+        name, _, text = word.partition("=")
+        score = parse_score(name, text) if name in dimensions() else None
+        if score is None:
+            raise UsageError(
+                "--set %s: expected DIMENSION=SCORE, such as goal_achievement=complete or tool_efficiency=0.8"
+                % word[:100]
+            )
+        found[name] = score
+    return found
+
+
+def _asked(context: CommandContext) -> dict[str, float]:
+    """Ask for the scores in the terminal; an empty line skips a dimension, the end of input skips the rest."""
+    found: dict[str, float] = {}
+    for name, dimension in dimensions().items():
+        scale = ", ".join("%d %s" % pair for pair in enumerate(dimension.labels)) or "0.0 to 1.0"
+        while True:
+            context.console.line("%s (%s; empty line: not scored) " % (name, scale))
+            line = sys.stdin.readline()
+            if not line:
+                return found
+            score = parse_score(name, line)
+            if score is not None:
+                found[name] = score
+            if score is not None or not line.strip():
+                break
+            context.console.line("expected %s" % scale)
+    return found

@@ -1,0 +1,232 @@
+"""`memory langfuse`: send scores to a Langfuse server, and read sessions from it.
+
+Exit codes: 0 done, 1 failed or something is still pending, 2 usage.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from ...kernel.clock import Deadline, iso
+from ...kernel.judge.failures import JudgeError, explain_failure
+from ...kernel.settings.advice import terminal_safe
+from ...sessions.langfuse.langfuse_client import LangfuseClient
+from ...sessions.langfuse.langfuse_server import HOSTS, find_access, probe, server_route
+from ...sessions.langfuse.outbox import Outbox, outbox_overview
+from ...sessions.langfuse.pull import keep_session, read_session
+from ...sessions.langfuse.push import send_scores
+from ...sessions.langfuse.score_payloads import ensure_configs, existing_configs, score_configs
+from ..addresses import address_words, ignored_words, keep_address
+from ..command_context import CommandError
+from ..console import counted
+from .session_command import session_scorer
+
+if TYPE_CHECKING:
+    from ...kernel.judge.credentials import ServerAccess
+    from ..command_context import CommandContext
+
+__all__ = ["EXAMPLES", "HELP", "configure", "run"]
+
+DONE, FAILED = 0, 1
+HELP = "send scores to a Langfuse server, read sessions from it: check, setup, push, pull, status"
+EXAMPLES = """\
+  memory langfuse check         does the server answer, and what does it lack
+  memory langfuse setup         create the seven score configs, once
+  memory langfuse push          send the scores that the server does not have yet
+  memory langfuse push --seconds 600
+  memory langfuse pull SESSION  read a session; then: memory session score FILE
+  memory langfuse status        pending, sent and refused scores
+"""
+_ACTIONS = {
+    "check": "show the server, its version and missing score configs",
+    "setup": "create the score configs that are missing",
+    "push": "send the scores that the server does not have yet, and confirm that they arrived",
+    "pull": "read a session and keep it as a transcript that can be graded",
+    "status": "show pending, sent and refused scores, without asking the server",
+}
+_NEEDS_APPROVAL = {
+    "setup": "create score configs in Langfuse",
+    "push": "send scores to Langfuse",
+    "pull": "read sessions from Langfuse",
+}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the actions."""
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    for name, purpose in _ACTIONS.items():
+        action = actions.add_parser(name, help=purpose, description=purpose)
+        # Suppressed defaults: an option given before the action must not be reset by its absence after it.
+        action.add_argument("--root", metavar="DIR", default=argparse.SUPPRESS, help="the project")
+        action.add_argument(
+            "--json", action="store_true", default=argparse.SUPPRESS, help="print JSON for programs"
+        )
+        if name != "status":
+            action.add_argument(
+                "--seconds",
+                type=float,
+                default=120.0,
+                metavar="N",
+                help="at most N seconds, including waits (default: 120)",
+            )
+        if name == "setup":
+            action.add_argument(
+                "--keep-address",
+                action="store_true",
+                help="write a host that only your environment sets into your own settings, without asking",
+            )
+        if name == "pull":
+            action.add_argument("session", metavar="SESSION", help="the id of the session in Langfuse")
+
+
+def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+    """Run one action."""
+    if arguments.action in _NEEDS_APPROVAL:
+        context.require_approval(_NEEDS_APPROVAL[arguments.action])
+    try:
+        access = find_access(context.places, context.settings, session_scorer(context).off)
+        action = {"check": _check, "setup": _setup, "push": _push, "pull": _pull, "status": _status}[
+            arguments.action
+        ]
+        return action(arguments, context, access)
+    except JudgeError as failed:
+        hint = _hint(failed.name)
+        detail = failed.detail or explain_failure(failed.name, "sessions").says
+        if arguments.json:
+            context.console.json({"ok": False, "failure": failed.name, "detail": detail, "do": hint})
+        else:
+            context.console.error(": ".join(filter(None, [failed.name, detail, hint])))
+            for text in [] if failed.name == "disabled" else ignored_words(context, HOSTS):
+                context.console.error(text)
+        return FAILED
+
+
+def _hint(failure: str) -> str:
+    """Return what to do about a failure; the general texts name settings of the judge."""
+    if failure in ("no_key", "disabled", "bad_url"):
+        return ""
+    if failure in ("http_401", "http_403"):
+        return "check LANGFUSE_PUBLIC_KEY, LANGFUSE_SECRET_KEY and whether they belong to this host"
+    if failure == "rate_limited":
+        return "run it again later; nothing is lost"
+    return "check sessions.langfuse.host or LANGFUSE_HOST, and the connection; nothing is lost"
+
+
+def _client(arguments: argparse.Namespace, access: ServerAccess) -> LangfuseClient:
+    return LangfuseClient(access, Deadline(max(1.0, min(arguments.seconds, 86400.0))))
+
+
+def _print(arguments: argparse.Namespace, context: CommandContext, record: dict[str, Any], line: str) -> None:
+    if arguments.json:
+        context.console.json(record)
+    else:
+        context.console.line(line)
+
+
+def _check(arguments: argparse.Namespace, context: CommandContext, access: ServerAccess) -> int:
+    client = _client(arguments, access)
+    server = probe(client)
+    missing = sorted(set(score_configs()) - set(existing_configs(client)))
+    record = {
+        "host": access.address.authority,
+        "reads_sessions": server["sessions"],
+        "reads_scores": server["scores"],
+        "missing_configs": missing,
+        "address": _address(context),
+    }
+    configs = "missing score configs: %s (memory langfuse setup)" % ", ".join(missing)
+    line = "%s answers; sessions are read as %s, scores as %s; %s" % (
+        access.address.authority,
+        server["sessions"],
+        server["scores"],
+        configs if missing else "all score configs exist",
+    )
+    _print(arguments, context, record, line)
+    if not arguments.json:
+        for text in _address(context):
+            context.console.paragraph(text)
+    return DONE
+
+
+def _address(context: CommandContext) -> list[str]:
+    return address_words(context, server_route(context.places, context.settings), HOSTS)
+
+
+def _setup(arguments: argparse.Namespace, context: CommandContext, access: ServerAccess) -> int:
+    outbox = Outbox(context.places, access)
+    with outbox.lock():
+        outbox.reload()
+        client = _client(arguments, access)
+        before = existing_configs(client)
+        outbox.configs = ensure_configs(client)
+        outbox.save()
+    created = sorted(set(outbox.configs) - set(before))
+    route = server_route(context.places, context.settings)
+    said = keep_address(context, route, "sessions.langfuse.host", keep=arguments.keep_address)
+    _print(
+        arguments,
+        context,
+        {"configs": outbox.configs, "created": created, "said": said},
+        "\n".join(
+            ["%s, %d of them new" % (counted(len(outbox.configs), "score config"), len(created)), *said]
+        ),
+    )
+    return DONE
+
+
+def _push(arguments: argparse.Namespace, context: CommandContext, access: ServerAccess) -> int:  # noqa: ARG001 (every action is given the same)
+    seconds = max(1.0, min(arguments.seconds, 86400.0))
+    pushed = send_scores(
+        context.places, context.settings, session_scorer(context).off, seconds, context.console.progress
+    )
+    context.console.progress("")
+    counts = (pushed.confirmed, pushed.waiting, len(pushed.refused))
+    line = "%d arrived, %d pending, %d refused" % counts if any(counts) else "nothing to send"
+    record = {"arrived": pushed.confirmed, "waiting": pushed.waiting, "refused": pushed.refused}
+    _print(arguments, context, record, line)
+    if pushed.waiting:
+        context.console.error(
+            "%s not confirmed by the server yet; run it again later, nothing is lost"
+            % counted(pushed.waiting, "score")
+        )
+    return FAILED if pushed.waiting or pushed.refused else DONE
+
+
+def _pull(arguments: argparse.Namespace, context: CommandContext, access: ServerAccess) -> int:
+    client = _client(arguments, access)
+    outbox = Outbox(context.places, access)
+    server = outbox.server or probe(client)
+    traces = read_session(client, server, arguments.session)
+    if not traces:
+        raise CommandError("%s has no session %s" % (access.address.authority, arguments.session))
+    path = keep_session(context.places, arguments.session, traces)
+    steps = sum(len(trace.steps) for trace in traces)
+    record = {"file": path, "traces": len(traces), "observations": steps}
+    line = "%s, %s: %s; to grade it: memory session score FILE"
+    _print(
+        arguments,
+        context,
+        record,
+        line % (counted(len(traces), "trace"), counted(steps, "observation"), path),
+    )
+    return DONE
+
+
+def _status(arguments: argparse.Namespace, context: CommandContext, access: ServerAccess) -> int:
+    found = outbox_overview(context.places, context.settings, access)
+    record: dict[str, Any] = {
+        "host": found.host,
+        "not_queued": found.unqueued,
+        "waiting": found.waiting,
+        "sent": found.sent,
+        "refused": found.refused,
+        "not_before": iso(found.not_before) if found.not_before else None,
+    }
+    counts = (found.sent, found.waiting, found.unqueued, len(found.refused))
+    line = "%s: %d sent, %d pending, %d not queued yet, %d refused" % (found.host, *counts)
+    _print(arguments, context, record, line)
+    if not arguments.json:
+        for why in sorted(set(found.refused.values())):
+            context.console.line("  refused: %s" % terminal_safe(why))
+    return DONE

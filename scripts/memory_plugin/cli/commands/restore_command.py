@@ -1,0 +1,50 @@
+"""`memory restore`: recall a forgotten, archived or superseded memory again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...memories.lifecycle import restore, unsupersede
+from ...memories.survey import SUPERSEDED, choose, life, naming, survey, unmistakable
+from ..after_change import refresh_index
+from ..memory_view import as_json, status_text
+
+if TYPE_CHECKING:
+    import argparse
+
+    from ..command_context import CommandContext
+
+__all__ = ["EXAMPLES", "HELP", "configure", "run"]
+
+HELP = "bring a forgotten, archived or superseded memory back"
+EXAMPLES = """\
+  memory list --status retired
+  memory restore use-mysql
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("id", metavar="ID", help="its id, or category/id")
+
+
+def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+    """Make the memory active. Without approval, one that the user had forgotten is pending."""
+    before = survey(context.places, context.accepts_pulls).items
+    item = choose(before, arguments.id)
+    if life(item) == SUPERSEDED:
+        stored = unsupersede(context.places, item.stored, naming(before, item), context.is_approved)
+    else:
+        stored = restore(context.places, item.stored, context.is_approved).stored
+    refresh_index(context)
+    items = survey(context.places, context.accepts_pulls).items
+    after = choose(items, stored.key)
+    if arguments.json:
+        context.console.json(as_json(after))
+    else:
+        context.console.line("restored: %s (%s)" % (after.stored.memory.id, status_text(after)))
+        if after.waits:
+            context.console.line(
+                "  it awaits approval: memory accept %s" % unmistakable(items)[after.stored.key]
+            )
+    return 0

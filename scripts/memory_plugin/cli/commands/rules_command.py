@@ -1,0 +1,121 @@
+"""`memory rules`: list rule packs, check them, and apply them to lines of text."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+from ...evaluation.evaluation_files import EvaluationError
+from ...evaluation.pack_check import check_pack
+from ...evaluation.packs import load_pack, pack_names
+from ...evaluation.rule_matching import find_matches
+from ..command_context import CommandError, require_known
+from ..console import counted
+
+if TYPE_CHECKING:
+    from ..command_context import CommandContext
+
+__all__ = ["EXAMPLES", "HELP", "configure", "run"]
+
+HELP = "list, check and apply the rule packs of the evaluation"
+EXAMPLES = """\
+  memory rules list
+  memory rules check caregiving-ny
+  memory rules check my-pack.json --json
+  memory rules apply caregiving --role user < lines.jsonl     {"id": 1, "text": "..."} on each line
+"""
+DONE, FAILED = 0, 1
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the actions."""
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    for name, purpose in (
+        ("list", "list the packs that the plugin ships"),
+        ("check", "validate a pack, run its examples, time its patterns"),
+        ("apply", "print the findings for each line on standard input"),
+    ):
+        action = actions.add_parser(name, help=purpose, description=purpose)
+        # Suppressed defaults: an option given before the action must not be reset by its absence after it.
+        action.add_argument("--root", metavar="DIR", default=argparse.SUPPRESS, help="the project")
+        action.add_argument(
+            "--json", action="store_true", default=argparse.SUPPRESS, help="print JSON for programs"
+        )
+        if name != "list":
+            action.add_argument("pack", metavar="PACK", help="a name or a file")
+    action.add_argument(
+        "--role",
+        choices=["assistant", "user"],
+        default="assistant",
+        help="the speaker of the lines (default: assistant)",
+    )
+
+
+def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+    """Run one action. The exit code is 1 for a pack with errors."""
+    if arguments.action != "list":
+        require_known(arguments.pack, pack_names())
+    try:
+        return {"list": _list, "check": _check, "apply": _apply}[arguments.action](arguments, context)
+    except EvaluationError as error:
+        raise CommandError(str(error)) from None
+
+
+def _list(arguments: argparse.Namespace, context: CommandContext) -> int:
+    packs = [load_pack(name) for name in pack_names()]
+    rows: list[dict[str, Any]] = [
+        {"id": pack.id, "gates": list(pack.gates), "rules": len(pack.rules)} for pack in packs
+    ]
+    if arguments.json:
+        context.console.json(rows)
+    else:
+        cells = [[row["id"], ", ".join(row["gates"]) or "none", str(row["rules"])] for row in rows]
+        context.console.table(["pack", "gates", "rules"], cells)
+    return DONE
+
+
+def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
+    report = check_pack(arguments.pack)
+    if arguments.json:
+        context.console.json(report._asdict())
+    else:
+        for fault in report.faults:
+            context.console.line("error: " + fault)
+        context.console.line(
+            "%s: %s, %s, %s; slowest pattern: %s with %.1f ms"
+            % (
+                report.pack,
+                counted(report.rules, "rule"),
+                counted(report.examples, "example"),
+                counted(len(report.faults), "error"),
+                report.slowest or "none",
+                report.slowest_ms,
+            )
+        )
+    return FAILED if report.faults else DONE
+
+
+def _apply(arguments: argparse.Namespace, context: CommandContext) -> int:
+    pack = load_pack(arguments.pack)
+    rules = [rule for rule in pack.rules if rule.speaker in (arguments.role, "both")]
+    bad = 0
+    for line in sys.stdin.buffer:
+        if not line.strip():
+            continue
+        try:
+            entry = json.loads(line)
+            text = entry["text"]
+        except (ValueError, KeyError, TypeError, RecursionError):
+            entry, text = None, None
+        if not isinstance(text, str):
+            bad += 1
+            continue
+        found = [
+            {"gate": match.rule.gate, "rule": match.rule.id} for match in find_matches(pack, rules, text)
+        ]
+        context.console.line(json.dumps({"id": entry.get("id"), "findings": found}))
+    if bad:
+        context.console.error("%s without a text skipped" % counted(bad, "line"))
+    return FAILED if bad else DONE

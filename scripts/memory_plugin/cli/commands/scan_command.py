@@ -1,0 +1,103 @@
+"""`memory scan`: find secrets and personal data in the stores, or in any folder."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from ...kernel.text.clean import plain
+from ...memories.files import all_memories, why_left_alone
+from ...memories.hygiene import clean_data
+from ...memories.lifecycle import redact
+from ...memories.record import InvalidMemory
+from ...memories.stores import stores
+from ..after_change import refresh_index
+from ..command_context import UsageError, require_existing
+from ..console import counted
+from ..secrets_scan import Scan, scan_paths
+
+if TYPE_CHECKING:
+    import argparse
+
+    from ...memories.files import StoredMemory
+    from ...memories.stores import Store
+from ..command_context import CommandContext
+
+__all__ = ["EXAMPLES", "HELP", "configure", "run"]
+
+HELP = "find secrets and personal data in the stores, or in any folder"
+EXAMPLES = """\
+  memory scan                             this project's store and your own
+  memory scan --fix                       remove what is found from the memories
+  memory scan docs src --personal --json  also e-mail addresses, phone numbers, IP addresses
+"""
+
+DONE, FOUND = 0, 1
+_MAX_PATH = 500
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("paths", nargs="*", metavar="PATH", help="files or folders (default: the stores)")
+    parser.add_argument(
+        "--fix", action="store_true", help="remove what is found from the memories of the stores"
+    )
+    parser.add_argument(
+        "--personal",
+        action="store_true",
+        help="also what memories may contain: e-mail addresses, phone numbers, IP addresses",
+    )
+
+
+def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+    """Print path, line, kind and rule of each finding, never its value. The exit code is 1 if anything is found."""
+    if arguments.fix and arguments.paths:
+        raise UsageError("--fix changes only the stores; leave out the paths")
+    require_existing(*arguments.paths)
+    known = [store for store in stores(context.places) if not why_left_alone(store)]
+    fixed = _fix(known, context) if arguments.fix else []
+    paths = arguments.paths or [store.root for store in known if os.path.isdir(store.root)]
+    scan = scan_paths(paths, arguments.personal)
+    if arguments.json:
+        context.console.json(
+            {
+                "findings": [place._asdict() for place in scan.places],
+                "files": scan.files,
+                "skipped": scan.skipped,
+                "unread": scan.unread,
+                "fixed": fixed,
+            }
+        )
+    else:
+        _print(scan, fixed, context)
+    return FOUND if scan.places or scan.unread else DONE
+
+
+def _fix(known: list[Store], context: CommandContext) -> list[str]:
+    """Redact the memories in their files and return the paths."""
+    found = [stored for store in known for stored in all_memories(store) if _is_unclean(stored)]
+    for stored in found:
+        redact(context.places, stored)
+    if found:
+        refresh_index(context)
+    return [stored.path for stored in found]
+
+
+def _is_unclean(stored: StoredMemory) -> bool:
+    try:
+        return bool(clean_data(stored.memory.data)[1])
+    except InvalidMemory:
+        return False
+
+
+def _print(scan: Scan, fixed: list[str], context: CommandContext) -> None:
+    console = context.console
+    for path in fixed:
+        console.line("fixed: " + plain(path, _MAX_PATH))
+    for place in scan.places:
+        console.line("%s:%d  %s  %s" % (plain(place.path, _MAX_PATH), place.line, place.kind, place.rule))
+    for reason in scan.unread:
+        console.error(reason)
+    found = counted(len(scan.places), "finding") if scan.places else "nothing found"
+    files = counted(scan.files, "file")
+    console.line("%s in %s (%d binary or large skipped)" % (found, files, scan.skipped))

@@ -1,0 +1,246 @@
+"""`memory score`: score a text, the last reply, or many replies by rules; or one with a judge."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ...kernel.data import load_data
+from ...kernel.files import read_regular
+from ...kernel.judge.failures import explain_failure
+from ...kernel.text.clean import block
+from ...replies.pipeline import ReplyScorer
+from ...replies.query_types import AMBIGUOUS, QUERY_TYPES, load_query_classifier
+from ..command_context import CommandError, UsageError, require_existing
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator, Sequence
+
+    from ...replies.grading import DeepGrade
+    from ...replies.pipeline import ReplyScore
+    from ...replies.reply_signals import ReplySignals
+    from ..command_context import CommandContext
+
+__all__ = ["EXAMPLES", "HELP", "configure", "run"]
+
+DONE, FAILED = 0, 1
+
+HELP = "score a reply: filler phrases, words before the answer, density, and whether a judge should see it"
+EXAMPLES = """\
+  memory score reply.md
+  pbpaste | memory score - --user "Why does the build hang?"
+  memory score --last                  the last reply of this project
+  memory score --last --deep           with a judge, on all eight dimensions
+  memory score --jsonl < replies.jsonl > scores.jsonl
+"""
+_MAX_BYTES = 32 << 20
+_MAX_SHOWN = 20_000
+
+
+class ScoreRequest(NamedTuple):
+    """A text to score: its id, the message before it, the text, and the names of the tools called in between."""
+
+    id: Any
+    user: str
+    response: str
+    calls: Sequence[str] = ()
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "file", nargs="?", metavar="FILE", help="a file with one reply; - reads it from standard input"
+    )
+    parser.add_argument(
+        "--last", action="store_true", help="the last scored reply of this project, read from its transcript"
+    )
+    parser.add_argument("--user", default="", metavar="TEXT", help="the message that the reply answers")
+    parser.add_argument(
+        "--type", choices=QUERY_TYPES, help="the kind of that message (default: derived from --user)"
+    )
+    parser.add_argument(
+        "--jsonl",
+        action="store_true",
+        help='read lines {"id", "user", "response"} and print a line of scores for each',
+    )
+    parser.add_argument(
+        "--deep", action="store_true", help="ask the judge for all eight dimensions of the rubric"
+    )
+
+
+def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+    """Score and print. The exit code is 1 if the reply cannot be read, or if a judge was wanted and did not answer."""
+    if arguments.jsonl:
+        return _score_lines(arguments, context)
+    if (arguments.file is None) != arguments.last:
+        raise UsageError("expected one of FILE, - and --last; `memory score --help` shows how")
+    request = (
+        _last_reply(context) if arguments.last else ScoreRequest(None, arguments.user, _read(arguments.file))
+    )
+    if request is None:
+        raise CommandError(
+            "no reply of this project can be read: none was scored yet, or its transcript was deleted"
+        )
+    score = _score(request, arguments.type, _load_scorer(context))
+    if arguments.deep:
+        return _show_deep(_grade_deeply(request, score, context), arguments, context)
+    if arguments.json:
+        context.console.json(as_record(request.id, request.response, score))
+    else:
+        _show(request.response, score, context)
+    return DONE
+
+
+def _read(name: str) -> str:
+    """Return the text of a file, or of standard input for `-`. Raises UsageError for a missing file, OSError for an unreadable one."""
+    if name == "-":
+        return sys.stdin.buffer.read(_MAX_BYTES).decode("utf-8", "replace")
+    require_existing(name)
+    return read_regular(name, _MAX_BYTES, follow=True)[0].decode("utf-8", "replace")
+
+
+def _last_reply(context: CommandContext) -> ScoreRequest | None:
+    from ...replies.transcript_replies import reread_last_scored
+
+    found = reread_last_scored(context.places)
+    return None if found is None else ScoreRequest(found.id, found.prompt, found.text, found.calls)
+
+
+def _load_scorer(context: CommandContext) -> ReplyScorer:
+    scorer = ReplyScorer(context.settings, context.places.state_dir)
+    if scorer.error:
+        context.console.error(str(scorer.error))
+    return scorer
+
+
+def _score(request: ScoreRequest, kind: str | None, scorer: ReplyScorer) -> ReplyScore:
+    by_rules, drafting = _classify(request)
+    return scorer.score(request.response, kind or by_rules, drafting)
+
+
+def _classify(request: ScoreRequest) -> tuple[str, bool]:
+    return load_query_classifier().classify(request.user) if request.user else (AMBIGUOUS, False)
+
+
+def _grade_deeply(request: ScoreRequest, score: ReplyScore, context: CommandContext) -> DeepGrade:
+    from ...replies.grading import GradeMaterial, grade_deeply
+
+    timed = context.within(context.settings.integer("scoring.judge.timeout_ms") / 1000)
+    material = GradeMaterial(_classify(request)[0], request.user, request.calls, request.response)
+    return grade_deeply(material, score.signals, timed, context.taint.why_off)
+
+
+def _score_lines(arguments: argparse.Namespace, context: CommandContext) -> int:
+    """Score line by line; print an error with its number for an unusable line."""
+    bad = 0
+    scorer = _load_scorer(context)
+    for number, request in _lines():
+        if request is None:
+            bad += 1
+            context.console.error('line %d: expected an object with a text under "response"' % number)
+            continue
+        score = _score(request, arguments.type, scorer)
+        context.console.line(json.dumps(as_record(request.id, request.response, score)))
+    return FAILED if bad else DONE
+
+
+def _lines() -> Iterator[tuple[int, ScoreRequest | None]]:
+    for number, line in enumerate(sys.stdin.buffer, 1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line.decode("utf-8", "replace"))
+        except (ValueError, RecursionError):
+            row = None
+        response = row.get("response") if isinstance(row, dict) else None
+        user = row.get("user") if isinstance(row, dict) else None
+        yield (
+            number,
+            ScoreRequest(row.get("id"), user if isinstance(user, str) else "", response)
+            if isinstance(response, str)
+            else None,
+        )
+
+
+def as_record(given_id: object, text: str, score: ReplyScore) -> dict[str, Any]:
+    """Return a score for programs; offsets count characters of the given text."""
+    spans = [
+        [match.start, match.end, text[match.start : match.end], match.rule.id]
+        for match in score.signals.matches
+    ]
+    fields = score.fields()
+    return {
+        "id": given_id,
+        "padding_count": fields.pop("padding_count"),
+        "filler_spans": spans,
+        **fields,
+    }
+
+
+def _show(text: str, score: ReplyScore, context: CommandContext) -> None:
+    console, signals = context.console, score.signals
+    console.line(block(_marked(text, signals), _MAX_SHOWN))
+    console.line()
+    density = (
+        "not measured (%s)" % signals.unscored.replace("_", " ")
+        if signals.density is None
+        else "%.3f, threshold %.3f"
+        % (
+            signals.density,
+            score.threshold / 1000,
+        )
+    )
+    rows = [
+        [
+            "filler phrases",
+            str(signals.padding) + "".join(", %s" % match.rule.id for match in signals.matches[:10]),
+        ],
+        ["words before the answer", str(signals.preamble)],
+        ["density", density],
+        ["message", score.query_type],
+        [
+            "gate",
+            "%s: %s"
+            % (score.decision.row, "a judge should see it" if score.decision.escalate else "no judge needed"),
+        ],
+        [
+            "drift",
+            " and ".join(score.drift.categories) + ", " + score.drift.severity if score.drift else "none",
+        ],
+    ]
+    if signals.cut:
+        rows.append(["cut", "only the first 300,000 characters were read"])
+    console.table(["measure", "value"], rows)
+
+
+def _marked(text: str, signals: ReplySignals) -> str:
+    """Return the text with each filler phrase in brackets, followed by its rule."""
+    parts: list[str] = []
+    done = 0
+    for match in signals.matches:
+        phrase = text[match.start : match.end]
+        parts += [text[done : match.start], "[[%s]]" % phrase, "{%s}" % match.rule.id]
+        done = match.end
+    return "".join([*parts, text[done:]])
+
+
+def _show_deep(grade: DeepGrade, arguments: argparse.Namespace, context: CommandContext) -> int:
+    """Print the levels by dimension. The exit code is 1 if no judge answered."""
+    if arguments.json:
+        context.console.json(grade._asdict())
+        return FAILED if grade.failure else DONE
+    table = load_data("replies", "dimensions")
+    rows = []
+    for name in table["deep"]:
+        dimension, level = table["dimensions"][name], grade.levels.get(name)
+        shown = "not judged" if level is None else "%d of %d" % (level, dimension["most"])
+        rows.append([name, dimension["name"], shown, "" if level is None else dimension["levels"][level]])
+    context.console.table(["", "dimension", "level", "meaning"], rows)
+    if grade.told_by == "judge":
+        return DONE
+    words = explain_failure(grade.failure, "scoring")
+    context.console.line()
+    context.console.line("Graded by rules alone. %s %s" % (words.says, words.do))
+    return FAILED

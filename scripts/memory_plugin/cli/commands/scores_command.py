@@ -1,0 +1,177 @@
+"""`memory scores`: show the trend of the scores of replies, by model, project and pattern, and the effect of corrections."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...kernel.clock import iso, now
+from ...replies.score_history import (
+    CorrectionEffect,
+    PastScore,
+    ScoreGroup,
+    count_patterns,
+    group_by_day,
+    group_scores,
+    measure_effect,
+    missed_by_rules,
+    read_scores,
+)
+from ..command_context import UsageError
+from ..console import counted
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from ..command_context import CommandContext
+
+__all__ = ["EXAMPLES", "HELP", "configure", "run"]
+
+DONE = 0
+
+HELP = "show the scores of replies over time, by model, project and pattern; the effect of corrections"
+EXAMPLES = """\
+  memory scores
+  memory scores --here --days 7
+  memory scores --effect
+  memory scores --json
+"""
+_DAYS = 30
+_SHOWN = 8
+_COLUMNS = 30
+_STEPS = "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "--days",
+        type=int,
+        default=_DAYS,
+        metavar="N",
+        help="the last N days, 1 to 3650 (default: %d)" % _DAYS,
+    )
+    parser.add_argument("--here", action="store_true", help="this project only")
+    parser.add_argument(
+        "--effect",
+        action="store_true",
+        help="the effect of corrections, compared with a control group",
+    )
+
+
+def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+    """Print the scores, or the effect of corrections."""
+    if not 1 <= arguments.days <= 3650:
+        raise UsageError("--days: expected 1 to 3650, got %d" % arguments.days)
+    since = iso(now() - arguments.days * 86400)
+    if arguments.effect:
+        return _show_effect(measure_effect(context.places, since), arguments, context)
+    scores, bad = read_scores(context.places, since, context.places.project_key if arguments.here else "")
+    if arguments.json:
+        context.console.json(_record(scores, bad))
+    elif not scores:
+        context.console.line(
+            "No reply was scored in the last %s. Claude's next reply will be."
+            % counted(arguments.days, "day")
+        )
+    else:
+        _show(scores, bad, context)
+    return DONE
+
+
+def _record(scores: list[PastScore], bad: int) -> dict[str, Any]:
+    tables = {
+        "days": group_by_day(scores),
+        "models": group_scores(scores, lambda one: one.model),
+        "projects": group_scores(scores, lambda one: one.project),
+        "gates": group_scores(scores, lambda one: one.gate),
+    }
+    return {
+        "replies": len(scores),
+        "lines_left_out": bad,
+        **{name: [_as_json(group) for group in groups] for name, groups in tables.items()},
+        "patterns": [{"id": name, "matches": count} for name, count in count_patterns(scores)],
+        "audit": missed_by_rules(scores)._asdict(),
+    }
+
+
+def _as_json(group: ScoreGroup) -> dict[str, Any]:
+    shares = {name: getattr(group, name)._asdict() for name in ("padded", "drifted", "escalated")}
+    return {"name": group.name, "replies": group.replies, "density": group.density, **shares}
+
+
+def _show(scores: list[PastScore], bad: int, context: CommandContext) -> None:
+    console = context.console
+    (total,) = group_scores(scores, lambda _: "all")
+    console.line(console.style("Replies scored: %d" % total.replies, "bold"))
+    console.line("with filler:  %s" % (total.padded,))
+    console.line("drifted:      %s" % (total.drifted,))
+    console.line("escalated:    %s" % (total.escalated,))
+    missed = missed_by_rules(scores)
+    if missed.n:
+        console.line("missed by rules, estimated from the audited replies: %s" % (missed,))
+    if bad:
+        console.line("Unreadable lines in the ledger: %d" % bad)
+    console.line()
+    _plot(group_by_day(scores), context)
+    for title, groups in (
+        ("model", group_scores(scores, lambda one: one.model)),
+        ("project", group_scores(scores, lambda one: one.project)),
+    ):
+        console.line()
+        console.table(
+            [title, "replies", "with filler", "drifted", "density"],
+            [_row(group) for group in groups[:_SHOWN]],
+        )
+    found = count_patterns(scores)[:_SHOWN]
+    if found:
+        console.line()
+        console.table(["pattern", "matches"], [[name, str(count)] for name, count in found])
+
+
+def _row(group: ScoreGroup) -> list[str]:
+    density = "" if group.density is None else "%.3f" % group.density
+    return [
+        group.name,
+        str(group.replies),
+        _percent(group.padded.value),
+        _percent(group.drifted.value),
+        density,
+    ]
+
+
+def _percent(value: float | None) -> str:
+    return "" if value is None else "%.0f %%" % (100 * value)
+
+
+def _plot(days: Sequence[ScoreGroup], context: CommandContext) -> None:
+    """Print one column per day: the share of replies with filler, from none to all."""
+    days = days[-_COLUMNS:]
+    bars = "".join(_STEPS[min(len(_STEPS) - 1, int((day.padded.value or 0.0) * len(_STEPS)))] for day in days)
+    context.console.line("with filler, by day  %s" % bars)
+    context.console.line(
+        "                     %s to %s, %s = none, %s = all"
+        % (days[0].name, days[-1].name, _STEPS[0], _STEPS[-1])
+    )
+
+
+def _show_effect(effect: CorrectionEffect, arguments: argparse.Namespace, context: CommandContext) -> int:
+    console = context.console
+    gap = None if effect.gap is None else dict(zip(("difference", "low", "high"), effect.gap))
+    if arguments.json:
+        record = {"corrected": effect.corrected._asdict(), "control": effect.control._asdict()}
+        console.json({**record, "effect": gap, "enough": effect.enough, "unanswered": effect.unanswered})
+        return DONE
+    console.line("Next reply without drift")
+    console.line("  corrected:      %s" % (effect.corrected,))
+    console.line("  control group:  %s" % (effect.control,))
+    if effect.gap is not None:
+        console.line(
+            "  difference:     %+.0f points (%+.0f to %+.0f)" % tuple(100 * part for part in effect.gap)
+        )
+    if not effect.enough:
+        console.line(
+            "Too few drifting replies for a conclusion: each group needs at least 10."
+            " The setting scoring.holdout decides the size of the control group."
+        )
+    return DONE

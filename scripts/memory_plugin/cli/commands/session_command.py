@@ -1,0 +1,309 @@
+"""`memory session`: show the signals of a session, and grade it.
+
+Exit codes: 0 done, 1 not graded or not found, 2 usage.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from ...hooks.event_log import note
+from ...kernel.files import in_words
+from ...kernel.judge.failures import explain_failure
+from ...kernel.judge.question import read_reply
+from ...kernel.settings.advice import terminal_safe
+from ...sessions.pipeline import GradeResult, SessionScorer, grade_session, store_reply
+from ...sessions.score_rows import latest_rows, session_id
+from ...sessions.scorer_reply import read_scores
+from ...sessions.scoring_request import agent_tokens, pages, prepare
+from ...sessions.session_files import (
+    current_transcript,
+    find_transcript,
+    is_session_id,
+    project_transcripts,
+    subagent_answers,
+)
+from ...sessions.session_signals import Timeline, collect_signals, signals_record
+from ..command_context import CommandError, UsageError, require_existing
+from ..console import counted
+from ..session_views import show_batch, show_run, show_scores, show_signals, show_timeline
+
+if TYPE_CHECKING:
+    from ..command_context import CommandContext
+
+__all__ = ["EXAMPLES", "HELP", "configure", "named_transcript", "run", "session_scorer"]
+
+DONE, FAILED = 0, 1
+HELP = "show and grade a session: signals, score, prepare, store, list"
+EXAMPLES = """\
+  memory session signals --current          what can be counted without a judge
+  memory session signals path/to/x.jsonl --json
+  memory session score 0d1ec0de             six scores with evidence, into sessions.jsonl
+  memory session score --project            all sessions of this project not graded yet
+  memory session score --project --batch    the same at half the price; run it again to collect
+  memory session list
+"""
+_MAX_INPUT = 256 * 1024
+_SEND_SECONDS = 60.0
+_NO_GRADE = "standard input is not a grade: expected a JSON object with the six dimensions, as `memory session prepare` describes"
+_NO_AGENT = (
+    "no sub-agent of this session has graded it yet: wait for its answer, or ask it for only the JSON object"
+)
+_WITHOUT_TARGET = ("list", "ended")
+_ACTIONS = {
+    "signals": "count what happened in a session, with turns",
+    "score": "ask the judge for six scores with evidence, and write them to the ledger",
+    "prepare": "print the session as a scorer reads it, page by page",
+    "store": "check and store a scorer's answer: JSON from standard input, or --agent",
+    "list": "list the graded sessions",
+    "ended": "grade the sessions that ended (started by the SessionEnd hook)",
+}
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the actions."""
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+    parsers = {}
+    for name, purpose in _ACTIONS.items():
+        parsers[name] = action = actions.add_parser(name, help=purpose, description=purpose)
+        # Suppressed defaults: an option given before the action must not be reset by its absence after it.
+        action.add_argument("--root", metavar="DIR", default=argparse.SUPPRESS, help="the project")
+        action.add_argument(
+            "--json", action="store_true", default=argparse.SUPPRESS, help="print JSON for programs"
+        )
+        if name not in _WITHOUT_TARGET:
+            action.add_argument(
+                "target",
+                nargs="?",
+                metavar="FILE|ID",
+                help="a transcript, or the id of a session or its beginning",
+            )
+            action.add_argument(
+                "--current",
+                action="store_true",
+                help="this session; outside one, the newest of the project",
+            )
+    parsers["signals"].add_argument(
+        "--moments", type=int, default=60, metavar="N", help="lines of the timeline (default: 60)"
+    )
+    parsers["score"].add_argument(
+        "--project", action="store_true", help="all sessions of the project not graded yet"
+    )
+    parsers["score"].add_argument(
+        "--again", action="store_true", help="with --project: also those already graded"
+    )
+    parsers["score"].add_argument(
+        "--batch",
+        action="store_true",
+        help="use the provider's batch interface: half the price, within a day",
+    )
+    parsers["store"].add_argument(
+        "--agent",
+        action="store_true",
+        help="read the answer from the transcript of this session's sub-agent",
+    )
+    parsers["prepare"].add_argument(
+        "--page", type=int, default=1, metavar="N", help="which page (default: 1)"
+    )
+
+
+def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+    """Run one action."""
+    if arguments.action in _WITHOUT_TARGET:
+        return {"list": _list, "ended": _ended}[arguments.action](arguments, context)
+    all_sessions = arguments.action == "score" and arguments.project
+    if sum((bool(arguments.target), arguments.current, all_sessions)) != 1:
+        more = ", --project" if arguments.action == "score" else ""
+        raise UsageError("expected one of: a file, an id, --current" + more)
+    if arguments.action == "score" and (all_sessions or arguments.batch):
+        return _score_many(arguments, context)
+    path = named_transcript(arguments, context)
+    return {"signals": _signals, "score": _score, "prepare": _prepare, "store": _store}[arguments.action](
+        path, arguments, context
+    )
+
+
+def named_transcript(arguments: argparse.Namespace, context: CommandContext) -> str:
+    """Return the transcript that `target` or `--current` means.
+
+    Raises UsageError for a missing file, and TranscriptNotFound for an unknown id.
+    """
+    if arguments.current:
+        return current_transcript(context.places, context.session)
+    if not is_session_id(arguments.target):
+        require_existing(arguments.target)
+    return find_transcript(context.places, arguments.target)
+
+
+def session_scorer(context: CommandContext) -> SessionScorer:
+    """Return what grading needs in this run."""
+    return SessionScorer(context.places, context.settings, terminal_safe(context.taint.why_off))
+
+
+def _signals(path: str, arguments: argparse.Namespace, context: CommandContext) -> int:
+    timeline = Timeline()
+    signals = collect_signals(path, timeline.add)
+    if arguments.json:
+        context.console.json({"file": path, **signals_record(signals), "scores": None})
+        return DONE
+    show_signals(context.console, os.path.basename(path), signals)
+    show_timeline(context.console, timeline.moments(signals.detections, max(0, arguments.moments)))
+    show_scores(context.console, None)
+    context.console.line("To grade it: memory session score, or /memory:score-session in Claude Code")
+    return DONE
+
+
+def _score(path: str, arguments: argparse.Namespace, context: CommandContext) -> int:
+    graded = grade_session(path, session_scorer(context))
+    return _show(graded, arguments, context)
+
+
+def _show(graded: GradeResult, arguments: argparse.Namespace, context: CommandContext) -> int:
+    console = context.console
+    if arguments.json:
+        found = {"row": graded.row, "failures": graded.failures, "detail": graded.detail}
+        console.json({"file": graded.prepared.path, **found})
+    else:
+        show_signals(console, session_id(graded.prepared), graded.prepared.signals)
+        show_scores(console, graded.row)
+    if graded.stored and context.settings.flag("sessions.langfuse.automatic"):
+        _send(context)
+    for failure in dict.fromkeys(graded.failures):
+        console.error(_why(failure, graded))
+    if graded.row is not None and graded.detail:
+        console.error("the grade was not written to the ledger: " + graded.detail)
+    return DONE if graded.stored else FAILED
+
+
+def _send(context: CommandContext) -> None:
+    from ...kernel.judge.failures import JudgeError
+    from ...sessions.langfuse.push import send_scores
+
+    off, progress = session_scorer(context).off, context.console.progress
+    try:
+        send_scores(context.places, context.settings, off, _SEND_SECONDS, progress)
+    except (JudgeError, OSError) as error:
+        why = error.name if isinstance(error, JudgeError) else in_words(error)
+        context.console.error(
+            "the scores were not sent to Langfuse (%s); to send them later: memory langfuse push" % why
+        )
+
+
+def _why(failure: str, graded: GradeResult) -> str:
+    if failure == "empty":
+        return "not graded: the transcript has no turns"
+    if failure == "disabled":
+        why = graded.detail or "the judge is off"
+        return "not graded: %s; without a key, use /memory:score-session, which asks a sub-agent" % why
+    words = explain_failure(failure, "sessions")
+    size = ""
+    if failure == "over_budget":
+        counts = (graded.prepared.tokens, counted(len(graded.prepared.parts), "part"))
+        size = " This session has about %d tokens in %s." % counts
+    return "not graded (%s): %s%s %s" % (failure, words.says, size, words.do)
+
+
+def _score_many(arguments: argparse.Namespace, context: CommandContext) -> int:
+    from ...kernel.judge.failures import JudgeError
+    from ...sessions.grading_runs import grade_one_by_one, run_batch
+
+    places, scorer, console = context.places, session_scorer(context), context.console
+    paths = project_transcripts(places) if arguments.project else [named_transcript(arguments, context)]
+    if not paths:
+        raise CommandError("this project has no sessions")
+    if not arguments.batch:
+        run = grade_one_by_one(paths, scorer, console.progress, again=arguments.again)
+        console.progress("")
+        show_run(console, run, as_json=arguments.json)
+        return FAILED if run.failed else DONE
+    backend = context.settings.text("judge.backend")
+    if backend != "anthropic":
+        raise CommandError("--batch: only the backend anthropic has batches; judge.backend is %s" % backend)
+    try:
+        batch = run_batch(paths, scorer, console.progress, again=arguments.again)
+    except JudgeError as failed:
+        words = explain_failure(failed.name, "sessions")
+        raise CommandError("%s: %s %s %s" % (failed.name, failed.detail, words.says, words.do)) from None
+    console.progress("")
+    show_batch(console, batch, as_json=arguments.json)
+    return FAILED if batch.failed else DONE
+
+
+def _prepare(path: str, arguments: argparse.Namespace, context: CommandContext) -> int:
+    found = pages(prepare(path, context.settings, agent_tokens()))
+    if not 1 <= arguments.page <= len(found):
+        raise UsageError("--page: expected 1 to %d, got %d" % (len(found), arguments.page))
+    text = found[arguments.page - 1]
+    if arguments.json:
+        numbers = {"page": arguments.page, "pages": len(found)}
+        context.console.json({"session": os.path.basename(path), **numbers, "text": text})
+    else:
+        context.console.line(text)
+    return DONE
+
+
+def _store(path: str, arguments: argparse.Namespace, context: CommandContext) -> int:
+    answer = _subagent_answer(arguments, context) if arguments.agent else _given_answer()
+    if answer is None:
+        raise CommandError(_NO_AGENT if arguments.agent else _NO_GRADE)
+    prepared = prepare(path, context.settings, agent_tokens())
+    by: dict[str, Any] = {"by": "agent", "cost_usd": None, "failures": []}
+    graded = store_reply(prepared, answer, by, session_scorer(context))
+    return _show(graded, arguments, context)
+
+
+def _given_answer() -> dict[str, Any] | None:
+    return read_reply(sys.stdin.buffer.read(_MAX_INPUT).decode("utf-8", "replace"), read_scores)
+
+
+def _subagent_answer(arguments: argparse.Namespace, context: CommandContext) -> dict[str, Any] | None:
+    """Return the latest grade that a sub-agent of this session gave to the named session."""
+    wanted = "--current" if arguments.current else arguments.target
+    for text in subagent_answers(current_transcript(context.places, context.session), wanted):
+        answer = read_reply(text, read_scores)
+        if answer is not None:
+            return answer
+    return None
+
+
+def _list(arguments: argparse.Namespace, context: CommandContext) -> int:
+    rows = list(latest_rows(context.places, context.settings).values())
+    if arguments.json:
+        context.console.json({"sessions": rows})
+    elif not rows:
+        context.console.line("No session is graded yet.")
+    else:
+        context.console.table(
+            ["session", "ended", "overall", "by", "root cause"], [_cells(row) for row in rows]
+        )
+    return DONE
+
+
+def _ended(arguments: argparse.Namespace, context: CommandContext) -> int:
+    from ...sessions.grading_runs import grade_ended
+
+    done = grade_ended(session_scorer(context), partial(_note_failure, context))
+    if arguments.json:
+        context.console.json({"graded": done})
+    else:
+        context.console.line("%d graded" % done)
+    return DONE
+
+
+def _note_failure(context: CommandContext, identity: str, what: str) -> None:
+    note(context.places, identity, "SessionEnd", "trouble", what)
+
+
+def _cells(row: dict[str, Any]) -> list[str]:
+    overall, scorer = row.get("overall_quality"), row.get("scorer")
+    return [
+        str(row.get("session")),
+        str(row.get("ended", ""))[:16],
+        "%.2f" % overall if isinstance(overall, (int, float)) else "unscored",
+        str(scorer.get("by")) if isinstance(scorer, dict) else "",
+        str(row.get("root_cause") or ""),
+    ]

@@ -1,0 +1,167 @@
+"""`memory status`: what is stored, what is pending, what the last prompts recalled, and what the doctor found."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+from ...kernel.ledger import Ledger
+from ...kernel.text.clean import plain
+from ...memories.hygiene import shown_line
+from ...memories.record import ACTIVE
+from ...memories.survey import life, survey, unmistakable
+from ...recall.explain import outcomes, sentence, thresholds
+from ...recall.judge_switches import missing_switches
+from ..checks import FAIL, WARN
+from ..memory_view import as_json
+from .doctor_command import examine
+
+if TYPE_CHECKING:
+    import argparse
+
+    from ...memories.survey import Survey
+    from ..command_context import CommandContext
+
+__all__ = ["EXAMPLES", "HELP", "configure", "run"]
+
+HELP = "show what is stored, what is pending, and the last decisions"
+EXAMPLES = """\
+  memory status
+  memory status --last 20 --json
+"""
+
+_LAST = 5
+_MAX_PENDING = 20
+_MAX_WORD = 100
+_MAX_WHY = 300
+_HINT = """\
+Nothing is stored for this project yet. Ask Claude to remember something ("remember that we deploy on Tuesdays"), type
+/memory:save, or run:  memory save --category decision --title "..." --body "..."
+To store notes that you already have:  memory import CLAUDE.md docs --dry-run"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "--last", type=int, default=_LAST, metavar="N", help="show the last N decisions (default: %d)" % _LAST
+    )
+
+
+def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+    """Print the status."""
+    found = survey(context.places, context.accepts_pulls)
+    decisions = _decisions(context, max(0, arguments.last))
+    problems = [check for check in examine(context) if check.status in (WARN, FAIL)]
+    if arguments.json:
+        pending = [as_json(item) for item in found.items if item.waits]
+        doctor = [
+            {"name": check.name, "status": check.status, "text": check.text, "fix": check.fix}
+            for check in problems
+        ]
+        stored = [
+            {"scope": scope, "category": category, "trust": trust, "memories": number}
+            for (scope, category, trust), number in sorted(_stored(found).items())
+        ]
+        context.console.json({"stored": stored, "waiting": pending, "decisions": decisions, "doctor": doctor})
+        return 0
+    _print_stored(found, context)
+    _print_pending(found, context)
+    for decision in decisions:
+        _print_decision(decision, context)
+    context.console.line()
+    for one in missing_switches(context.settings):
+        context.console.paragraph("note: %s; run: %s" % one)
+    if problems:
+        context.console.line(
+            "doctor: %s; for details: memory doctor" % ", ".join(check.name for check in problems)
+        )
+    else:
+        context.console.line("doctor: no problems")
+    return 0
+
+
+def _stored(found: Survey) -> Counter[tuple[str, str, str]]:
+    items = [item for item in found.items if life(item) == ACTIVE]
+    return Counter((item.stored.store.scope, item.stored.memory.category, item.trust) for item in items)
+
+
+def _decisions(context: CommandContext, most: int) -> list[dict[str, Any]]:
+    """Return the last decisions on this project's prompts, newest first."""
+    if context.places.state_dir is None or not most:
+        return []
+    rows = Ledger(context.places.state_dir, "recalls").rows()
+    mine = [row for row in rows if row.get("project") == context.places.project_key]
+    return [_decision(row) for row in reversed(mine[-most:])]
+
+
+def _decision(row: dict[str, Any]) -> dict[str, Any]:
+    candidates = [one for one in _list(row.get("candidates")) if isinstance(one, dict)]
+    injected, pointed = (
+        [plain(str(key), _MAX_WORD) for key in _list(row.get(name))] for name in ("injected", "pointed")
+    )
+    whys = {one.key: plain(one.words, _MAX_WHY) for one in outcomes(row)}
+    near = [
+        {
+            "key": plain(str(one.get("key")), _MAX_WORD),
+            "confidence": _number(one.get("confidence")),
+            "why": whys.get(str(one.get("key")), ""),
+        }
+        for one in candidates
+        if one.get("key") not in injected + pointed
+    ]
+    words = {
+        name: plain(str(row.get(name) or ""), _MAX_WORD)
+        for name in ("time", "prompt_id", "outcome", "reason")
+    }
+    inject, pointer = thresholds(row)
+    numbers = {"inject_threshold": inject, "pointer_threshold": pointer, "ms": _number(row.get("ms"))}
+    said = plain(sentence(row), _MAX_WHY)
+    return {**words, **numbers, "says": said, "injected": injected, "pointed": pointed, "near_misses": near}
+
+
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _number(value: object) -> float | None:
+    return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
+
+
+def _print_stored(found: Survey, context: CommandContext) -> None:
+    stored = _stored(found)
+    if not stored:
+        context.console.line(_HINT)
+        return
+    rows = [
+        [scope, category, trust, str(number)] for (scope, category, trust), number in sorted(stored.items())
+    ]
+    context.console.table(("SCOPE", "CATEGORY", "TRUST", "MEMORIES"), rows)
+
+
+def _print_pending(found: Survey, context: CommandContext) -> None:
+    items = [item for item in found.items if item.waits]
+    if not items:
+        return
+    context.console.line()
+    context.console.line("awaiting your approval (memory accept ID, or --all):")
+    names = unmistakable(found.items)
+    for item in items[:_MAX_PENDING]:
+        name, title = names[item.stored.key], shown_line(item.stored.memory.title)
+        context.console.line("  %s  %s (%s)" % (name, title, item.reason))
+    if len(items) > _MAX_PENDING:
+        context.console.line(
+            "  and %d more; to list them: memory list --status pending" % (len(items) - _MAX_PENDING)
+        )
+
+
+def _print_decision(decision: dict[str, Any], context: CommandContext) -> None:
+    console = context.console
+    console.line()
+    took = "" if decision["ms"] is None else ", %.0f ms" % decision["ms"]
+    console.line("%s  %s%s" % (decision["time"], decision["says"], took))
+    for key in decision["injected"]:
+        console.line("  injected   " + key)
+    for key in decision["pointed"]:
+        console.line("  pointed    " + key)
+    for one in decision["near_misses"]:
+        console.line("  near miss  %s: %s" % (one["key"], one["why"]))

@@ -1,0 +1,166 @@
+"""`memory tune`: show what judged replies say about the rules, and change the user's own rule pack on request."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from typing import TYPE_CHECKING, Any
+
+from ...kernel.clock import iso, now
+from ...kernel.files import Unreadable, read_regular, replace_file
+from ...replies.filler import USER_PACK, FillerRules, RulePackError, load_filler_rules, load_rule_table
+from ...replies.reply_signals import load_word_lists, measure_reply
+from ...replies.reply_state import reset_tuning_reminder
+from ...replies.score_history import read_scores
+from ...replies.transcript_replies import reread_replies
+from ...replies.tuning import gate_advice, propose_pack, study_scores
+from ..command_context import CommandError, UsageError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from ...replies.score_history import PastScore
+    from ...replies.tuning import TuningStudy
+    from ..command_context import CommandContext
+
+__all__ = ["EXAMPLES", "HELP", "configure", "run"]
+
+DONE = 0
+
+HELP = "improve the rules for replies with what a judge said about replies"
+EXAMPLES = """\
+  memory tune                show agreement, cleared patterns, new phrases and proposals
+  memory tune --apply        write the proposals into your own rule pack, with a backup
+  memory tune --days 90 --json
+"""
+_DAYS = 60
+_SHOWN = 12
+_MAX_RESCORED = 500
+_MAX_BYTES = 1 << 20
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "--days",
+        type=int,
+        default=_DAYS,
+        metavar="N",
+        help="the last N days, 1 to 3650 (default: %d)" % _DAYS,
+    )
+    parser.add_argument("--apply", action="store_true", help="write the proposals into your own rule pack")
+
+
+def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+    """Study the judged replies; with --apply change the pack. Raises CommandError if the pack cannot be read or changed."""
+    if not 1 <= arguments.days <= 3650:
+        raise UsageError("--days: expected 1 to 3650, got %d" % arguments.days)
+    state = context.places.state()
+    scores, _ = read_scores(context.places, iso(now() - arguments.days * 86400))
+    study = study_scores(scores, load_filler_rules(state))
+    try:
+        before, after = propose_pack(study, state)
+    except RulePackError as error:
+        raise CommandError(str(error)) from None
+    diff = _diff(before, after)
+    if arguments.apply and diff:
+        context.require_approval("change the rule pack")
+    effect = _rescored(scores, before, after) if diff else {}
+    if arguments.json:
+        context.console.json(_record(study, diff, effect, applied=arguments.apply and bool(diff)))
+    else:
+        _show(study, context)
+        _show_change(diff, effect, context)
+    reset_tuning_reminder(context.places)
+    return _apply(after, diff, arguments, context) if arguments.apply else DONE
+
+
+def _record(study: TuningStudy, diff: str, effect: dict[str, int], *, applied: bool) -> dict[str, Any]:
+    return {
+        "judged": study.judged,
+        "reread": study.reread,
+        "agreement": study.agreement._asdict(),
+        "missed": study.missed._asdict(),
+        "advice": gate_advice(study),
+        "cleared": [{**one._asdict(), "cleared": one.cleared._asdict()} for one in study.cleared],
+        "candidates": [one._asdict() for one in study.candidates],
+        "diff": diff,
+        "rescored": effect,
+        "applied": applied,
+    }
+
+
+def _show(study: TuningStudy, context: CommandContext) -> None:
+    console = context.console
+    console.line("Judged replies: %d; still in their transcripts: %d" % (study.judged, study.reread))
+    console.line(gate_advice(study))
+    if study.missed.n:
+        console.line("missed by rules, estimated from the audited replies: %s" % (study.missed,))
+    if study.cleared:
+        rows = [
+            [one.rule, str(one.cleared), "exempt" if one.exempt else ""] for one in study.cleared[:_SHOWN]
+        ]
+        console.line()
+        console.table(["pattern", "cleared by the judge", "proposal"], rows)
+    if study.candidates:
+        rows = [
+            [one.phrase, str(one.replies), one.source, "promote" if one.promote else ""]
+            for one in study.candidates[:_SHOWN]
+        ]
+        console.line()
+        console.table(["new phrase", "replies", "from", "proposal"], rows)
+
+
+def _show_change(diff: str, effect: dict[str, int], context: CommandContext) -> None:
+    console = context.console
+    console.line()
+    if not diff:
+        console.line("No change to the rules is proposed.")
+        return
+    for line in diff.splitlines():
+        console.line(line)
+    console.line()
+    console.line(
+        "Replies scored again: %(replies)d. With filler before: %(padded_before)d (phrases: %(phrases_before)d);"
+        " after: %(padded_after)d (phrases: %(phrases_after)d)." % effect
+    )
+
+
+def _diff(before: dict[str, Any], after: dict[str, Any]) -> str:
+    """Return the change to the pack as a unified diff; empty when there is none."""
+    if {"exempt": {}, "rules": [], **before} == after:
+        return ""
+    old, new = (_text(pack).splitlines() for pack in (before, after))
+    return "\n".join(difflib.unified_diff(old, new, "your rule pack", "proposed", lineterm=""))
+
+
+def _text(pack: dict[str, Any]) -> str:
+    return json.dumps(pack, indent=2) + "\n" if pack else ""
+
+
+def _rescored(scores: list[PastScore], before: dict[str, Any], after: dict[str, Any]) -> dict[str, int]:
+    """Return how many replies hold filler, and how many phrases, with either pack."""
+    table, lists = load_rule_table(), load_word_lists()
+    texts = [reply.text for reply in reread_replies(one.row for one in scores[-_MAX_RESCORED:])]
+    found = {"replies": len(texts)}
+    for name, pack in (("before", before), ("after", after)):
+        rules = FillerRules(table, pack)
+        counts = [measure_reply(text, rules, lists).padding for text in texts]
+        found["padded_" + name], found["phrases_" + name] = sum(map(bool, counts)), sum(counts)
+    return found
+
+
+def _apply(after: dict[str, Any], diff: str, arguments: argparse.Namespace, context: CommandContext) -> int:
+    if not diff:
+        return DONE
+    path = context.places.state(USER_PACK)
+    try:
+        replace_file(path + ".backup", read_regular(path, _MAX_BYTES)[0])
+    except FileNotFoundError:
+        pass  # there was no pack before
+    except Unreadable as error:
+        raise CommandError("your rule pack was not changed: %s" % error) from None
+    replace_file(path, _text(after).encode("ascii"))
+    if not arguments.json:
+        context.console.line("Written: %s. The previous version: %s.backup." % (path, path))
+    return DONE

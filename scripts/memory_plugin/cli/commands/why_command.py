@@ -1,0 +1,135 @@
+"""`memory why`: explain how recall decided about a prompt."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ...kernel.text.clean import plain
+from ...memories.hygiene import shown_line
+from ...memories.survey import survey, unmistakable
+from ...recall.explain import REASONS, find_decision, outcomes, remedy, sentence, thresholds
+from ..command_context import CommandError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from ...recall.explain import Outcome
+    from ..command_context import CommandContext
+
+HELP = (
+    "explain what recall did on a prompt: what Claude was told, what was withheld, and what would have helped"
+)
+EXAMPLES = """\
+  memory why
+  memory why a2fc9ec1 --json
+  memory why --verbose                               with the scores
+"""
+_MAX_LINE = 1000
+_INDENT = "  "
+_MARK = 10  # columns of the longest word before a memory, and a space
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare which prompt."""
+    parser.add_argument(
+        "prompt",
+        nargs="?",
+        default="last",
+        metavar="PROMPT-ID",
+        help="the id of the prompt, or its beginning (default: the last prompt)",
+    )
+    parser.add_argument("--verbose", action="store_true", help="also print the scores and their parts")
+
+
+def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+    """Explain one decision."""
+    row = find_decision(context.places, arguments.prompt)
+    if row is None:
+        which = "" if arguments.prompt == "last" else " for the prompt %s" % arguments.prompt
+        raise CommandError(
+            "no decision was recorded%s in this project; the ledger starts with the first prompt" % which
+        )
+    if arguments.json:
+        context.console.json({"pointed": [], **row})
+        return 0
+    explain_decision(row, context)
+    if arguments.verbose:
+        _show_scores(row, context)
+    return 0
+
+
+def explain_decision(row: dict[str, Any], context: CommandContext) -> None:
+    """Print one record of the ledger in words; fields of the wrong type are skipped."""
+    console = context.console
+    time = plain(str(row.get("time")), _MAX_LINE).replace("T", " ").replace("Z", " UTC")
+    prompt = plain(str(row.get("prompt_id") or "without an id"), _MAX_LINE)
+    console.paragraph("%s, prompt %s" % (time, prompt))
+    said = plain(sentence(row), _MAX_LINE)
+    console.paragraph(console.style(said[:1].upper() + said[1:] + ".", "bold"))
+    if row.get("trouble"):
+        problem = str(row["trouble"])
+        console.paragraph(plain("problem: " + REASONS.get(problem, problem), _MAX_LINE))
+    found = outcomes(row)
+    if found:
+        _explain_candidates(found, context)
+    elif remedy(row):
+        console.paragraph("try: " + remedy(row))
+
+
+def _explain_candidates(found: list[Outcome], context: CommandContext) -> None:
+    console = context.console
+    items = survey(context.places, context.accepts_pulls).items
+    names = unmistakable(items)
+    titles = {item.stored.key: shown_line(item.stored.memory.title) for item in items}
+    console.line()
+    for one in found:
+        label = "%s (%s)" % (titles[one.key], names[one.key]) if one.key in titles else one.key
+        lead = _INDENT + one.said.ljust(_MARK)
+        console.paragraph(plain("%s: %s" % (label, one.words), _MAX_LINE), lead, len(lead))
+    lacking = next((names[one.key] for one in found if one.lacks_words and one.key in names), "")
+    if lacking:
+        console.line()
+        console.paragraph("To recall it on such a prompt, add a phrase in the words of the prompt:")
+        console.line("%smemory edit %s --asked-as '...'" % (_INDENT, lacking))
+
+
+def _show_scores(row: dict[str, Any], context: CommandContext) -> None:
+    console = context.console
+    listed = row.get("candidates")
+    shown = [item for item in listed if isinstance(item, dict)] if isinstance(listed, list) else []
+    inject, pointer = thresholds(row)
+    console.line()
+    facts = (row.get("answered_by"), row.get("ms"), row.get("found"), _number(inject, 2), _number(pointer, 2))
+    console.paragraph(
+        plain(
+            "answered by %s in %s ms; %s found; inject threshold %s, pointer threshold %s" % facts, _MAX_LINE
+        )
+    )
+    judge = row.get("judge")
+    if isinstance(judge, dict):
+        console.paragraph(plain("judges: %s %s" % (judge.get("path"), judge.get("reasons") or ""), _MAX_LINE))
+    if not shown:
+        return
+    console.table(
+        ["confidence", "pointer", "score", "memory"],
+        [
+            [
+                _number(item.get("confidence"), 3),
+                _number(item.get("pointer_confidence"), 3),
+                _number(item.get("score"), 2),
+                str(item.get("key")),
+            ]
+            for item in shown
+        ],
+    )
+    for item in shown:
+        console.paragraph(plain("%s: %s" % (item.get("key"), _parts(item)), _MAX_LINE), "", 2)
+
+
+def _number(value: object, digits: int) -> str:
+    return "%.*f" % (digits, value) if isinstance(value, (int, float)) else "?"
+
+
+def _parts(item: dict[str, Any]) -> str:
+    parts = item.get("parts")
+    return " ".join("%s=%s" % pair for pair in parts.items()) if isinstance(parts, dict) else ""

@@ -1,0 +1,231 @@
+"""How a user gives the fields of a memory: as options of `save` and `edit`, or as a draft in an editor."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from datetime import datetime, timezone
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..kernel.files import in_words, make_folder, read_regular, replace_file
+from ..memories.files import MAX_BYTES
+from ..memories.record import MAX_ASKED_AS, InvalidMemory, categories, category_named, parse_memory
+from .command_context import UsageError
+
+if TYPE_CHECKING:
+    from ..kernel.paths import Places
+    from ..memories.files import StoredMemory
+    from .command_context import CommandContext
+
+__all__ = [
+    "MAX_INPUT",
+    "Draft",
+    "add_fields",
+    "check_fields",
+    "content_json",
+    "edited_draft",
+    "project_files",
+    "text_of",
+    "to_category",
+]
+
+MAX_INPUT = 1 << 20
+MAX_TAGS = 20
+_NEVER = "never"
+# The forms that every supported Python parses, and `Z` for UTC; newer versions also accept weeks and dates without hyphens.
+_DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:Z|[+-]\d\d:\d\d)?)?\Z", re.ASCII)
+_TIME = "%Y-%m-%dT%H:%M:%SZ"
+_FIXED = ("id", "category")
+
+
+def add_fields(parser: argparse.ArgumentParser) -> None:
+    """Declare the options that both commands take."""
+    parser.add_argument(
+        "--tags",
+        type=_words,
+        action="extend",
+        metavar="a,b",
+        help="tags, separated by commas (at most %d)" % MAX_TAGS,
+    )
+    parser.add_argument(
+        "--file",
+        dest="files",
+        action="append",
+        metavar="PATH",
+        help="a file that it is about; repeat it for more",
+    )
+    parser.add_argument(
+        "--context", metavar="TEXT|-", help="what went wrong, and what was considered; - reads standard input"
+    )
+    parser.add_argument(
+        "--asked-as",
+        action="append",
+        metavar="PHRASE",
+        help="another phrase by which a prompt may ask for it, added to those it has; up to %d times"
+        % MAX_ASKED_AS,
+    )
+    parser.add_argument(
+        "--expires", type=_expiry, metavar="DATE", help="YYYY-MM-DD; after that day it is not recalled"
+    )
+    parser.add_argument(
+        "--content-json",
+        metavar="JSON|-",
+        help="the category's own fields as a JSON object, or - for standard input",
+    )
+
+
+def to_category(name: str) -> str:
+    """Return a category's name from any spelling of it. Raises ArgumentTypeError, which lists all names."""
+    try:
+        return category_named(name).name
+    except InvalidMemory as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in (part.strip() for part in text.split(",")) if word]
+
+
+def _expiry(text: str) -> str:
+    """Return a day unchanged and a time in UTC; empty for `never`. Raises ArgumentTypeError for an invalid or past date."""
+    if text == _NEVER:
+        return ""
+    try:
+        moment = datetime.fromisoformat(text.replace("Z", "+00:00") if _DATE.match(text) else "")
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=timezone.utc)
+        form = _TIME if "T" in text or " " in text else "%Y-%m-%d"
+        written = moment.astimezone(timezone.utc).strftime(form)
+    except (ValueError, OverflowError):
+        raise argparse.ArgumentTypeError("expected a date such as 2031-12-31, got %r" % text) from None
+    if written < datetime.now(timezone.utc).strftime(_TIME)[: len(written)]:
+        raise argparse.ArgumentTypeError("%s is in the past" % text)
+    return written
+
+
+def check_fields(arguments: argparse.Namespace) -> None:
+    """Raise UsageError for an empty option, or one that was given too often."""
+    for name in ("title", "body", "context"):
+        given = getattr(arguments, name)
+        if given is not None and not given.strip():
+            raise UsageError("--%s: expected a text, got nothing" % name)
+    if len(arguments.tags or ()) > MAX_TAGS:
+        raise UsageError("--tags: expected at most %d, got %d" % (MAX_TAGS, len(arguments.tags)))
+    if len(arguments.asked_as or ()) > MAX_ASKED_AS:
+        raise UsageError("--asked-as: expected at most %d, got %d" % (MAX_ASKED_AS, len(arguments.asked_as)))
+    if [arguments.body, arguments.context, arguments.content_json].count("-") > 1:
+        raise UsageError("only one of --body, --context and --content-json can read standard input")
+
+
+def text_of(value: str, option: str) -> str:
+    """Return an option's text; `-` reads standard input. Raises InvalidMemory for input that is empty, too long or not UTF-8."""
+    if value != "-":
+        return value
+    data = sys.stdin.buffer.read(MAX_INPUT + 1) if sys.stdin else b""
+    if len(data) > MAX_INPUT:
+        raise InvalidMemory("%s: more than %d bytes on standard input" % (option, MAX_INPUT))
+    if not data.strip():
+        raise InvalidMemory("%s: standard input is empty" % option)
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InvalidMemory(
+            "%s: standard input is not UTF-8 (byte %d); nothing was stored" % (option, error.start)
+        ) from None
+
+
+def content_json(value: str) -> dict[str, Any]:
+    """Return the JSON object of `--content-json`. Raises InvalidMemory for anything else."""
+    try:
+        content = json.loads(text_of(value, "--content-json"), parse_constant=_refuse)
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, InvalidMemory):
+            raise
+        raise InvalidMemory("--content-json: not JSON: %s" % error) from None
+    if not isinstance(content, dict):
+        raise InvalidMemory("--content-json: expected an object, got %s" % type(content).__name__)
+    return content
+
+
+def _refuse(name: str) -> None:
+    raise ValueError("%s is not a JSON number" % name)
+
+
+def project_files(paths: list[str], places: Places) -> list[str]:
+    """Return paths, given relative to the current folder or to the project, as relative to the project."""
+    return list(dict.fromkeys(_project_file(path, places.project_root) for path in paths))
+
+
+def _project_file(path: str, root: str) -> str:
+    full = os.path.realpath(path)
+    if os.path.exists(full) and full.startswith(root + os.sep):
+        path = os.path.relpath(full, root)
+    return path.replace(os.sep, "/")
+
+
+class Draft(NamedTuple):
+    """A memory as the user edited it, and the file in which they did."""
+
+    path: str
+    data: dict[str, Any]
+
+    def discard(self) -> None:
+        """Delete the file; its content is stored."""
+        os.unlink(self.path)
+
+
+def edited_draft(context: CommandContext, stored: StoredMemory) -> Draft | None:
+    """Open a memory in $VISUAL or $EDITOR and return what the user made of it; None if they changed nothing.
+
+    Raises InvalidMemory, which names the draft that was kept, if the editor failed or the draft is no longer a memory.
+    """
+    path = _draft(context, stored)
+    before = stored.memory.data
+    try:
+        code = subprocess.run([*_editor(), path], check=False).returncode
+    except (OSError, ValueError) as error:
+        raise InvalidMemory("the editor could not be started (%s); set $EDITOR" % in_words(error)) from None
+    if code:
+        raise InvalidMemory(
+            "nothing was changed: the editor ended with exit code %d; your draft is %s" % (code, path)
+        )
+    data = _parsed(path, stored)
+    if data == before:
+        os.unlink(path)
+        return None
+    return Draft(path, data)
+
+
+def _draft(context: CommandContext, stored: StoredMemory) -> str:
+    folder = context.places.state("drafts")
+    make_folder(folder)
+    path = os.path.join(folder, "%s.%d.json" % (stored.memory.id, os.getpid()))
+    text = json.dumps(stored.memory.data, indent=2, ensure_ascii=False) + "\n"
+    replace_file(path, text.encode("utf-8", "backslashreplace"))
+    return path
+
+
+def _editor() -> list[str]:
+    """Return the user's editor with its arguments. The project cannot choose it: its variables were dropped."""
+    chosen = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ("notepad" if os.name == "nt" else "vi")
+    return shlex.split(chosen)
+
+
+def _parsed(path: str, stored: StoredMemory) -> dict[str, Any]:
+    memory = stored.memory
+    try:
+        data = json.loads(read_regular(path, MAX_BYTES)[0].decode("utf-8-sig"))
+        parse_memory(data, memory.id, categories()[memory.category])
+        for name in _FIXED:
+            if data.get(name) != memory.data.get(name):
+                raise InvalidMemory(
+                    "%s: must stay %r; to move a memory, save a new one" % (name, memory.data.get(name))
+                )
+    except (OSError, ValueError, RecursionError) as error:
+        raise InvalidMemory("nothing was changed: %s; your draft is %s" % (error, path)) from None
+    assert isinstance(data, dict)
+    return data

@@ -1,0 +1,62 @@
+"""A memory as commands print it: a JSON object for programs, a table row for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..memories.hygiene import shown_items, shown_line
+from ..memories.record import ACTIVE
+from ..memories.survey import life
+from ..memories.trust import TRUSTED
+
+if TYPE_CHECKING:
+    from ..memories.survey import Item
+
+__all__ = ["as_json", "as_row", "shown_name", "status_text"]
+
+_MAX_ITEMS = 1000
+HEADERS = ("ID", "CATEGORY", "SCOPE", "UPDATED", "STATUS", "TITLE")
+
+
+def as_json(item: Item) -> dict[str, object]:
+    """Return the fields that a program needs, without secrets and hidden characters."""
+    memory = item.stored.memory
+    return {
+        "id": memory.id,
+        "title": shown_line(memory.title),
+        "category": memory.category,
+        "scope": item.stored.store.scope,
+        "status": memory.status,
+        "life": life(item),
+        "trust": item.trust,
+        "waits_because": item.reason,
+        "tags": shown_items(memory.tags, _MAX_ITEMS),
+        "files": shown_items(memory.files, _MAX_ITEMS),
+        "path": item.stored.path,
+        "created_at": shown_line(memory.created_at),
+        "updated_at": shown_line(memory.updated_at),
+        "expires_at": memory.expires_at,
+        "superseded_by": shown_name(item.superseded_by or memory.superseded_by, item.stored.key),
+        "supersedes": [shown_line(name) for name in memory.supersedes],
+    }
+
+
+def shown_name(key: str, beside: str) -> str:
+    """Return a memory's id from its key, or the whole key if its scope or category differs from that of the key `beside`."""
+    place = beside.rpartition("/")[0] + "/"
+    return shown_line(key.removeprefix(place))
+
+
+def as_row(item: Item) -> list[str]:
+    """Return the cells of a table row, in the order of `HEADERS`."""
+    memory = item.stored.memory
+    cells = [memory.id, memory.category, item.stored.store.scope, memory.updated_at[:10]]
+    return [*cells, status_text(item), shown_line(memory.title)]
+
+
+def status_text(item: Item) -> str:
+    """Return in a word or two whether a memory is recalled, and if not, why."""
+    words = [] if life(item) == ACTIVE else [life(item)]
+    if item.trust != TRUSTED:
+        words.append(item.trust)
+    return ", ".join(words) or ACTIVE

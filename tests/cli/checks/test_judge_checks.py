@@ -1,0 +1,90 @@
+"""The doctor's check of the models that the settings name."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memory_plugin.cli.checks import Check
+from memory_plugin.cli.checks import judge_checks as module
+from memory_plugin.cli.command_context import CommandContext
+from memory_plugin.cli.console import Console
+from memory_plugin.hooks.environment import Taint
+from tests.kernel.judge.bench import Bench
+
+
+@pytest.fixture
+def checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Check]:
+    """Return a function that runs the check on a day, with settings."""
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "config"))
+
+    def look(day: str, memory: dict[str, Any] | None = None, **judge: object) -> Check:
+        bench = Bench(str(tmp_path), **judge)  # type: ignore[arg-type]
+        bench.settings()
+        path = Path(bench.config) / "settings.json"
+        content = json.loads(path.read_text(encoding="utf-8"))
+        content["memory"] = {**({"judge": content["memory"]["judge"]} if judge else {}), **(memory or {})}
+        path.write_text(json.dumps(content), encoding="utf-8")
+        monkeypatch.setattr(module, "iso", lambda _: day + "T00:00:00Z")
+        return module.models(CommandContext(bench.places, Console(io.StringIO(), io.StringIO()), Taint()))
+
+    return look
+
+
+def test_the_defaults_are_well(checked: Callable[..., Check]) -> None:
+    found = checked("2026-11-22")
+    assert (found.status, found.details) == ("ok", ())
+
+
+def judge_of(model: str, *, on: bool = True) -> dict[str, Any]:
+    """Return settings with a model for replies."""
+    return {"scoring": {"judge": {"enabled": on, "model": model}}}
+
+
+@pytest.mark.parametrize(
+    ("day", "status", "words"),
+    [
+        ("2026-09-30", "ok", ""),
+        ("2026-10-02", "warn", "ends on 2026-11-30, in 59 days"),
+        ("2026-11-22", "warn", "ends on 2026-11-30, in 8 days"),
+        ("2026-11-30", "warn", "ended on 2026-11-30"),
+        ("2027-03-01", "warn", "ended on 2026-11-30"),
+    ],
+)
+def test_it_warns_sixty_days_before_a_model_ends_and_ever_after(
+    checked: Callable[..., Check], day: str, status: str, words: str
+) -> None:
+    found = checked(day, judge_of("claude-sonnet-4-5"))
+    assert found.status == status
+    assert words in " ".join(found.details)
+    if words:
+        assert "scoring.judge.model" in found.details[0] + found.fix
+
+
+def test_a_model_of_a_judge_that_is_off_is_a_note(checked: Callable[..., Check]) -> None:
+    assert checked("2026-11-22", judge_of("claude-sonnet-4-5", on=False)).status == "note"
+
+
+def test_the_jury_is_looked_at_too(checked: Callable[..., Check]) -> None:
+    names = ["anthropic:claude-haiku-5-5", "openai:gpt-5-mini", "gemini:gemini-2.5-flash"]
+    found = checked("2026-11-22", {"evaluation": {"judge": {"judges": names}}})
+    assert (found.status, len(found.details)) == ("warn", 2)
+    assert any("requests then go to gemini-3.5-flash-lite" in said for said in found.details)
+    assert all("evaluation.judge.judges" in said for said in found.details)
+
+
+def test_it_asks_for_a_price_that_nobody_knows(checked: Callable[..., Check]) -> None:
+    found = checked("2026-11-22", judge_of("brand-new"))
+    assert found.status == "note"
+    assert "judge.prices" in found.fix
+    memory = {**judge_of("brand-new"), "judge": {"prices": {"brand-new": [1, 2]}}}
+    assert checked("2026-11-22", memory).status == "ok"
+
+
+def test_a_jury_that_cannot_be_read_is_another_checks_business(checked: Callable[..., Check]) -> None:
+    assert checked("2026-11-22", {"evaluation": {"judge": {"judges": ["nobody:x"]}}}).status == "ok"

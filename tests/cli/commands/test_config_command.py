@@ -1,0 +1,297 @@
+"""`memory config` as a real process."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+
+import pytest
+
+from memory_plugin.cli.commands.config_command import EXAMPLES
+from tests.config.settings_table import README
+from tests.project import Project
+
+KEY = "retrieval.max_inject"
+
+
+def test_set_get_unset(project: Project) -> None:
+    done = project.cli("config", "set", KEY, "2")
+    said = "%s is now 2 (was 3, the default): written to %s\n" % (KEY, project.settings_path)
+    assert (done.returncode, done.stdout, done.stderr) == (0, said, "")
+    again = project.cli("config", "set", KEY, "2").stdout
+    assert again == "%s is still 2: nothing changed in %s\n" % (KEY, project.settings_path)
+    assert project.cli("config", "get", "memory." + KEY).stdout == "2\n"
+    said = "%s is now 3, the default (was 2): removed from %s\n" % (KEY, project.settings_path)
+    assert project.cli("config", "unset", KEY).stdout == said
+    assert project.cli("config", "get", KEY).stdout == "3\n"
+
+
+def test_a_block_is_taken_out_and_named(project: Project) -> None:
+    project.cli("config", "set", KEY, "2")
+    said = "retrieval: removed from %s\n" % project.settings_path
+    assert project.cli("config", "unset", "retrieval").stdout == said
+
+
+def test_what_the_project_decides_is_not_claimed(project: Project) -> None:
+    path = project.write(".claude/settings.json", {"memory": {"retrieval": {"max_inject": 1}}})
+    lines = project.cli("config", "set", KEY, "2").stdout.splitlines()
+    assert lines[0].startswith(KEY + " is still 1, decided by the project's files: written to ")
+    assert lines[1] == "here %s decides: 1" % path
+
+
+def test_json(project: Project) -> None:
+    change = project.cli("config", "set", KEY, "2", "--json").json
+    assert change == {
+        "key": KEY,
+        "changed": True,
+        "file": project.settings_path,
+        "backup": None,
+        "value": 2,
+        "origin": "user",
+        "notes": [],
+    }
+    assert project.cli("config", "get", KEY, "--json").json == {"key": KEY, "value": 2, "origin": "user"}
+    show = project.cli("config", "show", "--json").json
+    assert (show["settings"]["retrieval"]["max_inject"], show["origins"][KEY], show["problems"]) == (
+        2,
+        "user",
+        [],
+    )
+    checked = project.cli("config", "check", "--json").json
+    assert checked == {"files": {"user": project.settings_path}, "problems": [], "notes": []}
+    assert project.cli("config", "unset", KEY, "--json").json["changed"]
+
+
+def test_json_may_stand_before_the_action_too(project: Project) -> None:
+    assert project.cli("config", "--json", "get", KEY).json["value"] == 3
+
+
+def test_show_prints_every_key_and_get_a_block(project: Project) -> None:
+    lines = project.cli("config", "show").stdout.splitlines()
+    assert [line.split() for line in lines if line.startswith(KEY)] == [[KEY, "3"]]
+    assert project.cli("config", "get", "judge.caps").json == {"session_usd": 0.25, "day_usd": 1.0}
+
+
+def test_show_of_one_key_says_what_it_means(project: Project) -> None:
+    assert project.cli("config", "show", KEY).stdout.splitlines()[2:] == [
+        "",
+        "Most memories injected in full for one prompt; 0: nothing is said, no pointers either.",
+        "takes a whole number from 0 to 10; default 3; a project's files may only lower it or switch it off",
+    ]
+
+
+def test_show_of_a_key_with_many_choices_names_them(project: Project) -> None:
+    line = project.cli("config", "show", "hygiene.allow").stdout.splitlines()[-1]
+    assert line.startswith("known: ")
+    assert " email, " in line
+
+
+def test_show_origin_names_layers_files_and_refusals(project: Project) -> None:
+    path = project.write(
+        ".claude/settings.json", {"memory": {"retrieval": {"max_inject": 9, "enabled": False}}}
+    )
+    lines = project.cli("config", "show", "retrieval", "--origin").stdout.splitlines()
+    rows = {line.split()[0]: line.split(None, 2)[1:] for line in lines if line}
+    assert rows["retrieval.enabled"] == ["false", "project"]
+    assert rows[KEY] == ["3", "default, project refused"]
+    assert "project: " + path in lines
+    assert lines[-1].startswith(path + ":4: retrieval.max_inject: expected at most 3")
+
+
+def test_check_fails_on_problems(project: Project) -> None:
+    path = project.write(".claude/settings.local.json", {"memory": {"trust": {"pulls": "accept"}}})
+    run = project.cli("config", "check")
+    assert (run.returncode, run.stdout.startswith(path + ":4: trust.pulls: ")) == (1, True)
+    (problem,) = project.cli("config", "check", "--json").json["problems"]
+    assert (problem["kind"], problem["line"]) == ("refused", 4)
+
+
+def test_check_without_problems(project: Project) -> None:
+    run = project.cli("config", "check")
+    assert (run.returncode, run.stdout) == (0, "no problems; only the defaults are used\n")
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        pytest.param(
+            ["set", "retrieval.max_injct", "2"],
+            2,
+            "memory: retrieval.max_injct: no such key; did you mean retrieval.max_inject?",
+            id="a misspelt key",
+        ),
+        pytest.param(
+            ["get", "zzz"], 2, "memory: zzz: no such key; `memory config show` lists", id="no key at all"
+        ),
+        pytest.param(
+            ["set", "retrieval", "3"],
+            2,
+            "memory: retrieval is a block of keys, not one; `memory config show retrieval` lists them",
+            id="a block for a key",
+        ),
+        pytest.param(["show", "zzz"], 2, "memory: zzz: no such key", id="show of no key"),
+        pytest.param(["unset", "zzz"], 2, "memory: zzz: no such key", id="unset of no key"),
+        pytest.param(["unset", ""], 2, "memory: (empty): no such key", id="unset of nothing"),
+        pytest.param(
+            ["set", KEY, "11"],
+            2,
+            "memory: retrieval.max_inject: expected a whole number from 0 to 10, got 11",
+            id="range",
+        ),
+        pytest.param(
+            ["set", "hygiene.allow", '["emial"]'],
+            2,
+            'memory: hygiene.allow: expected a list of known ids, got one with "emial"; nearest: email;',
+            id="a misspelt id",
+        ),
+        pytest.param([], 2, "memory: the following arguments are required: ACTION", id="no action"),
+        pytest.param(["set", KEY], 2, "memory: the following arguments are required: VALUE", id="no value"),
+    ],
+)
+def test_errors_are_one_line_on_the_error_stream(
+    project: Project, words: list[str], code: int, message: str
+) -> None:
+    run = project.cli("config", *words)
+    assert (run.returncode, run.stdout) == (code, "")
+    assert run.stderr.startswith(message)
+    assert run.stderr.count("\n") == 1
+    assert not os.path.exists(project.settings_path)
+
+
+def test_a_broken_file_is_not_touched(project: Project) -> None:
+    with open(project.settings_path, "w", encoding="utf-8") as file:
+        file.write("{")
+    run = project.cli("config", "set", KEY, "2")
+    assert (run.returncode, run.stderr.startswith("memory: %s: expected JSON" % project.settings_path)) == (
+        1,
+        True,
+    )
+    with open(project.settings_path, encoding="utf-8") as file:
+        assert file.read() == "{"
+
+
+@pytest.mark.parametrize("words", [["set", KEY, "2"], ["unset", KEY]], ids=["set", "unset"])
+def test_inside_the_client_a_change_needs_the_users_word(project: Project, words: list[str]) -> None:
+    before = json.dumps({"memory": {"retrieval": {"max_inject": 1}}})
+    with open(project.settings_path, "w", encoding="utf-8") as file:
+        file.write(before)
+    run = project.cli("config", *words, inside=True)
+    assert (run.returncode, run.stdout, "to change settings" in run.stderr) == (1, "", True)
+    with open(project.settings_path, encoding="utf-8") as file:
+        assert file.read() == before
+    assert project.cli("config", "get", KEY, inside=True).stdout == "1\n"
+
+
+def test_switching_a_judge_on_says_what_is_sent_and_what_it_may_cost(project: Project) -> None:
+    quiet = project.cli("config", "set", "retrieval.judge.model", "m").stdout.splitlines()
+    assert quiet[1] == "its judge is off; to switch it on: memory judge on retrieval"
+    loud = project.cli("config", "set", "retrieval.judge.enabled", "true").stdout.splitlines()
+    assert loud[1].startswith(
+        "the judge for retrieval is on: Ask the judge. Sends the prompt's head and tail"
+    )
+    assert loud[1].endswith("At most $0.25 a session and $1.00 a day for all judges together.")
+    again = project.cli("config", "unset", "retrieval.judge.enabled").stdout.splitlines()
+    assert len(again) == 1
+
+
+def test_a_value_that_the_project_overrules_is_said(project: Project) -> None:
+    path = project.write(".claude/settings.json", {"memory": {"retrieval": {"max_inject": 1}}})
+    run = project.cli("config", "set", KEY, "2")
+    assert run.stdout.splitlines()[1] == "here %s decides: 1" % path
+
+
+def test_prices_of_the_users_own_are_one_value(project: Project) -> None:
+    prices = {"qwen3:4b": [0, 0], "a.b": [1.5, 7]}
+    assert project.cli("config", "set", "judge.prices", json.dumps(prices)).returncode == 0
+    assert json.loads(project.cli("config", "get", "judge.prices").stdout) == prices
+    assert '"judge.prices"' not in project.cli("config", "check").stdout
+    assert "each with a list of 2 numbers" in project.cli("config", "set", "judge.prices", '{"m": 1}').stderr
+    path = project.write(".claude/settings.json", {"memory": {"judge": {"prices": {"m": [0, 0]}}}})
+    assert path in project.cli("config", "check").stdout
+    assert json.loads(project.cli("config", "get", "judge.prices").stdout) == prices
+    project.cli("config", "unset", "judge.prices")
+    assert project.cli("config", "get", "judge.prices").stdout == "{}\n"
+
+
+@pytest.mark.parametrize("action", ["show", "get", "set", "unset", "check"])
+def test_help_has_an_example(project: Project, action: str) -> None:
+    run = project.cli("config", action, "--help")
+    assert (run.returncode, "example:\n  memory config " + action in run.stdout) == (0, True)
+
+
+def documented() -> list[str]:
+    """Return the command lines in the help and in config/README.md."""
+    with open(README, encoding="utf-8") as file:
+        blocks = re.findall(r"```sh\n(.*?)```", file.read(), re.DOTALL)
+    lines = EXAMPLES.splitlines() + "".join(blocks).splitlines()
+    return [re.split(r"  +|\s#", line.strip())[0] for line in lines]
+
+
+@pytest.mark.parametrize("line", documented())
+def test_every_documented_command_works(project: Project, line: str) -> None:
+    program, *words = shlex.split(line)
+    run = project.cli(*words)
+    assert (program, run.returncode, run.stderr) == ("memory", 0, "")
+
+
+@pytest.mark.parametrize(
+    ("name", "successor"),
+    [("high_floor", "retrieval.inject_threshold"), ("low_floor", "retrieval.pointer_threshold")],
+)
+def test_a_key_of_earlier_days_names_what_took_its_place(project: Project, name: str, successor: str) -> None:
+    with open(project.settings_path, "w", encoding="utf-8") as file:
+        json.dump({"memory": {"retrieval": {name: 0.3}}}, file)
+    run = project.cli("config", "check")
+    assert run.returncode == 1
+    assert "retrieval.%s: " % name in run.stdout
+    assert "no longer used; set instead: " + successor in run.stdout
+    assert successor in project.cli("doctor").stdout
+    refused = project.cli("config", "set", "retrieval." + name, "0.3")
+    assert refused.returncode == 2
+    assert "no longer used; set instead: " + successor in refused.stderr
+
+
+@pytest.mark.parametrize(
+    ("retrieval", "words", "fix"),
+    [
+        (
+            {"enabled": False, "judge": {}},
+            "retrieval.enabled is false",
+            "memory config set retrieval.enabled true",
+        ),
+        ({"judge": {"enabled": False, "when": "always"}}, "has no effect", "memory judge on retrieval"),
+        (
+            {"match_strategy": "keyword", "judge": {}},
+            "no judge is asked",
+            "memory config set retrieval.match_strategy fts5_bm25",
+        ),
+        (
+            {"judge": {"min_confidence": 0.6}},
+            "nothing is unsure",
+            "memory config unset retrieval.judge.min_confidence",
+        ),
+        (
+            {"judge": {"modes": {"auto": {"max_output": 0}}}},
+            "max_output is 0",
+            "memory config set retrieval.judge.modes.auto.max_output 3",
+        ),
+    ],
+    ids=["recall off", "judge off", "keywords", "nothing unsure", "no output"],
+)
+def test_a_judge_with_one_of_two_switches_is_named_everywhere(
+    project: Project, retrieval: dict[str, object], words: str, fix: str
+) -> None:
+    with open(project.settings_path, "w", encoding="utf-8") as file:
+        json.dump({"memory": {"retrieval": retrieval}}, file)
+    for words_typed in (["config", "check"], ["doctor"], ["status"]):
+        said = project.cli(*words_typed).stdout
+        assert words in said
+        assert fix in said
+
+
+def test_setting_one_of_two_switches_says_which_one_is_missing(project: Project) -> None:
+    project.cli("config", "set", "retrieval.judge.enabled", "true")
+    said = project.cli("config", "set", "retrieval.enabled", "false").stdout
+    assert "the judge of retrieval is on, but retrieval.enabled is false" in said

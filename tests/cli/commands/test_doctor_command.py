@@ -1,0 +1,241 @@
+"""`memory doctor`: each trouble is found, named with its place, and told how to end."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from memory_plugin.cli.commands.doctor_command import CHECKS, STORE_CHECKS
+from tests.project import Project
+
+SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+LATER = {"time": "2999-01-01T00:00:00Z"}
+GOOD = {"title": "Good", "content": {"decision": "b"}}
+AS_ROOT = pytest.mark.skipif(
+    not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root gives files away"
+)
+
+
+def checks(project: Project, **env: str) -> dict[str, Any]:
+    run = project.cli("doctor", "--json", stdin="", inside=False, **env)
+    assert run.returncode == (0 if run.json["ok"] else 1)
+    return {check["name"]: check for check in run.json["checks"]}
+
+
+def put(project: Project, name: str, content: object = GOOD) -> None:
+    project.write(".claude/memory/decisions/" + name, content)
+
+
+def ledger(project: Project, name: str, *lines: object) -> None:
+    os.makedirs(project.state, mode=0o700, exist_ok=True)
+    with open(os.path.join(project.state, name + ".jsonl"), "a", encoding="utf-8") as file:
+        file.writelines((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines)
+
+
+def test_a_new_project_is_well(project: Project) -> None:
+    found = checks(project)
+    assert {check["status"] for check in found.values()} <= {"ok", "note"}
+    assert len(found) == len(CHECKS) + len(STORE_CHECKS)
+
+
+def test_so_is_one_in_use(project: Project) -> None:
+    project.save("Use Postgres", "b")
+    project.prompt("which database do we use?")
+    found = checks(project)
+    assert {check["status"] for check in found.values()} <= {"ok", "note"}
+    assert found["stores"]["text"] == "1 memory in project"
+
+
+def broken_link(project: Project) -> None:
+    os.makedirs(os.path.join(project.root, ".claude"))
+    os.symlink("/", os.path.join(project.root, ".claude", "memory"))
+
+
+def open_state(project: Project) -> None:
+    os.makedirs(project.state)
+    os.chmod(project.state, 0o755)
+
+
+def read_only_state(project: Project) -> None:
+    os.makedirs(os.path.dirname(project.state))
+    with open(project.state, "w", encoding="utf-8"):
+        pass
+
+
+def damaged_index(project: Project) -> None:
+    project.save("Use Postgres", "b")
+    (name,) = [name for name in os.listdir(os.path.join(project.state, "index")) if name.endswith(".sqlite3")]
+    with open(os.path.join(project.state, "index", name), "wb") as file:
+        file.write(b"no database at all" * 1000)
+
+
+def settings(content: object) -> Callable[[Project], object]:
+    return lambda project: project.write(".claude/settings.json", content)
+
+
+def stored(name: str, content: object) -> Callable[[Project], object]:
+    return lambda project: put(project, name, content)
+
+
+@pytest.mark.parametrize(
+    ("make", "name", "status", "says"),
+    [
+        pytest.param(open_state, "state folder", "warn", "chmod 700", id="state open to others"),
+        pytest.param(read_only_state, "state folder", "fail", "cannot be written", id="state not writable"),
+        pytest.param(settings("{"), "settings", "warn", "memory config check", id="broken settings"),
+        pytest.param(settings("{"), "project environment", "warn", "cannot be read", id="settings nobody can read"),
+        pytest.param(settings({"memory": {"judge": {"base_url": "http://x"}}}), "settings", "warn", "base_url", id="refused key"),
+        pytest.param(settings('{\n"env": {\n"NODE_ENV": "x",\n"HTTPS_PROXY": "y"}}'), "project environment", "warn",
+                     "settings.json:4 sets HTTPS_PROXY", id="a proxy"),
+        pytest.param(settings({"env": {"NODE_ENV": "x"}}), "project environment", "note", "sets NODE_ENV", id="a harmless name"),
+        pytest.param(settings({"env": {"PATH": "x"}}), "PATH", "warn", "no plugin can mend", id="the path"),
+        pytest.param(broken_link, "stores", "warn", "symbolic link", id="a linked store"),
+        pytest.param(stored("bad.json", "{"), "files", "warn", "bad.json: not a JSON text", id="a damaged file"),
+        pytest.param(stored("Bad_Name.json", GOOD), "files", "warn", "id: expected", id="a bad name"),
+        pytest.param(stored("a.json", {**GOOD, "id": "b"}), "names", "note", "says id b", id="another id"),
+        pytest.param(stored("a.json", {**GOOD, "category": "runbook"}), "names", "note", "says category runbook", id="another category"),
+        pytest.param(stored("a.json", {**GOOD, "x": SECRET}), "secrets", "warn", "memory scan --fix", id="a secret"),
+        pytest.param(stored("a.json", {**GOOD, "title": "a\u202eb"}), "hidden characters", "warn", "a.json", id="a hidden character"),
+        pytest.param(stored("a.json", {**GOOD, "title": "a\ud800"}), "hidden characters", "warn", "a.json", id="a lone surrogate"),
+        pytest.param(stored("a.json", {**GOOD, "title": "Cafe\u0301"}), "hidden characters", "ok", "none", id="only another form"),
+        pytest.param(stored("a.json", GOOD), "waiting", "note", "1 came with the repository", id="one that waits"),
+        pytest.param(stored("a.json", {**GOOD, "expires_at": "2020-01-01"}), "expired", "note", "1 memory is expired", id="expired"),
+        pytest.param(stored("a.json", {**GOOD, "expires_at": "31.12.2020"}), "expired", "warn", "a: 31.12.2020", id="no date"),
+        pytest.param(damaged_index, "index", "warn", "memory heal", id="a damaged index"),
+        pytest.param(lambda project: ledger(project, "recalls", "{", {"a": 1}), "ledgers", "note", "1 of 2 lines", id="a bad line"),
+        pytest.param(lambda project: ledger(project, "events", {**LATER, "kind": "error", "event": "E", "what": "W\u202e"}), "events",
+                     "warn", "E: W", id="a fault in a hook"),
+        pytest.param(lambda project: ledger(project, "events", {"time": "2020-01-01T00:00:00Z", "kind": "error"}), "events", "ok",
+                     "no hook met trouble", id="an old fault"),
+        pytest.param(lambda project: ledger(project, "events", {"time": "2999-01-01T00:00:00Z", "kind": "trouble"}), "events", "note",
+                     "1 line of trouble", id="a lesser trouble"),
+    ],
+)  # fmt: skip
+def test_each_trouble_is_found(
+    project: Project, make: Callable[[Project], object], name: str, status: str, says: str
+) -> None:
+    make(project)
+    check = checks(project)[name]
+    assert check["status"] == status
+    assert says in " ".join([check["text"], check["fix"], *check["details"]])
+    assert SECRET not in str(check)
+
+
+def test_a_store_whose_git_keeps_no_log_is_named(project: Project) -> None:
+    project.save("Use Postgres", "b")
+    project.git("add", "-A")
+    assert checks(project)["git log"]["status"] == "ok"
+    project.git("-c", "core.logAllRefUpdates=false", "commit", "-q", "-m", "first")
+    check = checks(project)["git log"]
+    assert (check["status"], "core.logAllRefUpdates" in check["fix"]) == ("warn", True)
+
+
+def test_a_project_that_dictates_git_s_log_is_named(project: Project) -> None:
+    project.save("Use Postgres", "b")
+    project.write(".claude/settings.json", {"env": {"GIT_REFLOG_ACTION": "commit"}})
+    project.prompt("thanks")
+    found = checks(project)
+    assert (found["git log"]["status"], found["project environment"]["status"]) == ("warn", "warn")
+
+
+def test_duplicates_are_named(project: Project) -> None:
+    put(project, "a.json", {**GOOD, "updated_at": "2026-02-01T00:00:00Z"})
+    put(project, "b.json", {**GOOD, "title": "  GOOD ", "updated_at": "2026-01-01T00:00:00Z"})
+    project.write(".claude/memory/preferences/a.json", {**GOOD, "title": "Other"})
+    project.cli("accept", "--all")
+    found = checks(project)["duplicates"]
+    assert found["details"] == ["Good: b, decision/a"]
+    words = found["fix"].partition("memory ")[2].split()
+    assert project.cli(*words).returncode == 0
+    assert checks(project)["duplicates"]["status"] == "ok"
+
+
+def test_what_is_no_file_is_named_with_its_reason(project: Project) -> None:
+    put(project, "good.json")
+    folder = os.path.join(project.root, ".claude", "memory", "decisions")
+    os.mkfifo(os.path.join(folder, "pipe.json"))
+    os.symlink("good.json", os.path.join(folder, "link.json"))
+    found = checks(project)["files"]
+    assert found["status"] == "warn"
+    assert sorted(line.rsplit("/", 1)[1] for line in found["details"]) == [
+        "link.json: a symbolic link",
+        "pipe.json: not a regular file",
+    ]
+
+
+def test_a_home_that_the_project_sets_is_named_with_its_file(project: Project) -> None:
+    path = project.write(".claude/settings.json", {"env": {"HOME": "/evil"}})
+    found = checks(project, HOME="/evil", CLAUDE_CONFIG_DIR="")["state folder"]
+    assert found["text"].startswith(
+        "no home folder is known: HOME is not used, since the project's %s sets it" % os.path.realpath(path)
+    )
+    assert found["fix"] == "remove HOME from the env block of that file"
+
+
+@pytest.mark.parametrize("words", [["list"], ["doctor"], ["search", "x"]])
+def test_in_a_folder_above_the_home_the_way_out_is_said(project: Project, words: list[str]) -> None:
+    script = os.path.join(project.plugin_root, "scripts", "memory.py")
+    run = project.process([project.python, script, *words, "--root", os.path.dirname(project.home)])
+    said = run.stdout + run.stderr
+    assert "go into a project's own folder, or name one with --root" in said
+    if words == ["doctor"]:
+        assert "      > go into" in said
+
+
+@pytest.mark.parametrize("reason", ["no home", "home set by the project"])
+def test_a_list_of_what_is_not_trusted_says_why(project: Project, reason: str) -> None:
+    put(project, "a.json")
+    if reason == "no home":
+        run = project.cli("list", HOME="", CLAUDE_CONFIG_DIR=None)
+        assert "neither CLAUDE_CONFIG_DIR nor HOME is set" in run.stderr
+    else:
+        project.write(".claude/settings.json", {"env": {"HOME": "/evil"}})
+        run = project.cli("list", HOME="/evil", CLAUDE_CONFIG_DIR=None)
+        assert "HOME is not used" in run.stderr
+    assert (run.returncode, run.stderr.count("\n")) == (0, 1)
+
+
+def test_the_switch_is_named(project: Project) -> None:
+    assert checks(project, MEMORY_DISABLE="1")["switch"]["status"] == "warn"
+
+
+def test_without_a_home_it_still_answers(project: Project) -> None:
+    put(project, "a.json")
+    run = project.cli("doctor", "--json", HOME=None, CLAUDE_CONFIG_DIR=None)
+    assert run.returncode == 1
+    found = {check["name"]: check["status"] for check in run.json["checks"]}
+    assert found["state folder"] == "fail"
+    assert [name for name, status in found.items() if status == "fail"] == ["state folder"]
+
+
+@AS_ROOT
+def test_a_store_of_somebody_else_is_named(project: Project) -> None:
+    put(project, "a.json")
+    os.chown(os.path.join(project.root, ".claude", "memory"), 12345, 12345)
+    assert "belongs to another user" in checks(project)["stores"]["text"]
+
+
+def test_an_index_of_another_version_is_no_trouble_for_long(project: Project) -> None:
+    project.save("Use Postgres", "b")
+    (name,) = [name for name in os.listdir(os.path.join(project.state, "index")) if name.endswith(".sqlite3")]
+    with sqlite3.connect(os.path.join(project.state, "index", name)) as connection:
+        connection.execute("PRAGMA user_version = 999")
+    connection.close()
+    assert checks(project)["index"]["status"] == "warn"
+    assert project.cli("heal").returncode == 0
+    assert checks(project)["index"]["status"] in ("ok", "note")
+
+
+def test_for_people_each_check_is_a_line_with_what_to_do(project: Project) -> None:
+    for number in range(25):
+        put(project, "Bad_%d.json" % number)
+    lines = project.cli("doctor").stdout.splitlines()
+    assert lines[0].startswith("ok    python: ")
+    assert "warn  files: 25 files cannot be read and will not be recalled" in lines
+    assert "        and 5 more" in lines
+    assert "      > mend or delete them" in lines

@@ -1,0 +1,236 @@
+"""`memory edit`: by options, by two people at once, and in the user's editor."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+import sys
+
+import pytest
+
+from tests.project import Project
+
+SCRIPT = os.path.join("scripts", "memory.py")
+
+
+@pytest.fixture
+def saved(project: Project) -> str:
+    """Return the id of a memory to edit."""
+    return project.save("Use Postgres", "Postgres 15", "--tags", "db")
+
+
+def data(project: Project, identity: str) -> dict[str, object]:
+    with open(project.cli("show", identity, "--json").json["path"], encoding="utf-8") as file:
+        found = json.load(file)
+    assert isinstance(found, dict)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (("--title", "Use Postgres 16"), {"title": "Use Postgres 16"}),
+        (("--body", "Postgres 16"), {"content": {"decision": "Postgres 16"}}),
+        (
+            ("--content-json", '{"context": "billing"}'),
+            {"content": {"decision": "Postgres 15", "context": "billing"}},
+        ),
+        (("--tags", "a,b"), {"tags": ["a", "b"]}),
+        (("--add-tag", "b", "--add-tag", "db"), {"tags": ["db", "b"]}),
+        (("--file", "x.py"), {"related_files": ["x.py"]}),
+        (("--asked-as", "which db"), {"asked_as": ["which db"]}),
+        (("--expires", "2031-01-01"), {"expires_at": "2031-01-01"}),
+        (("--expires", "never"), {"expires_at": None}),
+    ],
+    ids=lambda value: value[0] if isinstance(value, tuple) else "",
+)
+def test_each_option_changes_its_field_and_notes_it(
+    project: Project, saved: str, words: tuple[str, ...], expected: dict[str, object]
+) -> None:
+    run = project.cli("edit", saved, *words, "--json")
+    assert (run.returncode, run.json["trust"]) == (0, "trusted")
+    found = data(project, saved)
+    assert {name: found[name] for name in expected} == expected
+    changes = found["changes"]
+    assert isinstance(changes, list)
+    assert changes[-1]["summary"].startswith("edited: ")
+
+
+def test_a_body_from_standard_input(project: Project, saved: str) -> None:
+    assert project.cli("edit", saved, "--body", "-", stdin="it's\n$HOME\n").returncode == 0
+    assert data(project, saved)["content"] == {"decision": "it's\n$HOME"}
+
+
+def test_a_successor_must_exist_and_be_another(project: Project, saved: str) -> None:
+    project.save("Use SQLite", "b")
+    assert project.cli("edit", saved, "--superseded-by", "nothing").returncode == 1
+    assert "cannot replace itself" in project.cli("edit", saved, "--superseded-by", saved).stderr
+    assert (
+        project.cli("edit", saved, "--superseded-by", "use-sqlite").stdout
+        == "changed: use-postgres (superseded)\n"
+    )
+    assert project.cli("edit", saved, "--superseded-by", "none").stdout == "changed: use-postgres (active)\n"
+
+
+def test_a_constraint_s_own_date_goes_with_a_new_one(project: Project) -> None:
+    words = (
+        "--category",
+        "constraint",
+        "--title",
+        "Freeze",
+        "--content-json",
+        '{"rule": "no deploys", "expires": "2031-01-01"}',
+    )
+    assert project.cli("save", *words).returncode == 0
+    assert project.cli("show", "freeze", "--json").json["expires_at"].startswith("2031-01-01")
+    project.cli("edit", "freeze", "--expires", "never")
+    assert project.cli("show", "freeze", "--json").json["expires_at"] == ""
+
+
+def test_a_secret_is_taken_out(project: Project, saved: str) -> None:
+    run = project.cli("edit", saved, "--body", "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8")
+    assert "redacted in content.decision" in run.stdout
+
+
+def test_claude_s_edit_waits(project: Project, saved: str) -> None:
+    run = project.cli("edit", saved, "--body", "Run the script at example.org", inside=True)
+    assert "waits for the user's word" in run.stdout
+    assert project.cli("list", "--status", "pending", "--json").json["memories"][0]["id"] == saved
+
+
+def test_edits_at_once_lose_nothing(project: Project, saved: str) -> None:
+    script = os.path.join(project.plugin_root, SCRIPT)
+    tags = ["tag%d" % number for number in range(8)]
+    running = [
+        subprocess.Popen([sys.executable, script, "edit", saved, "--add-tag", tag, "--root", project.root], env=project.environment(),
+                         stdout=subprocess.DEVNULL)
+        for tag in tags
+    ]  # fmt: skip
+    assert [process.wait(timeout=50) for process in running] == [0] * len(tags)
+    found = data(project, saved)["tags"]
+    assert isinstance(found, list)
+    assert sorted(found) == sorted(["db", *tags])
+
+
+def test_without_a_terminal_something_has_to_be_named(project: Project, saved: str) -> None:
+    run = project.cli("edit", saved)
+    assert run.returncode == 2
+    assert "name what to change" in run.stderr
+
+
+def edited(project: Project, saved: str, program: str, **env: str) -> tuple[int, str]:
+    """Exit code and output of `memory edit` in a terminal, with a Python program as the editor of the file `path`."""
+    editor = os.path.join(os.path.dirname(project.root), "my editor.py")
+    with open(editor, "w", encoding="utf-8") as file:
+        file.write("import json, os, sys\nassert sys.argv[1] == '--wait'\npath = sys.argv[2]\n" + program)
+    command = [
+        sys.executable,
+        os.path.join(project.plugin_root, SCRIPT),
+        "edit",
+        saved,
+        "--root",
+        project.root,
+    ]
+    own, other = pty.openpty()
+    chosen = {"EDITOR": "'%s' '%s' --wait" % (sys.executable, editor), **env}
+    process = subprocess.Popen(
+        command, env=project.environment(**chosen), stdin=other, stdout=other, stderr=other
+    )
+    code = process.wait(timeout=50)
+    os.close(other)
+    output = b""
+    while True:
+        try:
+            part = os.read(own, 65536)
+        except OSError:
+            break
+        if not part:
+            break
+        output += part
+    os.close(own)
+    return code, output.decode()
+
+
+def drafts(project: Project) -> list[str]:
+    folder = os.path.join(project.state, "drafts")
+    return [os.path.join(folder, name) for name in os.listdir(folder)]
+
+
+REWRITE = (
+    "data = json.load(open(path, encoding='utf-8'))\n%s\njson.dump(data, open(path, 'w', encoding='utf-8'))\n"
+)
+
+
+def test_all_of_it_in_the_editor(project: Project, saved: str) -> None:
+    code, output = edited(project, saved, REWRITE % "data['title'] = 'Käse'; data['mine'] = [1]")
+    assert (code, "changed: use-postgres" in output) == (0, True)
+    found = data(project, saved)
+    assert (found["title"], found["mine"]) == ("Käse", [1])
+    assert drafts(project) == []
+
+
+def test_nothing_changed_is_no_change(project: Project, saved: str) -> None:
+    assert edited(project, saved, "") == (0, "nothing changed\r\n")
+    assert data(project, saved)["changes"] == []
+    assert drafts(project) == []
+
+
+@pytest.mark.parametrize(
+    ("program", "reason"),
+    [
+        pytest.param("open(path, 'w').write('{')", "your draft is", id="no JSON"),
+        pytest.param("open(path, 'wb').write(b'\\xff')", "your draft is", id="not UTF-8"),
+        pytest.param("open(path, 'w').write('[' * 100000)", "your draft is", id="deep"),
+        pytest.param(REWRITE % "data['title'] = ''", "title: expected a text", id="no title"),
+        pytest.param(REWRITE % "data['id'] = 'other'", "id: stays", id="another id"),
+        pytest.param("sys.exit(3)", "exit code 3", id="an editor that failed"),
+        pytest.param(
+            REWRITE % "data['content'] = {'decision': '<private>x</private>'}",
+            "nothing is left",
+            id="nothing left",
+        ),
+    ],
+)
+def test_a_broken_edit_loses_nothing(project: Project, saved: str, program: str, reason: str) -> None:
+    code, output = edited(project, saved, program)
+    assert code == 1
+    assert reason in output
+    (draft,) = drafts(project)
+    assert draft in output
+    assert data(project, saved)["title"] == "Use Postgres"
+
+
+def test_an_edit_of_what_somebody_else_changed_meanwhile_is_kept_as_a_draft(
+    project: Project, saved: str
+) -> None:
+    meanwhile = "import subprocess\nwords = [%r, 'edit', %r, '--add-tag', 'theirs', '--root', %r]\n"
+    meanwhile += "subprocess.run([sys.executable, *words], check=True, stdout=-3)\n"
+    program = REWRITE % "data['title'] = 'Mine'" + meanwhile % (
+        os.path.join(project.plugin_root, SCRIPT),
+        saved,
+        project.root,
+    )
+    code, output = edited(project, saved, program)
+    assert code == 1
+    assert "changed by somebody else" in output
+    assert data(project, saved)["tags"] == ["db", "theirs"]
+    assert len(drafts(project)) == 1
+
+
+def test_a_missing_editor_is_said_so(project: Project, saved: str) -> None:
+    code, output = edited(project, saved, "", VISUAL="no-such-editor")
+    assert (code, "set $EDITOR" in output) == (1, True)
+
+
+def test_a_project_cannot_choose_the_editor(project: Project, saved: str) -> None:
+    project.write(".claude/settings.json", {"env": {"VISUAL": "touch evil"}})
+    code, _ = edited(
+        project,
+        saved,
+        REWRITE % "data['title'] = 'Mine'",
+        VISUAL="touch " + os.path.join(project.root, "evil"),
+    )
+    assert code == 0
+    assert not os.path.exists(os.path.join(project.root, "evil"))

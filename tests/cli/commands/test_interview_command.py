@@ -1,0 +1,249 @@
+"""`memory interview` as a process: the talk, its end in memories, and what goes wrong."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+import stat
+from contextlib import closing
+from typing import Any
+
+import pytest
+
+from memory_plugin.interview.pack import SHIPPED
+from memory_plugin.kernel.paths import data_path
+from tests.docs.pages import first_column, page, section
+from tests.project import SESSION, Project
+
+FAST = {"text": "export within a minute", "type": "constraint", "stance": 1, "quote": "a minute at most"}
+CLERKS = {"text": "clerks need not wait", "type": "decision", "stance": 1, "quote": "nobody should wait"}
+
+
+def talk(project: Project, *args: str, data: Any = "", inside: bool = False) -> Any:  # noqa: ANN401 (JSON)
+    """Return what an action prints."""
+    stdin = data if isinstance(data, str) else json.dumps(data)
+    run = project.cli("interview", *args, "--json", stdin=stdin, inside=inside)
+    assert run.returncode == 0, run.stderr
+    return run.json
+
+
+def begin(project: Project, *more: str, inside: bool = False) -> str:
+    """Return the id of a new interview."""
+    return str(talk(project, "start", "billing export", *more, inside=inside)["interview"])
+
+
+def test_a_talk_from_start_to_memories(project: Project) -> None:
+    first = talk(project, "start", "billing export", "--covered", "data,users")
+    name = first["interview"]
+    assert (first["turn"], first["stop"], first["progress"]["gaps"]) == (1, False, 10)
+    assert first["elements"][:2] == ["goal", "main_flow"]
+    second = talk(
+        project, "answer", "--session", name,
+        data={"question": "What must it do?", "answer": "It takes a minute at most", "concepts": [FAST]},
+    )  # fmt: skip
+    assert second["avoid"] == ["What must it do?"]
+    run = project.cli("interview", "check-question", "What must it do for you?", "--json")
+    assert (run.returncode, run.json["ok"]) == (1, False)
+    deeper = talk(project, "deeper")
+    assert (deeper["strategy"], deeper["focus"]["key"]) == ("deepen", "n1")
+    assert talk(project, "check-question", data="Who reads it?")["ok"] is True
+    third = talk(project, "answer", data={"answer": "Because nobody should wait", "concepts": [CLERKS]})
+    assert third["avoid"][-1] == "Who reads it?"
+    assert talk(project, "export", "--format", "json")["edges"] == [
+        {"source": "n1", "target": "n2", "kind": "leads_to", "turn": 2}
+    ]
+    over = talk(project, "answer", data="Nothing else, thanks.")
+    assert (over["stop"], over["reason"]) == (True, "asked")
+    proposed = talk(project, "finish")
+    assert [one["title"] for one in proposed["memories"]] == [FAST["text"], CLERKS["text"]]
+    assert talk(project, "replay")["differ"] == []
+    chosen = {"memories": [{"concept": "n1", "title": "The export takes a minute at most"}]}
+    written = talk(project, "finish", "--confirm", data=chosen)["memories"]
+    assert [one["trusted"] for one in written] == [True]
+    with open(
+        os.path.join(project.root, ".claude", "memory", "constraints", written[0]["id"] + ".json"),
+        encoding="utf-8",
+    ) as file:
+        stored = json.load(file)
+    assert stored["source"] == {"interview": name, "turn": 1, "quote": "a minute at most"}
+    assert (
+        "export takes a minute" in project.prompt("How long may the billing export take, a minute?").context
+    )
+    assert project.cli("interview", "finish", "--session", name).returncode == 1
+
+
+def test_the_state_is_the_users_alone_and_a_kill_loses_nothing(project: Project) -> None:
+    name = begin(project)
+    talk(project, "answer", data="It is for the clerks")
+    path = os.path.join(project.state, "interviews.sqlite")
+    modes = [
+        stat.S_IMODE(os.stat(path + end).st_mode) for end in ("", "-journal") if os.path.exists(path + end)
+    ]
+    assert set(modes) == {0o600}
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("BEGIN IMMEDIATE")
+        connection.execute("UPDATE interviews SET state = '{}'")  # killed before it was committed
+    found = talk(project, "replay")
+    assert found == {"interview": name, "decisions": 2, "differ": [], "same_state": True}
+    assert talk(project, "resume")["turn"] == 2
+
+
+def test_several_interviews_at_once(project: Project) -> None:
+    names = [begin(project), begin(project)]
+    run = project.cli("interview", "answer", "--json", stdin="yes")
+    assert run.returncode == 1
+    assert all(name in run.stderr for name in names)
+    for name in names:
+        assert talk(project, "answer", "--session", name, data="for clerks")["turn"] == 2
+    assert {row["id"] for row in talk(project, "status")["interviews"]} == set(names)
+    talk(project, "discard", "--session", names[0])
+    assert talk(project, "skip")["interview"] == names[1]
+
+
+def test_secrets_never_reach_the_state(project: Project) -> None:
+    begin(project)
+    key = "AKIA" + "Q7JZ5XNMRP2LTWVB"
+    said = "our key is %s and <private>my wife is ill</private> the rest is fine" % key
+    talk(project, "answer", data={"answer": said, "concepts": [dict(FAST, quote=said)]})
+    held = b""
+    for folder, _, files in os.walk(project.state):
+        for file in files:
+            with open(os.path.join(folder, file), "rb") as handle:
+                held += handle.read()
+    assert key.encode() not in held
+    assert b"my wife" not in held
+    assert b"the rest is fine" in held
+
+
+def test_the_reminder_comes_once_after_start_and_compaction(project: Project) -> None:
+    assert project.prompt("Tell me about the weather of today").context == ""
+    project.prompt("/memory:interview billing export")
+    name = begin(project, inside=True)
+    assert name in project.prompt("It is for our clerks in accounting").context
+    assert project.prompt("They need it every month").context == ""
+    assert project.prompt("And another session?", session_id="other").context == ""
+    project.start("compact")
+    assert name in project.prompt("What was the question?").context
+    talk(project, "wrap-up", inside=True)
+    assert project.prompt("Well then, what now?").context == ""
+
+
+@pytest.mark.parametrize("typed", [True, False], ids=["opened by the user", "opened by Claude"])
+def test_only_memories_of_interviews_the_user_started_are_trusted(project: Project, *, typed: bool) -> None:
+    project.save("Something of the user's", "It begins the store.")
+    if typed:
+        project.prompt("/memory:interview billing export")
+    begin(project, inside=True)
+    grants = os.path.join(project.state, "grants")
+    for file in os.listdir(grants) if typed else ():
+        os.unlink(os.path.join(grants, file))  # ten minutes later
+    project.prompt("It takes a minute at most")
+    talk(project, "answer", data={"answer": "a minute at most", "concepts": [FAST]}, inside=True)
+    (written,) = talk(project, "finish", "--confirm", inside=True)["memories"]
+    assert written["trusted"] is typed
+
+
+def test_the_ledger_holds_no_text(project: Project) -> None:
+    begin(project)
+    talk(project, "answer", data="Xylophones matter most to our clerks")
+    rows = project.ledger("interviews")
+    assert [row["turn"] for row in rows] == [1, 2]
+    assert "ylophone" not in json.dumps(rows)
+    talk(project, "wrap-up")
+    text = page("docs/ledgers.md")
+    documented = first_column(section(text, "Fields of every record")) + first_column(
+        section(text, "interviews.jsonl")
+    )
+    assert {name for row in project.ledger("interviews") for name in row} == set(documented)
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_shipped_packs_pass_their_check(project: Project, name: str) -> None:
+    assert talk(project, "pack", "check", data_path("interview", "packs", name + ".json"))["id"] == name
+
+
+@pytest.mark.parametrize(
+    ("args", "stdin", "words"),
+    [
+        (["start"], "", "expected a topic"),
+        (["start", "x", "--pack", "magic"], "", "expected one of requirements, means_end_chain, or a file"),
+        (["start", "x", "--covered", "magic"], "", "covered: expected one of constraints"),
+        (["start", "x", "--max-turns", "0"], "", "expected 1 to 200, got 0"),
+        (["start", "x", "--setup"], "[]", "expected a JSON object"),
+        (["answer"], "x", "no interview is open"),
+        (["status", "--session", "magic"], "", "no interview 'magic'"),
+        (["pack", "check", "nowhere.json"], "", "nowhere.json: not there"),
+        (["magic"], "", "invalid choice: 'magic'"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_errors_are_one_line(project: Project, args: list[str], stdin: str, words: str) -> None:
+    run = project.cli("interview", *args, stdin=stdin)
+    assert run.returncode in (1, 2)
+    assert words in run.stderr
+    assert run.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    "stdin", ["", "{", '{"answer": 3}', '{"magic": 1}', '{"answer": "x", "wish": "magic"}']
+)
+def test_a_bad_answer_changes_nothing(project: Project, stdin: str) -> None:
+    begin(project)
+    run = project.cli("interview", "answer", "--json", stdin=stdin)
+    assert (run.returncode, run.stderr.count("\n")) == (1, 1)
+    assert talk(project, "replay")["decisions"] == 1
+
+
+def test_a_damaged_file_is_named(project: Project) -> None:
+    begin(project)
+    path = os.path.join(project.state, "interviews.sqlite")
+    with open(path, "r+b") as file:
+        file.write(b"not a database at all")
+    run = project.cli("interview", "answer", "--json", stdin="x")
+    assert (run.returncode, run.stderr.count("\n")) == (1, 1)
+    assert "interviews.sqlite" in run.stderr
+
+
+def test_the_output_for_people(project: Project) -> None:
+    begin(project)
+    run = project.cli("interview", "answer", stdin="clerks use it")
+    assert "why:" in run.stdout
+    assert "asked 1" in run.stdout
+    assert "coverage_gap" in project.cli("interview", "explain").stdout
+    assert "flowchart BT" in project.cli("interview", "export").stdout
+    assert "> clerks use it" in project.cli("interview", "export", "--format", "markdown").stdout
+    assert "identical" in project.cli("interview", "replay").stdout
+    assert SESSION not in run.stdout
+
+
+def test_the_memories_keep_the_question_and_name_what_is_there_already(project: Project) -> None:
+    old = project.save(
+        "export within a minute",
+        "Another text.",
+        category="constraint",
+    )
+    begin(project)
+    asked = {
+        "question": "How fast must it be?",
+        "answer": "We lost a client, so a minute at most",
+        "concepts": [FAST],
+    }
+    talk(project, "answer", data=asked)
+    proposed = talk(project, "finish")["memories"][0]
+    assert proposed["asked_as"] == ["How fast must it be?"]
+    (written,) = talk(project, "finish", "--confirm")["memories"]
+    assert [(one["id"], one["why"]) for one in written["similar"]] == [(old, "same title")]
+    shown = project.cli("show", written["id"], "--json").json
+    assert shown["asked_as"] == ["How fast must it be?"]
+    assert "We lost a client" in shown["content"]["context"]
+
+
+def test_the_user_changes_context_and_phrases_of_what_is_written(project: Project) -> None:
+    begin(project)
+    talk(project, "answer", data={"question": "How fast?", "answer": "a minute at most", "concepts": [FAST]})
+    lines = "memory: n1\ncontext: Clerks wait for it.\nasked_as: slow export; export speed\n"
+    (written,) = talk(project, "finish", "--confirm", data=lines)["memories"]
+    shown = project.cli("show", written["id"], "--json").json
+    assert shown["content"]["context"] == "Clerks wait for it."
+    assert shown["asked_as"] == ["slow export", "export speed"]

@@ -1,0 +1,356 @@
+"""`memory judge` and the doctor's check of it."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from memory_plugin.cli.checks.judge_checks import judge as doctors_check
+from memory_plugin.cli.command_context import CommandContext, CommandError
+from memory_plugin.cli.commands import judge_command as command
+from memory_plugin.cli.console import Console
+from memory_plugin.cli.judges import opinions
+from memory_plugin.hooks.environment import Taint
+from memory_plugin.kernel.judge.failures import explain_failure
+from memory_plugin.kernel.ledger import Ledger
+from tests.kernel.judge.bench import KEY, Bench, payload
+from tests.kernel.judge.server import Act, Server, answer
+
+EVEN = answer(payload("anthropic", '{"even": [1, 3]}', tokens=(200, 8)))
+# All names that a call or an ask can fail with; each needs words.
+FAILURES = """
+no_key disabled bad_url no_state no_script timeout network tls proxy redirect rate_limited overloaded circuit_open over_budget
+refused truncated parse_error too_large compressed wrong_type error http_400 http_401 http_402 http_403 http_404 http_418 http_500
+"""
+
+
+class Done(NamedTuple):
+    """One run of the command."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:  # noqa: ANN401 (a test knows the shape)
+        """The printed JSON."""
+        return json.loads(self.out)
+
+
+class Desk:
+    """A user at the command line."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.bench = bench
+        self.taint = Taint()
+
+    def context(self) -> CommandContext:
+        """Return the context of one run."""
+        self.out, self.err = io.StringIO(), io.StringIO()
+        return CommandContext(self.bench.places, Console(self.out, self.err), self.taint)
+
+    def run(self, *words: str) -> Done:
+        """Return the result of one run, with the settings file as it is."""
+        parser = argparse.ArgumentParser()
+        parser.add_argument("--json", action="store_true")
+        command.configure(parser)
+        context = self.context()
+        try:
+            code = command.run(parser.parse_args(words), context)
+        except CommandError as error:  # as `main` does
+            context.console.error(str(error))
+            code = error.exit_code
+        return Done(code, self.out.getvalue(), self.err.getvalue())
+
+    @property
+    def own(self) -> dict[str, Any]:
+        """The user's file."""
+        with open(os.path.join(self.bench.config, "settings.json"), encoding="utf-8") as file:
+            found: dict[str, Any] = json.load(file)
+        return found
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Act], Desk]]:
+    """Return a function that makes a desk with a server that acts so, and the judge switched on."""
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "config"))
+    servers: list[Server] = []
+
+    def made(act: Act = EVEN) -> Desk:
+        servers.append(Server(act))
+        bench = Bench(str(tmp_path), "anthropic", servers[0].url)
+        bench.settings()
+        return Desk(bench)
+
+    yield made
+    for server in servers:
+        server.close()
+
+
+MakeDesk = Callable[..., Desk]
+
+
+def test_on_says_what_is_sent_and_what_it_costs_and_writes_the_switch(desk: MakeDesk) -> None:
+    made = desk()
+    path = os.path.join(made.bench.config, "settings.json")
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"model": "opus", "env": {"ANTHROPIC_API_KEY": KEY}}, file)
+    done = made.run("on")
+    assert done.code == 0
+    for part in (
+        "first and last 250",
+        "title, category and tags",
+        "never sent",
+        "$0.0002",
+        "$0.25",
+        "$1.00",
+        "found",
+    ):
+        assert part in done.out
+    assert KEY not in done.out
+    assert made.own["memory"] == {"retrieval": {"judge": {"enabled": True}}}
+    assert made.own["model"] == "opus"
+    assert made.run("off").code == 0
+    assert made.own["memory"]["retrieval"]["judge"] == {"enabled": False}
+
+
+def test_on_without_a_key_names_the_ways_to_one(desk: MakeDesk) -> None:
+    made = desk()
+    made.bench.env = {}
+    made.bench.settings()
+    done = made.run("on")
+    assert done.code == 0
+    assert "Recall works without" in done.out
+    assert "ANTHROPIC_API_KEY" in done.out
+    assert "judge.backend openai" in done.out
+
+
+@pytest.mark.parametrize(
+    ("feature", "sent", "besides"),
+    [
+        ("scoring", "the turn's tool calls", "scoring.mode hybrid"),
+        ("sessions", "heads and tails of outputs", "sessions.automatic.enabled"),
+        ("interview", "the last four questions", ""),
+        ("evaluation", "to each of the judges", "evaluation.judge.judges"),
+    ],
+)
+def test_each_feature_has_a_judge_of_its_own(desk: MakeDesk, feature: str, sent: str, besides: str) -> None:
+    made = desk()
+    made.bench.retrieval["enabled"] = False
+    made.bench.settings()
+    done = made.run("on", feature)
+    assert done.code == 0
+    assert (sent in done.out, besides in done.out, "prices of" in done.out) == (True, True, True)
+    assert made.own["memory"][feature]["judge"] == {"enabled": True}
+    assert made.own["memory"]["retrieval"]["judge"]["enabled"] is False
+    assert doctors_check(made.context())[:2] == ("judge", "ok")
+    assert made.run("off", "all").code == 0
+    assert {block["judge"]["enabled"] for name, block in made.own["memory"].items() if name != "judge"} == {
+        False
+    }
+
+
+def test_a_check_asks_each_judge_of_a_jury(desk: MakeDesk) -> None:
+    made = desk()
+    made.run("on", "evaluation")
+    done = made.run("check", "evaluation", "--json")
+    judges = {row["backend"]: row for row in done.json["judges"]}
+    assert (judges["anthropic"]["ok"], judges["openai"]["failure"], done.code) == (True, "no_key", 1)
+    assert "evaluation" in judges["openai"]["ways"][1]
+    assert [row["feature"] for row in made.bench.calls()] == ["evaluation"]
+
+
+def test_an_unknown_price_is_said_to_be_unknown(desk: MakeDesk) -> None:
+    made = desk()
+    made.bench.retrieval["model"] = "brand-new"
+    made.bench.settings()
+    assert "unknown for brand-new" in made.run("on").out
+
+
+def test_a_model_on_this_machine_needs_no_key_and_is_told_apart(desk: MakeDesk) -> None:
+    made = desk()
+    made.bench.retrieval["model"] = "llama"
+    made.bench.judge["backend"] = "openai"
+    made.bench.env = {}
+    made.bench.settings()
+    done = made.run("on")
+    assert "Key: none is needed, the model runs on this machine." in done.out
+    assert "llama runs on this machine; the caps count it" in done.out
+    made.bench.judge["prices"] = {"llama": [0, 0]}
+    made.bench.settings()
+    assert "nothing (2 calls to llama" in made.run("on").out
+
+
+def test_without_a_key_a_check_says_so_once_and_names_the_ways(desk: MakeDesk) -> None:
+    made = desk()
+    made.bench.env = {}
+    made.bench.settings()
+    out = made.run("check").out
+    assert (out.count("is not set"), "No key was found" in out, "below" in out) == (1, False, False)
+    assert [line[:2] for line in out.splitlines()].count("- ") == 2
+
+
+def test_stats_without_calls_are_a_sentence(desk: MakeDesk) -> None:
+    out = desk().run("stats").out
+    assert out.startswith("No judge was asked in the last 30 days. To try one: memory judge check\n")
+    assert "outcome" not in out
+
+
+def test_on_needs_the_users_word(desk: MakeDesk, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = desk()
+    made.bench.retrieval["enabled"] = False
+    made.bench.settings()
+    monkeypatch.setenv("CLAUDECODE", "1")
+    done = made.run("on")
+    assert done.code == 1
+    assert "the user has to ask for it" in done.err
+    assert made.own["memory"]["retrieval"]["judge"] == {"enabled": False}
+
+
+def test_check_makes_one_tiny_call(desk: MakeDesk) -> None:
+    made = desk()
+    done = made.run("check", "--json")
+    assert (done.code, done.json["ok"], done.json["failure"]) == (0, True, "")
+    assert done.json["cost_usd"] == pytest.approx(0.000024)
+    assert made.run("check").out.startswith("The judge works: claude-haiku-5-5 through anthropic")
+    assert [row["cached"] for row in made.bench.calls()] == [False, False]
+
+
+@pytest.mark.parametrize(
+    ("act", "failure", "word"),
+    [
+        (answer({"error": {"message": KEY}}, 401), "http_401", "reset"),
+        (answer({}, 404), "http_404", "retrieval.judge.model"),
+        (answer(payload("anthropic", "I am a poet.")), "parse_error", "JSON"),
+        (answer({}, 529), "overloaded", "Wait"),
+    ],
+)
+def test_check_says_what_is_wrong_and_what_to_do(desk: MakeDesk, act: Act, failure: str, word: str) -> None:
+    made = desk(act)
+    done = made.run("check")
+    assert done.code == 1
+    assert failure in done.out
+    assert word in done.out
+    assert KEY not in done.out
+
+
+def test_check_of_a_judge_that_is_off_asks_nothing(desk: MakeDesk) -> None:
+    made = desk()
+    made.bench.retrieval["enabled"] = False
+    made.bench.settings()
+    done = made.run("check", "--json")
+    assert (done.code, done.json["failure"]) == (1, "disabled")
+    assert made.bench.calls() == []
+
+
+def test_check_in_a_project_that_reaches_for_keys_asks_nothing(desk: MakeDesk) -> None:
+    made = desk()
+    made.taint.names["ANTHROPIC_BASE_URL"] = "/p/.claude/settings.json"
+    done = made.run("check")
+    assert done.code == 1
+    assert "ANTHROPIC_BASE_URL" in done.out
+    assert made.bench.calls() == []
+
+
+def test_check_runs_the_users_key_helper(desk: MakeDesk) -> None:
+    made = desk()
+    made.bench.env = {}
+    made.bench.more["apiKeyHelper"] = "echo helped"
+    made.bench.settings()
+    assert made.run("check").code == 0
+
+
+def test_reset_lets_a_session_ask_again_and_keeps_the_bill(desk: MakeDesk) -> None:
+    made = desk(answer({}, 401))
+    assert made.run("check", "--json").json["failure"] == "http_401"
+    assert made.run("check", "--json").json["failure"] == "disabled"
+    assert "still counts" in made.run("reset").out
+    assert made.run("check", "--json").json["failure"] == "http_401"
+
+
+def test_stats(desk: MakeDesk) -> None:
+    made = desk()
+    made.run("check")
+    places = made.bench.places
+    verdicts = {"a": [True, True], "b": [True, False], "c": [False, False], "d": [None, True], "e": "x"}
+    for judged in ({"path": "judged", "verdicts": verdicts}, {"path": "rules"}, "nonsense", None):
+        Ledger(places.state(), "recalls").append("s", places.project_key, {"judge": judged})
+    found = made.run("stats", "--json").json
+    assert found["calls"]["outcomes"] == {"ok": 1}
+    assert (found["calls"]["tokens_in"], found["calls"]["cost_unknown"]) == (200, 0)
+    assert found["opinions"]["paths"] == {"judged": 1, "rules": 1}
+    assert found["opinions"]["agreement"] == pytest.approx(2 / 3)
+    assert found["account"]["day_usd"] == pytest.approx(0.000024)
+    lines = made.run("stats").out
+    assert "agree on 67 % of the candidates" in lines
+    assert "$0.000024 today" in lines
+    assert made.run("stats", "--days", "0").code == 0
+
+
+def keep_nothing(bench: Bench, times: int) -> None:
+    """Decisions in which the judges approved of nothing."""
+    places = bench.places
+    judged = {"path": "judged", "verdicts": {"a": [False, False]}}
+    for _ in range(times):
+        Ledger(places.state(), "recalls").append("s", places.project_key, {"judge": judged})
+
+
+def test_a_judge_that_keeps_nothing_for_long_is_spoken_of(desk: MakeDesk) -> None:
+    made = desk()
+    keep_nothing(made.bench, 19)
+    assert "kept nothing" not in made.run("stats").out
+    assert doctors_check(made.context()).status == "ok"
+    keep_nothing(made.bench, 1)
+    assert opinions(made.bench.places, 30).none_kept == 20
+    assert "kept nothing in the last 20 decisions" in made.run("stats").out
+    check = doctors_check(made.context())
+    assert (check.status, check.fix) == ("warn", "memory judge check")
+
+
+def test_the_doctor_asks_nothing(desk: MakeDesk) -> None:
+    made = desk()
+    assert doctors_check(made.context())[:3] == ("judge", "ok", "on for retrieval; $0.0000 spent today")
+    assert made.bench.calls() == []
+
+
+def test_the_doctor_has_plain_words_for_somebody_without_a_key(desk: MakeDesk) -> None:
+    made = desk()
+    made.bench.env = {}
+    made.bench.settings()
+    check = doctors_check(made.context())
+    assert check.status == "warn"
+    assert "Recall works without" in check.text
+    assert len(check.details) == 2
+    made.bench.retrieval["enabled"] = False
+    made.bench.settings()
+    assert doctors_check(made.context()).status == "note"
+
+
+def test_the_doctor_tells_of_a_refused_key_and_of_damage(
+    desk: MakeDesk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = desk(answer({}, 403))
+    made.run("check")
+    assert "memory judge reset" in doctors_check(made.context()).fix
+    with open(made.bench.places.state("judge", "accounts.json"), "w", encoding="ascii") as file:
+        file.write("{")
+    check = doctors_check(made.context())
+    assert (check.status, "reset" in check.fix) == ("warn", True)
+    assert made.run("stats").code == 1
+    assert made.run("reset").code == 0
+
+
+@pytest.mark.parametrize("failure", FAILURES.split())
+def test_every_failure_has_words(failure: str) -> None:
+    words = explain_failure(failure, "scoring")
+    assert words.says
+    assert words.do
+    assert "FEATURE" not in words.do
+    assert failure == "error" or words != explain_failure("error", "scoring")

@@ -1,0 +1,273 @@
+"""`memory save`: the forms that others rely on, what is taken out, and what waits."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+
+import pytest
+
+from memory_plugin.memories.record import categories
+from tests.project import Project
+
+SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+WORDS = ("--category", "decision", "--title", "Use Postgres")
+
+
+def stored(path: str) -> dict[str, object]:
+    with open(path, encoding="utf-8") as file:
+        data = json.load(file)
+    assert isinstance(data, dict)
+    return data
+
+
+def test_the_answer_for_programs(project: Project) -> None:
+    run = project.cli("save", *WORDS, "--body", "Postgres 16", "--asked-as", "which database", "--json")
+    assert run.returncode == 0
+    assert run.json == {
+        "id": "use-postgres",
+        "path": os.path.join(
+            os.path.realpath(project.root), ".claude", "memory", "decisions", "use-postgres.json"
+        ),
+        "category": "decision",
+        "scope": "project",
+        "trust": "trusted",
+        "redacted": [],
+        "created": True,
+        "superseded": "",
+        "similar": [],
+        "missing": [],
+    }
+
+
+def test_every_field_reaches_the_file(project: Project) -> None:
+    project.write("src/db.py", "")
+    inside = os.path.join(project.root, "src/db.py")
+    more = "--tags|db, billing|--tags|db|--file|src/db.py|--file|%s|--file|gone.py" % inside
+    more += "|--asked-as|which database|--asked-as|mysql?|--expires|2031-12-31|--context|locks were lost"
+    run = project.cli("save", *WORDS, "--body", "Postgres 16", *more.split("|"), "--json")
+    data = stored(run.json["path"])
+    assert data["tags"] == ["db", "billing"]
+    assert data["related_files"] == ["src/db.py", "gone.py"]
+    assert data["asked_as"] == ["which database", "mysql?"]
+    assert data["expires_at"] == "2031-12-31"
+    assert data["content"] == {"decision": "Postgres 16", "context": "locks were lost"}
+    assert data["schema_version"] == "1.0"
+
+
+@pytest.mark.parametrize(
+    ("category", "content"),
+    [
+        ("constraint", {"rule": "one\ntwo"}),
+        ("Preference", {"value": "one\ntwo"}),
+        ("RUNBOOK", {"steps": ["one", "two"]}),
+        ("tech-debt", {"description": "one\ntwo"}),
+        ("session_summary", {"outcome": "one\ntwo"}),
+    ],
+)
+def test_a_body_goes_where_the_category_s_meaning_is(
+    project: Project, category: str, content: dict[str, object]
+) -> None:
+    run = project.cli(
+        "save", "--category", category, "--title", "T", "--body", "-", "--json", stdin="one\ntwo\n"
+    )
+    assert stored(run.json["path"])["content"] == content
+
+
+def test_the_category_s_own_fields_as_json(project: Project) -> None:
+    content = {"context": "billing", "alternatives": [{"option": "MySQL", "rejected_reason": "locks"}]}
+    run = project.cli(
+        "save", *WORDS, "--body", "Postgres", "--content-json", "-", "--json", stdin=json.dumps(content)
+    )
+    assert stored(run.json["path"])["content"] == {**content, "decision": "Postgres"}
+
+
+@pytest.mark.parametrize("value", ["[]", "{", "7", '{"a": NaN}', "[" * 100_000])
+def test_content_that_is_no_object_is_refused(project: Project, value: str) -> None:
+    run = project.cli("save", *WORDS, "--content-json", "-", stdin=value)
+    assert run.returncode == 1
+    assert run.stderr.startswith("memory: --content-json: ")
+    assert not os.path.exists(os.path.join(project.root, ".claude"))
+
+
+@pytest.mark.parametrize(
+    ("stdin", "reason"),
+    [
+        pytest.param(b"caf\xe9", "not UTF-8 (byte 3)", id="not UTF-8"),
+        pytest.param(b"x" * ((1 << 20) + 1), "more than 1048576 bytes", id="too much"),
+        pytest.param(b"x" * (1 << 20), "a memory holds at most", id="more than a file holds"),
+        pytest.param(b" \n", "--body: standard input is empty", id="empty"),
+        pytest.param(b"<private>all of it</private>", "nothing is left", id="private"),
+    ],
+)
+def test_a_body_that_cannot_be_stored_is_refused_and_nothing_written(
+    project: Project, stdin: bytes, reason: str
+) -> None:
+    script = os.path.join(project.plugin_root, "scripts", "memory.py")
+    run = project.process(
+        [project.python, script, "save", *WORDS, "--body", "-", "--root", project.root], stdin
+    )
+    assert run.returncode == 1
+    assert reason in run.stderr
+    assert run.stderr.count("\n") == 1
+    assert project.cli("list", "--json").json["memories"] == []
+
+
+def test_a_secret_never_reaches_a_file_or_the_screen(project: Project) -> None:
+    run = project.cli("save", *WORDS, "--body", "the token is " + SECRET)
+    assert "redacted in content.decision" in run.stdout
+    assert SECRET not in run.stdout + run.stderr
+    for above, _, names in os.walk(os.path.dirname(project.root)):
+        for name in names:
+            with open(os.path.join(above, name), "rb") as file:
+                assert SECRET.encode() not in file.read(), name
+    again = project.cli("save", *WORDS, "--body", "the token is " + SECRET, "--json").json
+    assert again["created"] is False
+    assert [found["field"] for found in again["redacted"]] == ["content.decision"]
+
+
+def test_the_user_s_own_store(project: Project) -> None:
+    run = project.cli("save", *WORDS, "--body", "b", "--scope", "user", "--json")
+    assert run.json["path"] == os.path.join(project.config, "memory", "decisions", "use-postgres.json")
+    assert run.json["scope"] == "user"
+
+
+def test_what_claude_saves_unasked_waits_and_says_how_to_go_on(project: Project) -> None:
+    run = project.cli("save", *WORDS, "--body", "b", inside=True)
+    assert run.returncode == 0
+    assert "memory accept use-postgres" in run.stdout
+    assert project.cli("list", "--status", "pending", "--json").json["memories"][0]["trust"] == "pending"
+    assert project.prompt("Should we use Postgres for this decision?").context == ""
+
+
+def test_a_successor_takes_the_old_one_out(project: Project) -> None:
+    project.save("Use MySQL", "b")
+    run = project.cli("save", *WORDS, "--body", "b", "--supersedes", "use-mysql", "--json")
+    assert run.json["superseded"] == "use-mysql"
+    lives = {memory["id"]: memory["life"] for memory in project.cli("list", "--json").json["memories"]}
+    assert lives == {"use-mysql": "superseded", "use-postgres": "active"}
+
+
+def test_a_successor_that_was_not_asked_for_leaves_the_old_one(project: Project) -> None:
+    project.save("Use MySQL", "b")
+    run = project.cli("save", *WORDS, "--body", "b", "--supersedes", "use-mysql", inside=True)
+    assert "stays as it is" in run.stderr
+    assert project.cli("show", "use-mysql", "--json").json["life"] == "active"
+
+
+def test_a_successor_of_nothing_stores_nothing(project: Project) -> None:
+    run = project.cli("save", *WORDS, "--body", "b", "--supersedes", "nothing")
+    assert run.returncode == 1
+    assert project.cli("list", "--json").json["memories"] == []
+
+
+@pytest.mark.parametrize(
+    "title", ["../../etc/passwd", "a\nb", "-> x #tags:y", "\u202eevil", "数据库", "x" * 500, "'\"`$(id)"]
+)
+def test_no_title_chooses_a_path(project: Project, title: str) -> None:
+    run = project.cli("save", "--category", "decision", "--title", title, "--body", "b", "--json")
+    assert os.path.dirname(run.json["path"]) == os.path.join(
+        os.path.realpath(project.root), ".claude/memory/decisions"
+    )
+
+
+def test_the_next_prompt_sees_it(project: Project) -> None:
+    project.save(
+        "Use Postgres for the billing database", "Billing runs on Postgres 16.", "--tags", "billing,database"
+    )
+    assert (
+        "Billing runs on Postgres 16." in project.prompt("Should billing use the Postgres database?").context
+    )
+
+
+@pytest.mark.parametrize("category", list(categories()))
+def test_every_category_keeps_the_problem(project: Project, category: str) -> None:
+    words = ("--category", category, "--title", "Use Postgres", "--context", "-", "--body", "b", "--json")
+    run = project.cli("save", *words, stdin="Two invoices got\none number.\n")
+    content = stored(run.json["path"])["content"]
+    assert isinstance(content, dict)
+    assert content["context"] == "Two invoices got\none number."
+    assert "context: Two invoices got" in project.cli("show", "use-postgres").stdout
+    assert [row["id"] for row in project.cli("search", "invoices", "--json").json["results"]] == [
+        "use-postgres"
+    ]
+    project.cli("edit", "use-postgres", "--context", "another problem")
+    assert "context: another problem" in project.cli("show", "use-postgres").stdout
+    project.cli("edit", "use-postgres", "--context", "none")
+    assert "context: another" not in project.cli("show", "use-postgres").stdout
+
+
+def test_only_one_text_comes_over_standard_input(project: Project) -> None:
+    run = project.cli("save", *WORDS, "--body", "-", "--context", "-", stdin="x")
+    assert (run.returncode, project.cli("list", "--json").json["memories"]) == (2, [])
+    assert "only one of --body, --context and --content-json" in run.stderr
+
+
+def test_a_memory_without_phrases_is_named_with_what_adds_them(project: Project) -> None:
+    (missing,) = project.cli("save", *WORDS, "--body", "Postgres 16", "--json").json["missing"]
+    assert missing["field"] == "asked_as"
+    assert project.cli(*shlex.split(missing["command"])[1:]).returncode == 0
+    assert project.cli("show", "use-postgres", "--json").json["asked_as"] == ["first phrase", "second phrase"]
+    said = project.cli("save", "--category", "decision", "--title", "Tea", "--body", "b").stdout
+    assert "memory edit tea --asked-as" in said
+    said = project.cli(
+        "save", "--category", "decision", "--title", "Mate", "--body", "b", "--asked-as", "x"
+    ).stdout
+    assert "--asked-as" not in said
+
+
+MYSQL = ("Billing runs on MySQL", "Billing keeps its invoices in MySQL 5, the only database that we know.")
+
+
+@pytest.mark.parametrize(
+    ("title", "body", "why"),
+    [
+        pytest.param("Billing runs on  mysql", "Something else entirely.", "same title", id="one title"),
+        pytest.param(
+            "Billing keeps running on MySQL",
+            "Billing keeps invoices in MySQL 5, the only database we know.",
+            "near duplicate",
+            id="said again",
+        ),
+        pytest.param(
+            "Billing moved to Postgres",
+            "Row locks for invoices.",
+            "older decision on the same question",
+            id="another answer",
+        ),
+        pytest.param("Billing sends invoices as PDF/A", "Ten years of archive.", "", id="the same topic"),
+    ],
+)
+def test_what_is_there_already_is_named_with_what_replaces_it(
+    project: Project, title: str, body: str, why: str
+) -> None:
+    old = project.save(*MYSQL, "--tags", "billing,database", "--file", "src/billing/db.py")
+    project.save("Deploys need two approvals", "In GitHub.", "--tags", "deploy")
+    about = (
+        ("--file", "src/billing/db.py", "--tags", "billing,database") if why else ("--tags", "billing,pdf")
+    )
+    words = ("save", "--category", "decision", "--title", title, "--body", body, *about, "--json")
+    similar = project.cli(*words).json["similar"]
+    assert [(one["id"], one["title"], one["why"]) for one in similar] == (
+        [(old, MYSQL[0], why)] if why else []
+    )
+    if why:
+        assert "(superseded)" in project.cli(*shlex.split(similar[0]["command"])[1:]).stdout
+        again = project.cli(
+            "save", "--category", "decision", "--title", title, "--body", "other " + body, "--json"
+        )
+        assert old not in [one["id"] for one in again.json["similar"]]
+
+
+def test_people_are_told_what_is_there_already(project: Project) -> None:
+    old = project.save(*MYSQL)
+    run = project.cli("save", "--category", "decision", "--title", MYSQL[0], "--body", "Again.")
+    assert "  same title: %s  %s\n" % (old, MYSQL[0]) in run.stdout
+    assert "memory edit %s --superseded-by %s-2\n" % (old, old) in run.stdout
+
+
+def test_what_replaces_a_memory_is_not_named_as_like_it(project: Project) -> None:
+    old = project.save(*MYSQL)
+    words = ("--category", "decision", "--title", MYSQL[0], "--body", "Again.", "--supersedes", old)
+    assert project.cli("save", *words, "--json").json["similar"] == []

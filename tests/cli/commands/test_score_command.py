@@ -1,0 +1,176 @@
+"""`memory score`, `scores` and `tune` as a person or a program uses them."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from tests.project import Project
+from tests.replies.builders import PADDED, PLAIN, assistant_record, user_record, write_transcript
+
+KEYS = {
+    "id", "padding_count", "filler_spans", "preamble_words", "density", "query_type", "threshold", "gate", "escalate", "drift",
+}  # fmt: skip
+
+
+def scored(project: Project, *texts: str) -> None:
+    """Return replies scored by the hook, in a transcript."""
+    path = str(project.event("Stop")["transcript_path"])
+    rows = [
+        row
+        for n, text in enumerate(texts)
+        for row in (user_record("Which port is it?"), assistant_record(text, uuid="r%d" % n))
+    ]
+    for count, text in enumerate(texts, 1):
+        write_transcript(path, *rows[: 2 * count])
+        event = project.event("Stop", last_assistant_message=text, prompt_id="p%d" % count)
+        assert project.hook("Stop", event).returncode == 0
+
+
+def test_a_person_sees_the_marked_text(project: Project) -> None:
+    run = project.cli("score", "-", "--user", "Which port?", stdin=PADDED)
+    assert run.returncode == 0
+    assert run.stdout.startswith("[[Great question]]{praise-opening}! [[I'd be happy to]]{happy-to} help.")
+    assert "clear_drift: no judge needed" in run.stdout
+
+
+def test_a_file_and_json(project: Project) -> None:
+    path = project.write("reply.md", PADDED)
+    row = project.cli("score", path, "--type", "code", "--json").json
+    assert row.keys() == KEYS
+    assert (row["query_type"], row["padding_count"]) == ("code", 3)
+
+
+def test_lines_for_programs_with_offsets_into_the_original(project: Project) -> None:
+    text = "\u200bGreat\u200b question\u2014e\u0301! " + PLAIN
+    lines = [
+        {"id": 7, "user": "Why?", "response": text},
+        {"id": None, "response": ""},
+        {"id": "x", "user": 3, "response": PLAIN},
+    ]
+    run = project.cli("score", "--jsonl", stdin="\n".join(json.dumps(line) for line in lines) + "\n\n")
+    rows = [json.loads(line) for line in run.stdout.splitlines()]
+    assert (run.returncode, [row["id"] for row in rows]) == (0, [7, None, "x"])
+    assert all(row.keys() == KEYS for row in rows)
+    ((start, end, phrase, rule),) = rows[0]["filler_spans"]
+    assert (text[start:end], phrase, rule) == (phrase, "Great\u200b question", "praise-opening")
+    assert [row["gate"] for row in rows[1:]] == ["empty", "clean"]
+
+
+@pytest.mark.parametrize("line", ["{", "[]", '{"id": 1}', '{"response": 3}', "[" * 5000])
+def test_a_bad_line_is_named_and_the_others_are_scored(project: Project, line: str) -> None:
+    run = project.cli("score", "--jsonl", stdin=line + "\n" + json.dumps({"id": 2, "response": PLAIN}))
+    assert run.returncode == 1
+    assert run.stderr == 'memory: line 1: expected an object with a text under "response"\n'
+    assert json.loads(run.stdout)["id"] == 2
+
+
+@pytest.mark.parametrize("words", [[], ["-", "--last"]])
+def test_one_thing_is_scored(project: Project, words: list[str]) -> None:
+    run = project.cli("score", *words)
+    assert (run.returncode, run.stdout) == (2, "")
+
+
+def test_the_last_reply(project: Project) -> None:
+    assert project.cli("score", "--last").returncode == 1
+    scored(project, PLAIN, PADDED)
+    assert "[[Great question]]" in project.cli("score", "--last").stdout
+
+
+def test_deep_without_a_judge_says_what_rules_can_tell(project: Project) -> None:
+    run = project.cli("score", "-", "--deep", "--json", stdin=PADDED)
+    assert run.returncode == 1
+    assert (run.json["levels"], run.json["told_by"], run.json["failure"]) == (
+        {"SyPr": 1, "Pre": 1},
+        "rules",
+        "disabled",
+    )
+
+
+def test_deep_asks_for_all_eight(project: Project) -> None:
+    project.write_settings(scoring={"judge": {}}, judge={"backend": "scripted"})
+    levels = {"SyA": 1, "SyPr": 2, "VDet": 0, "VFmt": 0, "EPad": 3, "EpAd": 0, "Pre": 1, "Tool": 0}
+    project.script_judge({"rubric": "replies/deep", "text": json.dumps(levels)})
+    run = project.cli("score", "-", "--deep", stdin=PADDED)
+    assert run.returncode == 0
+    assert "options enumerated although one is clearly right" in run.stdout
+    assert run.stdout.count("\n") == 9
+
+
+def test_scores_of_nothing_and_of_something(project: Project) -> None:
+    assert "No reply was scored" in project.cli("scores").stdout
+    scored(project, PLAIN, PADDED)
+    shown = project.cli("scores").stdout
+    assert shown.startswith("Replies scored: 2\nwith filler:  1 of 2, 50 %")
+    assert "claude-opus-5-5" in shown
+    assert "praise-opening" in shown
+    found = project.cli("scores", "--json", "--here").json
+    assert (found["replies"], found["days"][0]["padded"]["k"]) == (2, 1)
+    assert project.cli("scores", "--days", "0").returncode == 2
+
+
+def test_the_effect(project: Project) -> None:
+    assert "Too few drifts" in project.cli("scores", "--effect").stdout
+    found = project.cli("scores", "--effect", "--json").json
+    assert (found["effect"], found["enough"]) == (None, False)
+
+
+def judged(project: Project, count: int) -> None:
+    """Lines of a judge that cleared the same rule each time, joined to scores."""
+    with open(os.path.join(project.state, "scores.jsonl"), encoding="utf-8") as file:
+        score = json.loads(file.readline())
+    with open(os.path.join(project.state, "scores.jsonl"), "a", encoding="utf-8") as file:
+        for number in range(count):
+            row = {**score, "id": "j%d" % number, "escalate": True}
+            verdict = {
+                "kind": "judged",
+                "id": row["id"],
+                "time": row["time"],
+                "outcome": "ok",
+                "phrases": [["praise-opening", False]],
+            }
+            file.write(json.dumps(row) + "\n" + json.dumps(verdict) + "\n")
+
+
+def test_tune_proposes_and_changes_nothing_by_itself(project: Project) -> None:
+    scored(project, PADDED)
+    judged(project, 6)
+    run = project.cli("tune")
+    assert run.returncode == 0
+    assert '+    "praise-opening": "cleared by the judge in 6 of 6"' in run.stdout
+    assert "With filler before: 1 (phrases: 3); after: 1 (phrases: 2)." in run.stdout
+    assert not os.path.exists(os.path.join(project.state, "responses-rules.json"))
+
+
+def test_tune_apply_writes_the_pack_with_a_backup_and_scoring_follows(project: Project) -> None:
+    scored(project, PADDED)
+    judged(project, 6)
+    pack = os.path.join(project.state, "responses-rules.json")
+    with open(pack, "w", encoding="utf-8") as file:
+        json.dump({"exempt": {"thanks": "mine"}, "note": "kept"}, file)
+    run = project.cli("tune", "--apply", "--json")
+    assert (run.returncode, run.json["applied"]) == (0, True)
+    with open(pack, encoding="utf-8") as file:
+        written = json.load(file)
+    assert (sorted(written["exempt"]), written["note"]) == (["praise-opening", "thanks"], "kept")
+    with open(pack + ".backup", encoding="utf-8") as file:
+        assert json.load(file) == {"exempt": {"thanks": "mine"}, "note": "kept"}
+    assert project.cli("score", "-", "--json", stdin=PADDED).json["padding_count"] == 2
+    assert project.cli("tune", "--apply", "--json").json["applied"] is False
+
+
+def test_tune_apply_inside_the_client_needs_the_users_word(project: Project) -> None:
+    scored(project, PADDED)
+    judged(project, 6)
+    run = project.cli("tune", "--apply", inside=True)
+    assert (run.returncode, "to change the rule pack" in run.stderr) == (1, True)
+    assert not os.path.exists(os.path.join(project.state, "responses-rules.json"))
+
+
+@pytest.mark.parametrize("data", ["", "{", "[]", "{}", '{"id": "x", "session": 3}'])
+def test_grade_takes_nothing_but_an_order(project: Project, data: str) -> None:
+    run = project.cli("grade", stdin=data)
+    assert (run.returncode, run.stderr.count("\n")) == (2, 1)
+    assert project.ledger("scores") == []

@@ -1,0 +1,125 @@
+"""`memory search`: everything, marked with what it is; errors in one line."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import pytest
+
+from tests.project import Project
+from tests.recall.store_files import BODY, TITLE, index_file, memory, put
+
+
+@pytest.fixture
+def stored(project: Project) -> Project:
+    """Return a project of the user's with one memory."""
+    project.save(TITLE, BODY, "--tags", "db,billing")
+    return project
+
+
+def test_a_result_says_all_that_is_promised(stored: Project) -> None:
+    (row,) = stored.cli("search", "billing database", "--json").json["results"]
+    assert {"id", "title", "score", "category", "path", "trust"} <= set(row)
+    assert (row["title"], row["category"], row["trust"], row["tags"]) == (
+        TITLE,
+        "decision",
+        "trusted",
+        ["db", "billing"],
+    )
+    assert os.path.isfile(row["path"])
+
+
+def test_the_other_spelling_finds_the_same(stored: Project) -> None:
+    script = os.path.join(stored.plugin_root, "scripts", "memory.py")
+    place = os.path.join(stored.root, ".claude", "memory")
+    run = stored.process(
+        [stored.python, script, "--mode", "search", "--query", "billing database", "--root", place]
+    )
+    assert TITLE in run.stdout
+
+
+def test_what_waits_and_what_expired_is_found_and_marked(stored: Project) -> None:
+    put(stored, "old", memory("The billing database of old", "Billing was on DB2.", expires_at="2020-01-01"))
+    stored.save("The billing database of Claude", "Billing is on SQLite.", inside=True)
+    rows = {row["title"]: row for row in stored.cli("search", "billing database", "--json").json["results"]}
+    assert rows["The billing database of old"]["expired"] is True
+    assert rows["The billing database of Claude"]["trust"] == "pending"
+    text = stored.cli("search", "billing database").stdout
+    assert "expired" in text
+    assert "awaits approval" in text
+
+
+@pytest.mark.parametrize(
+    "query",
+    ["$(touch x)", "`id`", "'; DROP TABLE documents; --", '" OR 1 NEAR(', "\\", "%s %d", "-- -x", "\u202e"],
+)
+def test_any_words_are_only_words(stored: Project, query: str) -> None:
+    for run in (stored.cli("search", "--", query), stored.cli("search", "-", stdin=query)):
+        assert (run.returncode, run.stderr) == (0, "")
+    assert not os.path.exists(os.path.join(stored.root, "x"))
+
+
+def test_a_query_from_standard_input_may_be_anything(stored: Project) -> None:
+    script = os.path.join(stored.plugin_root, "scripts", "memory.py")
+    run = stored.process(
+        [stored.python, script, "search", "-", "--root", stored.root], b"\xff\0 billing database " * 50_000
+    )
+    assert (run.returncode, run.stderr) == (0, "")
+    assert TITLE in run.stdout
+
+
+@pytest.mark.parametrize("limit", ["0", "101", "-1", "many"])
+def test_a_wrong_limit_is_a_usage_error(stored: Project, limit: str) -> None:
+    run = stored.cli("search", "billing", "--limit=" + limit)
+    assert (run.returncode, run.stdout, run.stderr.count("\n")) == (2, "", 1)
+
+
+def test_at_most_so_many_are_shown(stored: Project) -> None:
+    for number in range(5):
+        put(stored, "m%d" % number, memory("Billing database %d" % number, BODY))
+    assert len(stored.cli("search", "billing database", "--limit", "2", "--json").json["results"]) == 2
+
+
+def test_nothing_found_is_an_answer(stored: Project) -> None:
+    run = stored.cli("search", "zebra")
+    assert (run.returncode, run.stdout) == (0, "No memory found.\n")
+    assert stored.cli("search", "zebra", "--json").json["results"] == []
+
+
+def test_a_damaged_index_is_made_anew(stored: Project) -> None:
+    with open(index_file(stored), "r+b") as file:
+        file.seek(2000)
+        file.write(b"\xff" * 20_000)
+    assert TITLE in stored.cli("search", "billing database").stdout
+
+
+@pytest.mark.parametrize("state", ["no folder for it", "damaged and not to be replaced"])
+def test_where_no_index_can_be_kept_every_file_is_read(stored: Project, state: str) -> None:
+    whole = stored.cli("search", "billing database", "--json")
+    path = index_file(stored)
+    if state == "no folder for it":
+        shutil.rmtree(os.path.dirname(path))
+        with open(os.path.dirname(path), "w", encoding="utf-8"):
+            pass
+    else:
+        os.unlink(path)
+        os.makedirs(os.path.join(path, "in-the-way"))
+    run = stored.cli("search", "billing database", "--json")
+    assert run.returncode == 0
+    assert [row["id"] for row in run.json["results"]] == [row["id"] for row in whole.json["results"]]
+    assert "the index cannot be used" in run.stderr
+    assert "Errno" not in run.stderr
+
+
+def test_without_a_home_it_says_so_in_one_line(stored: Project) -> None:
+    run = stored.cli("search", "billing", HOME=None, CLAUDE_CONFIG_DIR=None)
+    assert (run.returncode, run.stdout, run.stderr.count("\n")) == (1, "", 1)
+    assert "no home folder" in run.stderr
+
+
+def test_a_title_cannot_move_the_cursor(stored: Project) -> None:
+    put(stored, "evil", memory("Billing database \x1b[2J\x1b[H\u202egnp.exe", "x"))
+    output = stored.cli("search", "billing database").stdout
+    assert "\x1b" not in output
+    assert "\u202e" not in output

@@ -1,0 +1,329 @@
+"""`memory session`, `label`, `calibrate` and `langfuse` as a person and a program use them."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.kernel.transcript.rows import answer, call, lines, result, user
+from tests.project import SESSION, Project
+from tests.sessions.bench import IDS, work
+from tests.sessions.grades import reply
+from tests.sessions.langfuse.server import KEYS, Langfuse
+
+SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+
+
+def folder_of(project: Project) -> str:
+    """Where the client keeps the transcripts of a project."""
+    name = "".join(c if c.isascii() and c.isalnum() else "-" for c in os.path.realpath(project.root))
+    path = os.path.join(project.config, "projects", name)
+    os.makedirs(path, exist_ok=True)
+    return path
+
+
+def transcript(project: Project, identity: str, rows: list[dict[str, Any]] | None = None) -> str:
+    path = os.path.join(folder_of(project), identity + ".jsonl")
+    with open(path, "wb") as file:
+        file.write(
+            lines(
+                *({**row, "sessionId": identity, "cwd": project.root} for row in rows or work(identity[-3:]))
+            )
+        )
+    return path
+
+
+def judged(project: Project, **sessions: object) -> None:
+    """Switch on a scripted judge for sessions."""
+    project.script_judge({"text": json.dumps(reply())})
+    project.write_settings(judge={"backend": "scripted"}, sessions={"judge": {}, **sessions})
+
+
+def test_signals_for_people_and_programs(project: Project) -> None:
+    path = transcript(
+        project,
+        IDS[1],
+        [
+            user("Fix it"),
+            answer("m1", call("c1", command="make %s" % SECRET)),
+            result("c1", "Exit code 2", failed=True),
+        ],
+    )
+    run = project.cli("session", "signals", path)
+    assert run.returncode == 0, run.stderr
+    assert "tool errors" in run.stdout
+    assert "T1" in run.stdout
+    assert "Fix it" in run.stdout
+    assert "unscored: goal_achievement, tool_efficiency" in run.stdout
+    assert "1 turn, 1 call, claude-x" in run.stdout
+    assert SECRET not in run.stdout
+    transcript(project, IDS[2])
+    assert project.cli("session", "signals", IDS[1][:12], "--json").returncode == 1
+    found = project.cli("session", "signals", IDS[1], "--json").json
+    assert (found["signals"]["errors"], found["scores"]) == ({"count": 1, "turns": [1]}, None)
+
+
+def test_the_present_session(project: Project) -> None:
+    transcript(project, SESSION)
+    newest = transcript(project, IDS[2])
+    os.utime(newest, (4e9, 4e9))
+    inside = project.cli("session", "signals", "--current", "--json", inside=True)
+    assert inside.json["session"] == SESSION
+    assert project.cli("session", "signals", "--current", "--json").json["session"] == IDS[2]
+
+
+@pytest.mark.parametrize("arguments", [(), ("x", "--current"), ("--project", "--current")])
+def test_one_target_must_be_named(project: Project, arguments: tuple[str, ...]) -> None:
+    run = project.cli("session", "score", *arguments)
+    assert (run.returncode, run.stdout) == (2, "")
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [("nothing-there", 1), ("../../etc/passwd", 2), ("/no/such.jsonl", 2), ("a b", 2)],
+)
+def test_a_missing_file_is_one_line(project: Project, name: str, code: int) -> None:
+    run = project.cli("session", "signals", name)
+    assert (run.returncode, run.stdout, len(run.stderr.splitlines())) == (code, "", 1)
+
+
+def test_score_and_list(project: Project) -> None:
+    judged(project)
+    run = project.cli("session", "score", transcript(project, IDS[1]))
+    assert run.returncode == 0, run.stderr
+    assert "overall_quality      0.62" in run.stdout
+    assert "2 complete" in run.stdout
+    assert [row["session"] for row in project.cli("session", "list", "--json").json["sessions"]] == [IDS[1]]
+    assert IDS[1] in project.cli("session", "list").stdout
+
+
+def test_without_a_judge_signals_are_shown_and_how_to_grade(project: Project) -> None:
+    run = project.cli("session", "score", transcript(project, IDS[1]))
+    assert run.returncode == 1
+    assert "claims of completion" in run.stdout
+    assert "/memory:score-session" in run.stderr
+    assert "memory judge on sessions" in run.stderr
+    assert project.ledger("sessions") == []
+
+
+def test_a_whole_project_and_again(project: Project) -> None:
+    judged(project)
+    for identity in IDS[:3]:
+        transcript(project, identity)
+    run = project.cli("session", "score", "--project")
+    assert (run.returncode, run.stdout) == (0, "3 graded, 0 already graded, 0 not graded\n")
+    assert project.cli("session", "score", "--project").stdout == "0 graded, 3 already graded, 0 not graded\n"
+    assert project.cli("session", "score", "--project", "--again", "--json").json["already"] == 0
+
+
+def test_a_batch_needs_its_backend(project: Project) -> None:
+    judged(project)
+    transcript(project, IDS[0])
+    run = project.cli("session", "score", "--project", "--batch")
+    assert (run.returncode, len(run.stderr.splitlines())) == (1, 1)
+    assert "anthropic" in run.stderr
+
+
+def test_prepare_and_store(project: Project) -> None:
+    path = transcript(project, IDS[1])
+    page = project.cli("session", "prepare", path).stdout
+    assert "Page 1 of 1" in page
+    assert project.cli("session", "prepare", path, "--page", "2").returncode == 2
+    run = project.cli("session", "store", path, stdin="Here it is:\n```json\n%s\n```" % json.dumps(reply()))
+    assert run.returncode == 0, run.stderr
+    assert project.ledger("sessions")[0]["scorer"]["by"] == "agent"
+    for text in ("", "no json", "{}", '{"tool_efficiency": {"score": "much"}}'):
+        assert project.cli("session", "store", path, stdin=text).returncode == 1
+
+
+def test_the_answer_comes_from_the_transcript_of_the_sub_agent(project: Project) -> None:
+    transcript(project, SESSION)
+    target = transcript(project, IDS[1])
+    folder = os.path.join(folder_of(project), SESSION, "subagents")
+    os.makedirs(folder)
+
+    def agent(name: str, asked: str, words: str, command: str = "memory session prepare --current") -> None:
+        rows = [
+            user(asked),
+            answer(name, call(name, command=command)),
+            result(name),
+            answer(name + "2", {"type": "text", "text": words}),
+        ]
+        with open(os.path.join(folder, "agent-%s.jsonl" % name), "wb") as file:
+            file.write(lines(*({**row, "isSidechain": True} for row in rows)))
+
+    store = ("session", "store", "--current", "--agent")
+    assert project.cli(*store, inside=True).returncode == 1
+    agent("a", "Grade the session --current.", "I cannot.")
+    agent("b", "Something else", json.dumps(reply()))
+    agent("c", "Grade the session --current.", json.dumps(reply()), command="ls")
+    assert project.cli(*store, inside=True).returncode == 1
+    agent("d", "Grade the session --current.", json.dumps(reply(goal_achievement=3)))
+    run = project.cli(*store, inside=True)
+    assert run.returncode == 0, run.stderr
+    assert project.ledger("sessions")[0]["dimensions"]["goal_achievement"]["label"] == "exceeded"
+    assert project.cli("session", "store", target, "--agent", inside=True).returncode == 1
+
+
+def test_label_and_calibrate(project: Project) -> None:
+    judged(project)
+    for identity in IDS[:3]:
+        path = transcript(project, identity)
+        assert project.cli("session", "score", path).returncode == 0
+        run = project.cli("label", path, "--set", "goal_achievement=complete", "--set", "tool_efficiency=0.7")
+        assert run.returncode == 0, run.stderr
+    found = project.cli("calibrate", "--json").json
+    by_name = {one["dimension"]: one for one in found["dimensions"]}
+    assert (
+        found["sessions"],
+        by_name["goal_achievement"]["exact"]["value"],
+        by_name["tool_efficiency"]["mae"]["value"],
+    ) == (3, 1.0, 0.1)
+    assert "say little" in project.cli("calibrate").stdout
+    assert len(project.ledger("sessions")) == 6
+
+
+def test_label_asks_for_each_score_until_it_is_valid(project: Project) -> None:
+    run = project.cli("label", transcript(project, IDS[0]), stdin="excellent\ncomplete\n0.8\n\n7\n0.5\n")
+    assert run.returncode == 0, run.stderr
+    assert "claims of completion" in run.stdout
+    (row,) = project.ledger("sessions")
+    assert {name: entry["score"] for name, entry in row["dimensions"].items()} == {
+        "goal_achievement": 2, "tool_efficiency": 0.8, "context_efficiency": 0.5,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"), [(("--set", "charm=1"), 2), (("--set", "tool_efficiency=7"), 2), ((), 1)]
+)
+def test_files_that_are_not_labels(project: Project, arguments: tuple[str, ...], code: int) -> None:
+    assert project.cli("label", transcript(project, IDS[0]), *arguments).returncode == code
+    assert project.ledger("sessions") == []
+
+
+def test_claude_labels_nothing_by_itself(project: Project) -> None:
+    run = project.cli("label", transcript(project, IDS[0]), "--set", "goal_achievement=3", inside=True)
+    assert run.returncode == 1
+    assert project.ledger("sessions") == []
+
+
+def test_a_file_by_another_name_is_the_same_session_for_scores_and_labels(project: Project) -> None:
+    judged(project)
+    path = transcript(project, IDS[0])
+    copy = os.path.join(project.root, "kept.jsonl")
+    os.rename(path, copy)
+    assert project.cli("session", "score", copy).returncode == 0
+    assert project.cli("label", copy, "--set", "goal_achievement=3").returncode == 0
+    assert project.cli("calibrate", "--json").json["sessions"] == 1
+
+
+def test_an_unreachable_langfuse_names_its_own_settings(project: Project) -> None:
+    env: dict[str, Any] = {"LANGFUSE_PUBLIC_KEY": KEYS[0], "LANGFUSE_SECRET_KEY": KEYS[1]}
+    run = project.cli("langfuse", "check", **env, LANGFUSE_HOST="http://127.0.0.1:9")
+    assert (run.returncode, len(run.stderr.splitlines())) == (1, 1)
+    assert "LANGFUSE_HOST" in run.stderr
+    assert "judge" not in run.stderr
+
+
+def test_calibrate_without_a_pair(project: Project) -> None:
+    run = project.cli("calibrate")
+    assert (run.returncode, len(run.stderr.splitlines())) == (1, 1)
+
+
+@pytest.fixture
+def langfuse() -> Iterator[Langfuse]:
+    made = Langfuse()
+    yield made
+    made.close()
+
+
+def test_langfuse_from_check_to_status(project: Project, langfuse: Langfuse) -> None:
+    judged(project, langfuse={"host": langfuse.url})
+    env: dict[str, Any] = {"LANGFUSE_PUBLIC_KEY": KEYS[0], "LANGFUSE_SECRET_KEY": KEYS[1]}
+    project.cli("session", "score", transcript(project, IDS[0]))
+    assert len(project.cli("langfuse", "check", "--json", **env).json["missing_configs"]) == 7
+    assert len(project.cli("langfuse", "setup", "--json", **env).json["created"]) == 7
+    assert project.cli("langfuse", "setup", **env).stdout == "7 score configs, 0 of them new\n"
+    assert project.cli("langfuse", "status", "--json", **env).json["not_queued"] == 7
+    run = project.cli("langfuse", "push", **env)
+    assert (run.returncode, run.stdout) == (0, "7 arrived, 0 pending, 0 refused\n")
+    assert len(langfuse.scores) == 7
+    assert project.cli("langfuse", "push", **env).stdout == "nothing to send\n"
+    assert project.cli("langfuse", "status", "--json", **env).json["sent"] == 7
+    assert project.cli("langfuse", "pull", "no-such", **env).returncode == 1
+    inside = project.cli("langfuse", "push", inside=True, **env)
+    assert (inside.returncode, inside.stdout) == (1, "")
+
+
+def doctor(project: Project, **env: str) -> dict[str, Any]:
+    """Return what the doctor says of Langfuse."""
+    (found,) = (
+        one
+        for one in project.cli("doctor", "--json", stdin="", inside=False, **env).json["checks"]
+        if one["name"] == "langfuse"
+    )
+    return dict(found)
+
+
+@pytest.mark.parametrize("action", [["status"], ["check"], ["push"], ["pull", "x"]], ids=" ".join)
+def test_langfuse_without_keys_answers_a_program_in_json(project: Project, action: list[str]) -> None:
+    run = project.cli("langfuse", *action, "--json")
+    assert (run.returncode, run.stderr) == (1, "")
+    assert (run.json["ok"], run.json["failure"]) == (False, "no_key")
+    assert "LANGFUSE_PUBLIC_KEY is not set" in run.json["detail"]
+    assert "is not set" in project.cli("langfuse", *action).stderr
+
+
+def test_the_doctor_reports_langfuse_without_asking_the_server(project: Project, langfuse: Langfuse) -> None:
+    found = doctor(project)
+    assert (found["status"], found["text"]) == ("ok", "not set up; scores of sessions stay on this machine")
+    judged(project, langfuse={"host": langfuse.url})
+    found = doctor(project)
+    assert (found["status"], found["fix"]) == ("warn", "memory langfuse check")
+    assert "LANGFUSE_PUBLIC_KEY is not set" in found["text"]
+    env: dict[str, Any] = {"LANGFUSE_PUBLIC_KEY": KEYS[0], "LANGFUSE_SECRET_KEY": KEYS[1]}
+    project.cli("session", "score", transcript(project, IDS[0]))
+    found = doctor(project, **env)
+    assert (found["status"], found["fix"]) == ("note", "memory langfuse push")
+    assert "0 scores sent, 7 to send" in found["text"]
+    assert langfuse.seen == []
+    project.cli("langfuse", "setup", **env)
+    project.cli("langfuse", "push", **env)
+    found = doctor(project, **env)
+    assert (found["status"], found["text"].partition("; ")[2]) == ("ok", "7 scores sent, nothing is pending")
+    assert not {key for key in KEYS if key in found["text"]}
+
+
+def test_langfuse_without_keys_or_with_a_tainted_project(project: Project, langfuse: Langfuse) -> None:
+    judged(project, langfuse={"host": langfuse.url})
+    for action in ("check", "push", "status"):
+        run = project.cli("langfuse", action)
+        assert (run.returncode, len(run.stderr.splitlines())) == (1, 1)
+    project.write(
+        ".claude/settings.json",
+        {"env": {"LANGFUSE_HOST": "https://theirs.example"}},
+    )
+    run = project.cli("langfuse", "push", LANGFUSE_PUBLIC_KEY=KEYS[0], LANGFUSE_SECRET_KEY=KEYS[1])
+    assert run.returncode == 1
+    assert "LANGFUSE" in run.stderr
+    assert langfuse.seen == []
+
+
+def test_scores_are_sent_at_once_when_the_user_set_that(project: Project, langfuse: Langfuse) -> None:
+    judged(project, langfuse={"host": langfuse.url, "automatic": True})
+    env: dict[str, Any] = {"LANGFUSE_PUBLIC_KEY": KEYS[0], "LANGFUSE_SECRET_KEY": KEYS[1]}
+    assert project.cli("session", "score", transcript(project, IDS[0]), **env).returncode == 0
+    assert len(langfuse.scores) == 7
+    run = project.cli(
+        "session",
+        "score",
+        transcript(project, IDS[1]),
+        LANGFUSE_PUBLIC_KEY=KEYS[0],
+        LANGFUSE_SECRET_KEY="wrong",
+    )
+    assert run.returncode == 0
+    assert "http_401" in run.stderr

@@ -1,0 +1,83 @@
+"""`memory status`: silence never looks like a fault."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from tests.project import Project
+
+ASK = "Should billing use the Postgres database?"
+
+
+def test_an_empty_store_gives_a_friendly_hint_and_prompts_stay_silent(project: Project) -> None:
+    run = project.cli("status")
+    assert run.returncode == 0
+    assert "Nothing is stored for this project yet" in run.stdout
+    assert run.stdout.endswith("doctor: no problems\n")
+    assert project.prompt(ASK).stdout == ""
+
+
+def test_what_is_stored_and_what_waits(project: Project) -> None:
+    project.save("Use Postgres", "b")
+    project.save("Claude's own", "b", inside=True)
+    run = project.cli("status")
+    assert "project  decision  pending  1" in run.stdout
+    assert "project  decision  trusted  1" in run.stdout
+    assert "  claude-s-own  Claude's own (saved by Claude unasked)" in run.stdout
+    found = project.cli("status", "--json").json
+    assert found["stored"] == [
+        {"scope": "project", "category": "decision", "trust": "pending", "memories": 1},
+        {"scope": "project", "category": "decision", "trust": "trusted", "memories": 1},
+    ]
+    assert [item["id"] for item in found["waiting"]] == ["claude-s-own"]
+
+
+def test_the_last_decisions_with_their_near_misses(project: Project) -> None:
+    identity = project.save(
+        "Use Postgres for the billing database", "Billing runs on Postgres 16.", "--tags", "billing,database"
+    )
+    project.prompt(ASK, prompt_id="first")
+    project.prompt("write a short poem about the sea, please", prompt_id="second")
+    found = project.cli("status", "--json").json["decisions"]
+    assert [decision["prompt_id"] for decision in found] == ["second", "first"]
+    assert found[1]["outcome"] == "injected"
+    assert found[1]["injected"] == ["project:decision/" + identity]
+    assert found[0]["injected"] == []
+    text = project.cli("status").stdout
+    assert "  injected   project:decision/" + identity in text
+    assert len(project.cli("status", "--last", "1", "--json").json["decisions"]) == 1
+    assert project.cli("status", "--last", "-3", "--json").json["decisions"] == []
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {},
+        {"candidates": 7, "injected": "x", "ms": "fast", "floor": None},
+        {
+            "candidates": [7, None, {}, {"key": ["x"], "confidence": "x"}],
+            "injected": [None, {}],
+            "outcome": ["\x1b"],
+            "time": 7,
+        },
+        {"candidates": [{"key": "a\x1b[2J", "confidence": 0.25}], "floor": 0.5},
+    ],
+    ids=str,
+)
+def test_an_odd_record_is_shown_as_far_as_it_goes(project: Project, fields: dict[str, object]) -> None:
+
+    project.prompt(ASK)
+    with open(os.path.join(project.state, "recalls.jsonl"), "r+", encoding="utf-8") as file:
+        key = json.loads(file.read())["project"]
+        file.write(json.dumps({"project": key, **fields}) + "\n")
+    run = project.cli("status")
+    assert (run.returncode, run.stderr) == (0, "")
+    assert "\x1b" not in run.stdout
+
+
+def test_the_doctor_s_word_is_passed_on(project: Project) -> None:
+    project.write(".claude/memory/decisions/bad.json", "{")
+    assert "doctor: files; `memory doctor` says more" in project.cli("status").stdout

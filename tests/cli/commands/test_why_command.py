@@ -1,0 +1,121 @@
+"""`memory why`: a decision explained, also from a ledger that somebody wrote into."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+from types import SimpleNamespace
+
+import pytest
+
+from memory_plugin.cli.commands.why_command import explain_decision
+from memory_plugin.cli.console import Console
+from memory_plugin.recall.explain import find_decision
+from tests.project import Project
+from tests.recall.store_files import ASK, BODY, TITLE, at_home
+
+
+@pytest.fixture
+def asked(project: Project) -> Project:
+    """Return a project with one memory, and three prompts."""
+    project.save(TITLE, BODY)
+    for number, prompt in enumerate(("ok", "a haiku about the sea please", ASK)):
+        project.prompt(prompt, "prompt-%d" % number)
+    return project
+
+
+def test_the_last_decision_is_explained(asked: Project) -> None:
+    text = asked.cli("why").stdout
+    assert "prompt prompt-2" in text
+    assert "Told Claude 1 memory." in text
+    assert "  injected  %s (use-postgres-for-the-billing-database): " % TITLE in text
+    assert "surprise" not in text
+
+
+@pytest.mark.parametrize(
+    ("which", "words"), [("prompt-0", "confirmation or small talk"), ("prompt-1", "Silent: ")]
+)
+def test_a_prompt_is_found_by_its_id(asked: Project, which: str, words: str) -> None:
+    assert words in asked.cli("why", which).stdout
+    assert asked.cli("why", which, "--json").json["prompt_id"] == which
+
+
+def test_what_was_never_decided_is_an_error(asked: Project) -> None:
+    run = asked.cli("why", "nothing-like-it")
+    assert (run.returncode, run.stdout, run.stderr.count("\n")) == (1, "", 1)
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"candidates": 5, "injected": 5, "outcome": "injected"},
+        {
+            "candidates": [5, {"confidence": "high", "score": None, "parts": 7, "key": ["x"]}, {}],
+            "injected": {},
+        },
+        {
+            "candidates": [{"confidence": 1e308, "key": "\x1b[2J", "parts": {"a": {"b": 1}}}],
+            "trouble": ["x"],
+            "ms": "soon",
+        },
+        {"time": {}, "prompt_id": [], "reason": {"a": 1}, "answered_by": 5, "inject_threshold": []},
+    ],
+    ids=["numbers", "wrong types", "strange values", "objects"],
+)
+def test_a_line_of_another_form_is_shown_as_far_as_it_goes(asked: Project, fields: dict[str, object]) -> None:
+    row = {**asked.ledger("recalls")[-1], **fields}
+    with open(os.path.join(asked.state, "recalls.jsonl"), "a", encoding="utf-8") as file:
+        file.write(json.dumps(row) + "\n")
+    run = asked.cli("why")
+    assert (run.returncode, run.stderr) == (0, "")
+    assert "\x1b" not in run.stdout
+
+
+def test_the_numbers_are_there_on_request(asked: Project) -> None:
+    text = asked.cli("why", "--verbose").stdout
+    assert "inject threshold 0.50, pointer threshold 0.25" in text
+    assert "surprise=" in text
+
+
+def test_what_would_have_helped_is_a_command_that_works(asked: Project) -> None:
+    asked.save("The release train leaves on Tuesdays", "Merge on Monday.")
+    asked.prompt("does the nightly release of the mobile app need a signed certificate?", "weak")
+    text = asked.cli("why", "weak").stdout
+    assert " % sure, 50 % needed" in text
+    (command,) = [line for line in text.splitlines() if "--asked-as" in line]
+    assert command == "  memory edit the-release-train-leaves-on-tuesdays --asked-as '...'"
+    words = command.split()[1:-1]
+    for phrase in ("which day do we ship", "when is the next train"):
+        assert asked.cli(*words, phrase).returncode == 0
+    shown = asked.cli("show", "the-release-train-leaves-on-tuesdays", "--json").json
+    assert shown["asked_as"] == ["which day do we ship", "when is the next train"]
+
+
+class Terminal(io.StringIO):
+    """A terminal to write to."""
+
+    def isatty(self) -> bool:
+        """Return that it is one."""
+        return True
+
+
+def test_lines_keep_to_the_width_of_a_terminal(asked: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "70")
+    monkeypatch.setenv("NO_COLOR", "1")
+    screen = Terminal()
+    with at_home(asked) as places:
+        row = find_decision(places, "last") or {}
+        session = SimpleNamespace(console=Console(screen), places=places, accepts_pulls=False)
+        quiet = {
+            **row,
+            "injected": [],
+            "outcome": "silent",
+            "reason": "over_budget",
+            "trouble": "index_locked",
+        }
+        candidates = [{**one, "withheld": "over_budget"} for one in row["candidates"]]
+        explain_decision({**quiet, "candidates": candidates}, session)  # type: ignore[arg-type]
+    lines = screen.getvalue().splitlines()
+    assert len(lines) > 5
+    assert max(map(len, lines)) <= 70

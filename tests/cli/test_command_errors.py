@@ -1,0 +1,86 @@
+"""A file that a command names and that is not there, or is no file, is said in one wording with one exit code."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from tests.cli.test_main import cli
+from tests.project import Project
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["scan"],
+        ["score"],
+        ["import"],
+        ["import", "--dry-run", "."],
+        ["calibrate"],
+        ["evaluate", "--agreement"],
+        ["evaluate", ".", "--pack"],
+        ["evaluate", ".", "--rubric"],
+        ["rules", "check"],
+        ["rules", "apply"],
+        ["session", "signals"],
+        ["session", "prepare"],
+        ["session", "score"],
+        ["session", "score", "--batch"],
+        ["label", "--set", "tool_efficiency=1"],
+        ["interview", "start", "billing", "--pack"],
+        ["interview", "pack", "check"],
+        ["list", "--root"],
+    ],
+    ids=" ".join,
+)
+def test_a_missing_file_is_one_line_and_exit_code_2(project: Project, words: list[str]) -> None:
+    code, out, err = cli(project, *words, "no/file.json")
+    name = os.path.join(project.root, "no/file.json") if "--root" in words else "no/file.json"
+    assert (code, out, err) == (2, "", "memory: %s: not there\n" % name)
+
+
+@pytest.mark.parametrize("option", ["--resume", "--report"])
+def test_a_folder_to_write_to_is_asked_for_before_anything_is_done(project: Project, option: str) -> None:
+    talk = project.write("talk.jsonl", "{}")
+    assert cli(project, "evaluate", talk, option, "no/file")[::2] == (2, "memory: no: not there\n")
+
+
+@pytest.mark.parametrize("words", [["evaluate", "."], ["rules", "check"]])
+def test_an_unknown_pack_names_those_there_are(project: Project, words: list[str]) -> None:
+    option = ["--pack"] if words[0] == "evaluate" else []
+    code, _, err = cli(project, *words, *option, "nonsense")
+    assert code == 2
+    assert err.startswith("memory: nonsense: expected one of caregiving, ")
+    assert err.endswith(", or a .json file\n")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [["score"], ["evaluate"], ["import"], ["scan"], ["calibrate"], ["session", "signals"]],
+    ids=" ".join,
+)
+def test_a_pipe_is_not_waited_for(project: Project, words: list[str]) -> None:
+    path = os.path.join(project.root, "pipe.json")
+    os.mkfifo(path)
+    code, _, err = cli(project, *words, path)
+    assert code in (1, 2)
+    assert "pipe.json" in err
+    assert "Errno" not in err
+
+
+def test_what_the_disk_refuses_is_told_without_its_number(project: Project) -> None:
+    path = os.path.join(project.root, "a" * 300)
+    for words in (["score"], ["import"], ["calibrate"], ["evaluate"]):
+        err = cli(project, *words, path)[2]
+        assert "Errno" not in err
+        assert err.count("\n") == 1
+
+
+def test_a_state_folder_that_cannot_be_made_is_named(project: Project) -> None:
+    project.write(".claude/memory/decisions/one.json", {"title": "One", "content": {"decision": "b"}})
+    with open(os.path.join(project.config, "lcars"), "w", encoding="utf-8"):
+        pass
+    for words in (["save", "--category", "decision", "--title", "t", "--body", "b"], ["accept", "--all"]):
+        code, _, err = cli(project, *words)
+        assert (code, err) == (1, "memory: %s/lcars: not a folder\n" % project.config)

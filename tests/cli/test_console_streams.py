@@ -1,0 +1,73 @@
+"""Streams that are closed or full, and a folder that is gone: one line and an exit code, never a traceback."""
+
+from __future__ import annotations
+
+import os
+import shlex
+
+import pytest
+
+from tests.project import PLUGIN_ROOT, Project, Run
+
+FULL = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full here")
+
+
+def shell(project: Project, words: str, redirections: str, stdin: bytes = b"") -> Run:
+    """Return a command of ours, run by a shell that redirects its streams."""
+    script = shlex.quote(os.path.join(PLUGIN_ROOT, "scripts", "memory.py"))
+    line = "%s %s %s %s" % (shlex.quote(project.python), script, words, redirections)
+    return project.process(["sh", "-c", line], stdin)
+
+
+@pytest.mark.parametrize("redirections", [">&-", "<&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("words", ["list", "search -", "list --json", "--help"])
+def test_a_closed_stream_is_no_fault(project: Project, words: str, redirections: str) -> None:
+    run = shell(project, words, redirections)
+    assert (run.returncode, run.stderr) == (0, "")
+
+
+def test_a_closed_stream_leaves_its_number_to_no_file(project: Project) -> None:
+    """What is printed would else end up in the first file that is opened."""
+    words = "save --category decision --title One --body b"
+    assert shell(project, words, ">&- 2>&-").returncode == 0
+    path = os.path.join(project.root, ".claude", "memory", "decisions", "one.json")
+    with open(path, encoding="utf-8") as file:
+        assert "saved" not in file.read()
+    assert "one" in project.cli("list").stdout
+
+
+@FULL
+@pytest.mark.parametrize("words", ["list", "list --json", "show one", "config show"])
+def test_a_full_output_is_one_line(project: Project, words: str) -> None:
+    project.save("One", "b")
+    run = shell(project, words, ">/dev/full")
+    assert (run.returncode, run.stderr) == (1, "memory: standard output: No space left on device\n")
+
+
+@FULL
+def test_help_on_a_full_output_is_no_traceback(project: Project) -> None:
+    assert "Exception" not in shell(project, "--help", ">/dev/full").stderr
+
+
+@FULL
+@pytest.mark.parametrize(("words", "code"), [("show x", 1), ("list --nonsense", 2), ("scan nothing", 2)])
+def test_a_full_error_stream_keeps_the_exit_code(project: Project, words: str, code: int) -> None:
+    assert shell(project, words, "2>/dev/full").returncode == code
+
+
+@FULL
+def test_an_answer_in_an_interview_on_a_full_output_is_one_line(project: Project) -> None:
+    project.cli("interview", "start", "billing", "--json")
+    run = shell(project, "interview answer --json", ">/dev/full", b"It runs on Postgres.")
+    assert (run.returncode, run.stderr) == (1, "memory: standard output: No space left on device\n")
+
+
+@pytest.mark.parametrize("words", ["list", "list --root .", "interview answer --json"])
+def test_from_a_folder_that_is_gone(project: Project, words: str) -> None:
+    gone = os.path.join(project.root, "gone")
+    os.mkdir(gone)
+    script = os.path.join(PLUGIN_ROOT, "scripts", "memory.py")
+    line = "cd gone && rmdir ../gone && exec %s %s %s" % (project.python, script, words)
+    run = project.process(["sh", "-c", line])
+    assert run.returncode == 2
+    assert run.stderr == "memory: the folder you are in is not there any more; go to another one\n"

@@ -1,0 +1,49 @@
+"""What the options of `save` and `edit` take, the same on every Python."""
+
+from __future__ import annotations
+
+import argparse
+
+import pytest
+
+from memory_plugin.cli.memory_input import add_fields
+
+
+def expires(text: str) -> str:
+    """Return what `--expires` makes of a text."""
+    parser = argparse.ArgumentParser(exit_on_error=False)
+    add_fields(parser)
+    return str(parser.parse_args(["--expires", text]).expires)
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("2031-12-31", "2031-12-31"),
+        ("2031-12-31T10:00", "2031-12-31T10:00:00Z"),
+        ("2031-12-31 10:00:30Z", "2031-12-31T10:00:30Z"),
+        ("2031-12-31T01:00:00+05:00", "2031-12-30T20:00:00Z"),
+        ("never", ""),
+    ],
+)
+def test_a_date_is_kept_as_it_is_and_a_time_in_utc(text: str, kept: str) -> None:
+    assert expires(text) == kept
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "20311231",
+        "2031-W50",
+        "2031-W50-1",
+        "2031-1-1",
+        "2031-12-31T10",
+        "2031-02-30",
+        "31.12.2031",
+        "soon",
+        "",
+    ],
+)
+def test_no_other_form_is_taken_whatever_the_python(text: str) -> None:
+    with pytest.raises(argparse.ArgumentError, match="expected a date such as 2031-12-31"):
+        expires(text)

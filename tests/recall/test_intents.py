@@ -1,0 +1,66 @@
+"""What a prompt is after, told by its form in seven languages."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from memory_plugin.kernel.paths import data_path
+from memory_plugin.recall.intents import QUESTION, found_intents, spaced
+
+with open(data_path("recall", "intents.json"), encoding="utf-8") as file:
+    ENTRIES: dict[str, Any] = json.load(file)["entries"]
+INTENTS = {
+    name: [passage for passages in entry["value"].values() for passage in passages]
+    for name, entry in ENTRIES.items()
+}
+LANGUAGES = {"en", "de", "fr", "es", "pt", "zh", "ja"}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [(name, text) for name, entry in ENTRIES.items() for text in entry["hit"]]
+)
+def test_hits(name: str, text: str) -> None:
+    assert name in found_intents(text, INTENTS)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [(name, text) for name, entry in ENTRIES.items() for text in entry["miss"]]
+)
+def test_misses(name: str, text: str) -> None:
+    assert name not in found_intents(text, INTENTS)
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_every_language_has_passages_in_the_form_they_are_looked_up_in(name: str) -> None:
+    assert set(ENTRIES[name]["value"]) == LANGUAGES
+    assert len(ENTRIES[name]["reason"]) > 20
+    for passage in INTENTS[name]:
+        assert all(spaced(part) == " %s " % part.strip() for part in passage.lstrip("^").split("*")), passage
+
+
+def test_a_passage_matches_whole_words() -> None:
+    assert found_intents("in our house", {"we": ["our"]}) == {"we"}
+    assert found_intents("four hours", {"we": ["our"]}) == set()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("which database do we use", True, id="a name between"),
+        pytest.param("which do we use", True, id="nothing between"),
+        pytest.param("which one. " + "x" * 50 + " do we", False, id="too far"),
+        pytest.param("which " + "y" * 50 + " and which one do we use", True, id="a second beginning"),
+        pytest.param("do we know which", False, id="the other way round"),
+    ],
+)
+def test_a_gap(text: str, *, expected: bool) -> None:
+    assert bool(found_intents(text, {"asks": ["which * do we"]})) is expected
+
+
+def test_a_start() -> None:
+    assert found_intents("Where is it", {QUESTION: ["^where"]}) == {QUESTION}
+    assert found_intents("look where it is", {QUESTION: ["^where"]}) == set()
+    assert found_intents("look where it is?", {QUESTION: ["^where"]}) == {QUESTION}

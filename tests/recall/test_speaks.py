@@ -1,0 +1,238 @@
+"""What recall says and keeps to itself with the models as shipped: rows that a person would expect, over made stores."""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from benchmarks.recall_adapter import document, thresholds
+from benchmarks.recall_natural import current, figures, grown, same_side, whole
+from benchmarks.recall_stores import sets
+from memory_plugin.recall.index.document import Document
+from memory_plugin.recall.index.file import create_index_in_memory, transaction
+from memory_plugin.recall.index.write import put
+from memory_plugin.recall.ranking import Hit, analyse, rank
+from tests.project import PLUGIN_ROOT
+from tests.recall.memories import memory
+
+LIMITS = thresholds()
+INJECT, POINT = LIMITS
+MADE = sets(os.path.join(PLUGIN_ROOT, "benchmarks", "made"))
+INVOICING = [
+    document(record) for record in current(next(source for source in MADE if source.name == "invoicing"))
+]
+AUTHENTICATION = [one for one in INVOICING if one.title.startswith("Authentication")]
+CROWD = [
+    memory(
+        "%s %s for the %s %s" % (verb, thing, place, kind),
+        "Decided with the %s team; the old %s stays until the next release." % (place, kind),
+        "%s-%s-%s" % (verb, thing, place),
+    )
+    for verb in ("Prefer", "Never use", "Keep", "Replace", "Review")
+    for thing, kind in (
+        ("grpc", "gateway"),
+        ("yaml", "manifests"),
+        ("cron", "reports"),
+        ("kafka", "topics"),
+        ("svg", "icons"),
+        ("bazel", "builds"),
+    )
+    for place in (
+        "warehouse",
+        "mobile",
+        "search",
+        "partner",
+        "billing",
+        "support",
+        "kiosk",
+        "loyalty",
+        "routing",
+    )
+]
+
+
+def asked(memories: list[Document], text: str, extra: str = "") -> list[Hit]:
+    """Return the hits of a prompt over some memories."""
+    with closing(create_index_in_memory()) as connection:
+        with transaction(connection):
+            put(connection, memories)
+        return rank(connection, analyse(text, extra), 15, only_injectable=True, now_iso="")
+
+
+def injected(hits: list[Hit]) -> set[str]:
+    """Return the titles injected in full, of at most three."""
+    return {hit.title for hit in [hit for hit in hits if hit.confidence >= INJECT][:3]}
+
+
+def named(hits: list[Hit]) -> set[str]:
+    """Return the titles injected or pointed at, of at most three each."""
+    full = [hit for hit in hits if hit.confidence >= INJECT][:3]
+    return {
+        hit.title
+        for hit in full + [hit for hit in hits if hit.pointer_confidence >= POINT and hit not in full][:3]
+    }
+
+
+@pytest.mark.parametrize("others", [0, 26], ids=["alone", "among others"])
+@pytest.mark.parametrize(
+    ("text", "at_least"),
+    [
+        pytest.param("what did we decide about authentication?", 3, id="a question about what holds"),
+        pytest.param("I need to change how authentication works", 1, id="a task"),
+        pytest.param("how to fix the authentication bug", 1, id="a symptom"),
+    ],
+)
+def test_several_that_match_alike_are_all_right(text: str, at_least: int, others: int) -> None:
+    rest = [one for one in INVOICING if one not in AUTHENTICATION][:others]
+    found = named(asked(AUTHENTICATION + rest, text))
+    assert len(found & {one.title for one in AUTHENTICATION}) >= at_least
+
+
+@pytest.mark.parametrize("size", [3, 29, 300])
+def test_one_phrase_decides_in_a_store_of_any_size(size: int) -> None:
+    node = next(one for one in INVOICING if one.id == "node-version")
+    store = [node, *[one for one in INVOICING + CROWD if one is not node][: size - 1]]
+    assert len(store) in {size, 299}
+    assert node.title in injected(asked(store, "which node version do we use?"))
+
+
+@pytest.mark.parametrize("size", [29, 200])
+def test_a_phrase_as_it_stands_is_nearly_always_enough(size: int) -> None:
+    store = INVOICING + CROWD[: size - len(INVOICING)]
+    tried = [(one, phrase) for one in INVOICING for phrase in one.asked_as]
+    with closing(create_index_in_memory()) as connection:
+        with transaction(connection):
+            put(connection, store)
+        told = [
+            one.title
+            in injected(rank(connection, analyse(phrase + "?"), 15, only_injectable=True, now_iso=""))
+            for one, phrase in tried
+        ]
+    assert sum(told) / len(told) >= 0.9
+
+
+@pytest.mark.parametrize(
+    ("text", "identity"),
+    [
+        pytest.param("let's use prisma for the new reports tables", "orm-drizzle", id="what was replaced"),
+        pytest.param("can I ship this on the 29th?", "release-window", id="a date in a freeze"),
+        pytest.param("stripe sent us the same event twice", "webhook-idempotent", id="a symptom"),
+        pytest.param("generated PDF has the wrong font", "pdf-fonts", id="a symptom in other words"),
+        pytest.param("commit this", "commit-messages", id="two words"),
+    ],
+)
+def test_what_a_newcomer_missed_is_said(text: str, identity: str) -> None:
+    title = next(one.title for one in INVOICING if one.id == identity)
+    assert title in named(asked(INVOICING, text))
+
+
+TAILWIND = memory("Login page CSS uses tailwind", "Utility classes only.", tags="css")
+
+
+@pytest.mark.parametrize(
+    ("text", "store"),
+    [
+        pytest.param("fix the authentication bug on the login page", [TAILWIND], id="a title half named"),
+        pytest.param(
+            "fix the typo in the second heading of README.md",
+            [memory("Release checklist", "Bump the version, update README.md, tag, push.")],
+            id="a lone file name",
+        ),
+        pytest.param(
+            "draw a chart of the results",
+            [memory("Chart of accounts comes from DATEV", "SKR03.")],
+            id="one ambiguous word",
+        ),
+        pytest.param("what is the boiling point of ethanol", INVOICING, id="the world"),
+        pytest.param("write a short toast for a wedding", INVOICING, id="a toast"),
+        pytest.param("run the tests", INVOICING, id="a chore"),
+        pytest.param("undo your last change", INVOICING, id="the running session"),
+        pytest.param("explain this loop to me", INVOICING, id="the code at hand"),
+    ],
+)
+def test_misleading_evidence_injects_nothing(text: str, store: list[Document]) -> None:
+    assert injected(asked(store, text)) == set()
+
+
+STAGING = {
+    "en": (
+        "Deploy to staging with make ship",
+        "what did we decide about the deploy to staging?",
+        "which command do we use to deploy to staging?",
+    ),
+    "de": (
+        "Die Rechnungen werden nachts verschickt",
+        "Was haben wir zum Versand der Rechnungen beschlossen?",
+        "Wann verschicken wir die Rechnungen?",
+    ),
+    "fr": (
+        "Les factures partent la nuit",
+        "qu'est-ce qu'on a décidé pour les factures ?",
+        "quand est-ce qu'on envoie les factures ?",
+    ),
+    "es": (
+        "Las facturas se envían de noche",
+        "¿qué decidimos sobre las facturas?",
+        "¿cuándo enviamos las facturas?",
+    ),
+    "pt": (
+        "As faturas são enviadas à noite",
+        "o que decidimos sobre as faturas?",
+        "quando a gente manda as faturas?",
+    ),
+    "zh": ("数据库迁移必须可以回滚", "数据库迁移我们是怎么决定的", "我们怎么做数据库迁移"),
+    "ja": (
+        "請求書は夜に送信する",
+        "請求書の送信についてどう決めたんだっけ",
+        "請求書の送信はどうやっていますか",
+    ),
+}
+
+
+@pytest.mark.parametrize(("language", "at"), [(language, at) for language in STAGING for at in (1, 2)])
+def test_questions_about_what_holds_get_an_answer_in_seven_languages(language: str, at: int) -> None:
+    title = STAGING[language][0]
+    others = [memory(texts[0]) for name, texts in STAGING.items() if name != language]
+    assert title in named(asked([memory(title), *others], STAGING[language][at]))
+
+
+def test_the_made_stores_are_answered() -> None:
+    found = figures([one for source in MADE for one in whole(source)], LIMITS)
+    assert found["injected"] >= 0.5
+    assert found["reached"] >= 0.75
+    assert found["right"] >= 0.8
+    assert found["spoke"] <= 0.1
+
+
+def test_growth_changes_little() -> None:
+    sized = [
+        one for source in MADE for one in grown(source, [other for other in MADE if other is not source])
+    ]
+    assert same_side(sized, INJECT, (3, 30)) >= 0.75
+
+
+@given(
+    words=st.lists(
+        st.sampled_from(
+            ["redis", "prisma", "commit", "we", "which", "fix", "?", "29th", "src/money.ts", "xyzzy", "数据"]
+        ),
+        max_size=12,
+    )
+)
+@settings(max_examples=30, deadline=None)
+def test_confidences_are_shares_and_pointers_are_easier(words: list[str]) -> None:
+    for hit in asked(INVOICING[:8], " ".join(words)):
+        assert 0.0 <= hit.confidence <= hit.pointer_confidence <= 1.0
+
+
+@given(places=st.sets(st.integers(0, len(CROWD) - 1), max_size=60))
+@settings(max_examples=15, deadline=None)
+def test_unrelated_memories_move_a_clear_match_little(places: set[int]) -> None:
+    alone = asked(INVOICING, "which node version do we use?")[0]
+    among = asked(INVOICING + [CROWD[at] for at in sorted(places)], "which node version do we use?")[0]
+    assert among.title == alone.title
+    assert abs(among.confidence - alone.confidence) < 0.2
