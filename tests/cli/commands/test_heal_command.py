@@ -1,4 +1,4 @@
-"""`memory heal`: the index whole, old things gone, and nothing in the way of the rest."""
+"""`memory heal`: it refreshes the index and deletes what is old; one bad store does not stop it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_the_report_counts(mine: Project) -> None:
     }
 
 
-def test_what_was_retired_long_ago_goes(mine: Project) -> None:
+def test_memories_retired_long_ago_are_deleted(mine: Project) -> None:
     path = put(mine, "gone", RETIRED)
     kept = put(mine, "kept", {**RETIRED, "retired_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())})
     assert mine.cli("heal", "--json").json["deleted"] == [path]
@@ -55,7 +55,7 @@ def test_a_strange_day_of_retirement_deletes_nothing(mine: Project, moment: str)
     assert os.path.exists(path)
 
 
-def test_a_linked_store_is_passed_over(mine: Project) -> None:
+def test_a_linked_store_is_skipped(mine: Project) -> None:
     away = os.path.join(os.path.dirname(mine.root), "away")
     shutil.move(store(mine), away)
     os.symlink(away, store(mine))

@@ -5,7 +5,6 @@ Exit codes: 0 done, 1 not graded or not found, 2 usage.
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from functools import partial
@@ -28,11 +27,13 @@ from ...sessions.session_files import (
     subagent_answers,
 )
 from ...sessions.session_signals import Timeline, collect_signals, signals_record
-from ..command_context import CommandError, UsageError, require_existing
+from ..command_context import CommandError, UsageError, add_common_options, require_existing
 from ..console import counted
 from ..session_views import show_batch, show_run, show_scores, show_signals, show_timeline
 
 if TYPE_CHECKING:
+    import argparse
+
     from ..command_context import CommandContext
 
 __all__ = ["EXAMPLES", "HELP", "configure", "named_transcript", "run", "session_scorer"]
@@ -70,11 +71,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parsers = {}
     for name, purpose in _ACTIONS.items():
         parsers[name] = action = actions.add_parser(name, help=purpose, description=purpose)
-        # Suppressed defaults: an option given before the action must not be reset by its absence after it.
-        action.add_argument("--root", metavar="DIR", default=argparse.SUPPRESS, help="the project")
-        action.add_argument(
-            "--json", action="store_true", default=argparse.SUPPRESS, help="print JSON for programs"
-        )
+        add_common_options(action)
         if name not in _WITHOUT_TARGET:
             action.add_argument(
                 "target",
