@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from benchmarks.recall_adapter import document
-from memory_plugin.recall.index.file import create_index, transaction
-from memory_plugin.recall.index.write import put
-from memory_plugin.recall.ranking import Hit, analyse, rank
+from memory_plugin.recall.index_documents import put
+from memory_plugin.recall.index_file import create_index, transaction
+from memory_plugin.recall.ranking import Hit, analyze, rank
 
 Record = dict[str, object]
 LIMIT = 15
@@ -151,7 +151,7 @@ def _answers(
             put(connection, (document(record) for record in corpus))
         answers = []
         for at, asked in enumerate(queries + negatives):
-            hits = rank(connection, analyse(str(asked["text"])), LIMIT, only_injectable=True, now_iso="")
+            hits = rank(connection, analyze(str(asked["text"])), LIMIT, only_injectable=True, now_iso="")
             kind = str(asked["kind"]) if at >= len(queries) else "own"
             wanted = relevant[str(asked["id"])] if kind == "own" else {}
             answers.append(

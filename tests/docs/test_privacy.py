@@ -32,7 +32,7 @@ def lived(project: Project) -> Project:
     project.hook("Stop", project.event("Stop", last_assistant_message=PADDED, prompt_id="p9"))
     talk = project.write("talk.jsonl", {"turn": 1, "role": "user", "content": "Hello."})
     project.cli("evaluate", "--gates-only", talk)
-    project.cli("heal")  # waits for the refresh that SessionStart began in the background
+    project.cli("refresh")  # waits for the refresh that SessionStart began in the background
     return project
 
 

@@ -10,7 +10,7 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ...hooks.event_log import note
+from ...hooks.events import PROBLEM, note
 from ...kernel.files import in_words
 from ...kernel.judge.failures import explain_failure
 from ...kernel.judge.question import read_reply
@@ -292,7 +292,7 @@ def _ended(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 
 def _note_failure(context: CommandContext, identity: str, what: str) -> None:
-    note(context.places, identity, "SessionEnd", "trouble", what)
+    note(context.places, identity, "SessionEnd", PROBLEM, what)
 
 
 def _cells(row: dict[str, Any]) -> list[str]:

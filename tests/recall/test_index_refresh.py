@@ -1,4 +1,4 @@
-"""Healing: as little as is needed, all of it in the end, and never the wrong standing."""
+"""The refresh of the index: as little as is needed, all of it in the end, and never the wrong trust."""
 
 from __future__ import annotations
 
@@ -15,38 +15,38 @@ from memory_plugin.memories.files import all_memories
 from memory_plugin.memories.lifecycle import accept
 from memory_plugin.memories.stores import project_store
 from memory_plugin.memories.writing import store_lock
-from memory_plugin.recall import healing
-from memory_plugin.recall.healing import HealReport, heal, heal_now, index_state
-from memory_plugin.recall.index import read
-from memory_plugin.recall.index.file import open_index
-from memory_plugin.recall.index.place import index_path
-from memory_plugin.recall.share import Share
+from memory_plugin.recall import index_documents, index_refresh
+from memory_plugin.recall.due_files import Share
+from memory_plugin.recall.index_file import index_path, open_index
+from memory_plugin.recall.index_refresh import RefreshReport, index_state, refresh, refresh_index
 from tests.project import Project
 from tests.recall.store_files import at_home, memory, put, store
 
 
-def inline(places: Places, most: int = 60, characters: int = 65_536) -> HealReport:
-    """What a prompt heals."""
+def inline(places: Places, most: int = 60, characters: int = 65_536) -> RefreshReport:
+    """Return the report of what a prompt refreshes."""
     with closing(open_index(index_path(places))) as connection:
         share = Share(most, characters, 20_000)
-        return heal(connection, places, load(places.config_dir, places.project_root), share=share)
+        return refresh(connection, places, load(places.config_dir, places.project_root), share=share)
 
 
-def fully(places: Places) -> HealReport:
-    """What the detached process heals."""
-    return heal_now(places, load(places.config_dir, places.project_root))
+def fully(places: Places) -> RefreshReport:
+    """Return the report of what the background process refreshes."""
+    return refresh_index(places, load(places.config_dir, places.project_root))
 
 
 def titles(places: Places) -> set[str]:
     """The titles in the index."""
     with closing(open_index(index_path(places))) as connection:
-        return {document.title for document in read.rows(connection)}
+        return {document.title for document in index_documents.all_documents(connection)}
 
 
 def injectable(places: Places) -> set[str]:
     """The titles in the index that may be injected."""
     with closing(open_index(index_path(places))) as connection:
-        return {document.title for document in read.rows(connection) if document.injectable}
+        return {
+            document.title for document in index_documents.all_documents(connection) if document.injectable
+        }
 
 
 def later() -> None:
@@ -58,13 +58,13 @@ def test_only_what_changed_is_read(project: Project) -> None:
     with at_home(project) as places:
         for number in range(5):
             put(project, "m%d" % number, memory("Memory %d" % number))
-        assert fully(places) == HealReport(5, 0, 0, 0)
+        assert fully(places) == RefreshReport(5, 0, 0, 0)
         later()
-        assert fully(places) == HealReport(0, 0, 0, 0)
+        assert fully(places) == RefreshReport(0, 0, 0, 0)
         put(project, "m1", memory("Changed"))
         put(project, "m5", memory("New"))
         os.unlink(store(project, "decisions", "m0.json"))
-        assert inline(places) == HealReport(2, 1, 0, 0)
+        assert inline(places) == RefreshReport(2, 1, 0, 0)
         assert titles(places) == {"Changed", "New", "Memory 2", "Memory 3", "Memory 4"}
 
 
@@ -73,7 +73,7 @@ def test_more_than_a_prompt_waits_for_is_left(project: Project) -> None:
         fully(places)
         for number in range(11):
             put(project, "m%d" % number, memory("Memory %d" % number))
-        assert inline(places, most=10) == HealReport(10, 0, 0, 0, left=1)
+        assert inline(places, most=10) == RefreshReport(10, 0, 0, 0, left=1)
         assert len(titles(places)) == 10
         assert fully(places).read == 1
 
@@ -86,7 +86,7 @@ def test_what_holds_no_living_memory_is_read_once(project: Project) -> None:
         assert fully(places).unreadable == 20
         later()
         put(project, "new", memory("New"))
-        assert inline(places, most=1) == HealReport(1, 0, 0, 0)
+        assert inline(places, most=1) == RefreshReport(1, 0, 0, 0)
         later()
         put(project, "broken0", memory("Mended"))
         put(project, "retired0", memory("Restored by hand"))
@@ -107,7 +107,7 @@ def test_an_accept_reaches_the_index_however_long_ago_it_was(project: Project, p
         assert fully(places).regraded == 1
         assert injectable(places) == {"Memory"}
         later()
-        assert inline(places) == HealReport(0, 0, 0, 0)
+        assert inline(places) == RefreshReport(0, 0, 0, 0)
 
 
 def test_a_store_that_is_gone_leaves_the_index(project: Project) -> None:
@@ -136,8 +136,8 @@ def test_a_store_that_somebody_writes_is_waited_for_a_moment_only(project: Proje
         assert inline(places).read == 1
 
 
-def test_two_healings_never_run_at_once(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(healing, "_HEAL_WAIT", 0.05)
+def test_two_refreshes_never_run_at_once(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(index_refresh, "_LOCK_WAIT", 0.05)
     with at_home(project) as places:
         fully(places)
         with FileLock(index_path(places) + ".heal", 0.0), pytest.raises(Busy):

@@ -1,10 +1,10 @@
-"""The analysed form of a document."""
+"""The analyzed form of a document."""
 
 from __future__ import annotations
 
 import pytest
 
-from memory_plugin.recall.index.terms import document_terms, form
+from memory_plugin.recall.index_terms import document_terms, form
 from tests.recall.memories import memory
 
 STOP = {"en": frozenset(("the", "for")), "de": frozenset(("die", "der"))}

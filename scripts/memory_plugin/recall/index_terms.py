@@ -7,15 +7,15 @@ an inside.  A line break separates the phrases of `asked_as`, so that one phrase
 
 from __future__ import annotations
 
-from ...kernel.text.stem import stem
-from ...kernel.text.tokens import language, words
+from ..kernel.text.stem import stem
+from ..kernel.text.tokens import language, words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .document import Document
+    from .index_documents import Document
 
 FIELDS = ("title", "tags", "body", "files", "asked_as")
-# Marks the posting of a term in a strong field; no term holds it, since it is no character of a word.
+# Marks the posting of a term in a strong field; no term contains it, because it is not a character of words.
 STRONG_MARK = "+"
 # More words than this of one field are not indexed: a memory is a note, and a pasted log must not outweigh a thousand notes.
 MOST_WORDS = 2000
@@ -31,21 +31,21 @@ class Terms:
         self.fields = fields
 
     def lengths(self) -> list[int]:
-        """The number of terms per field."""
+        """Return the number of terms per field."""
         return [field.count("~") for field in self.fields]
 
     def strong(self) -> set[str]:
-        """The terms that stand in a field other than the body."""
+        """Return the terms in the fields other than the body."""
         title, tags, _, files, asked_as = self.fields
         return _stems(title + tags + files + asked_as)
 
     def weak(self) -> set[str]:
-        """The terms that stand in the body alone."""
+        """Return the terms that only the body holds."""
         return _stems(self.fields[2]) - self.strong()
 
 
 def document_terms(document: Document, stop: dict[str, frozenset[str]], memo: dict[str, str]) -> Terms:
-    """The terms of a document without its language's stop words; `memo` keeps forms between calls."""
+    """Return the terms of a document without its language's stop words; `memo` keeps forms between calls."""
     texts = (
         document.title,
         "\n".join(document.tags),
@@ -60,7 +60,7 @@ def document_terms(document: Document, stop: dict[str, frozenset[str]], memo: di
 
 
 def form(word: str) -> str:
-    """A word as `stem~ending`; equal words give equal forms."""
+    """Return a word as `stem~ending`; equal words give equal forms."""
     base = stem(word)
     if word.startswith(base):
         return base + "~" + word[len(base) :]

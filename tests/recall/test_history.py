@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from memory_plugin.recall.session import RecallHistory, forget_session
+from memory_plugin.recall.history import RecallHistory, forget_session
 from tests.project import Project
 from tests.recall.store_files import ASK, BODY, TITLE, TOLD, at_home, last, memory, no_threshold, put
 

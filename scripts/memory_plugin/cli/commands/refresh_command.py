@@ -1,16 +1,16 @@
-"""`memory heal`: refresh the index, and delete what has expired."""
+"""`memory refresh`: refresh the index, and delete what has expired."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...hooks.upkeep import prune_state
+from ...hooks.session_events import prune_state
 from ...memories import catalog
 from ...memories.files import why_left_alone
 from ...memories.lifecycle import remove_expired_retired
 from ...memories.stores import stores
 from ...memories.trust import load_trust
-from ...recall.healing import heal_now
+from ...recall.index_refresh import refresh_index
 from ..console import counted
 
 if TYPE_CHECKING:
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 HELP = "refresh the index, and delete what was forgotten long ago"
 EXAMPLES = """\
-  memory heal
-  memory heal --root ~/shop --json
+  memory refresh
+  memory refresh --root ~/shop --json
 """
 
 
@@ -31,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Refresh the index, delete what was retired long ago, and prune old session state."""
-    report = heal_now(context.places, context.settings)
+    report = refresh_index(context.places, context.settings)
     deleted, problems = _tidy_stores(context)
     pruned = prune_state(context.places)
     if arguments.json:

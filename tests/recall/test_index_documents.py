@@ -12,10 +12,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memory_plugin.kernel.sqlite import Connection
-from memory_plugin.recall.index.document import Document
-from memory_plugin.recall.index.file import create_index, transaction
-from memory_plugin.recall.index.read import count, rows, stamps
-from memory_plugin.recall.index.write import drop, put, set_flags
+from memory_plugin.recall.index_documents import (
+    Document,
+    all_documents,
+    count_documents,
+    drop,
+    file_stamps,
+    put,
+    set_flags,
+)
+from memory_plugin.recall.index_file import create_index, transaction
 from tests.recall.memories import memory
 
 WORDS = ("postgres", "billing", "users", "userName", "the", "数据库", "migrating", "store.py")
@@ -52,7 +58,7 @@ def test_a_document_comes_back_without_its_body(connection: Connection) -> None:
         connection,
         [memory("T", "secret body", tags="a b", files="x.py", asked_as=("how?",), expires_at="2027")],
     )
-    (found,) = rows(connection)
+    (found,) = all_documents(connection)
     assert (found.title, found.body, found.tags, found.files, found.asked_as) == (
         "T",
         "",
@@ -65,17 +71,21 @@ def test_a_document_comes_back_without_its_body(connection: Connection) -> None:
 
 def test_listing_by_scope(connection: Connection) -> None:
     put(connection, [memory("a"), memory("b", scope="user")])
-    assert [found.key for found in rows(connection)] == ["a", "b"]
-    assert [found.key for found in rows(connection, "user")] == ["b"]
-    assert (count(connection), count(connection, "user"), count(connection, "native")) == (2, 1, 0)
-    assert stamps(connection, "user") == {"/p/b.json": ("b", "1:2:3", memory("b").digest)}
+    assert [found.key for found in all_documents(connection)] == ["a", "b"]
+    assert [found.key for found in all_documents(connection, "user")] == ["b"]
+    assert (
+        count_documents(connection),
+        count_documents(connection, "user"),
+        count_documents(connection, "native"),
+    ) == (2, 1, 0)
+    assert file_stamps(connection, "user") == {"/p/b.json": ("b", "1:2:3", memory("b").digest)}
 
 
 def test_a_lone_surrogate_is_replaced(connection: Connection) -> None:
     put(connection, [memory("bad \ud800 title", key="k\ud800")])
-    assert [found.title for found in rows(connection)] == ["bad ? title"]
+    assert [found.title for found in all_documents(connection)] == ["bad ? title"]
     drop(connection, ["k\ud800"])
-    assert count(connection) == 0
+    assert count_documents(connection) == 0
 
 
 def test_dropping_what_is_not_there_changes_nothing(connection: Connection) -> None:
@@ -93,7 +103,7 @@ def test_flags_move_a_document_between_the_postings(tmp_path: Path) -> None:
         assert found_by_fts5(connection, "postings", "bill") == []
         assert found_by_fts5(connection, "postings_held", "bill") == ["Postgres"]
         assert found_by_fts5(connection, "postings_held", "postgr+") == ["Postgres"]
-        (found,) = rows(connection)
+        (found,) = all_documents(connection)
         assert (found.injectable, found.trust, found.stamp) == (False, "pending", "9:9:9")
         set_flags(connection, "Postgres", injectable=True, trust="trusted")
         assert found_by_fts5(connection, "postings", "bill") == ["Postgres"]
@@ -137,7 +147,7 @@ def test_any_history_equals_a_fresh_build(tmp_path: Path, steps: list[tuple[Any,
                 else:
                     set_flags(grown, rest[0], injectable=bool(rest[1]), trust="x")
                     if rest[0] in kept:
-                        kept[rest[0]].injectable = bool(rest[1])
+                        kept[rest[0]] = kept[rest[0]]._replace(injectable=bool(rest[1]))
         put(fresh, kept.values())
         assert counts(grown) == counts(fresh)
         for table in ("postings", "postings_held"):

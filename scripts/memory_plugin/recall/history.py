@@ -1,11 +1,11 @@
-"""What a session was told already, so that neither a memory nor a pointer is put before Claude twice."""
+"""What Claude was already told in a session, so that it gets neither a memory nor a pointer twice."""
 
 from __future__ import annotations
 
 import os
 
-from ..kernel.fastjson import digest, dumps, loads
-from ..kernel.files import Unreadable, make_folder, read_regular, replace_file
+from ..kernel.fastjson import digest
+from ..kernel.state_file import read_state, session_file, write_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,32 +16,28 @@ __all__ = ["RecallHistory", "forget_session"]
 _MAX_BYTES = 4 << 20
 
 
-def _path(places: Places, session: str) -> str:
-    return places.state("sessions", digest(session.encode("utf-8", "replace"), 8) + ".json")
-
-
 def forget_session(places: Places, session: str) -> None:
-    """Forget what a session was told, for its context was compacted or cleared.
+    """Delete the history of a session, because its context was compacted or cleared.
 
-    Raises OSError, but not for a session that was told nothing.
+    Raises OSError, but not for a session without a history.
     """
     try:
-        os.unlink(_path(places, session))
+        os.unlink(session_file(places, session))
     except FileNotFoundError:
         return
 
 
 class RecallHistory:
-    """What one session was told: which memories in full and in which turn, at which it was pointed, and whether the header was said.
+    """The history of one session: the memories injected and in which turn, the pointers, and whether the header was said.
 
-    A turn is a prompt that was looked up since the session was first told something. Keys and texts are kept as digests alone. A session
-    without an id has no history.
+    A turn is a prompt that was looked up since something was first injected. Keys and texts are saved as digests only. A session without an
+    id has no history.
     """
 
     __slots__ = ("_injected", "_path", "_pointed", "header_said", "turn")
 
     def __init__(self, places: Places, session: str) -> None:
-        self._path = _path(places, session) if session else ""
+        self._path = session_file(places, session) if session else ""
         self._injected: dict[str, list[object]] = {}
         self._pointed: dict[str, str] = {}
         self.header_said = False
@@ -50,11 +46,8 @@ class RecallHistory:
             self._load()
 
     def _load(self) -> None:
-        try:
-            data = loads(read_regular(self._path, _MAX_BYTES)[0].decode("ascii"))
-        except (FileNotFoundError, Unreadable, ValueError):
-            return
-        if not isinstance(data, dict) or not isinstance(data.get("turn"), int):
+        data = read_state(self._path, _MAX_BYTES)
+        if not isinstance(data.get("turn"), int):
             return
         self.turn = data["turn"] + 1
         self.header_said = data.get("header") is True
@@ -72,7 +65,7 @@ class RecallHistory:
         return isinstance(said[1], int) and self.turn - said[1] < repeat_after
 
     def was_pointed(self, key: str, line: str) -> bool:
-        """Return whether the session got this very line as a pointer to a memory."""
+        """Return whether this very line was given as a pointer to a memory."""
         return self._pointed.get(_digest(key)) == _digest(line)
 
     def note_injected(self, key: str, text: str) -> None:
@@ -80,11 +73,11 @@ class RecallHistory:
         self._injected[_digest(key)] = [_digest(text), self.turn]
 
     def note_pointed(self, key: str, line: str) -> None:
-        """Note that the session is pointed at a memory."""
+        """Note that a pointer to a memory is given."""
         self._pointed[_digest(key)] = _digest(line)
 
     def save(self) -> None:
-        """Keep it, and that a turn has passed, for the next prompt. Raises OSError."""
+        """Save the history, with this turn counted, for the next prompt. Raises OSError."""
         if self._path and (self._injected or self._pointed):
             state = {
                 "turn": self.turn,
@@ -92,8 +85,7 @@ class RecallHistory:
                 "injected": self._injected,
                 "pointed": self._pointed,
             }
-            make_folder(os.path.dirname(self._path))
-            replace_file(self._path, dumps(state).encode("ascii"), durable=False)
+            write_state(self._path, state)
 
 
 def _digest(text: str) -> str:

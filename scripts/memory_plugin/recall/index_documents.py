@@ -1,28 +1,163 @@
-"""Changes of the index: documents put in, taken out, or given other flags, with all counts kept right."""
+"""The memories that the index holds: what is kept of each, and how it is read, put in and taken out with all counts right."""
 
 from __future__ import annotations
 
-from ...kernel.fastjson import dumps
-from ..model import load_model
-from .file import POSTINGS, has_fts5
-from .terms import FIELDS, STRONG_MARK, Terms, document_terms
+from typing import TYPE_CHECKING, NamedTuple
 
-TYPE_CHECKING = False
+from ..kernel.fastjson import dumps, loads
+from .index_file import POSTINGS, has_fts5
+from .index_terms import FIELDS, STRONG_MARK, Terms, document_terms
+from .model import load_model
+
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from ...kernel.sqlite import Connection
-    from .document import Document
+    from ..kernel.sqlite import Connection
+
+__all__ = [
+    "Document",
+    "all_documents",
+    "count_documents",
+    "drop",
+    "file_stamps",
+    "find_document",
+    "forget_stamps",
+    "inherited_phrases",
+    "links",
+    "notes_by_file",
+    "put",
+    "scrub",
+    "set_flags",
+    "set_superseded",
+    "superseded_documents",
+    "total_documents",
+    "untrusted_documents",
+]
 
 _COLUMNS = (
     "key", "scope", "id", "category", "title", "tags", "files", "asked_as", "path", "stamp", "digest", "injectable", "trust", "expires_at",
     "updated_at", "inject",
 )  # fmt: skip
+_LISTS = ("tags", "files", "asked_as")
+_SELECT = "SELECT %s FROM documents " % ", ".join(_COLUMNS)
 _INSERT = "INSERT INTO documents (%s) VALUES (%s)" % (", ".join(_COLUMNS), ", ".join("?" * len(_COLUMNS)))
 
 
+class Document(NamedTuple):
+    """One memory as the index sees it.
+
+    `key` is unique over all scopes, `path` is its source file, `stamp` is "mtime_ns:size:inode" of that file and `digest` the digest of its
+    bytes. `expires_at` is "" for never, else ISO 8601 in UTC. `inject` is the text that a prompt gets, already redacted and escaped.
+    A document read back from the index has an empty `body`, because the index keeps only its terms.
+    `superseded_by` and `supersedes` are what the memory says of others, `inherited` the phrases of older memories that it replaces.
+    """
+
+    key: str
+    scope: str
+    id: str
+    category: str
+    title: str
+    tags: list[str]
+    body: str
+    files: list[str]
+    asked_as: list[str]
+    path: str
+    stamp: str
+    digest: str
+    injectable: bool
+    trust: str
+    expires_at: str
+    updated_at: str
+    inject: str
+    superseded_by: str = ""
+    supersedes: Sequence[str] = ()
+    inherited: Sequence[str] = ()
+
+
+def file_stamps(connection: Connection, scope: str) -> dict[str, tuple[str, str, str]]:
+    """Return source file -> (key, stamp, digest) for every document of a scope."""
+    rows = connection.execute("SELECT path, key, stamp, digest FROM documents WHERE scope = ?", (scope,))
+    return {path: (key, stamp, digest) for path, key, stamp, digest in rows}
+
+
+def notes_by_file(connection: Connection) -> dict[str, tuple[str, list[str]]]:
+    """Return source file -> (stamp, keys) for the notes of Claude Code's own memory."""
+    found: dict[str, tuple[str, list[str]]] = {}
+    for path, key, stamp in connection.execute(
+        "SELECT path, key, stamp FROM documents WHERE scope = 'native' ORDER BY key"
+    ):
+        found.setdefault(path, (stamp, []))[1].append(key)
+    return found
+
+
+def total_documents(connection: Connection) -> int:
+    """Return the number of documents from the totals, without counting rows."""
+    found: int = connection.execute("SELECT coalesce(sum(documents), 0) FROM totals").fetchone()[0]
+    return found
+
+
+def count_documents(connection: Connection, scope: str = "") -> int:
+    """Return the number of documents of a scope, or of all scopes."""
+    found: int = connection.execute(
+        "SELECT count(*) FROM documents WHERE ? IN ('', scope)", (scope,)
+    ).fetchone()[0]
+    return found
+
+
+def all_documents(connection: Connection, scope: str = "") -> Iterator[Document]:
+    """Yield the documents of a scope, or of all scopes, by key; their bodies are empty."""
+    for found in connection.execute(_SELECT + "WHERE ? IN ('', scope) ORDER BY key", (scope,)):
+        yield _document(found)
+
+
+def find_document(connection: Connection, key: str) -> Document | None:
+    """Return the document with a key, its body empty; None when there is none."""
+    found = connection.execute(_SELECT + "WHERE key = ?", (key,)).fetchone()
+    return None if found is None else _document(found)
+
+
+def _document(row: tuple[object, ...]) -> Document:
+    found = dict(zip(_COLUMNS, row))
+    texts = {name: str(value) for name, value in found.items() if name != "injectable" and name not in _LISTS}
+    lists = {name: _texts(found[name]) for name in _LISTS}
+    return Document(**texts, **lists, body="", injectable=bool(found["injectable"]))  # type: ignore[arg-type]
+
+
+def _texts(value: object) -> list[str]:
+    found = loads(str(value))
+    return [str(item) for item in found] if isinstance(found, list) else []
+
+
+def untrusted_documents(connection: Connection, trusted: str) -> dict[str, str]:
+    """Return key -> trust of every document whose trust is not `trusted`; superseded ones are left out."""
+    return dict(
+        connection.execute(
+            "SELECT key, trust FROM documents WHERE trust != ? AND key NOT IN (SELECT key FROM superseded) ORDER BY key",
+            (trusted,),
+        ).fetchall()
+    )
+
+
+def superseded_documents(connection: Connection) -> dict[str, str]:
+    """Return the key of every superseded document -> the key of the memory that replaces it, or its name."""
+    return dict(connection.execute("SELECT key, by FROM superseded").fetchall())
+
+
+def inherited_phrases(connection: Connection) -> dict[str, list[str]]:
+    """Return key -> the phrases of older memories that a document was indexed with."""
+    return {
+        key: _texts(asked_as) for key, asked_as in connection.execute("SELECT key, asked_as FROM inherited")
+    }
+
+
+def links(connection: Connection) -> list[tuple[str, str, list[str]]]:
+    """Return key, `superseded_by` and `supersedes` of every document that names others."""
+    rows = connection.execute("SELECT key, superseded_by, supersedes FROM links")
+    return [(key, by, _texts(named)) for key, by, named in rows]
+
+
 class _Counts:
-    """The changes of the vocabulary and of the totals that one call gathers and writes once."""
+    """The changes of the vocabulary and of the totals, gathered over one call and written once."""
 
     def __init__(self) -> None:
         self.terms: dict[str, list[int]] = {}
@@ -55,7 +190,7 @@ class _Counts:
 
 
 def put(connection: Connection, documents: Iterable[Document]) -> None:
-    """Put documents in, each instead of the one with the same key, inside the caller's transaction."""
+    """Add documents, replacing those with the same keys, inside the caller's transaction."""
     stop = load_model(connection).stopwords
     memo: dict[str, str] = {}
     counts = _Counts()
@@ -73,7 +208,7 @@ def put(connection: Connection, documents: Iterable[Document]) -> None:
 
 
 def _link(connection: Connection, document: Document) -> None:
-    """Keep what a document says of others, and what it inherits."""
+    """Save which other memories a document names, and the phrases that it inherits."""
     if document.superseded_by or document.supersedes:
         named = dumps([_clean(name) for name in document.supersedes])
         connection.execute(
@@ -86,7 +221,7 @@ def _link(connection: Connection, document: Document) -> None:
 
 
 def drop(connection: Connection, keys: Iterable[str]) -> None:
-    """Take the documents with these keys out, inside the caller's transaction; unknown keys are passed over."""
+    """Remove the documents with these keys inside the caller's transaction; unknown keys are ignored."""
     counts = _Counts()
     fts5 = has_fts5(connection)
     for key in keys:
@@ -97,7 +232,7 @@ def drop(connection: Connection, keys: Iterable[str]) -> None:
 def set_flags(
     connection: Connection, key: str, injectable: bool, trust: str, stamp: str | None = None
 ) -> None:
-    """Give a document other trust, and another stamp unless None, without analysing it again; an unknown key is passed over."""
+    """Change the trust of a document, and its stamp unless None, without analyzing its text again; an unknown key is ignored."""
     row = connection.execute("SELECT rowid, injectable FROM documents WHERE key = ?", (key,)).fetchone()
     if row is None:
         return
@@ -116,12 +251,12 @@ def set_flags(
 
 
 def forget_stamps(connection: Connection, keys: Iterable[str]) -> None:
-    """Make the files of these documents look changed, so that a later refresh reads them, inside the caller's transaction."""
+    """Clear the stamps of these documents, so that a later refresh reads their files, inside the caller's transaction."""
     connection.executemany("UPDATE documents SET stamp = '' WHERE key = ?", ((key,) for key in keys))
 
 
 def set_superseded(connection: Connection, superseded: dict[str, str]) -> None:
-    """Keep which documents are superseded, and by which key, instead of what was kept before."""
+    """Replace the list of superseded documents: key -> key of the successor."""
     connection.execute("DELETE FROM superseded")
     connection.executemany(
         "INSERT INTO superseded VALUES (?, ?)",
@@ -130,9 +265,9 @@ def set_superseded(connection: Connection, superseded: dict[str, str]) -> None:
 
 
 def scrub(connection: Connection) -> None:
-    """Leave no word of what was taken out in the file: SQLite and FTS5 keep deleted text until its place is used again.
+    """Erase the text of removed documents from the file: SQLite and FTS5 keep it until its place is used again.
 
-    Rewrites the whole file, outside any transaction.
+    Rewrites the file, so it must run outside any transaction.
     """
     connection.execute(
         "DELETE FROM vocabulary WHERE strong + weak + held_strong + held_weak = 0 AND share = 0"
@@ -144,10 +279,7 @@ def scrub(connection: Connection) -> None:
 
 
 def _row(document: Document) -> tuple[object, ...]:
-    lists = {
-        name: dumps([_clean(item) for item in getattr(document, name)])
-        for name in ("tags", "files", "asked_as")
-    }
+    lists = {name: dumps([_clean(item) for item in getattr(document, name)]) for name in _LISTS}
     return tuple(
         lists[name]
         if name in lists
@@ -159,7 +291,7 @@ def _row(document: Document) -> tuple[object, ...]:
 
 
 def _clean(text: str) -> str:
-    """The text without lone surrogates, which SQLite refuses."""
+    """Replace lone surrogates, which SQLite refuses."""
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
@@ -198,7 +330,7 @@ def _unindex(
     connection: Connection, rowid: int, terms: Terms, injectable: bool, counts: _Counts, fts5: bool
 ) -> None:
     counts.add(terms, injectable, -1)
-    if fts5:  # a contentless FTS5 table must be told what it has to forget
+    if fts5:  # a contentless FTS5 table must be given the terms that it is to delete
         table = POSTINGS[injectable]
         connection.execute(
             "INSERT INTO %s (%s, rowid, terms) VALUES ('delete', ?, ?)" % (table, table),

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from memory_plugin.recall.index import file as index_file
-from memory_plugin.recall.index.file import (
+from memory_plugin.recall import index_file
+from memory_plugin.recall.index_file import (
     SCHEMA,
     IndexMissing,
     IndexUnusable,
