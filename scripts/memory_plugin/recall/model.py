@@ -14,23 +14,21 @@ if TYPE_CHECKING:
 
 
 class Model:
-    """Stop words by language, passages by intent, the trees, and the values of `ranking.json` and `confidence.json` by their ids."""
+    """Stop words by language, the intents, their passages by first word, the trees, and the values of `ranking.json` and `confidence.json` by their ids."""
 
-    __slots__ = ("answers", "confidence", "intents", "ranking", "stopwords", "wants")
+    __slots__ = ("answers", "confidence", "intents", "passages", "ranking", "stopwords", "wants")
 
     def __init__(
         self,
         stopwords: dict[str, str],
         ranking: dict[str, Any],
         confidence: dict[str, Any],
-        intents: dict[str, dict[str, list[str]]],
+        intents: list[str],
+        passages: dict[str, str],
         trees: dict[str, dict[str, Any]],
     ) -> None:
         self.stopwords = {language: frozenset(words.split()) for language, words in stopwords.items()}
-        self.intents = {
-            intent: [passage for passages in by_language.values() for passage in passages]
-            for intent, by_language in intents.items()
-        }
+        self.intents, self.passages = intents, passages
         self.answers, self.wants = Trees(**trees["answers"]), Trees(**trees["wants"])
         self.ranking = ranking
         self.confidence = confidence

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from ...kernel.fastjson import dumps, loads
 from ...kernel.paths import data_path
+from ..intents import by_first_word
 
-_FILES = ("stopwords", "ranking", "confidence", "intents", "trees")
+_FILES = ("stopwords", "ranking", "confidence", "trees")
 
 
 def model() -> str:
@@ -13,7 +14,12 @@ def model() -> str:
 
     Raises OSError or ValueError when the plugin's own files are missing or damaged.
     """
-    return dumps({name: _values(name) for name in _FILES})
+    intents = {
+        intent: [passage for passages in by_language.values() for passage in passages]  # type: ignore[attr-defined]
+        for intent, by_language in _values("intents").items()
+    }
+    prepared = {"intents": sorted(intents), "passages": by_first_word(intents)}
+    return dumps({**prepared, **{name: _values(name) for name in _FILES}})
 
 
 def background() -> dict[str, float]:
