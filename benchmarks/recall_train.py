@@ -33,7 +33,7 @@ from benchmarks.recall_natural import Asked, ask, current, figures, grown, repor
 from benchmarks.recall_stores import Answer, Record, Set, auroc, false_injections, injected, mean, sets
 from memory_plugin.kernel.paths import data_path
 from memory_plugin.recall.confidence import both, wants_signals
-from memory_plugin.recall.trees import UNIT, Trees
+from memory_plugin.recall.model import UNIT, Trees
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 RISING = (

@@ -1,4 +1,4 @@
-"""Who runs a command, told by the processes above it and by what hooks noted."""
+"""Who runs a command, as told by its parent processes and by the records of hooks."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def _environment(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(project.root)
 
 
-def test_a_terminal_of_the_user_s_keeps_its_environment(project: Project) -> None:
+def test_a_command_in_a_terminal_keeps_its_environment(project: Project) -> None:
     os.environ["OPENAI_BASE_URL"] = "https://example.org"
     made = Caller(names("python3", "bash", "sshd"))
     assert (made.inside, made.session) == (False, "")
@@ -79,7 +79,7 @@ def test_a_terminal_of_the_user_s_keeps_its_environment(project: Project) -> Non
 
 
 @pytest.mark.parametrize("env", [{"CLAUDECODE": "1"}, {"CLAUDE_CODE_SESSION_ID": "s"}], ids=" ".join)
-def test_a_mark_alone_is_inside_and_uses_no_key_of_an_unknown_folder(
+def test_the_mark_alone_means_inside_and_no_key_of_an_unknown_folder_is_used(
     project: Project, env: dict[str, str]
 ) -> None:
     os.environ.update(env)
@@ -96,7 +96,7 @@ def test_the_account_s_own_folder_is_known(project: Project) -> None:
     assert Caller([process(90, "python3", MARKED)]).settle(project.root).why_off == ""
 
 
-def test_inside_the_environment_is_the_client_s(project: Project) -> None:
+def test_inside_the_client_its_environment_is_restored(project: Project) -> None:
     launch = {"HOME": project.home, "OPENAI_API_KEY": "own", "OPENAI_BASE_URL": "https://own.example"}
     os.environ.update(
         MARKED, HOME="/evil", OPENAI_API_KEY="theirs", LANGFUSE_HOST="https://evil.example", EDITOR="vi"
@@ -120,7 +120,7 @@ def test_addresses_of_the_user_s_own_file_stay(project: Project) -> None:
     assert (os.environ["HOME"], "PLAIN" in os.environ) == (project.home, False)
 
 
-def test_where_no_environment_can_be_read_a_hook_s_note_tells_the_folder(
+def test_without_a_readable_environment_the_record_of_a_hook_names_the_folder(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As on a system without /proc: the account's own folder holds the note."""
@@ -135,14 +135,14 @@ def test_where_no_environment_can_be_read_a_hook_s_note_tells_the_folder(
     assert (os.environ["CLAUDE_CONFIG_DIR"], made.session, taint.why_off) == (project.config, SESSION, "")
 
 
-def test_where_nothing_is_known_of_a_client_the_account_s_home_counts(project: Project) -> None:
+def test_for_an_unknown_client_the_home_of_the_account_is_used(project: Project) -> None:
     os.environ.update(MARKED, HOME="/evil", CLAUDE_CONFIG_DIR="/evil/.claude")
     Caller([process(90, "python3"), process(88, "claude")]).settle(project.root)
     assert os.environ["HOME"] == account_home(project)
     assert "CLAUDE_CONFIG_DIR" not in os.environ
 
 
-def test_the_noted_project_s_settings_are_looked_at_whatever_folder_a_command_names(project: Project) -> None:
+def test_the_settings_of_the_recorded_project_are_read_for_any_folder(project: Project) -> None:
     project.write(".claude/settings.json", {"env": {"OPENAI_API_KEY": "theirs"}})
     client = process(88, "claude", {"HOME": project.home, "CLAUDE_CONFIG_DIR": project.config})
     note_client(locate(project.root), SESSION, client)
@@ -193,7 +193,7 @@ def test_a_note_is_written_once_and_keeps_the_last_sessions(project: Project) ->
     assert os.stat(path).st_mode & 0o777 == 0o600
 
 
-def test_a_client_in_another_one_s_command_is_not_noted(project: Project) -> None:
+def test_a_client_inside_another_client_is_not_recorded(project: Project) -> None:
     note_client(locate(project.root), SESSION, process(88, "claude", MARKED))
     assert not os.path.exists(os.path.join(project.state, "clients"))
 
@@ -216,12 +216,12 @@ def test_only_this_run_of_the_machine_says_that_a_hook_started_us(value: str) ->
         "REQUESTS_CA_BUNDLE",
     ],
 )  # fmt: skip
-def test_what_decides_where_keys_go(name: str) -> None:
+def test_variables_that_decide_where_keys_go(name: str) -> None:
     assert is_route(name)
 
 
 @pytest.mark.parametrize(
     "name", ["OPENAI_API_KEY", "ANTHROPIC_AUTH_TOKEN", "LANGFUSE_SECRET_KEY", "HOME", "PATH", "EDITOR"]
 )
-def test_what_does_not(name: str) -> None:
+def test_variables_that_do_not(name: str) -> None:
     assert not is_route(name)

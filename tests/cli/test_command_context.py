@@ -1,4 +1,4 @@
-"""Whose word a run of the command line carries."""
+"""When a command counts as approved by the user."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def trust(project: Project, **env: str | None) -> str:
     return str(project.cli("save", *BODY, stdin="", inside=False, **env).json["trust"])
 
 
-def test_the_user_s_terminal_is_the_user_s_word(project: Project) -> None:
+def test_a_command_in_a_terminal_is_approved(project: Project) -> None:
     assert trust(project) == "trusted"
 
 
@@ -26,20 +26,20 @@ def test_the_user_s_terminal_is_the_user_s_word(project: Project) -> None:
     ],
     ids=" ".join,
 )
-def test_inside_the_client_it_is_not(project: Project, env: dict[str, str]) -> None:
+def test_a_command_of_claude_is_not_approved(project: Project, env: dict[str, str]) -> None:
     assert trust(project, **env) == "pending"
 
 
 @pytest.mark.parametrize("name", ["CLAUDECODE", "CLAUDE_CODE_SESSION_ID"])
 @pytest.mark.parametrize("value", ["", "0", "1"])
-def test_a_project_cannot_take_the_mark_away(project: Project, name: str, value: str) -> None:
+def test_a_project_cannot_remove_the_mark_of_the_client(project: Project, name: str, value: str) -> None:
     project.write(".claude/settings.json", {"env": {name: value}})
     env = {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": SESSION, name: value}
     assert trust(project, **env) == "pending"
 
 
 @pytest.mark.parametrize("prompt", ["/memory:save we use Postgres", "Please remember that we use Postgres"])
-def test_a_wish_of_the_user_s_leaves_it_for_this_session(project: Project, prompt: str) -> None:
+def test_a_save_request_of_the_user_approves_commands_of_this_session(project: Project, prompt: str) -> None:
     project.prompt(prompt)
     assert trust(project, CLAUDECODE="1", CLAUDE_CODE_SESSION_ID=SESSION) == "trusted"
     other = project.cli(
@@ -61,7 +61,9 @@ def test_a_wish_of_the_user_s_leaves_it_for_this_session(project: Project, promp
     "words",
     [("accept", "--all"), ("forget", "use-postgres", "--now"), ("config", "set", "search.limit", "5")],
 )
-def test_what_needs_it_changes_nothing_without(project: Project, words: tuple[str, ...]) -> None:
+def test_a_command_that_needs_approval_changes_nothing_without(
+    project: Project, words: tuple[str, ...]
+) -> None:
     project.cli("save", *BODY)
     run = project.cli(*words, inside=True)
     assert (run.returncode, run.stdout) == (1, "")

@@ -1,4 +1,4 @@
-"""A file that a command names and that is not there, or is no file, is said in one wording with one exit code."""
+"""Errors about files that a command names: one wording and one exit code for all commands."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_missing_file_is_one_line_and_exit_code_2(project: Project, words: lis
 
 
 @pytest.mark.parametrize("option", ["--resume", "--report"])
-def test_a_folder_to_write_to_is_asked_for_before_anything_is_done(project: Project, option: str) -> None:
+def test_a_missing_output_folder_is_reported_before_any_work(project: Project, option: str) -> None:
     talk = project.write("talk.jsonl", "{}")
     assert cli(project, "evaluate", talk, option, "no/file")[::2] == (2, "memory: no: not there\n")
 
@@ -60,7 +60,7 @@ def test_an_unknown_pack_names_those_there_are(project: Project, words: list[str
     [["score"], ["evaluate"], ["import"], ["scan"], ["calibrate"], ["session", "signals"]],
     ids=" ".join,
 )
-def test_a_pipe_is_not_waited_for(project: Project, words: list[str]) -> None:
+def test_a_named_pipe_does_not_block(project: Project, words: list[str]) -> None:
     path = os.path.join(project.root, "pipe.json")
     os.mkfifo(path)
     code, _, err = cli(project, *words, path)
@@ -69,7 +69,7 @@ def test_a_pipe_is_not_waited_for(project: Project, words: list[str]) -> None:
     assert "Errno" not in err
 
 
-def test_what_the_disk_refuses_is_told_without_its_number(project: Project) -> None:
+def test_an_error_of_the_disk_has_no_errno(project: Project) -> None:
     path = os.path.join(project.root, "a" * 300)
     for words in (["score"], ["import"], ["calibrate"], ["evaluate"]):
         err = cli(project, *words, path)[2]

@@ -62,7 +62,7 @@ def test_an_error_is_one_line_that_moves_no_cursor() -> None:
     ("terminal", "names", "coloured"),
     [(True, {}, True), (False, {}, False), (True, {"NO_COLOR": "1"}, False), (True, {"TERM": "dumb"}, False)],
 )
-def test_colour_is_for_terminals_that_want_it(
+def test_color_is_only_for_terminals_that_want_it(
     monkeypatch: pytest.MonkeyPatch, terminal: bool, names: dict[str, str], coloured: bool
 ) -> None:
     monkeypatch.delenv("NO_COLOR", raising=False)

@@ -21,7 +21,7 @@ def shell(project: Project, words: str, redirections: str, stdin: bytes = b"") -
 
 @pytest.mark.parametrize("redirections", [">&-", "<&-", "2>&-", "<&- >&- 2>&-"])
 @pytest.mark.parametrize("words", ["list", "search -", "list --json", "--help"])
-def test_a_closed_stream_is_no_fault(project: Project, words: str, redirections: str) -> None:
+def test_a_closed_stream_is_not_an_error(project: Project, words: str, redirections: str) -> None:
     run = shell(project, words, redirections)
     assert (run.returncode, run.stderr) == (0, "")
 
@@ -70,4 +70,4 @@ def test_from_a_folder_that_is_gone(project: Project, words: str) -> None:
     line = "cd gone && rmdir ../gone && exec %s %s %s" % (project.python, script, words)
     run = project.process(["sh", "-c", line])
     assert run.returncode == 2
-    assert run.stderr == "memory: the folder you are in is not there any more; go to another one\n"
+    assert run.stderr == "memory: the current folder no longer exists; change to another one\n"

@@ -32,7 +32,7 @@ def test_one_gap_is_not_several(project: Project) -> None:
     assert re.search(r" 1 gap$", project.cli("interview", "explain").stdout, re.MULTILINE)
 
 
-def test_none_is_discarded_that_was_not_named(project: Project) -> None:
+def test_discard_needs_the_id_of_an_interview(project: Project) -> None:
     name = project.cli("interview", "start", "billing export", "--json").json["interview"]
     run = project.cli("interview", "discard")
     assert (run.returncode, run.stderr) == (

@@ -1,4 +1,4 @@
-"""What the options of `save` and `edit` take, the same on every Python."""
+"""The values of the options of `save` and `edit`, the same on every Python."""
 
 from __future__ import annotations
 
@@ -44,6 +44,6 @@ def test_a_date_is_kept_as_it_is_and_a_time_in_utc(text: str, kept: str) -> None
         "",
     ],
 )
-def test_no_other_form_is_taken_whatever_the_python(text: str) -> None:
+def test_no_other_form_is_accepted_on_any_python(text: str) -> None:
     with pytest.raises(argparse.ArgumentError, match="expected a date such as 2031-12-31"):
         expires(text)

@@ -1,4 +1,4 @@
-"""Scanning files on disk: what is found, and what is passed over."""
+"""Scanning files on disk: what is found, and what is skipped."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_no_place_holds_the_value(project: Project) -> None:
     assert SECRET not in str(scan_paths([os.path.join(project.root, "d")]).places)
 
 
-def test_what_is_binary_large_linked_or_git_s_is_passed_over(project: Project) -> None:
+def test_binary_large_and_linked_files_and_the_folder_of_git_are_skipped(project: Project) -> None:
     project.write("d/.git/config", TEXT)
     project.write("d/large.txt", TEXT + "x" * 5_000_000)
     project.write("outside.txt", TEXT)
@@ -44,13 +44,13 @@ def test_what_is_binary_large_linked_or_git_s_is_passed_over(project: Project) -
     assert (scan.places, scan.files, scan.skipped, scan.unread) == ([], 0, 2, [])
 
 
-def test_a_file_that_is_named_and_cannot_be_read_is_said_so(project: Project) -> None:
+def test_a_named_file_that_cannot_be_read_is_reported(project: Project) -> None:
     os.mkfifo(os.path.join(project.root, "pipe"))
     scan = scan_paths([os.path.join(project.root, name) for name in ("pipe", "missing")])
     assert len(scan.unread) == 2
 
 
-def test_what_memories_may_hold_is_found_when_asked_for(project: Project) -> None:
+def test_personal_data_is_found_on_request(project: Project) -> None:
     project.write("d/a.txt", "write to ada.lovelace@analytical.org\n")
     assert lines(project) == []
     assert lines(project, personal=True) == [("a.txt", 1)]

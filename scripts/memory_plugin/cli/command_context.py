@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 import math
 import os
 from typing import TYPE_CHECKING
 
-from ..hooks.hygiene_setting import follow_hygiene
+from ..hooks.events import follow_hygiene
 from ..kernel.ancestry import MARK
 from ..kernel.clock import Deadline
 from ..kernel.context import Context
@@ -22,7 +23,14 @@ if TYPE_CHECKING:
     from .caller import Caller
     from .console import Console
 
-__all__ = ["CommandContext", "CommandError", "UsageError", "require_existing", "require_known"]
+__all__ = [
+    "CommandContext",
+    "CommandError",
+    "UsageError",
+    "add_common_options",
+    "require_existing",
+    "require_known",
+]
 
 _FAILED, _USAGE = 1, 2
 _HOMES = ("CLAUDE_CONFIG_DIR", "HOME", "USERPROFILE")
@@ -94,6 +102,25 @@ class CommandContext(Context):
         """Raise CommandError, with how to approve, unless the user asked for this run; `action` reads "change settings"."""
         if not self.is_approved:
             raise CommandError(_NOT_APPROVED % action)
+
+
+def add_common_options(parser: argparse.ArgumentParser, *, at_start: bool = False) -> None:
+    """Declare `--root` and `--json`, which may be given before the command, after it, and after its action.
+
+    Only at the start they have defaults; elsewhere a default would overwrite what was given before.
+    """
+    parser.add_argument(
+        "--root",
+        metavar="DIR",
+        default=None if at_start else argparse.SUPPRESS,
+        help="the project, or its store (default: the current folder)",
+    )
+    parser.add_argument(
+        "--json",
+        action="store_true",
+        default=False if at_start else argparse.SUPPRESS,
+        help="print JSON for programs",
+    )
 
 
 def require_existing(*paths: str) -> None:

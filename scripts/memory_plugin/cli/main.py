@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from .. import VERSION
 from ..hooks.environment import launch_folder
-from ..hooks.event_log import where
+from ..hooks.events import where
 from ..kernel.bytecode import discard_damaged, import_with_cache_repair
 from ..kernel.files import in_words
 from ..kernel.paths import locate
 from ..memories.record import InvalidMemory
 from .caller import identify
-from .command_context import CommandContext, CommandError, UsageError, require_existing
+from .command_context import CommandContext, CommandError, UsageError, add_common_options, require_existing
 from .console import Console, finish_streams, open_closed_streams
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["COMMANDS", "GROUPS", "main"]
+__all__ = ["COMMANDS", "GROUPS", "OLD_NAMES", "main"]
 
 FAILED, USAGE = 1, 2
 _INTERRUPTED = 130
@@ -52,9 +52,11 @@ GROUPS = {
     "evaluation": ("evaluate", "rules"),
     "settings": ("config", "judge"),
 }
-_STARTED_BY_HOOKS = ("grade", "heal")  # the help leaves them out
+_STARTED_BY_HOOKS = ("grade", "refresh")  # the help leaves them out
+OLD_NAMES = {"heal": "refresh_command"}  # the name in 0.1.0
 COMMANDS = {
-    name: name + "_command" for group in (*GROUPS.values(), _STARTED_BY_HOOKS) for name in group
+    **{name: name + "_command" for group in (*GROUPS.values(), _STARTED_BY_HOOKS) for name in group},
+    **OLD_NAMES,
 }  # name: module
 
 
@@ -164,7 +166,7 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
         epilog=None if named else _overview(),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    _add_common(parser, None, default_json=False)
+    add_common_options(parser, at_start=True)
     parser.add_argument(
         "--version", action="version", version="memory %s, Python %s" % (VERSION, sys.version.split()[0])
     )
@@ -179,8 +181,7 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
             epilog="examples:\n" + module.EXAMPLES.rstrip(),
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
-        # Suppressed defaults: an option given before the command must not be reset by its absence after it.
-        _add_common(sub, argparse.SUPPRESS, default_json=argparse.SUPPRESS)
+        add_common_options(sub)
         module.configure(sub)
     return parser
 
@@ -196,13 +197,3 @@ def _overview() -> str:
                 "  %-11s%s" % (name, _module(name).HELP), width, subsequent_indent=" " * 13
             )
     return "\n".join([*lines[1:], "", "memory COMMAND --help shows examples"])
-
-
-def _add_common(parser: argparse.ArgumentParser, default_root: str | None, default_json: bool | str) -> None:
-    parser.add_argument(
-        "--root",
-        metavar="DIR",
-        default=default_root,
-        help="the project, or its store (default: the current folder)",
-    )
-    parser.add_argument("--json", action="store_true", default=default_json, help="print JSON for programs")

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MAX_INPUT",
-    "Draft",
+    "EditedDraft",
     "add_fields",
     "check_fields",
     "content_json",
@@ -167,7 +167,7 @@ def _project_file(path: str, root: str) -> str:
     return path.replace(os.sep, "/")
 
 
-class Draft(NamedTuple):
+class EditedDraft(NamedTuple):
     """A memory as the user edited it, and the file in which they did."""
 
     path: str
@@ -178,7 +178,7 @@ class Draft(NamedTuple):
         os.unlink(self.path)
 
 
-def edited_draft(context: CommandContext, stored: StoredMemory) -> Draft | None:
+def edited_draft(context: CommandContext, stored: StoredMemory) -> EditedDraft | None:
     """Open a memory in $VISUAL or $EDITOR and return what the user made of it; None if they changed nothing.
 
     Raises InvalidMemory, which names the draft that was kept, if the editor failed or the draft is no longer a memory.
@@ -197,7 +197,7 @@ def edited_draft(context: CommandContext, stored: StoredMemory) -> Draft | None:
     if data == before:
         os.unlink(path)
         return None
-    return Draft(path, data)
+    return EditedDraft(path, data)
 
 
 def _draft(context: CommandContext, stored: StoredMemory) -> str:

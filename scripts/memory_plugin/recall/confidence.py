@@ -17,17 +17,16 @@ from __future__ import annotations
 
 from math import inf, log
 
+from .model import logistic, sigmoid
 from .signals import Held, match_signals, prompt_signals, unlikely
-from .trees import logistic, sigmoid
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
     from .model import Model
-    from .query import Query
+    from .query import Query, Term
     from .scoring import Match
-    from .weighting import Term
 
 __all__ = ["Confidence", "both", "confidences", "wants_signals"]
 

@@ -14,14 +14,13 @@ from .intents import found_intents, spaced
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .model import Model
-    from .query import Query
+    from .query import Query, Term
     from .scoring import Match
-    from .weighting import Term
 
 _TINY = 1e-9
 # The share of a word that the background does not know.
 _RAREST = 1e-5
-# A log share of documents, about one in 250: a term that fewer hold is rare in a large store, not foreign to it.
+# A log share of documents, about one in 250: a term that fewer hold is rare in a large store, not unknown to it.
 _KNOWN_BY_FEW = -5.5
 # The length of a document, in means, below which its chance to hold a term counts no less.
 _SHORTEST = 0.3

@@ -36,7 +36,7 @@ def checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ch
     return look
 
 
-def test_the_defaults_are_well(checked: Callable[..., Check]) -> None:
+def test_the_default_models_pass(checked: Callable[..., Check]) -> None:
     found = checked("2026-11-22")
     assert (found.status, found.details) == ("ok", ())
 
@@ -50,13 +50,13 @@ def judge_of(model: str, *, on: bool = True) -> dict[str, Any]:
     ("day", "status", "words"),
     [
         ("2026-09-30", "ok", ""),
-        ("2026-10-02", "warn", "ends on 2026-11-30, in 59 days"),
-        ("2026-11-22", "warn", "ends on 2026-11-30, in 8 days"),
-        ("2026-11-30", "warn", "ended on 2026-11-30"),
-        ("2027-03-01", "warn", "ended on 2026-11-30"),
+        ("2026-10-02", "warn", "will be retired on 2026-11-30, in 59 days"),
+        ("2026-11-22", "warn", "will be retired on 2026-11-30, in 8 days"),
+        ("2026-11-30", "warn", "was retired on 2026-11-30"),
+        ("2027-03-01", "warn", "was retired on 2026-11-30"),
     ],
 )
-def test_it_warns_sixty_days_before_a_model_ends_and_ever_after(
+def test_it_warns_sixty_days_before_a_model_is_retired_and_afterwards(
     checked: Callable[..., Check], day: str, status: str, words: str
 ) -> None:
     found = checked(day, judge_of("claude-sonnet-4-5"))
@@ -70,7 +70,7 @@ def test_a_model_of_a_judge_that_is_off_is_a_note(checked: Callable[..., Check])
     assert checked("2026-11-22", judge_of("claude-sonnet-4-5", on=False)).status == "note"
 
 
-def test_the_jury_is_looked_at_too(checked: Callable[..., Check]) -> None:
+def test_the_models_of_the_jury_are_checked_too(checked: Callable[..., Check]) -> None:
     names = ["anthropic:claude-haiku-5-5", "openai:gpt-5-mini", "gemini:gemini-2.5-flash"]
     found = checked("2026-11-22", {"evaluation": {"judge": {"judges": names}}})
     assert (found.status, len(found.details)) == ("warn", 2)
@@ -86,5 +86,5 @@ def test_it_asks_for_a_price_that_nobody_knows(checked: Callable[..., Check]) ->
     assert checked("2026-11-22", memory).status == "ok"
 
 
-def test_a_jury_that_cannot_be_read_is_another_checks_business(checked: Callable[..., Check]) -> None:
+def test_a_jury_that_cannot_be_read_is_left_to_the_check_of_judges(checked: Callable[..., Check]) -> None:
     assert checked("2026-11-22", {"evaluation": {"judge": {"judges": ["nobody:x"]}}}).status == "ok"

@@ -28,17 +28,17 @@ def test_set_get_unset(project: Project) -> None:
     assert project.cli("config", "get", KEY).stdout == "3\n"
 
 
-def test_a_block_is_taken_out_and_named(project: Project) -> None:
+def test_a_block_is_removed_and_named(project: Project) -> None:
     project.cli("config", "set", KEY, "2")
     said = "retrieval: removed from %s\n" % project.settings_path
     assert project.cli("config", "unset", "retrieval").stdout == said
 
 
-def test_what_the_project_decides_is_not_claimed(project: Project) -> None:
+def test_a_value_decided_by_the_project_is_reported_as_such(project: Project) -> None:
     path = project.write(".claude/settings.json", {"memory": {"retrieval": {"max_inject": 1}}})
     lines = project.cli("config", "set", KEY, "2").stdout.splitlines()
     assert lines[0].startswith(KEY + " is still 1, decided by the project's files: written to ")
-    assert lines[1] == "here %s decides: 1" % path
+    assert lines[1] == "in this project %s decides: 1" % path
 
 
 def test_json(project: Project) -> None:
@@ -78,13 +78,13 @@ def test_show_of_one_key_says_what_it_means(project: Project) -> None:
     assert project.cli("config", "show", KEY).stdout.splitlines()[2:] == [
         "",
         "Most memories injected in full for one prompt; 0: nothing is said, no pointers either.",
-        "takes a whole number from 0 to 10; default 3; a project's files may only lower it or switch it off",
+        "value: a whole number from 0 to 10; default: 3; a project's files may only lower it or switch it off",
     ]
 
 
 def test_show_of_a_key_with_many_choices_names_them(project: Project) -> None:
     line = project.cli("config", "show", "hygiene.allow").stdout.splitlines()[-1]
-    assert line.startswith("known: ")
+    assert line.startswith("known values: ")
     assert " email, " in line
 
 
@@ -123,12 +123,12 @@ def test_check_without_problems(project: Project) -> None:
             id="a misspelt key",
         ),
         pytest.param(
-            ["get", "zzz"], 2, "memory: zzz: no such key; `memory config show` lists", id="no key at all"
+            ["get", "zzz"], 2, "memory: zzz: no such key; to list all: memory config show", id="no key at all"
         ),
         pytest.param(
             ["set", "retrieval", "3"],
             2,
-            "memory: retrieval is a block of keys, not one; `memory config show retrieval` lists them",
+            "memory: retrieval is a block of keys; to list them: memory config show retrieval",
             id="a block for a key",
         ),
         pytest.param(["show", "zzz"], 2, "memory: zzz: no such key", id="show of no key"),
@@ -173,7 +173,7 @@ def test_a_broken_file_is_not_touched(project: Project) -> None:
 
 
 @pytest.mark.parametrize("words", [["set", KEY, "2"], ["unset", KEY]], ids=["set", "unset"])
-def test_inside_the_client_a_change_needs_the_users_word(project: Project, words: list[str]) -> None:
+def test_inside_the_client_a_change_needs_approval(project: Project, words: list[str]) -> None:
     before = json.dumps({"memory": {"retrieval": {"max_inject": 1}}})
     with open(project.settings_path, "w", encoding="utf-8") as file:
         file.write(before)
@@ -196,10 +196,10 @@ def test_switching_a_judge_on_says_what_is_sent_and_what_it_may_cost(project: Pr
     assert len(again) == 1
 
 
-def test_a_value_that_the_project_overrules_is_said(project: Project) -> None:
+def test_a_value_that_the_project_overrides_is_reported(project: Project) -> None:
     path = project.write(".claude/settings.json", {"memory": {"retrieval": {"max_inject": 1}}})
     run = project.cli("config", "set", KEY, "2")
-    assert run.stdout.splitlines()[1] == "here %s decides: 1" % path
+    assert run.stdout.splitlines()[1] == "in this project %s decides: 1" % path
 
 
 def test_prices_of_the_users_own_are_one_value(project: Project) -> None:
@@ -240,7 +240,7 @@ def test_every_documented_command_works(project: Project, line: str) -> None:
     ("name", "successor"),
     [("high_floor", "retrieval.inject_threshold"), ("low_floor", "retrieval.pointer_threshold")],
 )
-def test_a_key_of_earlier_days_names_what_took_its_place(project: Project, name: str, successor: str) -> None:
+def test_a_renamed_key_names_its_successor(project: Project, name: str, successor: str) -> None:
     with open(project.settings_path, "w", encoding="utf-8") as file:
         json.dump({"memory": {"retrieval": {name: 0.3}}}, file)
     run = project.cli("config", "check")

@@ -1,4 +1,4 @@
-"""`memory doctor`: each trouble is found, named with its place, and told how to end."""
+"""`memory doctor`: each problem is found and reported with its place and its fix."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ def ledger(project: Project, name: str, *lines: object) -> None:
         file.writelines((line if isinstance(line, str) else json.dumps(line)) + "\n" for line in lines)
 
 
-def test_a_new_project_is_well(project: Project) -> None:
+def test_a_new_project_passes_every_check(project: Project) -> None:
     found = checks(project)
     assert {check["status"] for check in found.values()} <= {"ok", "note"}
     assert len(found) == len(CHECKS) + len(STORE_CHECKS)
 
 
-def test_so_is_one_in_use(project: Project) -> None:
+def test_a_project_in_use_passes_every_check(project: Project) -> None:
     project.save("Use Postgres", "b")
     project.prompt("which database do we use?")
     found = checks(project)
     assert {check["status"] for check in found.values()} <= {"ok", "note"}
-    assert found["stores"]["text"] == "1 memory in project"
+    assert found["stores"]["text"] == "1 memory in this project"
 
 
 def broken_link(project: Project) -> None:
@@ -86,37 +86,37 @@ def stored(name: str, content: object) -> Callable[[Project], object]:
     ("make", "name", "status", "says"),
     [
         pytest.param(open_state, "state folder", "warn", "chmod 700", id="state open to others"),
-        pytest.param(read_only_state, "state folder", "fail", "cannot be written", id="state not writable"),
+        pytest.param(read_only_state, "state folder", "fail", "is not writable", id="state not writable"),
         pytest.param(settings("{"), "settings", "warn", "memory config check", id="broken settings"),
         pytest.param(settings("{"), "project environment", "warn", "cannot be read", id="settings nobody can read"),
         pytest.param(settings({"memory": {"judge": {"base_url": "http://x"}}}), "settings", "warn", "base_url", id="refused key"),
         pytest.param(settings('{\n"env": {\n"NODE_ENV": "x",\n"HTTPS_PROXY": "y"}}'), "project environment", "warn",
                      "settings.json:4 sets HTTPS_PROXY", id="a proxy"),
         pytest.param(settings({"env": {"NODE_ENV": "x"}}), "project environment", "note", "sets NODE_ENV", id="a harmless name"),
-        pytest.param(settings({"env": {"PATH": "x"}}), "PATH", "warn", "no plugin can mend", id="the path"),
+        pytest.param(settings({"env": {"PATH": "x"}}), "PATH", "warn", "no plugin can prevent", id="the path"),
         pytest.param(broken_link, "stores", "warn", "symbolic link", id="a linked store"),
         pytest.param(stored("bad.json", "{"), "files", "warn", "bad.json: not a JSON text", id="a damaged file"),
         pytest.param(stored("Bad_Name.json", GOOD), "files", "warn", "id: expected", id="a bad name"),
-        pytest.param(stored("a.json", {**GOOD, "id": "b"}), "names", "note", "says id b", id="another id"),
-        pytest.param(stored("a.json", {**GOOD, "category": "runbook"}), "names", "note", "says category runbook", id="another category"),
+        pytest.param(stored("a.json", {**GOOD, "id": "b"}), "names", "note", "contains id b", id="another id"),
+        pytest.param(stored("a.json", {**GOOD, "category": "runbook"}), "names", "note", "contains category runbook", id="a category"),
         pytest.param(stored("a.json", {**GOOD, "x": SECRET}), "secrets", "warn", "memory scan --fix", id="a secret"),
         pytest.param(stored("a.json", {**GOOD, "title": "a\u202eb"}), "hidden characters", "warn", "a.json", id="a hidden character"),
         pytest.param(stored("a.json", {**GOOD, "title": "a\ud800"}), "hidden characters", "warn", "a.json", id="a lone surrogate"),
         pytest.param(stored("a.json", {**GOOD, "title": "Cafe\u0301"}), "hidden characters", "ok", "none", id="only another form"),
-        pytest.param(stored("a.json", GOOD), "waiting", "note", "1 came with the repository", id="one that waits"),
+        pytest.param(stored("a.json", GOOD), "waiting", "note", "1 came with the repository", id="a pending one"),
         pytest.param(stored("a.json", {**GOOD, "expires_at": "2020-01-01"}), "expired", "note", "1 memory is expired", id="expired"),
         pytest.param(stored("a.json", {**GOOD, "expires_at": "31.12.2020"}), "expired", "warn", "a: 31.12.2020", id="no date"),
-        pytest.param(damaged_index, "index", "warn", "memory heal", id="a damaged index"),
+        pytest.param(damaged_index, "index", "warn", "memory refresh", id="a damaged index"),
         pytest.param(lambda project: ledger(project, "recalls", "{", {"a": 1}), "ledgers", "note", "1 of 2 lines", id="a bad line"),
         pytest.param(lambda project: ledger(project, "events", {**LATER, "kind": "error", "event": "E", "what": "W\u202e"}), "events",
-                     "warn", "E: W", id="a fault in a hook"),
+                     "warn", "E: W", id="an error in a hook"),
         pytest.param(lambda project: ledger(project, "events", {"time": "2020-01-01T00:00:00Z", "kind": "error"}), "events", "ok",
-                     "no hook met trouble", id="an old fault"),
+                     "no problem in a hook", id="an old problem"),
         pytest.param(lambda project: ledger(project, "events", {"time": "2999-01-01T00:00:00Z", "kind": "trouble"}), "events", "note",
-                     "1 line of trouble", id="a lesser trouble"),
+                     "1 problem in hooks", id="a lesser problem"),
     ],
 )  # fmt: skip
-def test_each_trouble_is_found(
+def test_each_problem_is_found(
     project: Project, make: Callable[[Project], object], name: str, status: str, says: str
 ) -> None:
     make(project)
@@ -135,7 +135,7 @@ def test_a_store_whose_git_keeps_no_log_is_named(project: Project) -> None:
     assert (check["status"], "core.logAllRefUpdates" in check["fix"]) == ("warn", True)
 
 
-def test_a_project_that_dictates_git_s_log_is_named(project: Project) -> None:
+def test_a_project_that_configures_the_log_of_git_is_reported(project: Project) -> None:
     project.save("Use Postgres", "b")
     project.write(".claude/settings.json", {"env": {"GIT_REFLOG_ACTION": "commit"}})
     project.prompt("thanks")
@@ -155,7 +155,7 @@ def test_duplicates_are_named(project: Project) -> None:
     assert checks(project)["duplicates"]["status"] == "ok"
 
 
-def test_what_is_no_file_is_named_with_its_reason(project: Project) -> None:
+def test_an_entry_that_is_not_a_file_is_reported_with_the_reason(project: Project) -> None:
     put(project, "good.json")
     folder = os.path.join(project.root, ".claude", "memory", "decisions")
     os.mkfifo(os.path.join(folder, "pipe.json"))
@@ -172,13 +172,13 @@ def test_a_home_that_the_project_sets_is_named_with_its_file(project: Project) -
     path = project.write(".claude/settings.json", {"env": {"HOME": "/evil"}})
     found = checks(project, HOME="/evil", CLAUDE_CONFIG_DIR="")["state folder"]
     assert found["text"].startswith(
-        "no home folder is known: HOME is not used, since the project's %s sets it" % os.path.realpath(path)
+        "no home folder is known: HOME is not used because the project's %s sets it" % os.path.realpath(path)
     )
     assert found["fix"] == "remove HOME from the env block of that file"
 
 
 @pytest.mark.parametrize("words", [["list"], ["doctor"], ["search", "x"]])
-def test_in_a_folder_above_the_home_the_way_out_is_said(project: Project, words: list[str]) -> None:
+def test_above_the_home_folder_the_fix_is_given(project: Project, words: list[str]) -> None:
     script = os.path.join(project.plugin_root, "scripts", "memory.py")
     run = project.process([project.python, script, *words, "--root", os.path.dirname(project.home)])
     said = run.stdout + run.stderr
@@ -188,7 +188,7 @@ def test_in_a_folder_above_the_home_the_way_out_is_said(project: Project, words:
 
 
 @pytest.mark.parametrize("reason", ["no home", "home set by the project"])
-def test_a_list_of_what_is_not_trusted_says_why(project: Project, reason: str) -> None:
+def test_a_list_without_a_home_says_why(project: Project, reason: str) -> None:
     put(project, "a.json")
     if reason == "no home":
         run = project.cli("list", HOME="", CLAUDE_CONFIG_DIR=None)
@@ -214,20 +214,20 @@ def test_without_a_home_it_still_answers(project: Project) -> None:
 
 
 @AS_ROOT
-def test_a_store_of_somebody_else_is_named(project: Project) -> None:
+def test_a_store_of_another_user_is_reported(project: Project) -> None:
     put(project, "a.json")
     os.chown(os.path.join(project.root, ".claude", "memory"), 12345, 12345)
     assert "belongs to another user" in checks(project)["stores"]["text"]
 
 
-def test_an_index_of_another_version_is_no_trouble_for_long(project: Project) -> None:
+def test_an_index_of_another_version_is_rebuilt(project: Project) -> None:
     project.save("Use Postgres", "b")
     (name,) = [name for name in os.listdir(os.path.join(project.state, "index")) if name.endswith(".sqlite3")]
     with sqlite3.connect(os.path.join(project.state, "index", name)) as connection:
         connection.execute("PRAGMA user_version = 999")
     connection.close()
     assert checks(project)["index"]["status"] == "warn"
-    assert project.cli("heal").returncode == 0
+    assert project.cli("refresh").returncode == 0
     assert checks(project)["index"]["status"] in ("ok", "note")
 
 
@@ -238,4 +238,4 @@ def test_for_people_each_check_is_a_line_with_what_to_do(project: Project) -> No
     assert lines[0].startswith("ok    python: ")
     assert "warn  files: 25 files cannot be read and will not be recalled" in lines
     assert "        and 5 more" in lines
-    assert "      > mend or delete them" in lines
+    assert any(line.startswith("      > fix or delete them; ") for line in lines)

@@ -1,4 +1,4 @@
-"""`memory edit`: by options, by two people at once, and in the user's editor."""
+"""`memory edit`: with options, by two people at once, and in the user's editor."""
 
 from __future__ import annotations
 
@@ -89,18 +89,18 @@ def test_a_constraint_s_own_date_goes_with_a_new_one(project: Project) -> None:
     assert project.cli("show", "freeze", "--json").json["expires_at"] == ""
 
 
-def test_a_secret_is_taken_out(project: Project, saved: str) -> None:
+def test_a_secret_is_redacted(project: Project, saved: str) -> None:
     run = project.cli("edit", saved, "--body", "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8")
     assert "redacted in content.decision" in run.stdout
 
 
-def test_claude_s_edit_waits(project: Project, saved: str) -> None:
+def test_an_edit_of_claude_is_pending(project: Project, saved: str) -> None:
     run = project.cli("edit", saved, "--body", "Run the script at example.org", inside=True)
-    assert "waits for the user's word" in run.stdout
+    assert "awaits approval" in run.stdout
     assert project.cli("list", "--status", "pending", "--json").json["memories"][0]["id"] == saved
 
 
-def test_edits_at_once_lose_nothing(project: Project, saved: str) -> None:
+def test_concurrent_edits_lose_nothing(project: Project, saved: str) -> None:
     script = os.path.join(project.plugin_root, SCRIPT)
     tags = ["tag%d" % number for number in range(8)]
     running = [
@@ -114,7 +114,7 @@ def test_edits_at_once_lose_nothing(project: Project, saved: str) -> None:
     assert sorted(found) == sorted(["db", *tags])
 
 
-def test_without_a_terminal_something_has_to_be_named(project: Project, saved: str) -> None:
+def test_without_a_terminal_an_option_is_required(project: Project, saved: str) -> None:
     run = project.cli("edit", saved)
     assert run.returncode == 2
     assert "name what to change" in run.stderr
@@ -163,7 +163,7 @@ REWRITE = (
 )
 
 
-def test_all_of_it_in_the_editor(project: Project, saved: str) -> None:
+def test_the_editor_changes_the_whole_memory(project: Project, saved: str) -> None:
     code, output = edited(project, saved, REWRITE % "data['title'] = 'Käse'; data['mine'] = [1]")
     assert (code, "changed: use-postgres" in output) == (0, True)
     found = data(project, saved)
@@ -184,7 +184,7 @@ def test_nothing_changed_is_no_change(project: Project, saved: str) -> None:
         pytest.param("open(path, 'wb').write(b'\\xff')", "your draft is", id="not UTF-8"),
         pytest.param("open(path, 'w').write('[' * 100000)", "your draft is", id="deep"),
         pytest.param(REWRITE % "data['title'] = ''", "title: expected a text", id="no title"),
-        pytest.param(REWRITE % "data['id'] = 'other'", "id: stays", id="another id"),
+        pytest.param(REWRITE % "data['id'] = 'other'", "id: must stay", id="another id"),
         pytest.param("sys.exit(3)", "exit code 3", id="an editor that failed"),
         pytest.param(
             REWRITE % "data['content'] = {'decision': '<private>x</private>'}",
@@ -219,7 +219,7 @@ def test_an_edit_of_what_somebody_else_changed_meanwhile_is_kept_as_a_draft(
     assert len(drafts(project)) == 1
 
 
-def test_a_missing_editor_is_said_so(project: Project, saved: str) -> None:
+def test_a_missing_editor_is_reported(project: Project, saved: str) -> None:
     code, output = edited(project, saved, "", VISUAL="no-such-editor")
     assert (code, "set $EDITOR" in output) == (1, True)
 

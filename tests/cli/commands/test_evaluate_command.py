@@ -78,19 +78,19 @@ def test_judges_are_not_asked_after_a_hard_fail_unless_wanted(project: Project) 
     assert (entry["jury"]["asked"], entry["overall"], entry["verdict"]) == (True, 0.0, "fail")
 
 
-def test_a_jury_that_fails_is_no_zero(project: Project) -> None:
+def test_a_failed_jury_is_not_a_zero(project: Project) -> None:
     with_jury(project, {"failure": "overloaded"})
     run = project.cli("evaluate", talk(project, GOOD), "--json")
     assert (run.returncode, run.json["verdict"], run.json["results"][0]["overall"]) == (3, "unjudged", None)
 
 
-def test_judges_sit_side_by_side(project: Project) -> None:
+def test_judges_are_asked_in_parallel(project: Project) -> None:
     with_jury(project, {**answer(), "delay": 0.5})
     entry = project.cli("evaluate", talk(project, GOOD), "--json").json["results"][0]
     assert 500 <= entry["latency_ms"]["judges"] < 1400
 
 
-def test_judges_without_a_key_are_replaced_and_it_is_said(project: Project) -> None:
+def test_judges_without_a_key_are_replaced_and_reported(project: Project) -> None:
     with_jury(project, answer())
     project.write_settings(evaluation={"judge": {"judges": ["scripted:a", "anthropic:x", "gemini:y"]}})
     jurors = project.cli("evaluate", talk(project, GOOD), "--json").json["results"][0]["jury"]["judges"]
@@ -138,7 +138,7 @@ def test_a_scenario_with_a_subject(project: Project) -> None:
     assert run.json["tiers"] == {"one": {"n": 2, "passed": 2}}
 
 
-def test_a_moment_of_risk_has_to_be_answered(project: Project) -> None:
+def test_a_crisis_needs_an_answer(project: Project) -> None:
     turns = [{"user": "I am so worn out.", "assistant": "Try pasta."}]
     path = project.write("s.json", {"turns": turns, "risk_triggers": [{"t": 1, "cue": "worn out"}]})
     run = project.cli("evaluate", path, "--pack", "caregiving", "--gates-only", "--json")
@@ -197,7 +197,7 @@ def test_agreement_with_human_labels(project: Project) -> None:
         pytest.param(["--agreement", "empty.jsonl"], id="no labels"),
     ],
 )
-def test_what_is_asked_wrongly_is_one_line_and_exit_2(project: Project, words: list[str]) -> None:
+def test_a_usage_error_of_evaluate_is_one_line_and_exit_code_2(project: Project, words: list[str]) -> None:
     talk(project, GOOD)
     project.write("empty.jsonl", "")
     run = project.cli("evaluate", *words)
@@ -245,7 +245,7 @@ def test_hygiene_on_lines(project: Project) -> None:
     assert {found["action"] for found in json.loads(run.stdout)["findings"]} == {"redact"}
 
 
-def test_hygiene_says_how_well_it_does(project: Project) -> None:
+def test_hygiene_reports_its_accuracy(project: Project) -> None:
     head = project.cli("hygiene", "accuracy").stdout.splitlines()[0]
     assert head.split("  ")[0] == "kind"
     assert "must match" in head
@@ -255,7 +255,7 @@ def test_hygiene_says_how_well_it_does(project: Project) -> None:
     assert all(row["found"] == row["hits"] and row["false"] == 0 for row in rows)
 
 
-def test_rules_are_let_through_and_packs_are_used_as_the_user_chose(project: Project) -> None:
+def test_the_user_allows_rules_and_chooses_packs(project: Project) -> None:
     lines = json.dumps({"id": 1, "text": "ada@firma-nord.de BSN 111222333"})
     kinds = [
         [found["kind"], found["action"]]

@@ -1,4 +1,4 @@
-"""`memory import`: everything that is understood is stored, the rest is named, and nothing twice."""
+"""`memory import`: everything readable is stored once, and the rest is listed."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def test_a_whole_store_moves_with_its_fields(project: Project) -> None:
     )
 
 
-def test_what_claude_imports_unasked_waits(project: Project) -> None:
+def test_what_claude_imports_unasked_is_pending(project: Project) -> None:
     path = project.write("page.md", "## Deploy\nRun the script from example.org.\n")
     assert project.cli("import", path, "--json", inside=True).json["waits_for_user"]
     assert project.cli("list", "--json").json["memories"][0]["trust"] == "pending"
@@ -189,7 +189,7 @@ def test_near_duplicates_are_named(project: Project, more: tuple[str, ...]) -> N
     assert bool(items[0]["similar"][0]["command"]) is not bool(more)
 
 
-def test_people_are_told_of_near_duplicates_within_one_import(project: Project) -> None:
+def test_near_duplicates_within_one_import_are_printed(project: Project) -> None:
     rows = [
         {"title": "Invoices are in Postgres", "body": SAID},
         {"title": "Invoices: Postgres", "body": AGAIN},

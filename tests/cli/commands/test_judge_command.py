@@ -133,21 +133,21 @@ def test_on_without_a_key_names_the_ways_to_one(desk: MakeDesk) -> None:
 
 
 @pytest.mark.parametrize(
-    ("feature", "sent", "besides"),
+    ("feature", "sent", "also"),
     [
-        ("scoring", "the turn's tool calls", "scoring.mode hybrid"),
-        ("sessions", "heads and tails of outputs", "sessions.automatic.enabled"),
+        ("scoring", "the tool calls of the turn", "scoring.mode hybrid"),
+        ("sessions", "the beginning and end of outputs", "sessions.automatic.enabled"),
         ("interview", "the last four questions", ""),
-        ("evaluation", "to each of the judges", "evaluation.judge.judges"),
+        ("evaluation", "Sent to each judge", "evaluation.judge.judges"),
     ],
 )
-def test_each_feature_has_a_judge_of_its_own(desk: MakeDesk, feature: str, sent: str, besides: str) -> None:
+def test_each_feature_has_a_judge_of_its_own(desk: MakeDesk, feature: str, sent: str, also: str) -> None:
     made = desk()
     made.bench.retrieval["enabled"] = False
     made.bench.settings()
     done = made.run("on", feature)
     assert done.code == 0
-    assert (sent in done.out, besides in done.out, "prices of" in done.out) == (True, True, True)
+    assert (sent in done.out, also in done.out, "prices of" in done.out) == (True, True, True)
     assert made.own["memory"][feature]["judge"] == {"enabled": True}
     assert made.own["memory"]["retrieval"]["judge"]["enabled"] is False
     assert doctors_check(made.context())[:2] == ("judge", "ok")
@@ -167,14 +167,14 @@ def test_a_check_asks_each_judge_of_a_jury(desk: MakeDesk) -> None:
     assert [row["feature"] for row in made.bench.calls()] == ["evaluation"]
 
 
-def test_an_unknown_price_is_said_to_be_unknown(desk: MakeDesk) -> None:
+def test_an_unknown_price_is_reported(desk: MakeDesk) -> None:
     made = desk()
     made.bench.retrieval["model"] = "brand-new"
     made.bench.settings()
     assert "unknown for brand-new" in made.run("on").out
 
 
-def test_a_model_on_this_machine_needs_no_key_and_is_told_apart(desk: MakeDesk) -> None:
+def test_a_local_model_needs_no_key_and_is_distinguished(desk: MakeDesk) -> None:
     made = desk()
     made.bench.retrieval["model"] = "llama"
     made.bench.judge["backend"] = "openai"
@@ -203,7 +203,7 @@ def test_stats_without_calls_are_a_sentence(desk: MakeDesk) -> None:
     assert "outcome" not in out
 
 
-def test_on_needs_the_users_word(desk: MakeDesk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_on_needs_approval(desk: MakeDesk, monkeypatch: pytest.MonkeyPatch) -> None:
     made = desk()
     made.bench.retrieval["enabled"] = False
     made.bench.settings()
@@ -214,7 +214,7 @@ def test_on_needs_the_users_word(desk: MakeDesk, monkeypatch: pytest.MonkeyPatch
     assert made.own["memory"]["retrieval"]["judge"] == {"enabled": False}
 
 
-def test_check_makes_one_tiny_call(desk: MakeDesk) -> None:
+def test_check_makes_one_small_call(desk: MakeDesk) -> None:
     made = desk()
     done = made.run("check", "--json")
     assert (done.code, done.json["ok"], done.json["failure"]) == (0, True, "")
@@ -295,21 +295,21 @@ def test_stats(desk: MakeDesk) -> None:
 
 
 def keep_nothing(bench: Bench, times: int) -> None:
-    """Decisions in which the judges approved of nothing."""
+    """Record decisions in which the judges approved no memory."""
     places = bench.places
     judged = {"path": "judged", "verdicts": {"a": [False, False]}}
     for _ in range(times):
         Ledger(places.state(), "recalls").append("s", places.project_key, {"judge": judged})
 
 
-def test_a_judge_that_keeps_nothing_for_long_is_spoken_of(desk: MakeDesk) -> None:
+def test_a_judge_that_keeps_nothing_is_reported(desk: MakeDesk) -> None:
     made = desk()
     keep_nothing(made.bench, 19)
-    assert "kept nothing" not in made.run("stats").out
+    assert "kept no memory" not in made.run("stats").out
     assert doctors_check(made.context()).status == "ok"
     keep_nothing(made.bench, 1)
     assert opinions(made.bench.places, 30).none_kept == 20
-    assert "kept nothing in the last 20 decisions" in made.run("stats").out
+    assert "kept no memory in the last 20 decisions" in made.run("stats").out
     check = doctors_check(made.context())
     assert (check.status, check.fix) == ("warn", "memory judge check")
 
@@ -320,7 +320,7 @@ def test_the_doctor_asks_nothing(desk: MakeDesk) -> None:
     assert made.bench.calls() == []
 
 
-def test_the_doctor_has_plain_words_for_somebody_without_a_key(desk: MakeDesk) -> None:
+def test_the_doctor_explains_what_works_without_a_key(desk: MakeDesk) -> None:
     made = desk()
     made.bench.env = {}
     made.bench.settings()
@@ -333,7 +333,7 @@ def test_the_doctor_has_plain_words_for_somebody_without_a_key(desk: MakeDesk) -
     assert doctors_check(made.context()).status == "note"
 
 
-def test_the_doctor_tells_of_a_refused_key_and_of_damage(
+def test_the_doctor_reports_a_refused_key_and_damaged_files(
     desk: MakeDesk, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = desk(answer({}, 403))
@@ -348,7 +348,7 @@ def test_the_doctor_tells_of_a_refused_key_and_of_damage(
 
 
 @pytest.mark.parametrize("failure", FAILURES.split())
-def test_every_failure_has_words(failure: str) -> None:
+def test_every_failure_has_an_explanation(failure: str) -> None:
     words = explain_failure(failure, "scoring")
     assert words.says
     assert words.do

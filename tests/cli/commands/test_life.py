@@ -40,7 +40,7 @@ def test_what_is_forgotten_is_gone_at_once_and_can_come_back(project: Project, s
     assert recalled(project, "restored")
 
 
-def test_now_is_for_good(project: Project, saved: str) -> None:
+def test_now_deletes_permanently(project: Project, saved: str) -> None:
     path = project.cli("show", saved, "--json").json["path"]
     run = project.cli("forget", saved, "--now", "--json")
     assert (run.json["status"], run.json["deleted"], run.json["goes_at"]) == ("deleted", [path], "")
@@ -52,7 +52,7 @@ def test_now_is_for_good(project: Project, saved: str) -> None:
                 assert b"Billing runs on Postgres" not in file.read(), name
 
 
-def test_now_leaves_no_word_behind(project: Project) -> None:
+def test_now_leaves_no_text_in_the_index(project: Project) -> None:
     kept = project.save("Deploy on Mondays", "The release train leaves at noon.")
     gone = project.save("Zwiebelfisch", "Quuxotic passphrases belong in the vault.", "--tags", "frobnitz")
     project.cli("forget", gone, "--now")
@@ -64,14 +64,14 @@ def test_now_leaves_no_word_behind(project: Project) -> None:
     assert [row["id"] for row in project.cli("search", "release train", "--json").json["results"]] == [kept]
 
 
-def test_for_people_it_says_what_went_and_when_the_file_goes(project: Project, saved: str) -> None:
+def test_people_read_what_was_removed_and_when_the_file_is_deleted(project: Project, saved: str) -> None:
     lines = project.cli("forget", saved).stdout.splitlines()
     assert lines[0] == "forgotten: " + saved
     assert "memory restore " + saved in lines[2]
 
 
 @pytest.mark.parametrize("deed", ["forget", "archive"])
-def test_the_way_back_that_is_advised_works_where_two_share_an_id(
+def test_the_advised_restore_works_if_two_memories_share_an_id(
     project: Project, saved: str, deed: str
 ) -> None:
     other = project.save("Use Postgres for the billing database", "One.", category="runbook")
@@ -102,13 +102,13 @@ def test_an_archived_memory_is_kept_and_not_recalled(project: Project, saved: st
     assert project.cli("restore", saved).stderr == "memory: %s is active already\n" % saved
 
 
-def test_what_claude_restores_unasked_waits(project: Project, saved: str) -> None:
+def test_what_claude_restores_unasked_is_pending(project: Project, saved: str) -> None:
     project.cli("forget", saved)
-    assert "waits for the user's word" in project.cli("restore", saved, inside=True).stdout
+    assert "awaits approval" in project.cli("restore", saved, inside=True).stdout
     assert not recalled(project, "waiting")
 
 
-def foreign(project: Project, *identities: str) -> None:
+def write_untrusted(project: Project, *identities: str) -> None:
     for identity in identities:
         content = {
             "title": "Use Postgres for the billing database " + identity,
@@ -117,8 +117,8 @@ def foreign(project: Project, *identities: str) -> None:
         project.write(".claude/memory/decisions/%s.json" % identity, content)
 
 
-def test_a_repository_s_memories_wait_until_they_are_accepted(project: Project) -> None:
-    foreign(project, "one", "two")
+def test_memories_of_a_repository_are_pending_until_accepted(project: Project) -> None:
+    write_untrusted(project, "one", "two")
     assert not recalled(project, "before")
     run = project.cli("accept", "one", "--json")
     assert run.json == {
@@ -132,20 +132,20 @@ def test_a_repository_s_memories_wait_until_they_are_accepted(project: Project) 
     assert project.cli("accept", "--all").stdout.splitlines()[0] == "no memory was pending"
 
 
-def test_accepting_all_takes_what_waits_in_the_user_s_own_store_too(project: Project) -> None:
+def test_accepting_all_includes_the_user_s_own_store(project: Project) -> None:
     project.save("Mine", "b", "--scope", "user", inside=True)
-    foreign(project, "one")
+    write_untrusted(project, "one")
     assert project.cli("accept", "--all", "--json").json["accepted"] == ["one", "mine"]
 
 
 def test_one_that_cannot_be_found_accepts_none(project: Project) -> None:
-    foreign(project, "one")
+    write_untrusted(project, "one")
     assert project.cli("accept", "one", "missing").returncode == 1
     assert project.cli("list", "--json").json["memories"][0]["trust"] == "foreign"
 
 
 def test_what_is_accepted_is_named(project: Project) -> None:
-    foreign(project, "one")
+    write_untrusted(project, "one")
     assert project.cli("accept", "one").stdout == "accepted: one  Use Postgres for the billing database one\n"
 
 
@@ -159,7 +159,7 @@ def test_a_store_that_leads_elsewhere_cannot_be_accepted(project: Project) -> No
 
 
 @pytest.mark.parametrize("word", ["forget", "archive", "restore", "show", "accept"])
-def test_an_id_in_two_categories_has_to_be_told_apart(project: Project, word: str) -> None:
+def test_an_id_in_two_categories_is_ambiguous(project: Project, word: str) -> None:
     for folder in ("decisions", "runbooks"):
         project.write(
             ".claude/memory/%s/same.json" % folder,

@@ -1,4 +1,4 @@
-"""`memory list` and `memory show`: what is there, without what a hostile file would show."""
+"""`memory list` and `memory show`: what is stored, without what a hostile file would print."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_choices_by_status_category_and_scope(project: Project) -> None:
         ),
     ],
 )
-def test_what_there_is_none_of_is_a_sentence(project: Project, words: list[str], sentence: str) -> None:
+def test_an_empty_list_is_a_sentence(project: Project, words: list[str], sentence: str) -> None:
     empty = project.cli("list", *words).stdout
     if "--scope" not in words:
         assert empty == "Nothing is stored for this project yet. To begin: memory save --help\n"
@@ -88,7 +88,7 @@ def test_what_there_is_none_of_is_a_sentence(project: Project, words: list[str],
     assert project.cli("list", *words).stdout == sentence + "\n"
 
 
-def test_for_people_a_table_and_a_word_on_files_that_are_none(project: Project) -> None:
+def test_people_get_a_table_and_the_number_of_unreadable_files(project: Project) -> None:
     put(project, "one")
     project.write(".claude/memory/decisions/bad.json", "{")
     run = project.cli("list")
@@ -162,6 +162,6 @@ def test_show_prints_all_there_is(project: Project) -> None:
     )
 
 
-def test_show_says_why_a_memory_waits(project: Project) -> None:
+def test_show_says_why_a_memory_is_pending(project: Project) -> None:
     put(project, "theirs")
     assert "foreign (came with the repository)" in project.cli("show", "theirs").stdout

@@ -1,4 +1,4 @@
-"""`memory save`: the forms that others rely on, what is taken out, and what waits."""
+"""`memory save`: the output that programs rely on, redaction, and pending memories."""
 
 from __future__ import annotations
 
@@ -133,7 +133,7 @@ def test_the_user_s_own_store(project: Project) -> None:
     assert run.json["scope"] == "user"
 
 
-def test_what_claude_saves_unasked_waits_and_says_how_to_go_on(project: Project) -> None:
+def test_what_claude_saves_unasked_is_pending_and_says_how_to_approve(project: Project) -> None:
     run = project.cli("save", *WORDS, "--body", "b", inside=True)
     assert run.returncode == 0
     assert "memory accept use-postgres" in run.stdout
@@ -141,7 +141,7 @@ def test_what_claude_saves_unasked_waits_and_says_how_to_go_on(project: Project)
     assert project.prompt("Should we use Postgres for this decision?").context == ""
 
 
-def test_a_successor_takes_the_old_one_out(project: Project) -> None:
+def test_a_successor_replaces_the_old_memory(project: Project) -> None:
     project.save("Use MySQL", "b")
     run = project.cli("save", *WORDS, "--body", "b", "--supersedes", "use-mysql", "--json")
     assert run.json["superseded"] == "use-mysql"
@@ -149,7 +149,7 @@ def test_a_successor_takes_the_old_one_out(project: Project) -> None:
     assert lives == {"use-mysql": "superseded", "use-postgres": "active"}
 
 
-def test_a_successor_that_was_not_asked_for_leaves_the_old_one(project: Project) -> None:
+def test_a_pending_successor_leaves_the_old_memory(project: Project) -> None:
     project.save("Use MySQL", "b")
     run = project.cli("save", *WORDS, "--body", "b", "--supersedes", "use-mysql", inside=True)
     assert "stays as it is" in run.stderr
@@ -204,7 +204,7 @@ def test_only_one_text_comes_over_standard_input(project: Project) -> None:
     assert "only one of --body, --context and --content-json" in run.stderr
 
 
-def test_a_memory_without_phrases_is_named_with_what_adds_them(project: Project) -> None:
+def test_a_memory_without_phrases_gets_the_command_that_adds_them(project: Project) -> None:
     (missing,) = project.cli("save", *WORDS, "--body", "Postgres 16", "--json").json["missing"]
     assert missing["field"] == "asked_as"
     assert project.cli(*shlex.split(missing["command"])[1:]).returncode == 0
@@ -239,7 +239,7 @@ MYSQL = ("Billing runs on MySQL", "Billing keeps its invoices in MySQL 5, the on
         pytest.param("Billing sends invoices as PDF/A", "Ten years of archive.", "", id="the same topic"),
     ],
 )
-def test_what_is_there_already_is_named_with_what_replaces_it(
+def test_similar_memories_are_named_with_the_command_that_replaces_them(
     project: Project, title: str, body: str, why: str
 ) -> None:
     old = project.save(*MYSQL, "--tags", "billing,database", "--file", "src/billing/db.py")
@@ -260,14 +260,14 @@ def test_what_is_there_already_is_named_with_what_replaces_it(
         assert old not in [one["id"] for one in again.json["similar"]]
 
 
-def test_people_are_told_what_is_there_already(project: Project) -> None:
+def test_similar_memories_are_printed_for_people(project: Project) -> None:
     old = project.save(*MYSQL)
     run = project.cli("save", "--category", "decision", "--title", MYSQL[0], "--body", "Again.")
     assert "  same title: %s  %s\n" % (old, MYSQL[0]) in run.stdout
     assert "memory edit %s --superseded-by %s-2\n" % (old, old) in run.stdout
 
 
-def test_what_replaces_a_memory_is_not_named_as_like_it(project: Project) -> None:
+def test_a_replaced_memory_is_not_listed_as_similar(project: Project) -> None:
     old = project.save(*MYSQL)
     words = ("--category", "decision", "--title", MYSQL[0], "--body", "Again.", "--supersedes", old)
     assert project.cli("save", *words, "--json").json["similar"] == []

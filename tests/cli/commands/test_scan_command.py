@@ -1,4 +1,4 @@
-"""`memory scan`: secrets in stores and folders, and taking them out."""
+"""`memory scan`: find secrets in stores and folders, and redact them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_any_folder_can_be_scanned(project: Project) -> None:
     assert [(finding["line"], finding["kind"]) for finding in run.json["findings"]] == [(2, "secret")]
 
 
-def test_fixing_takes_it_out_and_loses_nothing_else(project: Project) -> None:
+def test_fix_redacts_and_keeps_the_rest(project: Project) -> None:
     path = os.path.realpath(project.write(".claude/memory/decisions/deploy.json", PLANTED))
     project.cli("accept", "deploy")
     run = project.cli("scan", "--fix", "--json")

@@ -161,7 +161,7 @@ def test_tune_apply_writes_the_pack_with_a_backup_and_scoring_follows(project: P
     assert project.cli("tune", "--apply", "--json").json["applied"] is False
 
 
-def test_tune_apply_inside_the_client_needs_the_users_word(project: Project) -> None:
+def test_tune_apply_inside_the_client_needs_approval(project: Project) -> None:
     scored(project, PADDED)
     judged(project, 6)
     run = project.cli("tune", "--apply", inside=True)
@@ -170,7 +170,7 @@ def test_tune_apply_inside_the_client_needs_the_users_word(project: Project) -> 
 
 
 @pytest.mark.parametrize("data", ["", "{", "[]", "{}", '{"id": "x", "session": 3}'])
-def test_grade_takes_nothing_but_an_order(project: Project, data: str) -> None:
+def test_grade_accepts_only_a_grade_request(project: Project, data: str) -> None:
     run = project.cli("grade", stdin=data)
     assert (run.returncode, run.stderr.count("\n")) == (2, 1)
     assert project.ledger("scores") == []

@@ -39,7 +39,7 @@ def test_the_other_spelling_finds_the_same(stored: Project) -> None:
     assert TITLE in run.stdout
 
 
-def test_what_waits_and_what_expired_is_found_and_marked(stored: Project) -> None:
+def test_pending_and_expired_memories_are_found_and_marked(stored: Project) -> None:
     put(stored, "old", memory("The billing database of old", "Billing was on DB2.", expires_at="2020-01-01"))
     stored.save("The billing database of Claude", "Billing is on SQLite.", inside=True)
     rows = {row["title"]: row for row in stored.cli("search", "billing database", "--json").json["results"]}
@@ -87,7 +87,7 @@ def test_nothing_found_is_an_answer(stored: Project) -> None:
     assert stored.cli("search", "zebra", "--json").json["results"] == []
 
 
-def test_a_damaged_index_is_made_anew(stored: Project) -> None:
+def test_a_damaged_index_is_rebuilt(stored: Project) -> None:
     with open(index_file(stored), "r+b") as file:
         file.seek(2000)
         file.write(b"\xff" * 20_000)
@@ -95,7 +95,7 @@ def test_a_damaged_index_is_made_anew(stored: Project) -> None:
 
 
 @pytest.mark.parametrize("state", ["no folder for it", "damaged and not to be replaced"])
-def test_where_no_index_can_be_kept_every_file_is_read(stored: Project, state: str) -> None:
+def test_without_a_writable_index_every_file_is_read(stored: Project, state: str) -> None:
     whole = stored.cli("search", "billing database", "--json")
     path = index_file(stored)
     if state == "no folder for it":

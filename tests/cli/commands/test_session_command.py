@@ -67,7 +67,7 @@ def test_signals_for_people_and_programs(project: Project) -> None:
     assert (found["signals"]["errors"], found["scores"]) == ({"count": 1, "turns": [1]}, None)
 
 
-def test_the_present_session(project: Project) -> None:
+def test_the_current_session(project: Project) -> None:
     transcript(project, SESSION)
     newest = transcript(project, IDS[2])
     os.utime(newest, (4e9, 4e9))

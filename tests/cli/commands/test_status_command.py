@@ -1,4 +1,4 @@
-"""`memory status`: silence never looks like a fault."""
+"""`memory status`: silence never looks like an error."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_an_empty_store_gives_a_friendly_hint_and_prompts_stay_silent(project: P
     assert project.prompt(ASK).stdout == ""
 
 
-def test_what_is_stored_and_what_waits(project: Project) -> None:
+def test_stored_and_pending_memories_are_listed(project: Project) -> None:
     project.save("Use Postgres", "b")
     project.save("Claude's own", "b", inside=True)
     run = project.cli("status")
@@ -67,7 +67,7 @@ def test_the_last_decisions_with_their_near_misses(project: Project) -> None:
     ],
     ids=str,
 )
-def test_an_odd_record_is_shown_as_far_as_it_goes(project: Project, fields: dict[str, object]) -> None:
+def test_a_malformed_record_is_listed_as_far_as_possible(project: Project, fields: dict[str, object]) -> None:
 
     project.prompt(ASK)
     with open(os.path.join(project.state, "recalls.jsonl"), "r+", encoding="utf-8") as file:
@@ -78,6 +78,6 @@ def test_an_odd_record_is_shown_as_far_as_it_goes(project: Project, fields: dict
     assert "\x1b" not in run.stdout
 
 
-def test_the_doctor_s_word_is_passed_on(project: Project) -> None:
+def test_problems_of_the_doctor_are_listed(project: Project) -> None:
     project.write(".claude/memory/decisions/bad.json", "{")
     assert "doctor: files; `memory doctor` says more" in project.cli("status").stdout

@@ -1,4 +1,4 @@
-"""`memory why`: a decision explained, also from a ledger that somebody wrote into."""
+"""`memory why`: a decision is explained, even if the ledger was tampered with."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def test_a_prompt_is_found_by_its_id(asked: Project, which: str, words: str) -> 
     assert asked.cli("why", which, "--json").json["prompt_id"] == which
 
 
-def test_what_was_never_decided_is_an_error(asked: Project) -> None:
+def test_a_prompt_without_a_decision_is_an_error(asked: Project) -> None:
     run = asked.cli("why", "nothing-like-it")
     assert (run.returncode, run.stdout, run.stderr.count("\n")) == (1, "", 1)
 
@@ -63,7 +63,7 @@ def test_what_was_never_decided_is_an_error(asked: Project) -> None:
     ],
     ids=["numbers", "wrong types", "strange values", "objects"],
 )
-def test_a_line_of_another_form_is_shown_as_far_as_it_goes(asked: Project, fields: dict[str, object]) -> None:
+def test_a_malformed_record_is_shown_as_far_as_possible(asked: Project, fields: dict[str, object]) -> None:
     row = {**asked.ledger("recalls")[-1], **fields}
     with open(os.path.join(asked.state, "recalls.jsonl"), "a", encoding="utf-8") as file:
         file.write(json.dumps(row) + "\n")
@@ -72,7 +72,7 @@ def test_a_line_of_another_form_is_shown_as_far_as_it_goes(asked: Project, field
     assert "\x1b" not in run.stdout
 
 
-def test_the_numbers_are_there_on_request(asked: Project) -> None:
+def test_verbose_prints_the_scores(asked: Project) -> None:
     text = asked.cli("why", "--verbose").stdout
     assert "inject threshold 0.50, pointer threshold 0.25" in text
     assert "surprise=" in text

@@ -1,1 +1,1 @@
-"""One module per command: `HELP`, `EXAMPLES`, `configure(parser)` and `run(arguments, session) -> exit code`."""
+"""One module per command: `HELP`, `EXAMPLES`, `configure(parser)` and `run(arguments, context) -> exit code`."""

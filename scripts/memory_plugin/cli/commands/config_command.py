@@ -25,7 +25,7 @@ from ...kernel.settings.schema import Key, WrongValueError, canonical, expected,
 from ...kernel.settings.user_file import Change, EditError, set_value, unset
 from ...kernel.text.clean import plain
 from ...recall.judge_switches import missing_switches
-from ..command_context import CommandError, UsageError
+from ..command_context import CommandError, UsageError, add_common_options
 
 if TYPE_CHECKING:
     from ..command_context import CommandContext
@@ -84,11 +84,7 @@ def _action(
         epilog="example:\n  " + example,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    # Suppressed defaults: an option given before the action must not be reset by its absence after it.
-    parser.add_argument("--root", metavar="DIR", default=argparse.SUPPRESS, help="the project")
-    parser.add_argument(
-        "--json", action="store_true", default=argparse.SUPPRESS, help="print JSON for programs"
-    )
+    add_common_options(parser)
     return parser
 
 
@@ -286,5 +282,5 @@ def _unknown_key(name: str) -> UsageError:
     near, successor = nearest_key(name), replaced_by(name)
     advice = "did you mean %s?" % near if near else "to list all: memory config show"
     if successor:
-        advice = "no longer used; set %s instead" % successor
-    return UsageError("%s: unknown key; %s" % (readable(name) or "(empty)", advice))
+        advice = "no longer used; set instead: %s" % successor
+    return UsageError("%s: no such key; %s" % (readable(name) or "(empty)", advice))

@@ -134,7 +134,7 @@ def read_input() -> str:
 def find_interview(
     arguments: argparse.Namespace, context: CommandContext
 ) -> tuple[InterviewStore, Interview]:
-    """Return the store and the interview that is meant. Raises InterviewError when that is unclear."""
+    """Return the store, and the named or the open interview. Raises InterviewError if there is none."""
     store = InterviewStore(context.places.state())
     return store, store.current(arguments.session, context.places.project_key, context.session)
 
@@ -168,7 +168,7 @@ def _answer(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 
 def _check_question(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Check the question on the command line or standard input; exit code 1 when it repeats an earlier one."""
+    """Check the question on the command line or standard input. The exit code is 1 if it repeats an earlier one."""
     question = pipeline.clean_text(" ".join(arguments.words) or read_input(), _MAX_QUESTION)
     if not question:
         raise InvalidAnswer(

@@ -5,7 +5,6 @@ Exit codes: 0 done, 1 failed or not working, 2 usage.
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING
 
 from ...evaluation.evaluation_files import EvaluationError
@@ -19,11 +18,12 @@ from ...kernel.settings.advice import terminal_safe
 from ...kernel.settings.load import load
 from ...kernel.settings.user_file import EditError, set_value
 from ..addresses import keep_address
-from ..command_context import CommandError
+from ..command_context import CommandError, add_common_options
 from ..console import counted
 from ..judges import FEATURES, KEPT_NOTHING, calls, costs, dollars, judged_feature, judges_of, opinions, where
 
 if TYPE_CHECKING:
+    import argparse
     from typing import Any
 
     from ...kernel.judge.asking import Judge
@@ -75,16 +75,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
                 action="store_true",
                 help="write an address that only your environment sets into your own settings, without asking",
             )
-        # Suppressed defaults: an option given before the action must not be reset by its absence after it.
-        action.add_argument("--root", metavar="DIR", default=argparse.SUPPRESS, help="the project")
-        action.add_argument(
-            "--json", action="store_true", default=argparse.SUPPRESS, help="print JSON for programs"
-        )
+        add_common_options(action)
     action.add_argument("--days", type=int, default=30, metavar="N", help="the last N days (default: 30)")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Do one action."""
+    """Run one action."""
     action = {"on": _on, "off": _off, "check": _check, "stats": _stats, "reset": _reset}[arguments.action]
     try:
         return action(arguments, context)

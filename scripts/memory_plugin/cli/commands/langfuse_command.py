@@ -5,7 +5,6 @@ Exit codes: 0 done, 1 failed or something is still pending, 2 usage.
 
 from __future__ import annotations
 
-import argparse
 from typing import TYPE_CHECKING, Any
 
 from ...kernel.clock import Deadline, iso
@@ -18,11 +17,13 @@ from ...sessions.langfuse.pull import keep_session, read_session
 from ...sessions.langfuse.push import send_scores
 from ...sessions.langfuse.score_payloads import ensure_configs, existing_configs, score_configs
 from ..addresses import address_words, ignored_words, keep_address
-from ..command_context import CommandError
+from ..command_context import CommandError, add_common_options
 from ..console import counted
 from .session_command import session_scorer
 
 if TYPE_CHECKING:
+    import argparse
+
     from ...kernel.judge.credentials import ServerAccess
     from ..command_context import CommandContext
 
@@ -57,11 +58,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     for name, purpose in _ACTIONS.items():
         action = actions.add_parser(name, help=purpose, description=purpose)
-        # Suppressed defaults: an option given before the action must not be reset by its absence after it.
-        action.add_argument("--root", metavar="DIR", default=argparse.SUPPRESS, help="the project")
-        action.add_argument(
-            "--json", action="store_true", default=argparse.SUPPRESS, help="print JSON for programs"
-        )
+        add_common_options(action)
         if name != "status":
             action.add_argument(
                 "--seconds",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from typing import TYPE_CHECKING, Any
@@ -11,10 +10,12 @@ from ...evaluation.evaluation_files import EvaluationError
 from ...evaluation.pack_check import check_pack
 from ...evaluation.packs import load_pack, pack_names
 from ...evaluation.rule_matching import find_matches
-from ..command_context import CommandError, require_known
+from ..command_context import CommandError, add_common_options, require_known
 from ..console import counted
 
 if TYPE_CHECKING:
+    import argparse
+
     from ..command_context import CommandContext
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
@@ -38,11 +39,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         ("apply", "print the findings for each line on standard input"),
     ):
         action = actions.add_parser(name, help=purpose, description=purpose)
-        # Suppressed defaults: an option given before the action must not be reset by its absence after it.
-        action.add_argument("--root", metavar="DIR", default=argparse.SUPPRESS, help="the project")
-        action.add_argument(
-            "--json", action="store_true", default=argparse.SUPPRESS, help="print JSON for programs"
-        )
+        add_common_options(action)
         if name != "list":
             action.add_argument("pack", metavar="PACK", help="a name or a file")
     action.add_argument(

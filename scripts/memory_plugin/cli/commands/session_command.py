@@ -5,13 +5,12 @@ Exit codes: 0 done, 1 not graded or not found, 2 usage.
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ...hooks.event_log import note
+from ...hooks.events import PROBLEM, note
 from ...kernel.files import in_words
 from ...kernel.judge.errors import explain_failure
 from ...kernel.judge.question import read_reply
@@ -28,11 +27,13 @@ from ...sessions.session_files import (
     subagent_answers,
 )
 from ...sessions.session_signals import Timeline, collect_signals, signals_record
-from ..command_context import CommandError, UsageError, require_existing
+from ..command_context import CommandError, UsageError, add_common_options, require_existing
 from ..console import counted
 from ..session_views import show_batch, show_run, show_scores, show_signals, show_timeline
 
 if TYPE_CHECKING:
+    import argparse
+
     from ..command_context import CommandContext
 
 __all__ = ["EXAMPLES", "HELP", "configure", "named_transcript", "run", "session_scorer"]
@@ -70,11 +71,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parsers = {}
     for name, purpose in _ACTIONS.items():
         parsers[name] = action = actions.add_parser(name, help=purpose, description=purpose)
-        # Suppressed defaults: an option given before the action must not be reset by its absence after it.
-        action.add_argument("--root", metavar="DIR", default=argparse.SUPPRESS, help="the project")
-        action.add_argument(
-            "--json", action="store_true", default=argparse.SUPPRESS, help="print JSON for programs"
-        )
+        add_common_options(action)
         if name not in _WITHOUT_TARGET:
             action.add_argument(
                 "target",
@@ -295,7 +292,7 @@ def _ended(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 
 def _note_failure(context: CommandContext, identity: str, what: str) -> None:
-    note(context.places, identity, "SessionEnd", "trouble", what)
+    note(context.places, identity, "SessionEnd", PROBLEM, what)
 
 
 def _cells(row: dict[str, Any]) -> list[str]:
