@@ -20,9 +20,9 @@ sys.path.insert(0, os.path.join(sys.path[0], "scripts"))
 from benchmarks.recall_adapter import document
 from benchmarks.recall_stores import LIMIT, Answer, Set, mean, ndcg, sets
 from memory_plugin.kernel.text.tokens import fold
-from memory_plugin.recall.index.file import create_index, meta_get, meta_set, transaction
-from memory_plugin.recall.index.write import put
-from memory_plugin.recall.ranking import analyse, rank
+from memory_plugin.recall.index_documents import put
+from memory_plugin.recall.index_file import create_index, meta_get, meta_set, transaction
+from memory_plugin.recall.ranking import analyze, rank
 
 
 class Change(NamedTuple):
@@ -44,11 +44,11 @@ def _unsplit(text: str) -> list[str]:
 
 
 FORM: dict[str, Callable[..., object]] = {
-    "memory_plugin.recall.index.terms.form": _unstemmed,
-    "memory_plugin.recall.weighting.form": _unstemmed,
+    "memory_plugin.recall.index_terms.form": _unstemmed,
+    "memory_plugin.recall.query.form": _unstemmed,
 }
 WORDS: dict[str, Callable[..., object]] = {
-    "memory_plugin.recall.index.terms.words": _unsplit,
+    "memory_plugin.recall.index_terms.words": _unsplit,
     "memory_plugin.recall.query.words": _unsplit,
 }
 CHANGES = (
@@ -73,7 +73,7 @@ CHANGES = (
 
 
 def reached(source: Set, change: Change) -> float:
-    """The mean nDCG@10 of a set's queries under a change."""
+    """Return the mean nDCG@10 of a set's queries under a change."""
     with tempfile.TemporaryDirectory() as folder:
         connection = create_index(os.path.join(folder, "index.sqlite"), fts5=change.fts5)
         model = json.loads(meta_get(connection, "model") or "")
@@ -85,7 +85,7 @@ def reached(source: Set, change: Change) -> float:
             put(connection, (document(record) for record in source.corpus))
         gains = []
         for asked in source.queries:
-            hits = rank(connection, analyse(str(asked["text"])), LIMIT, only_injectable=True, now_iso="")
+            hits = rank(connection, analyze(str(asked["text"])), LIMIT, only_injectable=True, now_iso="")
             wanted = source.relevant[str(asked["id"])]
             gains.append(
                 ndcg(Answer("own", hits, [wanted.get(hit.key, 0) for hit in hits], list(wanted.values())))
@@ -95,7 +95,7 @@ def reached(source: Set, change: Change) -> float:
 
 
 def main() -> int:
-    """The exit status."""
+    """Run the command line and return the exit status."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -19,14 +19,13 @@ from typing import Any
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts"))
 
 from memory_plugin.kernel.paths import data_path
-from memory_plugin.recall.index.document import Document
-from memory_plugin.recall.index.file import create_index, open_index, transaction
-from memory_plugin.recall.index.write import put
-from memory_plugin.recall.ranking import analyse, rank
+from memory_plugin.recall.index_documents import Document, put
+from memory_plugin.recall.index_file import create_index, open_index, transaction
+from memory_plugin.recall.ranking import analyze, rank
 
 
 def document(record: dict[str, object]) -> Document:
-    """The document that a benchmark's record makes: everything it holds may be injected."""
+    """Return the document for a benchmark's record; all of it may be injected."""
     key = str(record["id"])
     tags, files, asked_as = (record.get(name) or [] for name in ("tags", "files", "asked_as"))
     assert isinstance(tags, list)
@@ -86,7 +85,7 @@ def query(state: str, limit: int) -> None:
     most_injected, most_pointed = most()
     for line in sys.stdin:
         asked = json.loads(line)
-        hits = rank(connection, analyse(asked["text"]), limit, only_injectable=True, now_iso="")
+        hits = rank(connection, analyze(asked["text"]), limit, only_injectable=True, now_iso="")
         results = [{"id": hit.key, "score": hit.confidence} for hit in hits]
         inject = [hit.key for hit in hits if hit.confidence >= inject_from][:most_injected]
         plausible = [hit.key for hit in hits if hit.pointer_confidence >= point_from]
@@ -95,7 +94,7 @@ def query(state: str, limit: int) -> None:
 
 
 def main() -> int:
-    """The exit status of one command."""
+    """Run one command and return its exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("command", choices=("index", "query"))
     parser.add_argument("--corpus")

@@ -24,9 +24,9 @@ sys.path.insert(0, os.path.join(sys.path[0], "scripts"))
 from benchmarks.recall_adapter import document, thresholds
 from benchmarks.recall_stores import LIMIT, Record, Set, mean, sets
 from memory_plugin.recall.gate import effective_length, load_gate
-from memory_plugin.recall.index.file import create_index_in_memory, transaction
-from memory_plugin.recall.index.write import put
-from memory_plugin.recall.ranking import Hit, analyse, rank
+from memory_plugin.recall.index_documents import put
+from memory_plugin.recall.index_file import create_index_in_memory, transaction
+from memory_plugin.recall.ranking import Hit, analyze, rank
 
 SIZES = (3, 30, 300)
 NEEDED = 2
@@ -85,7 +85,7 @@ def ask(
             gate = load_gate()
             follows = bool(extra) and gate.is_followup(text, LONGEST_FOLLOWUP)
             heard = not gate.refusal(text) and (follows or effective_length(text) >= SHORTEST)
-            query = analyse(text, extra if follows else "")
+            query = analyze(text, extra if follows else "")
             hits = rank(connection, query, LIMIT, only_injectable=True, now_iso="") if heard else []
             kind, identity = str(prompt.get("type") or prompt.get("kind")), str(prompt["id"])
             found.append(Asked(store, variant, kind, identity, wanted.get(identity, {}), hits))

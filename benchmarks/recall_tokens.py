@@ -19,7 +19,7 @@ from memory_plugin.recall.ranking import Hit
 from memory_plugin.recall.rendering import estimated_tokens, pointer_line, render
 
 if TYPE_CHECKING:
-    from memory_plugin.recall.index.document import Document
+    from memory_plugin.recall.index_documents import Document
 
 __all__ = ["costs"]
 

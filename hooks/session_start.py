@@ -1,4 +1,4 @@
-"""SessionStart: heals the index in the background and says once what waits for the user's word."""
+"""SessionStart: refreshes the index in the background and says once which memories await approval."""
 
 import sys
 

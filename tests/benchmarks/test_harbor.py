@@ -9,10 +9,9 @@ import pytest
 
 from benchmarks.recall_adapter import thresholds
 from benchmarks.recall_stores import Answer, Set, false_injections, injected, sets, whole
-from memory_plugin.recall.index.document import Document
-from memory_plugin.recall.index.file import create_index, transaction
-from memory_plugin.recall.index.write import put
-from memory_plugin.recall.ranking import analyse, rank
+from memory_plugin.recall.index_documents import Document, put
+from memory_plugin.recall.index_file import create_index, transaction
+from memory_plugin.recall.ranking import analyze, rank
 from tests.project import PLUGIN_ROOT
 from tests.recall.memories import memory
 
@@ -74,9 +73,9 @@ def test_a_prompt_that_names_a_file_gets_the_memory_that_names_it(
     connection = create_index(str(tmp_path / "index.sqlite"))
     with transaction(connection):
         put(connection, [named, *OTHERS[:others]])
-    best = rank(connection, analyse(prompt), 1, only_injectable=True, now_iso="")[0]
+    best = rank(connection, analyze(prompt), 1, only_injectable=True, now_iso="")[0]
     other = rank(
-        connection, analyse(prompt.replace("throttle", "parser")), 1, only_injectable=True, now_iso=""
+        connection, analyze(prompt.replace("throttle", "parser")), 1, only_injectable=True, now_iso=""
     )
     connection.close()
     assert best.confidence >= THRESHOLD
@@ -95,7 +94,7 @@ def test_one_memory_of_its_subject_is_found_among_thousands_of_others(tmp_path: 
             connection,
             [*others, memory("Use Postgres for the billing database", "Postgres 15, never MySQL.")],
         )
-    asked = analyse("which database do we use for billing?")
+    asked = analyze("which database do we use for billing?")
     best = rank(connection, asked, 1, only_injectable=True, now_iso="")[0]
     connection.close()
     assert best.title.startswith("Use Postgres")

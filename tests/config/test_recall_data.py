@@ -10,7 +10,7 @@ import pytest
 from memory_plugin.kernel.paths import data_path
 from memory_plugin.kernel.text.stem import stem
 from memory_plugin.kernel.text.tokens import words
-from memory_plugin.recall.index.config import background, model
+from memory_plugin.recall.index_tables import background, model
 
 
 def read(name: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Healing in the background: one process at a time, and not again for a while."""
+"""The refresh in the background: one process at a time, and not again for a while."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from memory_plugin.hooks import background as background_healing
+from memory_plugin.hooks import background
 from memory_plugin.kernel.locks import FileLock
-from memory_plugin.recall.index.place import index_path
+from memory_plugin.recall.index_file import index_path
 from tests.project import Project
 from tests.recall.store_files import at_home
 
@@ -23,32 +23,32 @@ def test_it_is_started_once_in_a_while(project: Project, monkeypatch: pytest.Mon
         started.append(arguments)
         return True
 
-    monkeypatch.setattr(background_healing, "start", note)
+    monkeypatch.setattr(background, "start", note)
     with at_home(project) as places:
-        assert background_healing.start_healing(places)
-        assert not background_healing.start_healing(places)
+        assert background.start_refresh(places)
+        assert not background.start_refresh(places)
         os.utime(index_path(places) + ".started", (time.time() - 60, time.time() - 60))
-        assert background_healing.start_healing(places)
+        assert background.start_refresh(places)
         os.utime(index_path(places) + ".started", (time.time() + 3600, time.time() + 3600))
-        assert background_healing.start_healing(places), "a clock that was set back stops nothing"
-    assert started == [["heal", "--root", project.root]] * 3
+        assert background.start_refresh(places), "a clock that was set back stops nothing"
+    assert started == [["refresh", "--root", project.root]] * 3
 
 
 def test_of_many_at_once_one_starts_it(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(background_healing, "start", lambda _: True)
+    monkeypatch.setattr(background, "start", lambda _: True)
     with at_home(project) as places, ThreadPoolExecutor(20) as pool:
-        assert sum(pool.map(lambda _: background_healing.start_healing(places), range(20))) == 1
+        assert sum(pool.map(lambda _: background.start_refresh(places), range(20))) == 1
 
 
 def test_it_is_not_started_beside_another(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(background_healing, "start", lambda _: True)
+    monkeypatch.setattr(background, "start", lambda _: True)
     with at_home(project) as places:
         os.makedirs(os.path.dirname(index_path(places)))
         with FileLock(index_path(places) + ".heal", 0.0):
-            assert not background_healing.start_healing(places)
+            assert not background.start_refresh(places)
 
 
 def test_a_python_that_is_gone_is_no_fault(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
     with at_home(project) as places:
-        assert not background_healing.start_healing(places)
+        assert not background.start_refresh(places)

@@ -10,11 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.hooks.declared import EVENTS, SCRIPTS
 from tests.project import PLUGIN_ROOT, Project, Run
-from tests.recall.store_files import ASK, BODY, TITLE, TOLD, last, no_threshold, troubles
+from tests.recall.store_files import ASK, BODY, TITLE, TOLD, last, no_threshold, problems
 
-EVENTS = ["UserPromptSubmit", "SessionStart"]
-SCRIPTS = {"UserPromptSubmit": "user_prompt_submit.py", "SessionStart": "session_start.py"}
 NOT_AN_EVENT = [
     pytest.param(b"", id="nothing"),
     pytest.param(b" \n", id="space"),
@@ -130,7 +129,7 @@ def test_a_prompt_of_10_mb_is_answered_soon(recalling: Project, prompt: str) -> 
     run = recalling.prompt(prompt)
     assert is_harmless(run)
     assert time.monotonic() - begun < 15
-    assert troubles(recalling) == []
+    assert problems(recalling) == []
 
 
 def test_an_older_host_calls_the_prompt_otherwise(recalling: Project) -> None:

@@ -10,10 +10,10 @@ import sys
 
 import pytest
 
+from tests.hooks.declared import EVENTS
 from tests.hooks.test_entries import ANSWER, copied
 from tests.project import PLUGIN_ROOT, Project, Run
 
-EVENTS = ["UserPromptSubmit", "SessionStart", "Stop"]
 FOLDERS = ["plain", "with some  space", "it's", "100% $HOME `id` !x", "ünïcode-日本"]
 
 

@@ -1,4 +1,4 @@
-"""Indexes that are damaged, locked or not there, disks that are full or read-only: nothing is lost, all heals."""
+"""Indexes that are damaged, locked or not there, disks that are full or read-only: nothing is lost, and all is rebuilt."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.recall.index.file import create_index
+from memory_plugin.recall.index_file import create_index
 from tests.project import PLUGIN_ROOT, Project, Run
 from tests.recall.store_files import (
     ASK,
@@ -27,9 +27,9 @@ from tests.recall.store_files import (
     last,
     memory,
     no_threshold,
+    problems,
     put,
     store,
-    troubles,
     without_rights,
 )
 
@@ -54,7 +54,7 @@ def ask(project: Project, session: str) -> str:
 
 
 def told_later(project: Project, question: str, awaited: str) -> str:
-    """What sessions are told, asked anew for ten seconds at most until it holds `awaited`: a detached healing may be at it."""
+    """What sessions are told, asked again for ten seconds at most until it holds `awaited`: a background refresh may be at it."""
     end = time.monotonic() + 10
     for number in itertools.count():
         told = project.prompt(question, session_id="later-%d" % number).context
@@ -63,8 +63,8 @@ def told_later(project: Project, question: str, awaited: str) -> str:
     raise AssertionError("unreachable")
 
 
-def heal_and_ask(project: Project, session: str) -> str:
-    """What a session is told once the detached healing has had its time."""
+def ask_after_refresh(project: Project, session: str) -> str:
+    """What a session is told once the background refresh has had its time."""
     assert project.cli("heal").returncode == 0
     return ask(project, session)
 
@@ -80,32 +80,32 @@ def overwrite(path: str, content: bytes) -> None:
     [b"", b"no database", b"SQLite format 3\0" + b"\xff" * 5000, b"\0" * 20_000],
     ids=["empty", "no database", "a broken database", "zeros"],
 )
-def test_a_damaged_index_is_made_anew_at_once(recalling: Project, content: bytes) -> None:
+def test_a_damaged_index_is_rebuilt_at_once(recalling: Project, content: bytes) -> None:
     overwrite(index_file(recalling), content)
     assert TOLD in ask(recalling, "after")
-    assert troubles(recalling) == ["index_damaged"]
+    assert problems(recalling) == ["index_damaged"]
     assert TOLD in ask(recalling, "later")
-    assert len(troubles(recalling)) == 1
+    assert len(problems(recalling)) == 1
 
 
 @pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
-def test_an_index_cut_short_is_made_anew(recalling: Project, share: float) -> None:
+def test_an_index_cut_short_is_rebuilt(recalling: Project, share: float) -> None:
     path = index_file(recalling)
     os.truncate(path, int(os.path.getsize(path) * share))
     ask(recalling, "after")
-    assert TOLD in heal_and_ask(recalling, "later")
+    assert TOLD in ask_after_refresh(recalling, "later")
 
 
 @pytest.mark.parametrize(
     "table", ["vectors", "documents", "vocabulary", "totals", "meta", "postings_data", "postings_config"]
 )
-def test_a_table_that_is_gone_is_made_anew(recalling: Project, table: str) -> None:
+def test_a_table_that_is_gone_is_rebuilt(recalling: Project, table: str) -> None:
     with closing(sqlite3.connect(index_file(recalling))) as connection:
         connection.execute("PRAGMA writable_schema = ON")
         connection.execute("DELETE FROM sqlite_master WHERE name = ?", (table,))
         connection.commit()
     ask(recalling, "after")
-    assert TOLD in heal_and_ask(recalling, "later")
+    assert TOLD in ask_after_refresh(recalling, "later")
 
 
 @pytest.mark.parametrize(
@@ -119,14 +119,14 @@ def test_a_table_that_is_gone_is_made_anew(recalling: Project, table: str) -> No
         "UPDATE documents SET tags = 'no JSON'",
     ],
 )
-def test_odd_rows_never_hurt_and_heal(recalling: Project, damage: str) -> None:
+def test_odd_rows_do_no_harm_and_are_rebuilt(recalling: Project, damage: str) -> None:
     with closing(sqlite3.connect(index_file(recalling))) as connection:
         connection.execute(damage)
         connection.commit()
     assert recalling.cli("search", "billing database").returncode == 0
     ask(recalling, "after")
-    assert TOLD in heal_and_ask(recalling, "later")
-    assert all(row["kind"] == "trouble" for row in recalling.ledger("events"))
+    assert TOLD in ask_after_refresh(recalling, "later")
+    assert all(row["kind"] == "problem" for row in recalling.ledger("events"))
 
 
 @pytest.mark.slow
@@ -143,7 +143,7 @@ def test_flipped_bytes_never_hurt(recalling: Project, seed: int) -> None:
     assert "error" not in {row["kind"] for row in recalling.ledger("events")}
 
 
-def test_an_index_of_another_version_is_made_anew(recalling: Project) -> None:
+def test_an_index_of_another_version_is_rebuilt(recalling: Project) -> None:
     with closing(sqlite3.connect(index_file(recalling))) as connection:
         connection.execute("PRAGMA user_version = 0")
         connection.commit()
@@ -158,7 +158,7 @@ def test_a_locked_index_does_not_hold_the_prompt(recalling: Project, lock: str) 
         told = ask(recalling, "locked")
         assert time.monotonic() - begun < 5
         assert (TOLD in told) == (lock == "IMMEDIATE")  # readers pass a writer that has not begun to commit
-    assert troubles(recalling) == (["index_locked"] if lock == "EXCLUSIVE" else [])
+    assert problems(recalling) == (["index_locked"] if lock == "EXCLUSIVE" else [])
     assert last(recalling)["outcome"] == ("silent" if lock == "EXCLUSIVE" else "injected")
     assert TOLD in ask(recalling, "free")
 
@@ -180,7 +180,7 @@ def locked(path: str) -> Any:  # noqa: ANN401 (an open file)
     return file
 
 
-@pytest.mark.parametrize("which", ["the store", "the healing", "the ledger", "the events"])
+@pytest.mark.parametrize("which", ["the store", "the lock of the index", "the ledger", "the events"])
 def test_a_lock_that_somebody_holds_does_not_hold_the_prompt(recalling: Project, which: str) -> None:
     put(recalling, "port", memory("The port of the ledger proxy", "The ledger proxy listens on port 7777."))
     locks = os.path.join(recalling.state, "locks")
@@ -188,7 +188,7 @@ def test_a_lock_that_somebody_holds_does_not_hold_the_prompt(recalling: Project,
         "the store": os.path.join(
             locks, next(name for name in os.listdir(locks) if name.startswith("project-"))
         ),
-        "the healing": index_file(recalling) + ".heal",
+        "the lock of the index": index_file(recalling) + ".heal",
         "the ledger": os.path.join(recalling.state, "recalls.jsonl"),
         "the events": os.path.join(recalling.state, "events.jsonl"),
     }[which]
@@ -215,7 +215,7 @@ def test_what_stands_in_the_place_of_the_index_does_no_harm(recalling: Project, 
         os.symlink("/nowhere/x", path)
     ask(recalling, "after")
     if kind.startswith("folder"):
-        assert troubles(recalling)[0].startswith("no_index")
+        assert problems(recalling)[0].startswith("no_index")
         run = recalling.cli("search", "billing")
         assert (run.returncode, TITLE in run.stdout) == (0, True)
         assert (run.stderr.count("\n"), "every file was read" in run.stderr) == (1, True)
@@ -226,7 +226,7 @@ def test_what_stands_in_the_place_of_the_index_does_no_harm(recalling: Project, 
 def test_without_an_index_it_is_made_for_the_prompt(recalling: Project) -> None:
     os.unlink(index_file(recalling))
     assert TOLD in ask(recalling, "after")
-    assert last(recalling)["healed"] == 1
+    assert last(recalling)["refreshed"] == 1
 
 
 def test_without_any_state_nothing_is_trusted_and_nothing_is_lost(recalling: Project) -> None:

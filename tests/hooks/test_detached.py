@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.hooks import detached
+from memory_plugin.hooks import background
 from memory_plugin.kernel.ancestry import boot_id
 from tests.project import PLUGIN_ROOT, Project
 
 START = """import os, sys
 sys.path.insert(0, {scripts!r})
-from memory_plugin.hosts import detached
-detached.__file__ = {file!r}
-print(detached.start(["heal", {report!r}], b"what it is to do", ["HANDED_ON"]), os.getsid(0), flush=True)
+from memory_plugin.hooks import background
+background.__file__ = {file!r}
+print(background.start(["heal", {report!r}], b"what it is to do", ["HANDED_ON"]), os.getsid(0), flush=True)
 """
 SEEN = """import json, os, sys, time
 time.sleep(0.3)
@@ -78,9 +78,9 @@ def test_it_is_really_detached(project: Project, way: str) -> None:
     assert seen["environment"].pop("MEMORY_DISABLE") == "1"
     assert seen["environment"].pop("HANDED_ON") == "yes"
     assert seen["environment"].pop("MEMORY_HANDED_OVER") == boot_id()
-    assert set(seen["environment"]) <= set(detached._PASSED_ON)
+    assert set(seen["environment"]) <= set(background._PASSED_ON)
 
 
 def test_more_than_a_pipe_holds_is_refused() -> None:
     with pytest.raises(ValueError, match="at most 60000 bytes"):
-        detached.start(["heal"], b"x" * 60_001)
+        background.start(["heal"], b"x" * 60_001)

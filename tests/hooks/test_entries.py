@@ -11,10 +11,11 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.hooks.declared import SCRIPTS
 from tests.project import PLUGIN_ROOT, Project, Run
 
-ENTRIES = ["hooks/user_prompt_submit.py", "hooks/session_start.py", "hooks/stop.py", "scripts/memory.py"]
-HOOKS = ENTRIES[:3]
+HOOKS = ["hooks/" + script for script in SCRIPTS.values()]
+ENTRIES = [*HOOKS, "scripts/memory.py"]
 ANSWER = "def run(event):\n    print('ran', event, flush=True)\n    return 0\n"
 
 

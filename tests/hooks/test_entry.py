@@ -8,10 +8,10 @@ import shutil
 
 import pytest
 
-from memory_plugin.hooks.entry import _OWN_SECONDS, _SECONDS, HANDLERS
+from memory_plugin.hooks.entry import HANDLERS
 from memory_plugin.kernel.settings.schema import keys
 from tests.project import PLUGIN_ROOT, SESSION, Project
-from tests.recall.store_files import ASK, BODY, TITLE, TOLD, no_threshold, troubles
+from tests.recall.store_files import ASK, BODY, TITLE, TOLD, no_threshold, problems
 
 LOCAL, SHARED = ".claude/settings.local.json", ".claude/settings.json"
 
@@ -184,7 +184,7 @@ def test_a_fault_of_ours_is_named_by_its_place_without_a_word_of_the_users(recal
     with open(
         os.path.join(copy, "scripts", "memory_plugin", "recall", "query.py"), "a", encoding="utf-8"
     ) as file:
-        file.write("\ndef analyse(text, extra=''):\n    raise ArithmeticError(text)\n")
+        file.write("\ndef analyze(text, extra=''):\n    raise ArithmeticError(text)\n")
     recalling.plugin_root = copy
     run = recalling.prompt("my secret plan for the billing database")
     assert (run.returncode, run.stdout) == (0, "")
@@ -198,13 +198,14 @@ def test_every_event_ends_before_the_host_ends_it() -> None:
     """With two seconds for the interpreter's start on a slow machine, and for what is written down at the end."""
     with open(os.path.join(PLUGIN_ROOT, "hooks", "hooks.json"), encoding="utf-8") as file:
         hooks = json.load(file)["hooks"]
-    limits = {event: hooks[event][0]["hooks"][0]["timeout"] for event in HANDLERS}
-    assert all(_OWN_SECONDS.get(event, _SECONDS) + 2 <= limits[event] for event in HANDLERS)
-    assert _OWN_SECONDS["UserPromptSubmit"] > keys()["retrieval.judge.timeout_per_call"].rule["maximum"]
+    limits = {event: hooks[event][0]["hooks"][0]["timeout"] for event in hooks}
+    assert limits.keys() == HANDLERS.keys()
+    assert all(seconds + 2 <= limits[event] for event, (_, seconds) in HANDLERS.items())
+    assert HANDLERS["UserPromptSubmit"][1] > keys()["retrieval.judge.timeout_per_call"].rule["maximum"]
 
 
 def test_nothing_is_noted_where_nothing_was_wrong(recalling: Project) -> None:
     for prompt in (ASK, "ok", "a poem about the sea, please"):
         recalling.prompt(prompt)
     recalling.start()
-    assert troubles(recalling) == []
+    assert problems(recalling) == []

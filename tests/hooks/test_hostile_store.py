@@ -22,9 +22,9 @@ from tests.recall.store_files import (
     last,
     memory,
     no_threshold,
+    problems,
     put,
     store,
-    troubles,
     without_rights,
 )
 
@@ -48,7 +48,7 @@ def told(project: Project) -> str:
 def test_a_project_without_a_store_gets_none(project: Project) -> None:
     assert told(project) == ""
     assert not os.path.exists(store(project))
-    assert troubles(project) == []
+    assert problems(project) == []
 
 
 @pytest.mark.parametrize("kind", ["link to a file", "link to nowhere", "FIFO", "folder", "device", "socket"])
@@ -197,7 +197,7 @@ def test_a_file_of_a_wrong_form_does_no_harm(project: Project, text: str) -> Non
     assert (healed.returncode, healed.stderr) == (0, "")
     assert TOLD in told(project)
     with open(path, encoding="utf-8") as file:
-        assert file.read() == text  # nothing is mended behind the user's back
+        assert file.read() == text  # nothing is repaired behind the user's back
 
 
 @pytest.mark.parametrize(
@@ -264,7 +264,7 @@ def test_ten_thousand_files_of_garbage_do_not_hold_a_prompt(project: Project) ->
     put(project, "archive", memory(TITLE + " archive", "The billing service database archives to DB2."))
     context = told(project)
     assert "DB2" in context, "what was passed over once counts no more"
-    assert last(project)["healed"] >= 1
+    assert last(project)["refreshed"] >= 1
 
 
 def test_a_file_of_50_mb_is_not_read(project: Project) -> None:

@@ -178,7 +178,7 @@ def test_nor_from_a_command_that_takes_the_shell_s_place(table: Table) -> None:
 
 
 def test_nor_from_an_orphan(table: Table) -> None:
-    """The command is started in the background and outlives its shell, so that no client stands above it."""
+    """The command is started in the background and outlives its shell, so that no client is among its ancestors."""
     client = StandIn(table.project, CLAUDE_CONFIG_DIR=table.project.config, **KEYS)
     table.write("openai", {})
     out = os.path.join(os.path.dirname(table.project.root), "orphan.json")

@@ -47,8 +47,8 @@ def ask(project: Project, session: str) -> str:
     return run.context
 
 
-def heal_and_ask(project: Project, session: str) -> str:
-    """What a session is told once the detached healing has had its time."""
+def ask_after_refresh(project: Project, session: str) -> str:
+    """What a session is told once the background refresh has had its time."""
     assert project.cli("heal").returncode == 0
     return ask(project, session)
 
@@ -107,13 +107,13 @@ def test_a_kill_in_the_middle_of_a_save_loses_nothing(recalling: Project) -> Non
                 json.load(file)
     assert recalling.cli("list", "--json").returncode == 0
     assert TOLD in ask(recalling, "after")
-    assert TOLD in heal_and_ask(recalling, "later")
+    assert TOLD in ask_after_refresh(recalling, "later")
     left = [name for name in os.listdir(store(recalling, "decisions")) if not name.endswith(".json")]
-    assert left == [], "healing sweeps up what a killed writer left"
+    assert left == [], "a refresh removes what a killed writer left"
 
 
 @pytest.mark.slow
-def test_a_kill_in_the_middle_of_a_healing_loses_nothing(recalling: Project) -> None:
+def test_a_kill_in_the_middle_of_a_refresh_loses_nothing(recalling: Project) -> None:
     for number in range(300):
         put(
             recalling,
@@ -124,7 +124,7 @@ def test_a_kill_in_the_middle_of_a_healing_loses_nothing(recalling: Project) -> 
         put(recalling, "kill%d" % number, memory("Kill %d" % number, "It was written in round %d." % number))
         kill_after(start(recalling, "heal"), 0.1 + 0.08 * number)
         assert TOLD in ask(recalling, "round-%d" % number), str(last(recalling))
-    assert TOLD in heal_and_ask(recalling, "after")
+    assert TOLD in ask_after_refresh(recalling, "after")
     with closing(sqlite3.connect(index_file(recalling))) as connection:
         assert connection.execute("SELECT count(*) FROM documents").fetchone() == (313,)
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)

@@ -8,7 +8,7 @@ import time
 import pytest
 
 from tests.project import Project, Run
-from tests.recall.store_files import BODY, TITLE, memory, put, troubles
+from tests.recall.store_files import BODY, TITLE, memory, problems, put
 
 
 def waiting_for_index(project: Project) -> bool:
@@ -24,7 +24,7 @@ def waiting_for_index(project: Project) -> bool:
 
 def test_without_a_store_nothing_is_said(project: Project) -> None:
     assert project.start() == Run(0, "", "")
-    assert troubles(project) == []
+    assert problems(project) == []
     assert not os.path.exists(os.path.join(project.root, ".claude"))
 
 
@@ -70,4 +70,4 @@ def test_session_state_that_cannot_be_reset_is_noted(project: Project) -> None:
     with open(sessions, "w", encoding="utf-8") as file:
         file.write("no folder")
     assert project.start("compact").returncode == 0
-    assert [what.split(":")[0] for what in troubles(project)] == ["the session's memory was not reset"]
+    assert [what.split(":")[0] for what in problems(project)] == ["the session's memory was not reset"]

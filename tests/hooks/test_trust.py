@@ -1,4 +1,4 @@
-"""Trust, with real git: what the user wrote is told, what a repository or Claude brought waits for the user's word."""
+"""Trust, with real git: what the user wrote is recalled, what a repository or Claude brought awaits approval."""
 
 from __future__ import annotations
 

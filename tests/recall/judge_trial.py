@@ -7,10 +7,11 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Union
 
 from memory_plugin.kernel.clock import Deadline
+from memory_plugin.kernel.context import Context
 from memory_plugin.recall.decision import Limits, choose
+from memory_plugin.recall.history import RecallHistory
 from memory_plugin.recall.judging import AUTO, SEARCH, Candidates, Judged, judge_candidates
 from memory_plugin.recall.ranking import Hit
-from memory_plugin.recall.session import RecallHistory
 from tests.kernel.judge.bench import SESSION, Bench, payload
 from tests.kernel.judge.server import Act, Seen, Server, answer, by_request
 
@@ -91,7 +92,8 @@ class Trial:
         bench = self.bench
         settings = bench.settings()
         candidates = Candidates(prompt, hits, before)
-        return judge_candidates(candidates, mode, bench.places, settings, SESSION, Deadline(5), taint)
+        context = Context(bench.places, settings, Deadline(5), SESSION)
+        return judge_candidates(candidates, mode, context, judges_off=taint)
 
     def shown(self, hits: list[Hit]) -> list[str]:
         """Return the keys of what a search shows."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memory_plugin.kernel.fastjson import digest
-from memory_plugin.recall.index.document import Document
+from memory_plugin.recall.index_documents import Document
 
 
 def memory(  # noqa: PLR0913 - a record, made by keyword

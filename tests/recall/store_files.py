@@ -72,7 +72,7 @@ def last(project: Project) -> dict[str, Any]:
     return project.ledger("recalls")[-1]
 
 
-def troubles(project: Project) -> list[str]:
+def problems(project: Project) -> list[str]:
     """What went wrong, in the order in which it was noted."""
     return [str(row["what"]) for row in project.ledger("events")]
 

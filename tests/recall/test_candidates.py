@@ -9,13 +9,11 @@ from pathlib import Path
 import pytest
 
 from memory_plugin.kernel.sqlite import Connection
-from memory_plugin.recall.candidates import candidates
-from memory_plugin.recall.index.file import create_index
-from memory_plugin.recall.index.write import put
-from memory_plugin.recall.keyword import keyword_candidates
+from memory_plugin.recall.candidates import candidates, keyword_candidates
+from memory_plugin.recall.index_documents import put
+from memory_plugin.recall.index_file import create_index
 from memory_plugin.recall.model import Model, load_model
-from memory_plugin.recall.query import analyse
-from memory_plugin.recall.weighting import Term, weighted
+from memory_plugin.recall.query import Term, analyze, weighted
 from tests.recall.memories import memory
 
 MANY = [memory("note %d" % at, "common words here", key="k%03d" % at) for at in range(50)]
@@ -34,7 +32,7 @@ def terms_of(connection: Connection, text: str) -> tuple[list[Term], Model]:
     """The weighted terms of a query, and the model."""
     model = load_model(connection)
     return weighted(
-        connection, analyse(text), model, only_injectable=True, documents=len(MANY) + len(RARE)
+        connection, analyze(text), model, only_injectable=True, documents=len(MANY) + len(RARE)
     ), model
 
 

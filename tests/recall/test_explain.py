@@ -73,7 +73,11 @@ def test_lines_that_are_none_are_passed_over(project: Project) -> None:
             "told Claude 1 memory, pointed to 2",
         ),
         ({"outcome": "pointed", "injected": [], "pointed": ["b"]}, "pointed Claude to 1 memory"),
-        ({"outcome": "silent", "reason": "no_match"}, "silent: no memory shares a telling word with it"),
+        ({"outcome": "silent", "reason": "no_match"}, "silent: no memory shares a distinctive word with it"),
+        (
+            {"outcome": "silent", "reason": "healing"},
+            "silent: the index is being brought up to date in the background",
+        ),
         ({"reason": ["x"]}, "silent: ['x']"),
         ({}, "silent: no reason noted"),
     ],
@@ -100,7 +104,7 @@ NEW = {"inject_threshold": 0.5, "pointer_threshold": 0.25}
         (
             {},
             {"confidence": 0.9, "withheld": "already_injected"},
-            ("withheld", "90 % sure; this session was told already", False),
+            ("withheld", "90 % sure; Claude was told already in this session", False),
         ),
         (
             {"judge": {"verdicts": {"a": [True, False]}}, "pointed": ["a"]},

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.recall.followup import last_turn
+from memory_plugin.recall.gate import last_turn
 
 
 def user(text: object, **fields: object) -> dict[str, Any]:

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from memory_plugin.kernel.sqlite import Connection
-from memory_plugin.recall.freshness import changed_paths, glance, remember
-from memory_plugin.recall.index.file import create_index, meta_set
+from memory_plugin.recall.freshness import changed_paths, save_snapshot, snapshot
+from memory_plugin.recall.index_file import create_index, meta_set
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def connection(tmp_path: Path) -> Iterator[Connection]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder that was left alone for a minute."""
+    """A folder that has not changed for a minute."""
     path = tmp_path / "folder"
     path.mkdir()
     long_ago(path)
@@ -41,14 +41,14 @@ def test_what_was_never_watched_is_unknown(connection: Connection) -> None:
 
 
 def test_what_stayed_as_it_was_is_not_changed(connection: Connection, folder: Path) -> None:
-    remember(connection, glance([str(folder), str(folder / "absent")]))
+    save_snapshot(connection, snapshot([str(folder), str(folder / "absent")]))
     assert changed_paths(connection) == set()
 
 
 @pytest.mark.parametrize("change", ["a file", "gone", "another folder", "a link", "appeared", "owner"])
 def test_a_change_is_seen(connection: Connection, folder: Path, change: str) -> None:
     watched = folder / "new" if change == "appeared" else folder
-    remember(connection, glance([str(watched)]))
+    save_snapshot(connection, snapshot([str(watched)]))
     if change == "a file":
         (folder / "x").write_text("x", encoding="utf-8")
     elif change == "gone":
@@ -71,24 +71,24 @@ def test_a_change_is_seen(connection: Connection, folder: Path, change: str) -> 
 
 def test_a_change_of_just_now_cannot_be_told_from_the_next(connection: Connection, folder: Path) -> None:
     os.utime(folder)
-    remember(connection, glance([str(folder)]))
+    save_snapshot(connection, snapshot([str(folder)]))
     assert changed_paths(connection) == {str(folder)}
     time.sleep(0.06)
     assert changed_paths(connection) == {str(folder)}, "until it is looked at again"
-    remember(connection, glance([str(folder)]))
+    save_snapshot(connection, snapshot([str(folder)]))
     assert changed_paths(connection) == set()
 
 
 def test_a_coarse_clock_is_given_two_seconds(folder: Path) -> None:
     os.utime(folder, (int(time.time()) - 1, int(time.time()) - 1))
-    assert glance([str(folder)]) == {str(folder): "?"}
+    assert snapshot([str(folder)]) == {str(folder): "?"}
     os.utime(folder, (int(time.time()) - 5, int(time.time()) - 5))
-    assert glance([str(folder)]) != {str(folder): "?"}
+    assert snapshot([str(folder)]) != {str(folder): "?"}
 
 
 def test_a_change_by_a_clock_that_is_a_little_ahead_cannot_be_told(folder: Path) -> None:
     long_ago(folder, -30.5)
-    assert glance([str(folder)]) == {str(folder): "?"}
+    assert snapshot([str(folder)]) == {str(folder): "?"}
 
 
 @pytest.mark.parametrize("ahead", [3600.5, 86400.0 * 365 * 40], ids=["an hour", "forty years"])
@@ -96,7 +96,7 @@ def test_a_folder_from_the_future_is_not_read_again_on_each_prompt(
     connection: Connection, folder: Path, ahead: float
 ) -> None:
     long_ago(folder, -ahead)
-    remember(connection, glance([str(folder)]))
+    save_snapshot(connection, snapshot([str(folder)]))
     assert changed_paths(connection) == set()
     (folder / "x").write_text("x", encoding="utf-8")
     assert changed_paths(connection) == {str(folder)}
@@ -105,7 +105,7 @@ def test_a_folder_from_the_future_is_not_read_again_on_each_prompt(
 def test_a_file_that_is_replaced_as_a_whole_is_told_at_once(connection: Connection, tmp_path: Path) -> None:
     path = tmp_path / "trust.json"
     path.write_text("1", encoding="utf-8")
-    remember(connection, glance([str(path)], replaced=[str(path)]))
+    save_snapshot(connection, snapshot([str(path)], replaced=[str(path)]))
     assert changed_paths(connection) == set()
     (tmp_path / "draft").write_text("2", encoding="utf-8")
     os.replace(tmp_path / "draft", path)

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from memory_plugin.kernel.clock import Deadline
+from memory_plugin.kernel.context import Context
 from memory_plugin.kernel.settings.load import load
 from memory_plugin.recall.judging import AUTO, Candidates, judge_candidates
 from tests.kernel.judge.bench import SESSION, Bench
@@ -51,6 +52,6 @@ def test_a_project_has_no_more_judged_than_the_user(
         json.dump({"memory": {"retrieval": said}}, file)
     candidates = Candidates(PROMPT, HITS[3:] + HITS[2:3], "")
     settings = load(bench.config, bench.project)
-    judge_candidates(candidates, AUTO, bench.places, settings, SESSION, Deadline(5))
+    judge_candidates(candidates, AUTO, Context(bench.places, settings, Deadline(5), SESSION))
     titles = {note["title"].rpartition(" ")[2] for seen in server.seen for note in asked(seen).data["notes"]}
     assert sorted(titles) == judged

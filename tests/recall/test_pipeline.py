@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 from memory_plugin.kernel.clock import Deadline
-from memory_plugin.kernel.paths import Places, locate
-from memory_plugin.kernel.settings.load import Settings, load
+from memory_plugin.kernel.context import Context
+from memory_plugin.kernel.paths import locate
+from memory_plugin.kernel.settings.load import load
 from memory_plugin.recall import lookup
-from memory_plugin.recall.pipeline import Answer, Prompt, recall
+from memory_plugin.recall.gate import Prompt
+from memory_plugin.recall.pipeline import Answer, recall
 
 
 @pytest.mark.parametrize(("left", "most"), [(12.0, 3.0), (1.0, 1.0)], ids=["plenty", "little"])
@@ -21,13 +23,12 @@ def test_ranking_leaves_time_for_the_judges(
     given: list[float] = []
 
     class Watched(lookup.Lookup):
-        def __init__(self, places: Places, settings: Settings, deadline: Deadline) -> None:
-            given.append(deadline.remaining())
-            super().__init__(places, settings, deadline)
+        def __init__(self, context: Context) -> None:
+            given.append(context.deadline.remaining())
+            super().__init__(context)
 
     monkeypatch.setattr(lookup, "Lookup", Watched)
-    settings = load(None, None)
-    prompt = Prompt("Which database does billing use?", "s", "p", "")
-    answer = recall(Answer(), prompt, locate(str(tmp_path / "project")), settings, Deadline(left))
+    context = Context(locate(str(tmp_path / "project")), load(None, None), Deadline(left), "s")
+    answer = recall(Answer(), Prompt("Which database does billing use?", "p", ""), 9500, context)
     assert answer.context == ""
     assert most - 0.5 < given[0] <= most

@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 
 from memory_plugin.kernel.clock import Deadline
 from memory_plugin.kernel.sqlite import Connection
-from memory_plugin.recall.index.document import CATEGORIES, Document
-from memory_plugin.recall.index.file import create_index, transaction
-from memory_plugin.recall.index.write import put
-from memory_plugin.recall.ranking import Hit, analyse, rank
+from memory_plugin.recall.index_documents import Document, put
+from memory_plugin.recall.index_file import create_index, transaction
+from memory_plugin.recall.ranking import CATEGORIES, Hit, analyze, rank
 from tests.recall.memories import memory
 
 Made = Callable[..., Connection]
@@ -66,7 +65,7 @@ def asked(
     connection: Connection, text: str, *, extra: str = "", limit: int = 5, injectable: bool = True
 ) -> list[Hit]:
     """The hits of a prompt."""
-    return rank(connection, analyse(text, extra), limit, only_injectable=injectable, now_iso=NOW)
+    return rank(connection, analyze(text, extra), limit, only_injectable=injectable, now_iso=NOW)
 
 
 FINDS = {
@@ -215,9 +214,9 @@ class Spent(Deadline):
 def test_a_deadline_ends_the_search(made: Made, *, fts5: bool) -> None:
     connection = made(SHOP, fts5=fts5)
     with pytest.raises(TimeoutError):
-        rank(connection, analyse("billing database"), 5, only_injectable=True, now_iso=NOW, deadline=Spent(0))
+        rank(connection, analyze("billing database"), 5, only_injectable=True, now_iso=NOW, deadline=Spent(0))
     assert rank(
-        connection, analyse("billing database"), 5, only_injectable=True, now_iso=NOW, deadline=Spent(99)
+        connection, analyze("billing database"), 5, only_injectable=True, now_iso=NOW, deadline=Spent(99)
     )
 
 

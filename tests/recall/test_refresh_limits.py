@@ -17,12 +17,12 @@ from memory_plugin.memories import hygiene
 from memory_plugin.memories.files import MAX_FOLDER_BYTES, all_memories
 from memory_plugin.memories.lifecycle import accept
 from memory_plugin.memories.stores import project_store
-from memory_plugin.recall.index.place import index_path, opened_or_made
-from memory_plugin.recall.refresh_report import HealReport
-from memory_plugin.recall.share import LARGEST, PROMPT_ENTRIES, PROMPT_FILES, Share, prompt_share
+from memory_plugin.recall.due_files import LARGEST, PROMPT_ENTRIES, PROMPT_FILES, Share, prompt_share
+from memory_plugin.recall.index_file import index_path, open_or_create
+from memory_plugin.recall.store_refresh import RefreshReport
 from tests.project import Project
 from tests.recall.store_files import ASK, TITLE, TOLD, at_home, memory, put, store
-from tests.recall.test_healing import fully, injectable, inline, later, titles
+from tests.recall.test_index_refresh import fully, injectable, inline, later, titles
 
 NEAR_SECRET = "xoxd-/" * 41_666
 GIT_LINE = "%s %s Ada <ada@example.org> 1700000000 +0000\tpull: Fast-forward\n" % ("0" * 40, "1" * 40)
@@ -99,13 +99,13 @@ def test_prompts_alone_reach_the_end_of_a_backlog(project: Project, places: Plac
         reports.append(inline(places))
     assert sum(report.read for report in reports) == 5
     assert sum(report.unreadable for report in reports) == 1, "it is not tried again on each prompt"
-    assert reports[-1] == HealReport(0, 0, 0, 0)
+    assert reports[-1] == RefreshReport(0, 0, 0, 0)
 
 
 def fully_open(places: Places) -> None:
     """Make an empty index where there is none."""
     make_folder(os.path.dirname(index_path(places)))
-    opened_or_made(index_path(places)).close()
+    open_or_create(index_path(places)).close()
 
 
 def test_no_memory_is_larger_than_a_prompts_share(
@@ -187,7 +187,7 @@ def test_a_store_of_more_entries_than_a_prompt_lists_is_left_as_it_is(
         put(project, "new%d" % number, memory("New %d" % number))
         put(project, "no-memory%d.txt" % number, "")
     monkeypatch.setattr(
-        "tests.recall.test_healing.Share", lambda files, characters, _: Share(files, characters, 5)
+        "tests.recall.test_index_refresh.Share", lambda files, characters, _: Share(files, characters, 5)
     )
     assert inline(places).left
     assert titles(places) == {"Memory"}
@@ -255,7 +255,7 @@ def test_links_and_pipes_are_no_work(project: Project, places: Places) -> None:
         os.symlink("/etc/passwd", store(project, "decisions", "link%d.json" % number))
         os.mkfifo(store(project, "decisions", "pipe%d.json" % number))
     put(project, "good", memory())
-    assert inline(places) == HealReport(1, 0, 0, 0)
+    assert inline(places) == RefreshReport(1, 0, 0, 0)
 
 
 def test_the_session_is_told_while_hostile_files_wait(project: Project) -> None:

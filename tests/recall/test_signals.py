@@ -9,12 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_plugin.kernel.fastjson import loads
-from memory_plugin.recall.index.config import model as model_text
+from memory_plugin.recall.index_tables import model as model_text
 from memory_plugin.recall.model import Model
-from memory_plugin.recall.query import analyse
+from memory_plugin.recall.query import Term, analyze
 from memory_plugin.recall.scoring import Match, best_matches
 from memory_plugin.recall.signals import Held, match_signals, prompt_signals, unlikely
-from memory_plugin.recall.weighting import Term
 
 MODEL = Model(**loads(model_text()))  # type: ignore[arg-type]
 AVERAGES = [5.0, 1.0, 20.0, 1.0, 1.0, 28.0]
@@ -49,7 +48,7 @@ def said(text: str, terms: list[Term], **fields: str) -> dict[str, float]:
     """The signals of one match; words of documents weigh 4 unless the prompt holds them."""
     found = match(terms, **fields)
     stems = {token.partition("~")[0] for one in found.fields for token in one.split()}
-    return match_signals(found, [found], Held(analyse(text), terms, dict.fromkeys(stems, 4.0)))
+    return match_signals(found, [found], Held(analyze(text), terms, dict.fromkeys(stems, 4.0)))
 
 
 BILLING = [term("bill", 2), term("databas", 3)]
@@ -95,8 +94,8 @@ def test_without_phrases_a_match_says_so() -> None:
 
 
 def test_forms_of_a_prompt_are_signals() -> None:
-    asked = prompt_signals(analyse("what did we decide about bill databas?"), BILLING, 100, MODEL)
-    told = prompt_signals(analyse("fix the bill databas"), BILLING, 100, MODEL)
+    asked = prompt_signals(analyze("what did we decide about bill databas?"), BILLING, 100, MODEL)
+    told = prompt_signals(analyze("fix the bill databas"), BILLING, 100, MODEL)
     assert [asked[name] for name in ("asks_what_holds", "we", "question", "chore")] == [1.0, 1.0, 1.0, 0.0]
     assert [told[name] for name in ("asks_what_holds", "we", "question", "chore")] == [0.0, 0.0, 0.0, 0.0]
 
@@ -128,21 +127,21 @@ def named(stem: str, documents: int) -> Term:
 
 @pytest.mark.parametrize("noise", ["2", "b", "33"])
 def test_a_place_in_a_list_says_nothing_of_the_topic(noise: str) -> None:
-    plain = prompt_signals(analyse("bill databas"), BILLING, 100, MODEL)
-    noisy = prompt_signals(analyse("bill databas " + noise), [*BILLING, term(noise, 40)], 100, MODEL)
+    plain = prompt_signals(analyze("bill databas"), BILLING, 100, MODEL)
+    noisy = prompt_signals(analyze("bill databas " + noise), [*BILLING, term(noise, 40)], 100, MODEL)
     assert (noisy["known"], noisy["contrast"]) == (plain["known"], plain["contrast"])
 
 
 def test_a_prompt_of_nothing_but_places_knows_nothing() -> None:
-    picked = prompt_signals(analyse("2"), [term("2", 90)], 100, MODEL)
-    unknown = prompt_signals(analyse("haiku"), [term("haiku", 0)], 100, MODEL)
+    picked = prompt_signals(analyze("2"), [term("2", 90)], 100, MODEL)
+    unknown = prompt_signals(analyze("haiku"), [term("haiku", 0)], 100, MODEL)
     assert picked["known"] == pytest.approx(unknown["known"])
 
 
 def test_a_name_the_store_does_not_know_speaks_by_its_parts() -> None:
     parts = [term("billing", 2), term("py", 9)]
-    with_name = prompt_signals(analyse("billing.py"), [*parts, named("billing.py", 0)], 100, MODEL)
-    without = prompt_signals(analyse("billing py"), parts, 100, MODEL)
+    with_name = prompt_signals(analyze("billing.py"), [*parts, named("billing.py", 0)], 100, MODEL)
+    without = prompt_signals(analyze("billing py"), parts, 100, MODEL)
     assert (with_name["known"], with_name["contrast"]) == (without["known"], without["contrast"])
 
 

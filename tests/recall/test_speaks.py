@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from benchmarks.recall_adapter import document, thresholds
 from benchmarks.recall_natural import current, figures, grown, same_side, whole
 from benchmarks.recall_stores import sets
-from memory_plugin.recall.index.document import Document
-from memory_plugin.recall.index.file import create_index_in_memory, transaction
-from memory_plugin.recall.index.write import put
-from memory_plugin.recall.ranking import Hit, analyse, rank
+from memory_plugin.recall.index_documents import Document, put
+from memory_plugin.recall.index_file import create_index_in_memory, transaction
+from memory_plugin.recall.ranking import Hit, analyze, rank
 from tests.project import PLUGIN_ROOT
 from tests.recall.memories import memory
 
@@ -60,7 +59,7 @@ def asked(memories: list[Document], text: str, extra: str = "") -> list[Hit]:
     with closing(create_index_in_memory()) as connection:
         with transaction(connection):
             put(connection, memories)
-        return rank(connection, analyse(text, extra), 15, only_injectable=True, now_iso="")
+        return rank(connection, analyze(text, extra), 15, only_injectable=True, now_iso="")
 
 
 def injected(hits: list[Hit]) -> set[str]:
@@ -109,7 +108,7 @@ def test_a_phrase_as_it_stands_is_nearly_always_enough(size: int) -> None:
             put(connection, store)
         told = [
             one.title
-            in injected(rank(connection, analyse(phrase + "?"), 15, only_injectable=True, now_iso=""))
+            in injected(rank(connection, analyze(phrase + "?"), 15, only_injectable=True, now_iso=""))
             for one, phrase in tried
         ]
     assert sum(told) / len(told) >= 0.9

@@ -12,12 +12,11 @@ from memory_plugin.kernel.settings.load import load
 from memory_plugin.memories.files import all_memories
 from memory_plugin.memories.lifecycle import accept
 from memory_plugin.memories.stores import project_store
-from memory_plugin.recall.healing import heal, heal_now
-from memory_plugin.recall.index import read
-from memory_plugin.recall.index.file import open_index
-from memory_plugin.recall.index.place import index_path
-from memory_plugin.recall.search import search
-from memory_plugin.recall.share import prompt_share
+from memory_plugin.recall import index_documents
+from memory_plugin.recall.due_files import prompt_share
+from memory_plugin.recall.index_file import index_path, open_index
+from memory_plugin.recall.index_refresh import refresh, refresh_index
+from memory_plugin.recall.memory_search import search
 from tests.project import Project
 from tests.recall.store_files import at_home, memory, put, store
 
@@ -31,16 +30,16 @@ def settle(places: Places, *, trusted: bool = True) -> None:
         accept(places, project_store(places), list(all_memories(project_store(places))), whole_store=True)
     settings = load(places.config_dir, places.project_root)
     if not os.path.exists(index_path(places)):
-        heal_now(places, settings)
+        refresh_index(places, settings)
         return
     with closing(open_index(index_path(places))) as connection:
-        heal(connection, places, settings, share=prompt_share())
+        refresh(connection, places, settings, share=prompt_share())
 
 
 def told(places: Places) -> set[str]:
     """The ids that may be injected."""
     with closing(open_index(index_path(places))) as connection:
-        return {document.id for document in read.rows(connection) if document.injectable}
+        return {document.id for document in index_documents.all_documents(connection) if document.injectable}
 
 
 def asked(places: Places, words: str) -> list[str]:
@@ -51,7 +50,10 @@ def asked(places: Places, words: str) -> list[str]:
 
 def inherited(places: Places) -> dict[str, list[str]]:
     with closing(open_index(index_path(places))) as connection:
-        return {key.rpartition("/")[2]: phrases for key, phrases in read.inherited(connection).items()}
+        return {
+            key.rpartition("/")[2]: phrases
+            for key, phrases in index_documents.inherited_phrases(connection).items()
+        }
 
 
 def test_a_newer_memory_arrives_and_goes(project: Project) -> None:
@@ -168,7 +170,7 @@ def test_a_newer_memory_changed_since_it_was_indexed_is_left_to_the_next_refresh
         put(project, "old", OLD)
         put(project, "new", NEW)
         with monkeypatch.context() as patch:
-            patch.setattr("memory_plugin.recall.healing._read_again", lambda *_: None)
+            patch.setattr("memory_plugin.recall.index_refresh._read_again", lambda *_: None)
             settle(places)
             assert told(places) == {"new"}
             assert inherited(places) == {}

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.recall.index.file import create_index
-from memory_plugin.recall.index.write import put
-from memory_plugin.recall.typos import corrected, one_edit
+from memory_plugin.recall.index_documents import put
+from memory_plugin.recall.index_file import create_index
+from memory_plugin.recall.query import correct, is_one_edit
 from tests.recall.memories import memory
 
 PAIRS = {
@@ -29,14 +29,14 @@ PAIRS = {
 
 
 @pytest.mark.parametrize(("left", "right", "expected"), PAIRS.values(), ids=PAIRS)
-def test_one_edit(left: str, right: str, *, expected: bool) -> None:
-    assert one_edit(left, right) is expected
-    assert one_edit(right, left) is expected
+def test_is_one_edit(left: str, right: str, *, expected: bool) -> None:
+    assert is_one_edit(left, right) is expected
+    assert is_one_edit(right, left) is expected
 
 
 @given(st.text("abc", max_size=6), st.integers(0, 5), st.sampled_from("abc"))
 def test_any_letter_put_in_is_one_edit(word: str, at: int, letter: str) -> None:
-    assert one_edit(word, word[:at] + letter + word[at:])
+    assert is_one_edit(word, word[:at] + letter + word[at:])
 
 
 @pytest.mark.parametrize(
@@ -54,4 +54,4 @@ def test_any_letter_put_in_is_one_edit(word: str, at: int, letter: str) -> None:
 def test_the_store_s_own_word(tmp_path: Path, stem: str, expected: str) -> None:
     with closing(create_index(str(tmp_path / "i"))) as connection:
         put(connection, [memory("Migrate the store"), memory("held migratoins", injectable=False)])
-        assert corrected(connection, stem) == expected
+        assert correct(connection, stem) == expected

@@ -9,11 +9,10 @@ from pathlib import Path
 import pytest
 
 from memory_plugin.kernel.sqlite import Connection
-from memory_plugin.recall.index.file import create_index
-from memory_plugin.recall.index.write import put
+from memory_plugin.recall.index_documents import put
+from memory_plugin.recall.index_file import create_index
 from memory_plugin.recall.model import load_model
-from memory_plugin.recall.query import analyse
-from memory_plugin.recall.weighting import Term, weighted
+from memory_plugin.recall.query import Term, analyze, weighted
 from tests.recall.memories import memory
 
 
@@ -31,7 +30,7 @@ def connection(tmp_path: Path) -> Iterator[Connection]:
 def asked(connection: Connection, text: str, *, extra: str = "", injectable: bool = True) -> dict[str, Term]:
     """The terms of a query by stem."""
     found = weighted(
-        connection, analyse(text, extra), load_model(connection), injectable, documents=2 if injectable else 3
+        connection, analyze(text, extra), load_model(connection), injectable, documents=2 if injectable else 3
     )
     return {term.stem: term for term in found}
 

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..hooks.background import start_healing
+from ..hooks.background import start_refresh
 from ..kernel.files import in_words
 from ..kernel.sqlite import SqliteError
 from ..memories.hygiene import shown_line
 from ..memories.record import ACTIVE, body_text
 from ..memories.similarity import NEAR_DUPLICATE, SAME_TITLE, Similarity
 from ..memories.survey import life, survey, unmistakable
-from ..recall.healing import heal_now, scrub_index
-from ..recall.index.file import IndexError_
-from ..recall.neighbors import neighbors
+from ..recall import index_refresh
+from ..recall.index_file import IndexUnavailable
+from ..recall.memory_search import neighbors
 from .console import counted
 
 if TYPE_CHECKING:
@@ -36,16 +36,16 @@ def refresh_index(context: CommandContext, *, scrub: bool = False) -> bool:
     deleted remains in the file of the index.
     """
     try:
-        report = heal_now(context.places, context.settings, rounds=1)
+        report = index_refresh.refresh_index(context.places, context.settings, rounds=1)
         if scrub:
-            scrub_index(context.places)
-    except (IndexError_, SqliteError, OSError) as error:
+            index_refresh.scrub_index(context.places)
+    except (IndexUnavailable, SqliteError, OSError) as error:
         context.console.error(
             "done, but the index could not be refreshed (%s); the next prompt tries again" % in_words(error)
         )
         return False
     if report.left:
-        start_healing(context.places)
+        start_refresh(context.places)
         context.console.error(
             "done; the index is being refreshed in the background: %s left" % counted(report.left, "file")
         )

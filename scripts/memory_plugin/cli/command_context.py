@@ -7,7 +7,7 @@ import math
 import os
 from typing import TYPE_CHECKING
 
-from ..hooks.hygiene_setting import follow_hygiene
+from ..hooks.events import follow_hygiene
 from ..kernel.ancestry import MARK
 from ..kernel.clock import Deadline
 from ..kernel.context import Context

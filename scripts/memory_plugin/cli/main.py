@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from .. import VERSION
 from ..hooks.environment import launch_folder
-from ..hooks.event_log import where
+from ..hooks.events import where
 from ..kernel.bytecode import discard_damaged, import_with_cache_repair
 from ..kernel.files import in_words
 from ..kernel.paths import locate
@@ -25,7 +25,7 @@ from .console import Console, finish_streams, open_closed_streams
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["COMMANDS", "GROUPS", "main"]
+__all__ = ["COMMANDS", "GROUPS", "OLD_NAMES", "main"]
 
 FAILED, USAGE = 1, 2
 _INTERRUPTED = 130
@@ -52,9 +52,11 @@ GROUPS = {
     "evaluation": ("evaluate", "rules"),
     "settings": ("config", "judge"),
 }
-_STARTED_BY_HOOKS = ("grade", "heal")  # the help leaves them out
+_STARTED_BY_HOOKS = ("grade", "refresh")  # the help leaves them out
+OLD_NAMES = {"heal": "refresh_command"}  # the name in 0.1.0
 COMMANDS = {
-    name: name + "_command" for group in (*GROUPS.values(), _STARTED_BY_HOOKS) for name in group
+    **{name: name + "_command" for group in (*GROUPS.values(), _STARTED_BY_HOOKS) for name in group},
+    **OLD_NAMES,
 }  # name: module
 
 

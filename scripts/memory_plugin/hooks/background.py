@@ -1,38 +1,53 @@
-"""The index healed in the background, at most once in ten seconds a project."""
+"""Work that must not keep the user waiting: a process of its own, with a clean environment, that outlives the hook."""
 
 from __future__ import annotations
 
 import os
+import sys
 from time import time
 
+from ..kernel.ancestry import boot_id
 from ..kernel.files import make_folder
 from ..kernel.locks import FileLock
-from ..recall.index.place import index_path
-from .detached import start
+from ..recall.index_file import index_path, refresh_lock
+from .environment import HANDED_OVER, OFF
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..kernel.paths import Places
+    from ..kernel.settings.load import Settings
 
-__all__ = ["start_healing"]
+__all__ = ["MAX_INPUT", "judge_variables", "start", "start_refresh"]
 
+MAX_INPUT = 60_000  # bytes: a pipe holds 64 KiB before its reader has begun to read (pipe(7))
+_PASSED_ON = ("PATH", "HOME", "USERPROFILE", "SYSTEMROOT", "CLAUDE_CONFIG_DIR", "LANG", "LC_ALL", "LC_CTYPE")
+# The variables that kernel/judge/credentials.py and OpenSSL read; the environment is clean by now.
+_JUDGES = (
+    "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "OPENAI_API_KEY", "OPENAI_BASE_URL",
+    "GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL",
+    "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR",
+    "ANTHROPIC_CUSTOM_HEADERS", "CLAUDE_CODE_CLIENT_CERT", "CLAUDE_CODE_CLIENT_KEY", "CLAUDE_CODE_CLIENT_KEY_PASSPHRASE",
+)  # fmt: skip
 _PAUSE_SECONDS = 10.0
 
 
-def start_healing(places: Places) -> bool:
-    """Start `memory heal` for a project, unless one runs or was started in the last seconds; whether it was started."""
+def start_refresh(places: Places) -> bool:
+    """Start `memory refresh` for a project; return False if one is running or was started in the last ten seconds."""
+    path = index_path(places)
     try:
-        if not _is_due(index_path(places) + ".started"):
+        if not _is_due(path + ".started"):
             return False
-        with FileLock(index_path(places) + ".heal", 0.0):
+        with refresh_lock(path, 0.0):
             pass
-    except OSError:  # Busy is one
+    except OSError:  # also Busy
         return False
-    return start(["heal", "--root", places.project_root])
+    return start(["refresh", "--root", places.project_root])
 
 
 def _is_due(path: str) -> bool:
-    """Whether the last start lies far enough back; asking counts as starting. Raises Busy while somebody else asks."""
+    """Return whether the last start is long enough ago, and record a start if so. Raises Busy while another process asks."""
     make_folder(os.path.dirname(path))
     with FileLock(path, 0.0):
         status = os.stat(path)
@@ -41,3 +56,90 @@ def _is_due(path: str) -> bool:
         with open(path, "wb") as handle:
             handle.write(b"started\n")
     return True
+
+
+def judge_variables(settings: Settings) -> tuple[str, ...]:
+    """Return the environment variables that a process needs in order to ask a judge, with the user's own `judge.key_variable`."""
+    chosen = settings.text("judge.key_variable")
+    return (*_JUDGES, chosen) if chosen else _JUDGES
+
+
+def start(arguments: Sequence[str], data: bytes = b"", passed_on: Sequence[str] = ()) -> bool:
+    """Start `memory` with some arguments and with `data` (at most MAX_INPUT bytes) as its standard input; return whether it was started.
+
+    `passed_on` names further variables that the process gets. Raises ValueError for more data than a pipe holds.
+    """
+    if len(data) > MAX_INPUT:
+        raise ValueError("at most %d bytes can be handed over, got %d" % (MAX_INPUT, len(data)))
+    script = os.path.join(
+        os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "memory.py"
+    )
+    command = [sys.executable, "-I", "-S", script, *arguments]
+    environment = {name: os.environ[name] for name in (*_PASSED_ON, *passed_on) if name in os.environ}
+    environment[OFF] = "1"
+    environment[HANDED_OVER] = boot_id()
+    try:
+        return _spawn_posix(command, environment, data)
+    except (AttributeError, NotImplementedError):  # no posix_spawn, or none that can leave the session
+        return _spawn_elsewhere(command, environment, data)
+    except OSError:
+        return False
+
+
+def _spawn_elsewhere(command: list[str], environment: dict[str, str], data: bytes) -> bool:
+    from subprocess import DEVNULL, PIPE, Popen
+
+    process = Popen(
+        command,
+        env=environment,
+        stdin=PIPE,
+        stdout=DEVNULL,
+        stderr=DEVNULL,
+        close_fds=True,
+        start_new_session=True,
+    )
+    assert process.stdin is not None
+    try:
+        process.stdin.write(data)
+        process.stdin.close()
+    except OSError:  # it has ended already
+        return False
+    return True
+
+
+def _spawn_posix(command: list[str], environment: dict[str, str], data: bytes) -> bool:
+    """Start it as `subprocess` does, without the ten milliseconds that importing it takes."""
+    _keep_files_from_children()
+    reading, writing = os.pipe()
+    try:
+        # The data fits into the pipe, so writing it does not wait for the child to read.
+        _fill(writing, data)
+        actions: list[tuple[int, ...] | tuple[int, int, str, int, int]] = [(os.POSIX_SPAWN_DUP2, reading, 0)]
+        actions += [(os.POSIX_SPAWN_OPEN, handle, os.devnull, os.O_WRONLY, 0) for handle in (1, 2)]
+        os.posix_spawn(command[0], command, environment, file_actions=actions, setsid=True)
+    finally:
+        os.close(reading)
+    return True
+
+
+def _fill(handle: int, data: bytes) -> None:
+    """Write all data and close. Raises BlockingIOError where the pipe is smaller than on the systems we know."""
+    try:
+        os.set_blocking(handle, False)
+        while data:
+            data = data[os.write(handle, data) :]
+    finally:
+        os.close(handle)
+
+
+def _keep_files_from_children() -> None:
+    """Stop child processes from inheriting files that the host left open for us, because they may outlive it."""
+    try:
+        handles = [int(name) for name in os.listdir("/dev/fd")]
+    except OSError:
+        return
+    for handle in handles:
+        try:
+            os.set_inheritable(handle, False)
+        except OSError:  # the handle that listed the others
+            continue

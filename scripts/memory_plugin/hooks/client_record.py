@@ -1,8 +1,8 @@
-"""Which process is the client, in which folders it keeps the user's settings, and which session it is in: noted by hooks, read by commands.
+"""Records of client processes: the folders of their settings and their sessions, written by hooks and read by commands.
 
-Hooks get the real values from the client.  A command that Claude runs may not: a project's settings can put another home, config or
-project folder into its environment.  So it looks its own ancestors up in these notes, which lie in the state folder and name the
-client's process by number and start, and the machine's run by an id that no repository can know.
+Hooks get the real values from the client. A command that Claude runs may not: a project's settings can put another home, config or project
+folder into its environment. So it looks for its own ancestors in these records, which are in the state folder and identify the client's
+process by number and start, and the machine's boot by an id that no repository can know.
 """
 
 from __future__ import annotations
@@ -38,19 +38,19 @@ _MOST_FILES = 64
 
 
 class ClientRecord:
-    """What a hook noted. `named` says that the process looks like Claude Code, not only like what started a hook."""
+    """The record of one client. `named` says that the process looks like Claude Code, and not only like what started a hook."""
 
     __slots__ = ("boot", "config", "named", "pid", "project", "sessions", "start")
 
     def __init__(self, row: dict[str, Any]) -> None:
-        """Raises KeyError, TypeError and ValueError for another form."""
+        """Parse a row of a record file. Raises KeyError, TypeError and ValueError for another form."""
         self.pid, self.start, self.boot = int(row["pid"]), str(row["start"]), str(row["boot"])
         self.config, self.project = str(row["config"]), str(row["project"])
         self.named = row["named"] is True
         self.sessions = [str(one) for one in list(row["sessions"])[-_MOST_SESSIONS:]]
 
     def is_of(self, process: Ancestor) -> bool:
-        """Whether it was noted for this very process."""
+        """Return whether it was written for this very process."""
         return (self.pid, self.start) == (process.pid, process.start) and self.boot == boot_id()
 
     def session(self, claimed: str) -> str:
@@ -65,9 +65,9 @@ def account_config() -> str | None:
 
 
 def note_client(places: Places, session: str, starter: Ancestor) -> None:
-    """Note the client that started this hook, unless that is known. Raises OSError.
+    """Record the client that started this hook, unless that is known. Raises OSError.
 
-    A client inside another client's command is not noted: what it is told is Claude's word, not the user's.
+    A client inside another client's command is not recorded, because its prompts come from Claude, not from the user.
     """
     if places.config_dir is None or starter.is_marked:
         return
@@ -76,7 +76,7 @@ def note_client(places: Places, session: str, starter: Ancestor) -> None:
 
 
 def hook_starter() -> Ancestor | None:
-    """Return the client above this hook, or what else started it: the nearest process that is no shell."""
+    """Return the client above this hook, or else the nearest ancestor that is not a shell."""
     starter = None
     chain = walk()
     next(chain, None)  # this process
@@ -89,7 +89,7 @@ def hook_starter() -> Ancestor | None:
 
 
 def _registries(config: str) -> list[str]:
-    """The config folder, and that of the account, where the user moved the one and not the home: there a command finds it by itself."""
+    """Return the config folder, and that of the account if the user moved only the config folder: there a command finds it by itself."""
     home = home_folder()
     if home is None or config == os.path.join(home, ".claude"):
         return [config]
@@ -121,7 +121,7 @@ def _path(config: str, pid: int) -> str:
 
 
 def read_record(config: str, process: Ancestor) -> ClientRecord | None:
-    """Return what a hook noted in a config folder for this very process; None without it."""
+    """Return the record in a config folder of this very process; None if there is none."""
     record = _read(_path(config, process.pid))
     return record if record is not None and record.is_of(process) else None
 
@@ -135,7 +135,7 @@ def _read(path: str) -> ClientRecord | None:
 
 
 def recorded_clients(config: str) -> list[ClientRecord]:
-    """Return the notes in a config folder, at most 64; whether their processes still run is not looked at."""
+    """Return the records in a config folder, at most 64; their processes may have ended."""
     try:
         names = sorted(os.listdir(os.path.join(config, *_FOLDER)))[:_MOST_FILES]
     except OSError:

@@ -1,4 +1,7 @@
-"""What every hook runs: the environment cleaned, the event read, one handler, one JSON object at most, exit 0 whatever happens."""
+"""What every hook runs: clean the environment, read the event, call one handler, print at most one JSON object, and exit with 0.
+
+To add an event: a script in `hooks/` like the others, a handler with its row in HANDLERS, and a line in `hooks/hooks.json`.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from ..kernel.files import cause
 from ..kernel.paths import locate
 from .client_record import hook_starter, note_client, outer_client
 from .environment import clean, launch_folder, restore_launch_values, switched_off
-from .event_fields import identity, path
+from .events import PROBLEM, identity, note, path, say, where
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -27,27 +30,20 @@ if TYPE_CHECKING:
 __all__ = ["HANDLERS", "MAX_INPUT", "run"]
 
 MAX_INPUT = 32 << 20
-# For all that an event waits for; the host ends a hook at its `timeout` in hooks.json.
-_SECONDS = 5.0
-_OWN_SECONDS = {
-    "UserPromptSubmit": 12.0,
-    "SessionEnd": 1.0,
-}  # judges may be asked; the host gives 1.5 s for all its hooks
-
-
 _NOTING = ("SessionStart", "UserPromptSubmit")
+_GIT_LOCK_WAIT = 0.5
 
 
 class BadInput(ValueError):
-    """What the host sent is no event."""
+    """Standard input holds no event."""
 
 
 def run(event: str) -> int:
-    """Handle one event of the host, read from standard input; always 0.
+    """Handle one event of the host, read from standard input, and return 0 in any case.
 
-    A fault is one line in the events ledger and one on standard error, never a traceback: the user's prompt goes through.
+    A fault becomes one line in the events ledger and one on standard error, never a traceback: the user's prompt goes through.
     """
-    deadline = Deadline(_OWN_SECONDS.get(event, _SECONDS))
+    deadline = Deadline(HANDLERS[event][1])
     places: Places | None = None
     session = ""
     try:
@@ -64,19 +60,17 @@ def run(event: str) -> int:
         if starter is not None and event in _NOTING and session:
             _note_client(places, session, starter)
         if taint.misleads_git:
-            from .git_doubt import doubt_git
-
-            doubt_git(places, session)
-        _answer(_handled(event, payload, places, taint, deadline))
+            _doubt_git(places, session)
+        _answer(_handle(event, payload, places, taint, deadline))
     except Exception as error:
         _report(event, places, session, error)
     return 0
 
 
 def _starter(event: str) -> Ancestor | None:
-    """What started this hook; None where only another program could tell, but for the start of a session.
+    """Return the process that started this hook; None where only another program could tell, except at the start of a session.
 
-    A client that runs inside another one's command got its environment from there, where the outer project's settings have a say.
+    A client that runs inside another client's command got its environment from there, where the outer project's settings apply.
     """
     if not has_proc() and event != "SessionStart":
         return None
@@ -94,23 +88,43 @@ def _note_client(places: Places, session: str, starter: Ancestor) -> None:
     try:
         note_client(places, session, starter)
     except OSError as error:
-        from .event_log import note
-
-        note(places, session, "client", "trouble", "the client could not be noted: %s" % cause(error))
+        note(places, session, "client", PROBLEM, "the client could not be noted: %s" % cause(error))
 
 
-def _handled(
+def _doubt_git(places: Places, session: str) -> None:
+    """Let later changes in the project's store await approval, because the project's settings tell git what to write into its log.
+
+    This is saved, since the settings may be gone again, by the same pull, when the change is reviewed.
+    """
+    from ..memories.stores import project_store
+    from ..memories.trust import load_trust
+    from ..memories.writing import store_lock
+
+    if places.state_dir is None:
+        return
+    store = project_store(places)
+    try:
+        with store_lock(places, store, _GIT_LOCK_WAIT):
+            trust = load_trust(places, store)
+            trust.doubt()
+            trust.save()
+    except OSError as error:
+        note(places, session, "trust", PROBLEM, "git's log could not be doubted: %s" % cause(error))
+
+
+def _handle(
     event: str, payload: dict[str, object], places: Places, taint: Taint, deadline: Deadline
 ) -> dict[str, object] | None:
-    """What the event's handler answers; once more where it failed since Python's cache of one of its modules is damaged."""
+    """Return the handler's answer; call it again if it failed because Python's cache of one of its modules is damaged."""
+    load_handler = HANDLERS[event][0]
     try:
-        return HANDLERS[event]()(payload, places, taint, deadline)
+        return load_handler()(payload, places, taint, deadline)
     except (EOFError, ValueError, TypeError):
         from ..kernel.bytecode import discard_damaged
 
         if not discard_damaged():
             raise
-        return HANDLERS[event]()(payload, places, taint, deadline)
+        return load_handler()(payload, places, taint, deadline)
 
 
 def _read() -> bytes:
@@ -120,7 +134,7 @@ def _read() -> bytes:
 
 
 def _answer(output: dict[str, object] | None) -> None:
-    """Write one JSON object, past Python's buffer: what a closed pipe left in it would make the interpreter exit with 120."""
+    """Write one JSON object past Python's buffer: with a closed pipe, what remains in it would make the interpreter exit with 120."""
     if not output or sys.stdout is None:  # closed when we started: number 1 may be a file of ours by now
         return
     data = dumps(output).encode("ascii")
@@ -135,9 +149,9 @@ def _prompt() -> Handler:
 
 
 def _session_start() -> Handler:
-    from .session import handle
+    from .session_events import handle_start
 
-    return handle
+    return handle_start
 
 
 def _stop() -> Handler:
@@ -147,17 +161,18 @@ def _stop() -> Handler:
 
 
 def _session_end() -> Handler:
-    from .session_end import handle
+    from .session_events import handle_end
 
-    return handle
+    return handle_end
 
 
-# Each event imports its own handler; `importlib` would cost a prompt three milliseconds.
-HANDLERS = {
-    "UserPromptSubmit": _prompt,
-    "SessionStart": _session_start,
-    "Stop": _stop,
-    "SessionEnd": _session_end,
+# Event -> (a function that imports its handler, the seconds for everything it waits for). The host ends a hook at its `timeout` in
+# hooks.json. Imported by statements, because `importlib` would cost a prompt three milliseconds.
+HANDLERS: dict[str, tuple[Callable[[], Handler], float]] = {
+    "UserPromptSubmit": (_prompt, 12.0),  # judges may be asked
+    "SessionStart": (_session_start, 5.0),
+    "Stop": (_stop, 5.0),
+    "SessionEnd": (_session_end, 1.0),  # the host gives all its hooks together 1.5 s
 }
 
 
@@ -174,9 +189,7 @@ def _payload(data: bytes) -> dict[str, object]:
 
 
 def _report(event: str, places: Places | None, session: str, error: Exception) -> None:
-    """Say in one line what went wrong, by its kind and place: an error's text may quote what the user wrote."""
-    from .event_log import note, say, where
-
+    """Report in one line what went wrong, by its type and place only: an error's text may quote the user."""
     kind = "bad_input" if isinstance(error, BadInput) else "error"
     what = str(error) if isinstance(error, BadInput) else "%s at %s" % (type(error).__name__, where(error))
     if places is not None:

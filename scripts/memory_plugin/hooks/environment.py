@@ -1,7 +1,7 @@
-"""Cleaning the environment: what a project's settings put there is dropped before anything else runs.
+"""Cleaning the environment: every variable that a project's settings set is removed before anything else runs.
 
-The client hands the `env` block of a project's settings to our hooks, over the launch environment and over the user's settings, and in
-print mode even without folder trust.  Whoever wrote the repository could so send the user's key to a server of theirs, or move our state
+The client passes the `env` block of a project's settings to our hooks, overriding the launch environment and the user's settings, and in
+print mode even without folder trust. The author of a repository could otherwise send the user's key to their own server, or move our state
 into a folder that they own.
 """
 
@@ -29,12 +29,10 @@ __all__ = [
 ]
 
 OFF = "MEMORY_DISABLE"
-HANDED_OVER = (
-    "MEMORY_HANDED_OVER"  # what a hook tells a process that it starts: that the environment is the hook's
-)
-_ANY_CASE = (
-    os.name == "nt"
-)  # there `os.environ` has its names in capitals, and a file may write them in any way
+# Set by a hook for a process that it starts: the environment is the hook's, which is clean.
+HANDED_OVER = "MEMORY_HANDED_OVER"
+# On Windows `os.environ` has its names in capitals, and a file may write them in any case.
+_ANY_CASE = os.name == "nt"
 _MAX_BYTES = 16 << 20
 _FILES = ("settings.json", "settings.local.json")
 _SENSITIVE_PARTS = (
@@ -55,8 +53,8 @@ _SENSITIVE_PARTS = (
 _SENSITIVE_NAMES = frozenset(["HOME", "USERPROFILE", "TMPDIR", "TEMP", "TMP", "PATH", "CLAUDE_CONFIG_DIR"])
 _MOVERS = frozenset(["HOME", "USERPROFILE", "CLAUDE_CONFIG_DIR"])
 _TELLING = _MOVERS.union([OFF, "CLAUDECODE", "CLAUDE_CODE_SESSION_ID"])
-# Not put back to what the client was started with: the search path and the folder for temporary files, which a shell's own files and
-# the client's sandbox set, and, but for two folders, what the client tells each of its commands.
+# Not restored to the client's launch values: the search path and the folder for temporary files, which a shell's own files and the
+# client's sandbox set, and, except for two folders, what the client sets for each of its commands.
 _KEPT = frozenset(["PATH", "TMPDIR", "TEMP", "TMP", HANDED_OVER])
 _CLIENT_FOLDERS = frozenset(["CLAUDE_CONFIG_DIR", "CLAUDE_PROJECT_DIR"])
 _SET_BY_PROJECT = "the project's own settings set %s, which decides where keys and texts go"
@@ -77,11 +75,11 @@ _SENSITIVE_STARTS = (
 
 
 class Taint:
-    """What a project's settings had put into the environment.
+    """The variables that a project's settings had set in the environment.
 
-    `names` maps each dropped name to its file; `unread` lists settings files that could not be understood; `locked` is why no key may be
-    used although no file says anything.  `judges_off` says that the project may not use judges or uploads, because one of the names
-    decides where keys and texts go, or because we cannot know.
+    `names` maps each removed name to its file; `unread` lists settings files that could not be parsed; `locked` is why no key may be used
+    although no file sets anything. `judges_off` says that the project may not use judges or uploads, because one of the names decides where
+    keys and texts go, or because that is unknown.
     """
 
     __slots__ = ("locked", "names", "unread")
@@ -92,14 +90,14 @@ class Taint:
         self.locked = ""
 
     def add(self, other: Taint) -> None:
-        """Take over what another folder's settings had put there."""
+        """Add what another folder's settings had set."""
         self.unread += [path for path in other.unread if path not in self.unread]
         for name, path in other.names.items():
             self.names.setdefault(name, path)
 
     @property
     def why_off(self) -> str:
-        """Why nothing may be sent out for this project; empty where it may."""
+        """Return why nothing may be sent out for this project; empty if it may."""
         if not self.judges_off:
             return ""
         names = ", ".join(sorted(filter(is_sensitive, self.names)))
@@ -109,17 +107,17 @@ class Taint:
 
     @property
     def judges_off(self) -> bool:
-        """Whether nothing may be sent out for this project."""
+        """Return whether nothing may be sent out for this project."""
         return bool(self.unread or self.locked) or any(is_sensitive(name) for name in self.names)
 
     @property
     def misleads_git(self) -> bool:
-        """Whether git, run by Claude in this project, may write a log that is not what happened, or another log."""
+        """Return whether git, run by Claude in this project, may write a wrong log, or another log."""
         return any(name in _GIT_LOG for name in self.names)
 
 
 def is_sensitive(name: str) -> bool:
-    """Whether a name may hold or redirect a key, a token, a URL, a proxy, a certificate, a home folder or git's log, or is ours."""
+    """Return whether a name may hold or redirect a key, token, URL, proxy, certificate, home folder or git's log, or is ours."""
     name = name.upper()
     return (
         name in _SENSITIVE_NAMES
@@ -130,17 +128,17 @@ def is_sensitive(name: str) -> bool:
 
 
 def switched_off() -> bool:
-    """Whether the user, or a hook of ours that started this process, switched the plugin off."""
+    """Return whether the user, or a hook of ours that started this process, switched the plugin off."""
     return os.environ.get(OFF, "") not in ("", "0")
 
 
 def launch_folder(fallback: str = "") -> str:
-    """The folder in which the client was started; a project cannot override this name. Else `fallback`, else the working folder."""
+    """Return the folder in which the client was started, which a project cannot override; else `fallback`, else the working folder."""
     return os.environ.get("CLAUDE_PROJECT_DIR") or fallback or os.getcwd()
 
 
 def clean(launch: str) -> Taint:
-    """Drop from `os.environ` every name that the settings of the project around `launch` set; what was dropped comes back."""
+    """Remove from `os.environ` every name that the settings of the project around `launch` set; return what was removed."""
     taint = Taint()
     root = project_root(launch)
     folders = [os.path.realpath(launch), root]
@@ -158,7 +156,7 @@ def clean(launch: str) -> Taint:
 
 
 def restore_launch_values(launch: Mapping[str, str], *, keep: Sequence[str] = ()) -> None:
-    """Put back what the client was started with under each name that may hold or redirect a key; what it lacked goes."""
+    """Restore the client's launch value of each name that may hold or redirect a key; remove the names that it did not have."""
     for name in {*os.environ, *launch}:
         told_by_client = name.startswith("CLAUDE") and name not in _CLIENT_FOLDERS
         if not is_sensitive(name) or name in _KEPT or name in keep or told_by_client:
@@ -183,22 +181,22 @@ def _collect_names(path: str, taint: Taint) -> None:
 
 
 def _as_known(name: str) -> str:
-    """A name as `os.environ` has it."""
+    """Return a name as `os.environ` spells it."""
     return name.upper() if _ANY_CASE else name
 
 
 def _text(data: bytes) -> str:
-    """A settings file's text as the client decodes it: in UTF-16 where it begins with that mark."""
+    """Return a settings file's text as the client decodes it: as UTF-16 if it begins with that byte order mark."""
     if data.startswith(b"\xff\xfe"):
         return data[2:].decode("utf-16-le", "replace")
     return data.decode("utf-8", "replace").lstrip("\ufeff")
 
 
 def _names(text: str, path: str, taint: Taint) -> Iterable[str]:
-    """The names that a settings file sets.
+    """Return the names that a settings file sets.
 
-    Where the text is no JSON to us, it may be to the client, which reads deeper nesting and longer numbers than we do, or another
-    encoding.  Then each name of the environment counts that the text could spell.
+    Text that we cannot parse may still be JSON to the client, which accepts deeper nesting, longer numbers and other encodings. Then every
+    name of the environment counts that the text could contain.
     """
     try:
         settings = loads(text)
@@ -212,9 +210,9 @@ def _names(text: str, path: str, taint: Taint) -> Iterable[str]:
 
 
 def _is_users_own(root: str, taint: Taint) -> bool:
-    """Whether the project is the home folder, so that its settings are the user's own file.
+    """Return whether the project is the home folder, so that its settings are the user's own file.
 
-    A project whose settings move the home or config folder could pass itself off as the home, so those names rule it out.
+    A project whose settings move the home or config folder could pretend to be the home, so those names rule it out.
     """
     config = config_folder()
     moved = _MOVERS.intersection(taint.names)

@@ -1,24 +1,26 @@
-"""UserPromptSubmit: what the features have to say on one prompt, in a fixed order and within one size limit."""
+"""UserPromptSubmit: what the features tell Claude on one prompt, in a fixed order and within one size limit.
+
+The prompt is read once and handed to the correction of the last reply, the reminder of an open interview, the grant of a save request,
+recall and the ledger. What goes wrong in one of them is a line in the events ledger and does not stop the others.
+"""
 
 from __future__ import annotations
 
-from ..interview.reminder import Reminder
+import os
+
+from ..kernel.context import Context, LedgerError
 from ..kernel.files import cause
-from ..kernel.ledger import open_ledger
 from ..kernel.settings.load import load
+from ..kernel.state_file import session_file
 from ..memories.grants import asks_to_remember, grant
-from ..recall.gate import load_gate, typed_text
-from ..recall.pipeline import Answer, Prompt, recall
-from ..replies.reply_state import ReplyState
-from .event_fields import identity, path
-from .event_log import note
-from .hygiene_setting import follow_hygiene
+from ..recall.gate import Prompt
+from ..recall.pipeline import EXPECTED_PROBLEMS, Answer, recall
+from .events import PROBLEM, follow_hygiene, identity, note, path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..kernel.clock import Deadline
     from ..kernel.paths import Places
-    from ..kernel.settings.load import Settings
     from .environment import Taint
 
 __all__ = ["MAX_CHARACTERS", "handle"]
@@ -27,7 +29,6 @@ EVENT = "UserPromptSubmit"
 # The host cuts a hook's output at 10,000 characters and then shows a file path instead.
 MAX_CHARACTERS = 9500
 _MAX_WRITTEN = 2000
-_EXPECTED = ("healing", "healed_elsewhere")
 
 
 def handle(
@@ -36,123 +37,138 @@ def handle(
     taint: Taint,
     deadline: Deadline,
 ) -> dict[str, object] | None:
-    """What the host is to be told on a prompt; None for nothing."""
+    """Return what the host is told on a prompt; None for nothing."""
     if places.state_dir is None:
         return None
-    prompt = _prompt(payload, judges_off=taint.judges_off)
-    if prompt is None:
-        note(places, identity(payload.get("session_id")), EVENT, "bad_input", "the event holds no prompt")
+    session = identity(payload.get("session_id"))
+    text = payload.get("prompt", payload.get("user_prompt"))  # the name in older hosts
+    if not isinstance(text, str):
+        note(places, session, EVENT, "bad_input", "the event holds no prompt")
         return None
     settings = load(places.config_dir, places.project_root)
     follow_hygiene(settings)
+    context = Context(places, settings, deadline, session)
+    prompt = Prompt(
+        text,
+        identity(payload.get("prompt_id")),
+        path(payload.get("transcript_path")),
+        judges_off=taint.judges_off,
+    )
+    return _answer(prompt, context)
+
+
+def _answer(prompt: Prompt, context: Context) -> dict[str, object] | None:
+    """Ask the features in turn; their problems become lines in the events ledger, here and nowhere else."""
     answer = Answer()
-    correction, trouble = _correction(prompt, places, settings)
-    reminder, unkept = _reminder(prompt, places, settings)
-    troubles = [trouble, unkept, _leave_grant(prompt, places)]
-    prompt.room = MAX_CHARACTERS - sum(len(part) + 2 for part in (correction, reminder) if part)
+    problems: list[str] = []
+    correction = _correction(prompt, context, problems)
+    reminder = _reminder(prompt, context, problems)
+    _leave_grant(prompt, context, problems)
+    room = MAX_CHARACTERS - sum(len(part) + 2 for part in (correction, reminder) if part)
     try:
-        recall(answer, prompt, places, settings, deadline)
-    finally:
-        troubles += [
-            _worth_noting(answer),
-            _write_down(answer, prompt, places, settings, deadline),
-        ]
-        for trouble in filter(None, troubles):
-            note(places, prompt.session, EVENT, "trouble", trouble)
-    if answer.wants_healing:
-        from .background import start_healing
+        recall(answer, prompt, room, context)
+    finally:  # the record says so when recall itself fails
+        problems.append(_unexpected_problem(answer))
+        _write_down(answer, prompt, context, problems)
+        for problem in filter(None, problems):
+            note(context.places, context.session, EVENT, PROBLEM, problem)
+    if answer.needs_refresh:
+        from .background import start_refresh
 
-        start_healing(places)
-    return _output(correction, reminder, answer)
+        start_refresh(context.places)
+    return _output([correction, reminder, answer.context], [answer.receipt, answer.notice])
 
 
-def _output(correction: str, reminder: str, answer: Answer) -> dict[str, object] | None:
-    """What the features say: correction, interview, memories; what would not fit any more is left out as a whole."""
+def _output(parts: list[str], lines: list[str]) -> dict[str, object] | None:
+    """Return the output: for Claude the correction, interview and memories, and lines for the person.
+
+    A part that does not fit any more is omitted completely.
+    """
     output: dict[str, object] = {}
     context = ""
-    for part in (correction, reminder, answer.context):
+    for part in parts:
         if part and len(context) + 2 + len(part) <= MAX_CHARACTERS:
             context += "\n\n" + part if context else part
     if context:
         output["hookSpecificOutput"] = {"hookEventName": EVENT, "additionalContext": context}
-    message = "\n".join(filter(None, (answer.receipt, answer.notice)))
+    message = "\n".join(filter(None, lines))
     if message:
         output["systemMessage"] = message
     return output or None
 
 
-def _worth_noting(answer: Answer) -> str:
-    """What kept recall from its best; that an index is being brought up to date is none of it."""
-    trouble = str(answer.record.get("trouble") or "")
-    return "" if trouble in _EXPECTED else trouble
+def _has_state(prompt: Prompt, context: Context, part: str) -> bool:
+    """Return whether a feature left something for this session's next prompt, by one look at a file: most prompts import no more of it.
 
-
-def _prompt(payload: dict[str, object], *, judges_off: bool) -> Prompt | None:
-    """The prompt in an event; older hosts call it `user_prompt`. None when there is none."""
-    text = payload.get("prompt", payload.get("user_prompt"))
-    if not isinstance(text, str):
-        return None
-    return Prompt(
-        text,
-        identity(payload.get("session_id")),
-        identity(payload.get("prompt_id")),
-        path(payload.get("transcript_path")),
-        judges_off=judges_off,
+    A notice from the client is not a prompt: its reply is not for the user.
+    """
+    return (
+        prompt.is_typed
+        and bool(context.session)
+        and os.path.lexists(session_file(context.places, context.session, part))
     )
 
 
-def _correction(prompt: Prompt, places: Places, settings: Settings) -> tuple[str, str]:
-    """The correction that the reply before left for this session, once; and what went wrong.
+def _correction(prompt: Prompt, context: Context, problems: list[str]) -> str:
+    """Return the correction that the last reply left for this session, once; mostly empty."""
+    if not _has_state(prompt, context, "drift"):
+        return ""
+    from ..replies.reply_state import ReplyState
 
-    A notice of the client's own takes none away: its reply is not to the user.
-    """
-    state = ReplyState(places, prompt.session)
-    if not prompt.session or not state.has_correction() or not load_gate().is_typed(prompt.text):
-        return "", ""
-    drift_id, text = state.take_correction()
+    drift_id, text = ReplyState(context.places, context.session).take_correction()
+    settings = context.settings
     if not text or not settings.flag("scoring.enabled") or not settings.flag("scoring.corrections"):
-        return "", ""
-    ledger = open_ledger(places, settings, "drift")
-    record: dict[str, object] = {"kind": "said", "id": drift_id, "prompt_id": prompt.id}
-    return text, ledger.append(prompt.session, places.project_key, record) or ""
-
-
-def _reminder(prompt: Prompt, places: Places, settings: Settings) -> tuple[str, str]:
-    """The line on the session's open interview, where it has not been said; and what went wrong."""
-    reminder = Reminder(places, prompt.session)
-    if not prompt.session or not reminder.waits() or not load_gate().is_typed(prompt.text):
-        return "", ""
-    try:
-        line = reminder.prompted()
-    except OSError as error:
-        return "", "the open interview was not noted: %s" % cause(error)
-    return line if settings.flag("interview.reminder") else "", ""
-
-
-def _leave_grant(prompt: Prompt, places: Places) -> str:
-    """Leave a grant where the user asks for something to be kept; what went wrong, or an empty text."""
-    if not load_gate().is_typed(prompt.text) or not asks_to_remember(prompt.text):
         return ""
     try:
-        grant(places, prompt.session)
+        context.append("drift", {"kind": "said", "id": drift_id, "prompt_id": prompt.id})
+    except LedgerError as error:
+        problems.append(str(error))
+    return text
+
+
+def _reminder(prompt: Prompt, context: Context, problems: list[str]) -> str:
+    """Return the line about the session's open interview, if Claude was not told yet; mostly empty."""
+    if not _has_state(prompt, context, "interview"):
+        return ""
+    from ..interview.reminder import Reminder
+
+    try:
+        line = Reminder(context.places, context.session).prompted()
     except OSError as error:
-        return "no grant could be left: %s" % cause(error)
-    return ""
+        problems.append("the open interview was not noted: %s" % cause(error))
+        return ""
+    return line if context.settings.flag("interview.reminder") else ""
 
 
-def _write_down(
-    answer: Answer, prompt: Prompt, places: Places, settings: Settings, deadline: Deadline
-) -> str:
-    """Write the decision into the ledger; what went wrong, or an empty text."""
-    record = dict(answer.record, prompt_id=prompt.id, ms=deadline.elapsed_ms())
-    if settings.flag("ledger.prompt_text"):
-        record["prompt"] = _allowed_text(prompt.text)
-    ledger = open_ledger(places, settings, "recalls")
-    return ledger.append(prompt.session, places.project_key, record) or ""
+def _leave_grant(prompt: Prompt, context: Context, problems: list[str]) -> None:
+    """Leave a grant if the user asks for something to be saved."""
+    if not prompt.is_typed or not asks_to_remember(prompt.text):
+        return
+    try:
+        grant(context.places, context.session)
+    except OSError as error:
+        problems.append("no grant could be left: %s" % cause(error))
 
 
-def _allowed_text(text: str) -> str:
-    """A prompt as a ledger may hold it, which the user allowed: private passages and secrets taken out, at most 2,000 characters."""
+def _unexpected_problem(answer: Answer) -> str:
+    """Return what prevented recall from doing its best; a refresh of the index that is under way is expected."""
+    problem = str(answer.record.get("problem") or "")
+    return "" if problem in EXPECTED_PROBLEMS else problem
+
+
+def _write_down(answer: Answer, prompt: Prompt, context: Context, problems: list[str]) -> None:
+    """Append the decision to the ledger."""
+    record = dict(answer.record, prompt_id=prompt.id, ms=context.deadline.elapsed_ms())
+    if context.settings.flag("ledger.prompt_text"):
+        record["prompt"] = _allowed_text(prompt)
+    try:
+        context.append("recalls", record)
+    except LedgerError as error:
+        problems.append(str(error))
+
+
+def _allowed_text(prompt: Prompt) -> str:
+    """Return a prompt as the user allows the ledger to hold it: without private passages and secrets, at most 2,000 characters."""
     from ..kernel.hygiene import redact
 
-    return redact(typed_text(text), "ledger").text[:_MAX_WRITTEN]
+    return redact(prompt.typed, "ledger").text[:_MAX_WRITTEN]

@@ -1,13 +1,11 @@
-"""Stop: score the reply that has just ended, and hand one that a judge should see to a process of its own."""
+"""Stop: score the reply that has just ended, and start a background process if a judge should grade it."""
 
 from __future__ import annotations
 
 from ..kernel.context import Context
 from ..kernel.settings.load import load
 from ..replies.pipeline import CompletedReply, score_reply
-from .event_fields import identity, path
-from .event_log import note
-from .hygiene_setting import follow_hygiene
+from .events import PROBLEM, follow_hygiene, identity, note, path
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -50,7 +48,7 @@ def handle(
     ):
         problems.append("no process could be started to ask the judge")
     for problem in problems:
-        note(places, context.session, EVENT, "trouble", problem)
+        note(places, context.session, EVENT, PROBLEM, problem)
 
 
 def _start_grading(scored: ScoredReply, context: Context, taint: Taint) -> bool:
@@ -59,8 +57,7 @@ def _start_grading(scored: ScoredReply, context: Context, taint: Taint) -> bool:
     The reply goes to its standard input, so that no text lies in a file.
     """
     from ..replies.grade_request import encode_request, may_request_grade
-    from .detached import MAX_INPUT, start
-    from .judge_variables import judge_variables
+    from .background import MAX_INPUT, judge_variables, start
 
     if not may_request_grade(context, judges_off=taint.judges_off):
         return True

@@ -9,8 +9,7 @@ from __future__ import annotations
 import os
 
 from ..kernel.clock import now
-from ..kernel.fastjson import digest
-from ..kernel.state_file import read_state, write_state
+from ..kernel.state_file import read_state, session_file, write_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Reminder"]
 
-_FOLDER = "sessions"
 _MAX_BYTES = 65536
 _APPROVAL_SECONDS = 600.0
 _MAX_TOPIC = 120
@@ -34,8 +32,7 @@ class Reminder:
     __slots__ = ("_path",)
 
     def __init__(self, places: Places, session: str) -> None:
-        name = digest(session.encode("utf-8", "replace"), 8) + ".interview.json"
-        self._path = places.state(_FOLDER, name)
+        self._path = session_file(places, session, "interview")
 
     def waits(self) -> bool:
         """Return whether an interview is open in the session, by one look at the folder."""

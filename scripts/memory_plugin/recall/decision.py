@@ -1,6 +1,6 @@
-"""What is said of each hit: its full text, one line that points at it, or nothing, with the reason.
+"""What Claude gets of each hit: its full text, a pointer, or nothing, with the reason.
 
-A pure function of the ranking, the judges' answers, the limits and what the session was told, so that every case is a row in a table.
+A pure function of the ranking, the judges' answers, the limits and the session's history, so that every case is a row in a table.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..kernel.settings.load import Settings
+    from .history import RecallHistory
     from .ranking import Hit
-    from .session import RecallHistory
 
 __all__ = ["Choice", "Limits", "choose"]
 
@@ -45,9 +45,9 @@ class Limits:
 
 
 class Choice:
-    """What is said on a prompt: the hits in full, the hits pointed at, and for the key of every other hit why it is withheld.
+    """What Claude gets on a prompt: the hits in full, the hits pointed at, and the reason for every other hit, by key.
 
-    `reason` is why the best hit that was good enough is withheld; only meaningful when nothing is said at all.
+    `reason` is why the best hit that deserved anything is withheld; it matters only when Claude gets nothing at all.
     """
 
     __slots__ = ("full", "pointers", "reason", "withheld")
@@ -66,23 +66,23 @@ def choose(
     history: RecallHistory,
     is_current: Callable[[Hit], bool],
 ) -> Choice:
-    """Return what is said of some hits, best first.
+    """Return what Claude gets of some hits, best first.
 
     `approvals` maps the key of a judged hit to "both", "one" or "none"; the thresholds decide about the others. `is_current` says
-    whether a hit's file still holds what was indexed; it is asked only about what would be said.
+    whether a hit's file still holds what was indexed; it is called only for hits that would be used.
     """
-    choice = Choice()
-    budget = Budget(limits.max_tokens, limits.max_characters, with_header=not history.header_said)
+    selection = _Selection(limits, history, is_current)
+    choice = selection.choice
     deserved = [(hit, *_deserves(hit, approvals.get(hit.key, ""), limits)) for hit in hits]
     for hit, full, _ in deserved:
         if full:
-            _inject(hit, choice, budget, limits, history, is_current)
-    said = {hit.key for hit in choice.full}
+            selection.inject(hit)
+    injected = {hit.key for hit in choice.full}
     for hit, full, pointer in deserved:
-        if hit.key in said or choice.withheld.get(hit.key) in ("already_injected", "edited"):
+        if hit.key in injected or choice.withheld.get(hit.key) in ("already_injected", "edited"):
             continue
         if pointer:
-            _point(hit, choice, budget, limits, history, is_current)
+            selection.point(hit)
         elif not full:
             choice.withheld[hit.key] = "declined" if hit.key in approvals else "below_threshold"
     choice.reason = _reason(deserved, choice)
@@ -97,56 +97,56 @@ def _deserves(hit: Hit, approval: str, limits: Limits) -> tuple[bool, bool]:
     return full, limits.max_pointers > 0 and hit.pointer_confidence >= limits.pointer_threshold
 
 
-def _inject(
-    hit: Hit,
-    choice: Choice,
-    budget: Budget,
-    limits: Limits,
-    history: RecallHistory,
-    is_current: Callable[[Hit], bool],
-) -> None:
-    reason = ""
-    if history.was_injected(hit.key, hit.inject, limits.repeat_after):
-        reason = "already_injected"
-    elif len(choice.full) >= limits.max_inject:
-        reason = "over_limit"
-    elif not is_current(hit):
-        reason = "edited"
-    elif not budget.take(hit.inject):
-        reason = "over_budget"
-    if reason:
-        choice.withheld[hit.key] = reason
-    else:
-        choice.full.append(hit)
+class _Selection:
+    """A choice while it is made, with the budget that is left."""
 
+    __slots__ = ("_budget", "_history", "_is_current", "_limits", "choice")
 
-def _point(
-    hit: Hit,
-    choice: Choice,
-    budget: Budget,
-    limits: Limits,
-    history: RecallHistory,
-    is_current: Callable[[Hit], bool],
-) -> None:
-    line = pointer_line(hit)
-    reason = ""
-    if hit.scope == _NOTES:
-        reason = "note"  # Claude Code itself lists its notes at the start of a session, and `memory show` has none of them
-    elif history.was_injected(hit.key, hit.inject, limits.repeat_after):
-        reason = "already_injected"
-    elif history.was_pointed(hit.key, line):
-        reason = "already_pointed"
-    elif len(choice.pointers) >= limits.max_pointers:
-        reason = "over_limit"
-    elif not is_current(hit):
-        reason = "edited"
-    elif not budget.take_pointer(line):
-        reason = "over_budget"
-    if reason:
-        choice.withheld[hit.key] = reason
-    else:
-        choice.withheld.pop(hit.key, None)
-        choice.pointers.append(hit)
+    def __init__(self, limits: Limits, history: RecallHistory, is_current: Callable[[Hit], bool]) -> None:
+        self.choice = Choice()
+        self._limits = limits
+        self._history = history
+        self._is_current = is_current
+        self._budget = Budget(limits.max_tokens, limits.max_characters, with_header=not history.header_said)
+
+    def inject(self, hit: Hit) -> None:
+        """Take a hit in full, or withhold it with the reason."""
+        reason = self._why_not_injected(hit)
+        if reason:
+            self.choice.withheld[hit.key] = reason
+        else:
+            self.choice.full.append(hit)
+
+    def point(self, hit: Hit) -> None:
+        """Take a hit as a pointer, or withhold it with the reason."""
+        reason = self._why_not_pointed(hit, pointer_line(hit))
+        if reason:
+            self.choice.withheld[hit.key] = reason
+        else:
+            self.choice.withheld.pop(hit.key, None)
+            self.choice.pointers.append(hit)
+
+    def _why_not_injected(self, hit: Hit) -> str:
+        if self._history.was_injected(hit.key, hit.inject, self._limits.repeat_after):
+            return "already_injected"
+        if len(self.choice.full) >= self._limits.max_inject:
+            return "over_limit"
+        if not self._is_current(hit):
+            return "edited"
+        return "" if self._budget.take(hit.inject) else "over_budget"
+
+    def _why_not_pointed(self, hit: Hit, line: str) -> str:
+        if hit.scope == _NOTES:
+            return "note"  # Claude Code lists its notes at the start of a session, and `memory show` does not know them
+        if self._history.was_injected(hit.key, hit.inject, self._limits.repeat_after):
+            return "already_injected"
+        if self._history.was_pointed(hit.key, line):
+            return "already_pointed"
+        if len(self.choice.pointers) >= self._limits.max_pointers:
+            return "over_limit"
+        if not self._is_current(hit):
+            return "edited"
+        return "" if self._budget.take_pointer(line) else "over_budget"
 
 
 def _reason(deserved: list[tuple[Hit, bool, bool]], choice: Choice) -> str:

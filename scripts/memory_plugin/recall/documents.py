@@ -1,4 +1,4 @@
-"""From a memory to what the index holds of it: text for matching, and the block that a prompt gets, ready to inject."""
+"""Turning a memory into the document that the index holds: text for matching, and the block to inject, redacted and escaped."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..kernel.text.clean import block, escape, escape_content, plain
 from ..memories.hygiene import shown_block, shown_items, shown_line
 from ..memories.record import MAX_TITLE, body_text, categories
 from ..memories.trust import TRUSTED
-from .index.document import Document
+from .index_documents import Document
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 __all__ = ["MAX_CONTEXT", "MAX_LESSON", "may_inject", "memory_document", "note_document"]
 
 MAX_LESSON = 1500
-# A context is indexed in full, since prompts sound like the problem; Claude needs the answer, with the problem only where it is one line.
+# A context is indexed in full, because prompts are worded like the problem. Claude needs the answer, and the problem only if it is short.
 MAX_CONTEXT = 160
 MAX_INDEXED = 20_000
 _MAX_SHOWN_FILES = 5
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T|\Z)")
 
 
-def memory_document(stored: StoredMemory, standing: str, inherited: Sequence[str] = ()) -> Document:
-    """Return the document of a memory whose standing is trusted, pending or foreign; only the trusted one may be injected.
+def memory_document(stored: StoredMemory, trust: str, inherited: Sequence[str] = ()) -> Document:
+    """Return the document of a memory; it may be injected only if `trust` is TRUSTED.
 
     `inherited` are the phrases of memories that this one replaces.
     """
@@ -54,8 +54,8 @@ def memory_document(stored: StoredMemory, standing: str, inherited: Sequence[str
         path=stored.path,
         stamp=stored.stamp,
         digest=stored.digest,
-        injectable=may_inject(stored, standing),
-        trust=standing,
+        injectable=may_inject(stored, trust),
+        trust=trust,
         expires_at=memory.expires_at,
         updated_at=memory.updated_at,
         inject=_block(memory.id, memory.category, memory.updated_at, title, lesson, files),
@@ -65,15 +65,15 @@ def memory_document(stored: StoredMemory, standing: str, inherited: Sequence[str
     )
 
 
-def may_inject(stored: StoredMemory, standing: str) -> bool:
-    """Return whether a memory may be put before Claude as far as it says itself: it is trusted, holds still, and names no successor."""
+def may_inject(stored: StoredMemory, trust: str) -> bool:
+    """Return whether a memory may be injected by itself: it is trusted, has not expired, and names no successor."""
     expires_at = stored.memory.expires_at
     holds = not (expires_at and expires_at <= now_iso())
-    return standing == TRUSTED and holds and not stored.memory.superseded_by
+    return trust == TRUSTED and holds and not stored.memory.superseded_by
 
 
 def note_document(note: NativeNote) -> Document:
-    """The document of a passage from Claude Code's own memory, which the user trusts by using it."""
+    """Return the document of a passage from Claude Code's own memory, which the user trusts by using it."""
     title = shown_line(note.title, MAX_TITLE)
     body = shown_block(note.body, MAX_INDEXED)
     return Document(
@@ -98,9 +98,9 @@ def note_document(note: NativeNote) -> Document:
 
 
 def _block(name: str, category: str, updated: str, title: str, body: str, files: list[str]) -> str:
-    """Return one memory as it stands inside `<memory-context>`; nothing in it can close the block or forge an attribute.
+    """Return one memory as an element of `<memory-context>`; nothing in it can close the block or forge an attribute.
 
-    `name` is what `memory show` takes, or the file of a note. No path: an id is a third of its tokens and leads to the same text.
+    `name` is what `memory show` takes, or the file of a note; it costs a third of the tokens of a path.
     """
     dated = ' updated="%s"' % updated[:10] if _DAY.match(updated) else ""
     head = '<memory id="%s" category="%s"%s>' % (escape(plain(name, 300)), escape(category), dated)

@@ -1,4 +1,4 @@
-"""Whether the index still shows what lies in the stores, told by a handful of `stat` calls per prompt."""
+"""Whether the index is up to date with the stores, told by a handful of `stat` calls per prompt."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 from time import time
 
 from ..kernel.fastjson import dumps, loads
-from .index.file import meta_get, meta_set
+from .index_file import meta_get, meta_set
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,27 +14,28 @@ if TYPE_CHECKING:
 
     from ..kernel.sqlite import Connection
 
-__all__ = ["UNSURE", "changed_paths", "glance", "remember"]
+__all__ = ["UNSURE", "changed_paths", "save_snapshot", "snapshot"]
 
 _WATCHED = "watched"
-# A file changed within the clock's grain of our look bears the stamp we saw; such a folder is looked at again (git calls this "racy").
+# A file that changes again within the clock's resolution keeps the stamp we saw, so such a folder is checked again (git: "racy").
 _GRAIN_SECONDS = 0.05
 _COARSE_GRAIN_SECONDS = 2.1
-# A file server's clock may be ahead by as much; a stamp further on was made (`touch`, an archive, a clock set back) and may stay for years.
+# A file server's clock may be ahead by this much. A stamp further in the future was set (`touch`, an archive, a clock set back) and may
+# stay there for years.
 _SKEW_SECONDS = 60.0
 UNSURE = "?"
 _ABSENT = "-"
 _REPLACED = "="
 
 
-def glance(paths: Iterable[str], replaced: Iterable[str] = ()) -> dict[str, str]:
-    """The present mark of each path: time of change, inode, the inode of a link to it, and owner.
+def snapshot(paths: Iterable[str], replaced: Iterable[str] = ()) -> dict[str, str]:
+    """Return the present mark of each path: time of change, inode, the inode of a link to it, and owner.
 
-    `-` where nothing is, `?` where it changed too recently to tell. Of the paths in `replaced` that is always told: they are files of our
-    own, which are only ever replaced as a whole, so that another inode stands for another content.
+    `-` where nothing is, `?` where it changed too recently to tell. The paths in `replaced` are never `?`: they are files of our own, which
+    are only ever replaced by another file, so that another content always has another inode.
     """
-    moment, whole = time(), set(replaced)
-    return {path: _mark(path, moment, path in whole) for path in paths}
+    moment, own_files = time(), set(replaced)
+    return {path: _mark(path, moment, path in own_files) for path in paths}
 
 
 def _mark(path: str, moment: float, replaced: bool) -> str:
@@ -50,16 +51,16 @@ def _mark(path: str, moment: float, replaced: bool) -> str:
     return _REPLACED + mark if replaced else mark
 
 
-def remember(connection: Connection, marks: dict[str, str]) -> None:
-    """Keep marks for later prompts, instead of all earlier ones, inside the caller's transaction."""
+def save_snapshot(connection: Connection, marks: dict[str, str]) -> None:
+    """Replace the marks in the index with these, inside the caller's transaction."""
     meta_set(connection, _WATCHED, dumps(marks))
 
 
 def changed_paths(connection: Connection) -> set[str] | None:
-    """The watched paths that are not as they were when they were indexed; None when nothing was ever watched."""
-    kept = meta_get(connection, _WATCHED)
-    marks = loads(kept) if kept else None
+    """Return the watched paths that have changed since they were indexed, or may have; None when no marks were ever saved."""
+    saved = meta_get(connection, _WATCHED)
+    marks = loads(saved) if saved else None
     if not isinstance(marks, dict):
         return None
-    now = glance(marks, [path for path, mark in marks.items() if str(mark).startswith(_REPLACED)])
+    now = snapshot(marks, [path for path, mark in marks.items() if str(mark).startswith(_REPLACED)])
     return {path for path, mark in marks.items() if mark == UNSURE or now[path] != mark}

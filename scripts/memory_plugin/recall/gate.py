@@ -1,16 +1,18 @@
-"""The prompt gate: which prompts need no memory at all, told in microseconds and without an index."""
+"""A prompt as recall reads it, and the gate: which prompts need no memories at all, decided in microseconds and without an index.
+
+A prompt such as "fix that" says little by itself; for it, the turn before is read from the transcript.
+"""
 
 from __future__ import annotations
 
-from ..kernel.fastjson import loads
-from ..kernel.paths import data_path
+from ..kernel.data import load_data
 from ..kernel.text.tags import without_private
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["CONFIRMATION", "SHORT", "Gate", "effective_length", "load_gate"]
+__all__ = ["SHORT", "Gate", "Prompt", "effective_length", "last_turn", "load_gate", "typed_text"]
 
 CONFIRMATION, COMMAND, EMPTY, NOT_TYPED, SHORT, TOLD_NOT_TO = (
     "confirmation",
@@ -20,21 +22,41 @@ CONFIRMATION, COMMAND, EMPTY, NOT_TYPED, SHORT, TOLD_NOT_TO = (
     "short",
     "told_not_to",
 )
-_LONGEST_CHAT = 80
-_LOOKED_AT = 2000
-_LAST_WORDS = 400
-_LONGEST = 200_000
+# All in characters.
+_MAX_CHAT = 80
+_MAX_HEAD = 2000
+_MAX_TAIL = 400
+_MAX_TYPED = 200_000
+_MAX_OF_TURN = 800
+# How much of a transcript is read for the turn before.
+_TAIL_BYTES = 256 * 1024
+_TAIL_LINES = 400
 _WORD_MARKS = "'-"
 _loaded: list[Gate] = []
 
 
+class Prompt:
+    """One prompt, read once for everything that handles it.
+
+    `text` is what the host sent; `typed` is the part that may be looked at and, if the user allows it, written down: without private
+    passages. `is_typed` says that a person typed it, as far as one can tell. `judges_off` says that the project may not use judges.
+    """
+
+    __slots__ = ("id", "is_typed", "judges_off", "text", "transcript", "typed")
+
+    def __init__(self, text: str, identity: str, transcript: str, *, judges_off: bool = False) -> None:
+        self.text = text
+        self.typed = typed_text(text)
+        self.is_typed = load_gate().is_typed(text)
+        self.id = identity
+        self.transcript = transcript
+        self.judges_off = judges_off
+
+
 def load_gate() -> Gate:
-    """The gate that the plugin ships with, read once."""
+    """Return the gate of `config/recall/gate.json`, read once."""
     if not _loaded:
-        with open(data_path("recall", "gate.json"), encoding="utf-8") as handle:
-            table = loads(handle.read())
-        assert isinstance(table, dict)
-        _loaded.append(Gate(table))
+        _loaded.append(Gate(load_data("recall", "gate")))
     return _loaded[0]
 
 
@@ -51,7 +73,7 @@ class Gate:
         self._opt_out_hints = table["opt_out"]["hints"].split()
 
     def refusal(self, prompt: str) -> str:
-        """Why this prompt gets no memories, whatever they are; empty when it may get some.
+        """Return why this prompt gets no memories, whatever they are; empty when it may get some.
 
         One of command, empty, not_typed, told_not_to, confirmation.
         """
@@ -66,16 +88,16 @@ class Gate:
         words = split_words(head)
         if self._opts_out(text):
             return TOLD_NOT_TO
-        if len(text) <= _LONGEST_CHAT and self._filler.issuperset(words):
+        if len(text) <= _MAX_CHAT and self._filler.issuperset(words):
             return CONFIRMATION
         return ""
 
     def is_typed(self, prompt: str) -> bool:
-        """Whether a person typed this, as far as one can tell, rather than the client sending a notice of its own."""
-        return not _folded(prompt.lstrip()[:_LOOKED_AT]).startswith(self._not_typed)
+        """Return whether a person typed this, as far as one can tell, rather than the client sending a notice of its own."""
+        return not _folded(prompt.lstrip()[:_MAX_HEAD]).startswith(self._not_typed)
 
     def is_followup(self, prompt: str, longest: int) -> bool:
-        """Whether a prompt of an effective length of at most `longest` points back at what was said before, as "fix that" does."""
+        """Return whether a prompt refers to the turn before, as "fix that" does; a longer one than `longest` is not checked."""
         text = prompt.strip()
         if len(text) > longest or effective_length(text) > longest:
             return False
@@ -87,20 +109,20 @@ class Gate:
         """Return whether a prompt asks for no memories: by a tag anywhere, or in words near its beginning or end."""
         lowered = text.lower()
         if not any(hint in lowered for hint in self._opt_out_hints):
-            return False  # the rules are read for a prompt that may hold one
+            return False  # the rules are only loaded for a prompt that may opt out
         from .opt_out import load_opt_out
 
         rules = load_opt_out()
-        ends = [_folded(text)] + ([_folded(text[-_LAST_WORDS:])] if len(text) > _LOOKED_AT else [])
+        ends = [_folded(text)] + ([_folded(text[-_MAX_TAIL:])] if len(text) > _MAX_HEAD else [])
         return rules.is_tagged(text) or any(map(rules.is_told, ends))
 
 
 def _folded(text: str) -> str:
-    return text[:_LOOKED_AT].lower().replace("\u2019", "'")
+    return text[:_MAX_HEAD].lower().replace("\u2019", "'")
 
 
 def _is_command(text: str) -> bool:
-    """Whether a text is a slash command rather than one that begins with a path."""
+    """Return whether a text is a slash command rather than one that begins with a path."""
     if not text.startswith("/"):
         return False
     name = text.split(None, 1)[0][1:]
@@ -114,7 +136,7 @@ def split_words(text: str) -> list[str]:
 
 
 def effective_length(text: str) -> int:
-    """How much a text says, in Latin characters: a CJK character counts three, spaces at the ends nothing."""
+    """Return the length of a text in Latin characters: a CJK character counts three, spaces at the ends nothing."""
     return sum(
         3 if "\u3040" <= c <= "\u9fff" or "\uac00" <= c <= "\ud7af" or c >= "\U00020000" else 1
         for c in text.strip()
@@ -122,11 +144,27 @@ def effective_length(text: str) -> int:
 
 
 def typed_text(prompt: str) -> str:
-    """What of a prompt is looked at: without private passages, and of a very long one the head and the tail.
+    """Return a prompt without private passages, and of a very long one only the head and the tail.
 
-    Where a private passage could reach from the part that is left out into the tail, the tail is left out too.
+    Where a private passage could extend from the omitted middle into the tail, the tail is omitted too.
     """
-    if len(prompt) <= _LONGEST:
+    if len(prompt) <= _MAX_TYPED:
         return without_private(prompt)
-    head, tail = prompt[: _LONGEST // 2], prompt[-_LONGEST // 2 :]
+    head, tail = prompt[: _MAX_TYPED // 2], prompt[-_MAX_TYPED // 2 :]
     return without_private(head if "private" in prompt[len(head) :].lower() else head + "\n" + tail)
+
+
+def last_turn(path: str) -> str:
+    """Return the user's last prompt and the last text of the reply to it, cut to 800 characters each; empty when there is none.
+
+    Never raises: a transcript that is missing, a pipe, or full of other records has no turn.
+    """
+    from ..kernel.transcript.tail import asked, records_backwards, replied
+
+    question = reply = ""
+    for record in records_backwards(path, _TAIL_BYTES, _TAIL_LINES):
+        reply = reply or without_private(replied(record)).strip()
+        question = without_private(asked(record)[1]).strip()
+        if question:
+            break
+    return (question[:_MAX_OF_TURN] + " \n" + reply[-_MAX_OF_TURN:]).strip()

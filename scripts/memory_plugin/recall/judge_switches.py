@@ -1,4 +1,4 @@
-"""Settings that keep a judge of recall from ever being asked although it looks switched on, in words."""
+"""Settings that prevent the judges of recall from ever being asked although they look switched on."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _SWITCH = "retrieval.judge.enabled"
 
 
 class MissingSwitch(NamedTuple):
-    """What is set without effect, and the command that gives it one."""
+    """A setting without effect, described for the user, and the command that fixes it."""
 
     says: str
     fix: str
 
 
 def missing_switches(settings: Settings) -> list[MissingSwitch]:
-    """Return what keeps the judges of recall from being asked; empty where nobody asked for them."""
+    """Return the settings that prevent the judges of recall from being asked; empty where the judges are not wanted."""
     if not settings.judge_asked_for("retrieval"):
         return _set_without_switch(settings)
     if not settings.flag("retrieval.enabled"):
@@ -40,7 +40,7 @@ def missing_switches(settings: Settings) -> list[MissingSwitch]:
 
 
 def _set_without_switch(settings: Settings) -> list[MissingSwitch]:
-    """Return a note where the user's own keys of the judge have no effect, since it is off."""
+    """Return a note if the user has set keys of the judge while it is off."""
     own = [
         name
         for name in settings.names()

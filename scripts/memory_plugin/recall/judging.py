@@ -1,13 +1,13 @@
-"""Two opinions on candidates: which are relevant, which are useful.
+"""Two judges on the candidates of a prompt or search: which are relevant, which are useful.
 
-On a prompt, what both approve of is injected and what one approves of is pointed at; a search shows what either approves of. Under
+On a prompt, what both approve is injected and what one approves becomes a pointer; a search shows what either approves. Under
 `when: unsure` the judges see the candidates between `min_confidence` and the inject threshold, under `always` the best
-`candidate_pool_size` whatever their confidence; shuffled, as titles, categories and tags. `path` names what came of it:
+`candidate_pool_size` whatever their confidence; shuffled, as titles, categories and tags. `path` names the result:
 
     judged    both answered            single    one combined question was answered
     partial   one answered             fallback  none did: the thresholds, at most `fallback_top_k` in full
     no_key    there is no key: same    disabled  no judge is wanted here: the thresholds alone
-    rules     nothing was unsure, or the sure ones take every place: the thresholds alone
+    rules     nothing was unsure, or sure ones fill every place: the thresholds alone
 """
 
 from __future__ import annotations
@@ -18,10 +18,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ..kernel.clock import Deadline
+    from ..kernel.context import Context
     from ..kernel.judge.asking import Judge
     from ..kernel.judge.question import Question, Verdict
-    from ..kernel.paths import Places
     from ..kernel.settings.load import Settings
     from .ranking import Hit
 
@@ -37,7 +36,7 @@ _TAINTED = "the project's own settings set variables that decide where keys and 
 
 
 class Candidates:
-    """What there is to judge: the prompt as typed, the turn before where it is a follow-up, the hits, best first."""
+    """What the judges are asked about: the typed prompt, the turn before if it is a follow-up, and the hits, best first."""
 
     __slots__ = ("before", "hits", "prompt")
 
@@ -48,10 +47,10 @@ class Candidates:
 
 
 class Judged:
-    """What the judges made of the candidates, and how that came.
+    """The judges' answers about the candidates, and how they came about.
 
-    `approvals` maps the key of each judged hit to "both", "one" or "none" of the judges that answered; it is empty where they did not,
-    and then the thresholds decide. `most` is how many may be injected in full; `silenced` names why nothing at all may be said, mostly
+    `approvals` maps the key of each judged hit to "both", "one" or "none" of the judges that answered; it is empty where none did, and
+    then the thresholds decide. `most` is how many may be injected in full; `silenced` is the reason why Claude gets nothing at all, mostly
     empty. `kept` are the hits that a search shows, in the order of the ranking. `path` names the case, `reasons` what failed, `verdicts`
     maps a hit's key to (relevant, useful), None where one did not answer; `notice` is a line for the user, mostly empty.
     """
@@ -74,7 +73,7 @@ class Judged:
         self.spent: dict[str, object] = {}
 
     def record(self) -> dict[str, object]:
-        """What the ledger keeps of it."""
+        """Return the part of it that the ledger keeps."""
         record: dict[str, object] = {"path": self.path, "reasons": self.reasons, "asked": self.asked}
         if self.verdicts:
             verdicts = {key: list(pair) for key, pair in self.verdicts.items()}
@@ -83,29 +82,22 @@ class Judged:
 
 
 def judge_candidates(
-    candidates: Candidates,
-    mode: str,
-    places: Places,
-    settings: Settings,
-    session: str,
-    deadline: Deadline,
-    taint_off: bool = False,
+    candidates: Candidates, mode: str, context: Context, *, judges_off: bool = False
 ) -> Judged:
-    """Return what the judges say of the hits on a prompt (AUTO) or in a search (SEARCH), by the deadline, whatever they do.
+    """Return the judges' answers about the hits of a prompt (AUTO) or a search (SEARCH) within the context's deadline. Never raises.
 
-    `taint_off` says that the project may not use judges (security: its settings reach for keys or addresses). Only in a search the
-    user's `apiKeyHelper` may be run.
+    `judges_off` says that the project may not use judges, because its settings decide where keys and texts go. Only in a search may the
+    user's `apiKeyHelper` be run.
     """
-    deadline = deadline.within(settings.number(_BLOCK + "timeout_per_call"))
+    settings = context.settings
+    deadline = context.deadline.within(settings.number(_BLOCK + "timeout_per_call"))
     wanted = settings.judge_asked_for("retrieval")
-    if taint_off or not wanted:
-        return _unjudged(
-            "disabled", candidates.hits, mode, settings, [_TAINTED] if taint_off and wanted else []
-        )
-    from ..kernel.context import Context
+    if judges_off or not wanted:
+        reasons = [_TAINTED] if judges_off and wanted else []
+        return _unjudged("disabled", candidates.hits, mode, settings, reasons)
     from ..kernel.judge.asking import judge_for
 
-    judge = judge_for("retrieval", Context(places, settings, deadline, session), helper=mode == SEARCH)
+    judge = judge_for("retrieval", context, helper=mode == SEARCH)
     problem = judge.unready()
     if problem is not None:
         path = "no_key" if problem.failure == "no_key" else "fallback"
@@ -113,11 +105,11 @@ def judge_candidates(
     unsure = _unsure(candidates.hits, mode, settings)
     if not unsure or (mode == AUTO and len(_sure(candidates.hits, settings)) >= _most(mode, settings)):
         return _unjudged("rules", candidates.hits, mode, settings, [])
-    return _ask(judge, candidates, unsure, mode, settings, deadline)
+    return _ask(judge, candidates, unsure, mode, context.within(deadline.remaining()))
 
 
 def _unjudged(path: str, hits: list[Hit], mode: str, settings: Settings, reasons: list[str]) -> Judged:
-    """Return what holds when no judge spoke: on a prompt the thresholds decide, a search shows the best."""
+    """Return the result without judges: on a prompt the thresholds decide, a search shows the best."""
     most = settings.integer("retrieval.max_inject")
     if path in ("fallback", "no_key"):
         most = min(most, settings.integer(_BLOCK + "fallback_top_k"))
@@ -138,7 +130,7 @@ def _most(mode: str, settings: Settings) -> int:
 
 
 def _sure(hits: list[Hit], settings: Settings) -> list[Hit]:
-    """Return what is injected on a prompt without asking when the judges do answer."""
+    """Return the hits that are injected on a prompt without asking the judges."""
     if settings.text(_BLOCK + "when") == "always":
         return []
     threshold = settings.number("retrieval.inject_threshold")
@@ -146,9 +138,9 @@ def _sure(hits: list[Hit], settings: Settings) -> list[Hit]:
 
 
 def _unsure(hits: list[Hit], mode: str, settings: Settings) -> list[Hit]:
-    """Return what the judges are asked about.
+    """Return the hits that the judges are asked about.
 
-    The upper bound is the user's own threshold: a project that raises its own for silence must not send out more by it.
+    The upper bound is the user's own threshold: a project that raises it to hear less must not send out more.
     """
     if mode == SEARCH:
         return hits[:_SEARCH_POOL]
@@ -162,23 +154,24 @@ def _unsure(hits: list[Hit], mode: str, settings: Settings) -> list[Hit]:
     return [hit for hit in pool if low <= hit.confidence < high]
 
 
-def _ask(
-    judge: Judge, candidates: Candidates, unsure: list[Hit], mode: str, settings: Settings, deadline: Deadline
-) -> Judged:
+def _ask(judge: Judge, candidates: Candidates, unsure: list[Hit], mode: str, context: Context) -> Judged:
+    settings = context.settings
     shown = _shuffled(unsure, candidates.prompt)
     forms = _DUAL if settings.flag(_BLOCK + "dual_verification") else _SINGLE
     data = _data(candidates, shown)
-    verdicts = judge.ask_all([_question(name, key, data, len(shown)) for name, key in forms], deadline)
+    verdicts = judge.ask_all(
+        [_question(name, key, data, len(shown)) for name, key in forms], context.deadline
+    )
     answers = [_chosen(verdict, shown) for verdict in verdicts]
-    heard = [answer for answer in answers if answer is not None]
+    answered = [answer for answer in answers if answer is not None]
     failures = [
         "%s: %s" % (form[0], verdict.failure) for form, verdict in zip(forms, verdicts) if verdict.failure
     ]
-    if heard:
-        judged = Judged(_path(len(forms), len(heard)), _most(mode, settings))
+    if answered:
+        judged = Judged(_path(len(forms), len(answered)), _most(mode, settings))
         judged.reasons = failures
         judged.verdicts = _pairs(answers, shown)
-        judged.approvals = _approvals(heard, shown, settings.text(_BLOCK + "modes.%s.verification" % mode))
+        judged.approvals = _approvals(answered, shown, settings.text(_BLOCK + "modes.%s.verification" % mode))
         judged.kept = [hit for hit in candidates.hits if judged.approvals.get(hit.key) == "both"][
             : judged.most
         ]
@@ -192,7 +185,7 @@ def _ask(
 
 
 def _shuffled(hits: list[Hit], prompt: str) -> list[Hit]:
-    """The hits in an order that depends on the prompt alone, so that their rank tells the judges nothing."""
+    """Return the hits in an order that depends on the prompt alone, so that it does not tell the judges their rank."""
     seed = digest(prompt.encode("utf-8", "replace"))
     return sorted(hits, key=lambda hit: digest((seed + hit.key).encode("utf-8", "replace")))
 
@@ -224,32 +217,32 @@ def _question(name: str, key: str, data: dict[str, Any], offered: int) -> Questi
 
 
 def _chosen(verdict: Verdict, shown: list[Hit]) -> set[str] | None:
-    """The keys of the hits that a judge chose; None when it did not answer."""
+    """Return the keys of the hits that a judge chose; None when it did not answer."""
     if verdict.values is None:
         return None
     return {shown[at].key for at in verdict.values["chosen"] if 0 <= at < len(shown)}
 
 
-def _path(asked: int, heard: int) -> str:
-    if heard == 0:
+def _path(asked: int, answered: int) -> str:
+    if answered == 0:
         return "fallback"
     if asked == 1:
         return "single"
-    return "judged" if heard == asked else "partial"
+    return "judged" if answered == asked else "partial"
 
 
-def _approvals(heard: list[set[str]], shown: list[Hit], verification: str) -> dict[str, str]:
-    """Return for each shown hit "both", "one" or "none" of the judges that answered; not strict, one counts as both."""
-    enough = len(heard) if verification == "strict" else 1
+def _approvals(answered: list[set[str]], shown: list[Hit], verification: str) -> dict[str, str]:
+    """Return "both", "one" or "none" for each shown hit, by the judges that answered; unless strict, one counts as both."""
+    enough = len(answered) if verification == "strict" else 1
     approvals = {}
     for hit in shown:
-        count = sum(hit.key in answer for answer in heard)
+        count = sum(hit.key in answer for answer in answered)
         approvals[hit.key] = "both" if count >= enough else "one" if count else "none"
     return approvals
 
 
 def _pairs(answers: list[set[str] | None], shown: list[Hit]) -> dict[str, tuple[bool | None, bool | None]]:
-    """What was said of each hit; one combined answer counts for both."""
+    """Return the answers about each hit; one combined answer counts for both."""
     both = answers * 2 if len(answers) == 1 else answers
     said = [[None if answer is None else hit.key in answer for hit in shown] for answer in both]
     return {hit.key: (relevant, useful) for hit, relevant, useful in zip(shown, *said)}

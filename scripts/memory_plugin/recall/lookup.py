@@ -1,4 +1,7 @@
-"""Asking the index: opened, healed where little changed, by-passed where it is locked, and never believed about a file that was edited."""
+"""Looking a prompt up in the index, which is brought up to date first where that takes little.
+
+A locked index is not waited for, a damaged one is rebuilt once, and a memory whose file was edited since is never used in its old form.
+"""
 
 from __future__ import annotations
 
@@ -7,220 +10,212 @@ import os
 from ..kernel.clock import now_iso
 from ..kernel.fastjson import digest
 from ..kernel.files import Unreadable, cause, make_folder, read_regular
-from ..kernel.locks import Busy, FileLock
+from ..kernel.locks import Busy
 from ..kernel.sqlite import SqliteError
 from ..kernel.text.tokens import words
 from .freshness import changed_paths
-from .index.file import IndexError_, IndexMissing, open_index
-from .index.place import index_path, opened_or_made
-from .index.trouble import DAMAGED, INDEX_FAULTS, LOCKED, trouble
-from .ranking import analyse, rank, way_to_candidates
-from .share import prompt_share
+from .index_file import (
+    INDEX_ERRORS,
+    IndexMissing,
+    IndexUnavailable,
+    failure_reason,
+    index_path,
+    is_damaged,
+    is_locked,
+    open_index,
+    open_or_create,
+    refresh_lock,
+)
+from .ranking import analyze, candidate_backend, rank
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..kernel.clock import Deadline
-    from ..kernel.paths import Places
-    from ..kernel.settings.load import Settings
+    from ..kernel.context import Context
     from ..kernel.sqlite import Connection
+    from .due_files import Share
     from .ranking import Hit
 
 __all__ = ["Lookup"]
 
 _MAX_FILE = 512 * 1024
-_MAKE_WAIT = 1.0
-_HEAL_WAIT = 0.1
+_CREATE_WAIT = 1.0
+_REFRESH_WAIT = 0.1
 _ROUNDS = 2
-_TELLING = 4  # letters; shorter words are in most prompts and ids
+_MIN_TELLING = 4  # letters; shorter words are in most prompts and ids
 
 
 class Lookup:
-    """One question to the index.
+    """One question to the index, within the deadline of its context.
 
-    `answered_by` is fts5, keyword or none; `healed` how many files were read anew; `trouble` names what kept the index from answering or
-    from being up to date; `wants_healing` says that a detached process should see to it.
+    `answered_by` is fts5, keyword or none; `refreshed` is the number of files that were read again; `problem` is the reason, for the
+    ledger, why the index could not answer or is not up to date; `needs_refresh` asks for a background process that brings it up to date.
     """
 
     __slots__ = (
         "_connection",
-        "_deadline",
-        "_places",
-        "_settings",
+        "_context",
         "_share",
+        "_wanted",
         "answered_by",
-        "healed",
-        "trouble",
-        "wants_healing",
+        "needs_refresh",
+        "problem",
+        "refreshed",
     )
 
-    def __init__(self, places: Places, settings: Settings, deadline: Deadline) -> None:
-        self._places = places
-        self._settings = settings
-        self._deadline = deadline
-        self._share = prompt_share()  # one for all refreshes of this prompt
+    def __init__(self, context: Context) -> None:
+        self._context = context
+        self._share: Share | None = None
+        self._wanted: frozenset[str] = frozenset()
         self._connection: Connection | None = None
         self.answered_by = "none"
-        self.healed = 0
-        self.trouble = ""
-        self.wants_healing = False
+        self.refreshed = 0
+        self.problem = ""
+        self.needs_refresh = False
 
     def close(self) -> None:
-        """Let go of the index file."""
+        """Close the index file."""
         if self._connection is not None:
             self._connection.close()
 
     def best(self, text: str, extra: str, pool: int) -> list[Hit]:
-        """The best injectable memories for a text, best first. An index that turns out to be damaged is made anew, once."""
-        self._share.wanted = frozenset(word for word in words(text) if len(word) >= _TELLING)
+        """Return the best injectable memories for a text, best first; an index that turns out to be damaged is rebuilt, once.
+
+        `extra` is the turn before, which counts for less; `pool` is the most hits to return.
+        """
+        self._wanted = frozenset(word for word in words(text) if len(word) >= _MIN_TELLING)
         for _attempt in range(2):
             try:
-                return (
-                    self._verified(text, extra, pool) if self._connection is not None or self._open() else []
-                )
+                if self._connection is None and not self._open():
+                    return []
+                return self._rank_current(text, extra, pool)
             except TimeoutError:
-                self.trouble = "timeout"
+                self.problem = "timeout"
                 return []
-            except INDEX_FAULTS as error:
-                self.trouble = trouble(error)
-                self.wants_healing = True
-                if not self.trouble.startswith(DAMAGED) or not self._discard():
+            except INDEX_ERRORS as error:
+                self.problem = failure_reason(error)
+                self.needs_refresh = True
+                if not is_damaged(error) or not self._discard():
                     return []
         return []
 
     def refresh(self) -> None:
-        """Bring the index up to date where that takes little, and let go of it; `trouble` says what kept it from that."""
+        """Bring the index up to date where that takes little, and close it; `problem` says what prevented it."""
         try:
             self._open()
-        except INDEX_FAULTS as error:
-            self.trouble = trouble(error)
+        except INDEX_ERRORS as error:
+            self.problem = failure_reason(error)
         finally:
             self.close()
 
-    def first_as_indexed(self, hits: list[Hit], most: int) -> list[Hit]:
-        """The first `most` of some hits whose files still hold what was indexed of them."""
-        kept: list[Hit] = []
-        for hit in hits:
-            if len(kept) < most and _is_as_indexed(hit):
-                kept.append(hit)
-        return kept
+    def is_current(self, hit: Hit) -> bool:
+        """Return whether the file of a memory still holds what was indexed."""
+        try:
+            return digest(read_regular(hit.path, _MAX_FILE)[0]) == hit.digest
+        except (FileNotFoundError, Unreadable):
+            return False
 
-    def _verified(self, text: str, extra: str, pool: int) -> list[Hit]:
-        """The ranking, made again while files near its top turn out to be edited in place; `first_as_indexed` leaves out what is left."""
-        hits = self._ranked(text, extra, pool)
+    def _rank_current(self, text: str, extra: str, pool: int) -> list[Hit]:
+        """Rank, and rank again while files near the top turn out to have been edited in place; `is_current` catches what remains."""
+        hits = self._rank(text, extra, pool)
         for _round in range(_ROUNDS):
-            edited = [
-                hit.path
-                for hit in hits[: self._settings.integer("retrieval.max_inject")]
-                if not _is_as_indexed(hit)
-            ]
-            if not edited or not self._heal(edited):
+            top = hits[: self._context.settings.integer("retrieval.max_inject")]
+            edited = [hit.path for hit in top if not self.is_current(hit)]
+            if not edited or not self._refresh(edited):
                 break
-            hits = self._ranked(text, extra, pool)
+            hits = self._rank(text, extra, pool)
         return hits
+
+    def _rank(self, text: str, extra: str, pool: int) -> list[Hit]:
+        assert self._connection is not None
+        strategy = self._context.settings.text("retrieval.match_strategy")
+        self.answered_by = backend = candidate_backend(self._connection, strategy)
+        deadline = self._context.deadline
+        return rank(self._connection, analyze(text, extra), pool, True, now_iso(), deadline, backend)
 
     def _open(self) -> bool:
         try:
-            self._connection = open_index(index_path(self._places))
+            self._connection = open_index(index_path(self._context.places))
         except IndexMissing:
-            return self._make()
-        except IndexError_ as error:
-            self.trouble = trouble(error)
-            return self.trouble != LOCKED and self._make()
+            return self._create()
+        except IndexUnavailable as error:
+            self.problem = failure_reason(error)
+            return not is_locked(error) and self._create()
         if changed_paths(self._connection) != set():
-            self._heal()
+            self._refresh()
         return True
 
-    def _make(self) -> bool:
-        """Make an index of the first few files; the others are read detached.
+    def _create(self) -> bool:
+        """Create an index of the first few files; a background process reads the others.
 
-        Of several hooks that find none, one makes it while the others wait a moment.
+        If several hooks find no index, one creates it while the others wait a moment.
         """
-        path = index_path(self._places)
+        path = index_path(self._context.places)
         try:
             make_folder(os.path.dirname(path))
-            with self._lock(min(_MAKE_WAIT, self._deadline.remaining())):
-                self._connection = opened_or_made(path)
+            with refresh_lock(path, min(_CREATE_WAIT, self._context.deadline.remaining())):
+                self._connection = open_or_create(path)
                 if changed_paths(self._connection) != set():
-                    self._bring_up()
+                    self._read_share()
                 return True
         except Busy:
-            self.trouble = "healed_elsewhere"
-            return self._open_begun(path)
-        except (IndexError_, OSError) as error:
-            self.trouble = "no_index: %s" % cause(error)
+            self.problem = "refreshed_elsewhere"
+            return self._open_unfinished(path)
+        except (IndexUnavailable, OSError) as error:
+            self.problem = "no_index: %s" % cause(error)
         return False
 
-    def _open_begun(self, path: str) -> bool:
+    def _open_unfinished(self, path: str) -> bool:
         """Open the index that another process is still filling; what it has committed can be recalled."""
         try:
             self._connection = open_index(path)
-        except IndexError_:
+        except IndexUnavailable:
             return False
         return True
 
     def _discard(self) -> bool:
-        """Remove a damaged index; whether it is gone."""
+        """Remove a damaged index; return whether it is gone."""
         self.close()
         self._connection = None
+        path = index_path(self._context.places)
         try:
-            with self._lock(0.0):
-                os.unlink(index_path(self._places))
+            with refresh_lock(path, 0.0):
+                os.unlink(path)
         except OSError:
             return False
         return True
 
-    def _lock(self, wait: float) -> FileLock:
-        return FileLock(index_path(self._places) + ".heal", wait)
-
-    def _heal(self, edited: list[str] | None = None) -> bool:
-        """Bring the index up to date, after a moment where another process is at it: mostly it reads a few files, too."""
+    def _refresh(self, edited: list[str] | None = None) -> bool:
+        """Bring the index up to date; wait a moment for another process at it, which mostly reads a few files, too."""
         try:
-            with self._lock(_HEAL_WAIT):
-                return self._bring_up(edited)
+            with refresh_lock(index_path(self._context.places), _REFRESH_WAIT):
+                return self._read_share(edited)
         except Busy:
-            self.trouble = "healed_elsewhere"
+            self.problem = "refreshed_elsewhere"
         except OSError as error:
-            self.trouble = "not_healed: %s" % cause(error)
-            self.wants_healing = True
+            self.problem = "not_refreshed: %s" % cause(error)
+            self.needs_refresh = True
         return False
 
-    def _bring_up(self, edited: list[str] | None = None) -> bool:
-        """Read a few changed files; whether anything was done, or nothing is left to do. Raises OSError."""
-        from .healing import heal
+    def _read_share(self, edited: list[str] | None = None) -> bool:
+        """Read a few changed files; return whether anything was done, or nothing is left to do. Raises OSError."""
+        from .due_files import prompt_share
+        from .index_refresh import refresh
 
         assert self._connection is not None
+        self._share = self._share or prompt_share()  # one share for all refreshes of this prompt
+        self._share.wanted = self._wanted
+        places, settings = self._context.places, self._context.settings
         try:
-            report = heal(
-                self._connection,
-                self._places,
-                self._settings,
-                share=self._share,
-                edited=edited or (),
-            )
+            report = refresh(self._connection, places, settings, share=self._share, edited=edited or ())
         except SqliteError as error:
-            self.trouble = trouble(error)
-            if self.trouble.startswith(DAMAGED):
+            self.problem = failure_reason(error)
+            if is_damaged(error):
                 raise
-        else:
-            done = report.read + report.dropped + report.regraded
-            self.healed += done
-            if report.left:
-                self.trouble = "healing"
-                self.wants_healing = True
-            return bool(done or not report.left)
-        self.wants_healing = True
-        return False
-
-    def _ranked(self, text: str, extra: str, pool: int) -> list[Hit]:
-        assert self._connection is not None
-        strategy = self._settings.text("retrieval.match_strategy")
-        self.answered_by = way = way_to_candidates(self._connection, strategy)
-        return rank(self._connection, analyse(text, extra), pool, True, now_iso(), self._deadline, way)
-
-
-def _is_as_indexed(hit: Hit) -> bool:
-    """Whether the file of a memory still holds what was indexed of it."""
-    try:
-        return digest(read_regular(hit.path, _MAX_FILE)[0]) == hit.digest
-    except (FileNotFoundError, Unreadable):
-        return False
+            self.needs_refresh = True
+            return False
+        done = report.read + report.dropped + report.regraded
+        self.refreshed += done
+        if report.left:
+            self.problem = "refreshing"
+            self.needs_refresh = True
+        return bool(done or not report.left)

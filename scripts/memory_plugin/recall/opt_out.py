@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ..kernel.fastjson import loads
-from ..kernel.paths import data_path
+from ..kernel.data import load_data
 from .gate import split_words
 
 TYPE_CHECKING = False
@@ -20,10 +19,7 @@ _loaded: list[OptOut] = []
 def load_opt_out() -> OptOut:
     """Return the rules of `config/recall/opt_out.json`, read once."""
     if not _loaded:
-        with open(data_path("recall", "opt_out.json"), encoding="utf-8") as handle:
-            table = loads(handle.read())
-        assert isinstance(table, dict)
-        _loaded.append(OptOut(table))
+        _loaded.append(OptOut(load_data("recall", "opt_out")))
     return _loaded[0]
 
 
@@ -42,7 +38,7 @@ class OptOut:
         self._around = [(verb.split(), then.split()) for verb, then in table["around"]]
 
     def is_tagged(self, text: str) -> bool:
-        """Return whether a tag such as `#nomem` stands anywhere in a text, as a word of its own."""
+        """Return whether a text contains a tag such as `#nomem`, as a word of its own."""
         lowered = text.lower().replace("\uff03", "#")
         return any(_stands_alone(lowered, tag, self._table["before_tags"]) for tag in self._table["tags"])
 
@@ -70,7 +66,7 @@ class OptOut:
         )
 
     def _is_refused_before(self, words: list[str], at: int) -> bool:
-        """Return whether a verb of refusal leads to the noun at this place, past determiners, and nothing turns it round."""
+        """Return whether a verb of refusal leads to the noun at this place, past determiners, and nothing negates it."""
         start = self._first_determiner(words, at)
         verb = _longest_end(words[:start], self._verbs)
         if not verb or _follows(words, at + 1, self._table["turned_round_by"]):

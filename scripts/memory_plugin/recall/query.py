@@ -1,11 +1,25 @@
-"""What a prompt asks for: its words, and those of the turn before it."""
+"""The query that a prompt makes: its words and those of the turn before it, what each weighs in this store, and typing errors corrected."""
 
 from __future__ import annotations
 
-from ..kernel.text.tokens import words
+from math import log
 
-# A prompt longer than this is asked by its head and its tail, where people put what they want; the middle is mostly pasted output.
-MOST_CHARACTERS = 6000
+from ..kernel.text.tokens import language, words
+from .index_terms import form
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..kernel.sqlite import Connection
+    from .model import Model
+
+__all__ = ["MAX_CHARACTERS", "Query", "Term", "analyze", "correct", "is_one_edit", "rarities", "weighted"]
+
+# Of a longer prompt only the head and the tail are used, where people say what they want; the middle is mostly pasted output.
+MAX_CHARACTERS = 6000
+# Older SQLite takes at most 999 values in one statement.
+_AT_ONCE = 500
+# A shorter word has too many neighbors that are words of their own.
+_MIN_CORRECTED = 5
 
 
 class Query:
@@ -19,8 +33,8 @@ class Query:
         self.text = text
 
 
-def analyse(text: str, extra: str = "") -> Query:
-    """The query that a prompt makes; `extra` is the turn before it, which counts for less.  Any text will do."""
+def analyze(text: str, extra: str = "") -> Query:
+    """Return the query that a prompt makes; `extra` is the turn before it, which counts for less. Any text will do."""
     text = _ends(text)
     found = words(text)
     own = set(found)
@@ -28,5 +42,128 @@ def analyse(text: str, extra: str = "") -> Query:
 
 
 def _ends(text: str) -> str:
-    half = MOST_CHARACTERS // 2
-    return text if len(text) <= MOST_CHARACTERS else text[:half] + " " + text[-half:]
+    half = MAX_CHARACTERS // 2
+    return text if len(text) <= MAX_CHARACTERS else text[:half] + " " + text[-half:]
+
+
+class Term:
+    """One term of a query: the words it stands for, how many documents hold it, and its weight (frequency in the query times idf).
+
+    `strong` documents hold it in a field beside the body, `weak` ones in the body alone; `share` is that of the texts of the background.
+    """
+
+    __slots__ = ("count", "form", "idf", "share", "stem", "strong", "weak", "weight", "words")
+
+    def __init__(self, stem: str, form: str) -> None:
+        self.stem = stem
+        self.words: set[str] = set()
+        self.form = form
+        self.count = 0.0
+        self.strong = 0
+        self.weak = 0
+        self.share = 0.0
+        self.idf = 0.0
+        self.weight = 0.0
+
+
+def weighted(
+    connection: Connection, query: Query, model: Model, only_injectable: bool, documents: int
+) -> list[Term]:
+    """Return the distinct terms of a query without stop words, heaviest first; a term that the store does not know has no documents."""
+    terms = _terms(query, model)
+    prior = model.ranking["prior"]
+    unknown = model.ranking["corrections"]
+    for term in terms:
+        _look_up(connection, term, only_injectable)
+        if not term.strong + term.weak and unknown:
+            unknown -= 1
+            other = correct(connection, term.stem)
+            if other:
+                term.stem = other
+                term.form = other + "~"
+                term.count *= model.ranking["corrected"]
+                _look_up(connection, term, only_injectable)
+        term.idf = _idf(term.strong + term.weak + prior * term.share, documents + prior)
+        term.weight = term.count * term.idf
+    terms.sort(key=lambda term: (-term.weight, term.stem))
+    return terms
+
+
+def rarities(
+    connection: Connection, stems: set[str], model: Model, only_injectable: bool, documents: int
+) -> dict[str, float]:
+    """Return the idf of some stems of documents; there is none for a stem the index does not hold."""
+    prior = model.ranking["prior"]
+    found: dict[str, float] = {}
+    wanted = sorted(stems)
+    for at in range(0, len(wanted), _AT_ONCE):
+        part = wanted[at : at + _AT_ONCE]
+        rows = connection.execute(
+            "SELECT term, %s, share FROM vocabulary WHERE term IN (%s)"
+            % (_columns(only_injectable), ",".join("?" * len(part))),
+            part,
+        )
+        for stem, strong, weak, share in rows:
+            found[stem] = _idf(strong + weak + prior * share, documents + prior)
+    return found
+
+
+def _idf(held: float, documents: float) -> float:
+    return log(1 + max(0.0, documents - held + 0.5) / (held + 0.5))
+
+
+def _columns(only_injectable: bool) -> str:
+    return "strong, weak" if only_injectable else "strong + held_strong, weak + held_weak"
+
+
+def _terms(query: Query, model: Model) -> list[Term]:
+    idle = model.stopwords[language(query.words, model.stopwords)]
+    terms: dict[str, Term] = {}
+    for found, count in ((query.words, 1.0), (query.extra, model.ranking["extra"])):
+        for word in found:
+            if word not in idle:
+                whole = form(word)
+                stem = whole.partition("~")[0]
+                if stem not in terms:
+                    terms[stem] = Term(stem, whole)
+                terms[stem].count += count
+                terms[stem].words.add(word)
+    return list(terms.values())
+
+
+def _look_up(connection: Connection, term: Term, only_injectable: bool) -> None:
+    row = connection.execute(
+        "SELECT %s, share FROM vocabulary WHERE term = ?" % _columns(only_injectable), (term.stem,)
+    ).fetchone()
+    term.strong, term.weak, term.share = row or (0, 0, 0.0)
+
+
+def correct(connection: Connection, stem: str) -> str:
+    """Return the stem that most documents hold among those one edit away, or "" when there is none.
+
+    One edit is a letter more, less or other, or two neighbors swapped (F. J. Damerau, 1964).  Words that differ before their third letter
+    are found only where the first two are swapped: people rarely miss a word's beginning, and the search has to stay short.
+    """
+    if len(stem) < _MIN_CORRECTED or not (stem.isascii() and stem.isalpha()):
+        return ""
+    near: list[tuple[int, str]] = []
+    for start in (stem[:2], stem[1] + stem[0]):
+        near += connection.execute(
+            "SELECT -strong - weak, term FROM vocabulary WHERE term >= ? AND term < ? AND length(term) BETWEEN ? AND ? "
+            "AND strong + weak > 0",
+            (start, start + "{", len(stem) - 1, len(stem) + 1),
+        )
+    return next((term for _, term in sorted(near) if is_one_edit(stem, term)), "")
+
+
+def is_one_edit(left: str, right: str) -> bool:
+    """Return whether one edit turns one word into the other."""
+    if len(left) > len(right):
+        left, right = right, left
+    at = 0
+    while at < len(left) and left[at] == right[at]:
+        at += 1
+    if len(left) < len(right):
+        return len(right) - len(left) == 1 and left[at:] == right[at + 1 :]
+    swapped = left[at : at + 2] == right[at : at + 2][::-1] and left[at + 2 :] == right[at + 2 :]
+    return left != right and (left[at + 1 :] == right[at + 1 :] or swapped)

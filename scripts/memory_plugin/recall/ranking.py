@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from ..kernel.fastjson import loads
-from .candidates import candidates
+from .candidates import candidates, keyword_candidates
 from .confidence import confidences
-from .index.document import CATEGORIES
-from .index.file import has_fts5
+from .index_file import has_fts5
 from .model import load_model
-from .query import Query, analyse
+from .query import Query, analyze, rarities, weighted
 from .scoring import best_matches
-from .weighting import rarities, weighted
+from .signals import compared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -18,15 +17,15 @@ if TYPE_CHECKING:
     from ..kernel.sqlite import Connection
     from .confidence import Confidence
     from .model import Model
+    from .query import Term
     from .scoring import Match
-    from .weighting import Term
 
-__all__ = ["FTS5", "KEYWORD", "Hit", "Query", "analyse", "rank", "way_to_candidates"]
+__all__ = ["FTS5", "KEYWORD", "Hit", "Query", "analyze", "candidate_backend", "rank"]
 
 FTS5, KEYWORD = "fts5", "keyword"
+# Of hits with equal scores, those of an earlier category come first.
+CATEGORIES = ("DECISION", "CONSTRAINT", "PREFERENCE", "RUNBOOK", "TECH_DEBT", "SESSION_SUMMARY")
 
-# The fields that are compared with a prompt as a whole: the title, and each phrase of `asked_as`.
-_COMPARED = (0, 4)
 # The signals that tell a person most; the others are in `Hit.signals`.
 _EXPLAINED = ("concerns", "answers", "wants", "covered", "phrase_covered", "title_covered", "missed", "named")
 _COLUMNS = "key, id, scope, category, title, tags, path, digest, trust, expires_at, inject"
@@ -81,9 +80,9 @@ def rank(
     only_injectable: bool,
     now_iso: str,
     deadline: Deadline | None = None,
-    way: str = FTS5,
+    backend: str = FTS5,
 ) -> list[Hit]:
-    """The at most `limit` best memories, best first; `way` is what `way_to_candidates` says.
+    """Return the at most `limit` best memories, best first; `backend` is that of `candidate_backend`.
 
     With `only_injectable` all others are as if they were not there, and expired ones (`now_iso` in UTC) are left out.  Raises TimeoutError
     when the deadline passes, IndexUnusable when the index holds no model, and SqliteError when it is damaged or locked.
@@ -93,21 +92,24 @@ def rank(
     if not documents:
         return []
     terms = weighted(connection, query, model, only_injectable, documents)
-    rowids = _rowids(connection, terms, model, only_injectable, deadline, way)
+    rowids = _rowids(connection, terms, model, only_injectable, deadline, backend)
     pool = _pool(connection, rowids, only_injectable, now_iso)
     matches = best_matches(pool, terms, averages, model)[:limit]
-    stems = {
-        form.partition("~")[0] for match in matches for at in _COMPARED for form in match.fields[at].split()
-    }
-    others = rarities(connection, stems, model, only_injectable, documents)
+    others = rarities(
+        connection,
+        compared(matches[: model.confidence["looked_at"]], terms),
+        model,
+        only_injectable,
+        documents,
+    )
     sure = confidences(query, terms, matches, documents, averages[-1], others, model)
     hits = [_hit(connection, match, found) for match, found in zip(matches, sure)]
     hits.sort(key=lambda hit: (-hit.score, _category_order(hit.category), hit.key))
     return hits
 
 
-def way_to_candidates(connection: Connection, strategy: str) -> str:
-    """FTS5 or KEYWORD: how this index finds candidates under the setting `retrieval.match_strategy`."""
+def candidate_backend(connection: Connection, strategy: str) -> str:
+    """Return how this index finds candidates under the setting `retrieval.match_strategy`: FTS5 or KEYWORD."""
     return FTS5 if strategy != KEYWORD and has_fts5(connection) else KEYWORD
 
 
@@ -117,19 +119,17 @@ def _rowids(
     model: Model,
     only_injectable: bool,
     deadline: Deadline | None,
-    way: str,
+    backend: str,
 ) -> list[int]:
-    if way_to_candidates(connection, way) == FTS5:
+    if candidate_backend(connection, backend) == FTS5:
         return candidates(connection, terms, model, only_injectable, deadline)
-    from .keyword import keyword_candidates
-
     return keyword_candidates(connection, terms, model, only_injectable, deadline)
 
 
 def _pool(
     connection: Connection, rowids: list[int], only_injectable: bool, now_iso: str
 ) -> list[tuple[int, tuple[str, ...]]]:
-    """(row id, analysed fields) of the candidates; the expired ones are left out when only injectable ones are wanted."""
+    """Return (row id, analyzed fields) of the candidates, without the expired ones when only injectable ones are wanted."""
     rows = connection.execute(
         "SELECT rowid, expires_at, title, tags, body, files, asked_as FROM vectors WHERE rowid IN (%s)"
         % ",".join("?" * len(rowids)),
@@ -154,7 +154,7 @@ def _parts(match: Match, signals: dict[str, float]) -> dict[str, object]:
 
 
 def _totals(connection: Connection, only_injectable: bool) -> tuple[int, list[float]]:
-    """The number of documents, and the mean lengths of their fields with that of all fields together at the end."""
+    """Return the number of documents, and the mean lengths of their fields with that of all fields together at the end."""
     documents, *lengths = connection.execute(
         "SELECT sum(documents), sum(title), sum(tags), sum(body), sum(files), sum(asked_as) FROM totals WHERE injectable >= ?",
         (int(only_injectable),),

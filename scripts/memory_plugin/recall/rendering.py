@@ -1,4 +1,4 @@
-"""The block that goes before Claude: memories in full, in order, as many as the budget holds, then titles to look up."""
+"""The block that Claude gets: memories in full, best first, as many as the budget holds, then titles to look up."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Budget:
 
 
 def pointer_line(hit: Hit) -> str:
-    """Return the line that points at a memory: the id that `memory show` takes, and the title."""
+    """Return the line that points at a memory: its id, which `memory show` takes, and its title."""
     return "%s: %s" % (escape_content(hit.id), escape_content(" ".join(hit.title.split())))
 
 

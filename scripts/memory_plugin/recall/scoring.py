@@ -8,7 +8,7 @@ from __future__ import annotations
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .model import Model
-    from .weighting import Term
+    from .query import Term
 
 _GRAM = 4
 
@@ -48,7 +48,7 @@ class Match:
 def best_matches(
     documents: list[tuple[int, tuple[str, ...]]], terms: list[Term], averages: list[float], model: Model
 ) -> list[Match]:
-    """The matches of (row id, fields) pairs, best first; grams are counted for the best `soft_pool` only, and the others left out.
+    """Return the matches of (row id, fields) pairs, best first; grams are counted for the best `soft_pool`, and the others are left out.
 
     `averages` are the mean lengths of the fields, the last that of all fields together.
     """

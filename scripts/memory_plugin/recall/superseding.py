@@ -1,53 +1,65 @@
-"""Superseded memories in the index: found by search alone, while the newer ones answer to their phrases.
+"""Superseded memories in the index: only search finds them, and the newer ones inherit their `asked_as` phrases.
 
-What one memory says changes what the index holds of others, whose files stay as they are. So this is settled after each refresh, from the
-few documents that name others.
+One memory's file can change what the index holds of others. So this is worked out after each refresh, from the few documents that name
+others.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Callable
+from typing import TYPE_CHECKING
 
 from ..kernel.clock import now_iso
 from ..memories.stores import PROJECT, USER
 from ..memories.supersession import Link, resolve
 from ..memories.trust import TRUSTED
-from .index import read, write
+from .index_documents import (
+    find_document,
+    inherited_phrases,
+    links,
+    put,
+    set_flags,
+    set_superseded,
+    superseded_documents,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ..kernel.sqlite import Connection
     from ..memories.supersession import Resolution
-    from .index.document import Document
+    from .index_documents import Document
 
-__all__ = ["settle"]
+__all__ = ["apply_supersession"]
 
 
-def settle(connection: Connection, rebuild: Callable[[Document, tuple[str, ...]], Document | None]) -> int:
-    """Bring flags and inherited phrases in line with what the documents say of each other, inside the caller's transaction.
+def apply_supersession(
+    connection: Connection, rebuild: Callable[[Document, tuple[str, ...]], Document | None]
+) -> int:
+    """Update flags and inherited phrases by what the documents say of each other, inside the caller's transaction.
 
     Args:
         connection: the index.
-        rebuild: returns a document read again with the phrases that it inherits; None when its file is not as indexed any more, which a
-            later refresh sees to.
+        rebuild: reads a document's file again and returns the document with the phrases that it inherits; None when the file has changed
+            since it was indexed, which a later refresh handles.
 
     Returns:
         The number of documents that changed.
     """
-    linked = read.links(connection)
-    before, lent = read.superseded(connection), read.inherited(connection)
+    linked = links(connection)
+    before, lent = superseded_documents(connection), inherited_phrases(connection)
     if not (linked or before or lent):
         return 0
     resolution = _resolve(connection, linked)
-    changed = _flag(connection, before, resolution.superseded)
+    changed = _update_flags(connection, before, resolution.superseded)
     if resolution.superseded != before:
-        write.set_superseded(connection, resolution.superseded)
+        set_superseded(connection, resolution.superseded)
     for key in sorted(lent.keys() | resolution.inherited.keys()):
         phrases = resolution.inherited.get(key, ())
-        document = read.one(connection, key) if list(phrases) != lent.get(key, []) else None
+        document = find_document(connection, key) if list(phrases) != lent.get(key, []) else None
         rebuilt = rebuild(document, phrases) if document is not None else None
         if rebuilt is not None:
-            rebuilt.injectable = rebuilt.injectable and key not in resolution.superseded
-            write.put(connection, [rebuilt])
+            injectable = rebuilt.injectable and key not in resolution.superseded
+            put(connection, [rebuilt._replace(injectable=injectable)])
             changed += 1
     return changed
 
@@ -58,7 +70,7 @@ def _resolve(connection: Connection, linked: list[tuple[str, str, list[str]]]) -
 
     def find(key: str) -> Link | None:
         if key not in known:
-            document = read.one(connection, key)
+            document = find_document(connection, key)
             by, named = said.get(key, ("", ()))
             known[key] = (
                 None
@@ -71,15 +83,15 @@ def _resolve(connection: Connection, linked: list[tuple[str, str, list[str]]]) -
     return resolve(links, find)
 
 
-def _flag(connection: Connection, before: dict[str, str], after: dict[str, str]) -> int:
-    """Take the superseded out of recall, and let those speak again that nothing supersedes any more; return how many changed."""
+def _update_flags(connection: Connection, before: dict[str, str], after: dict[str, str]) -> int:
+    """Exclude superseded documents from recall and include those that are no longer superseded; return how many changed."""
     changed = 0
     for key in sorted(before.keys() | after.keys()):
-        document = read.one(connection, key)
+        document = find_document(connection, key)
         if document is not None:
             holds = not (document.expires_at and document.expires_at <= now_iso())
             injectable = key not in after and document.trust == TRUSTED and holds
             if injectable != document.injectable:
-                write.set_flags(connection, key, injectable, document.trust)
+                set_flags(connection, key, injectable, document.trust)
                 changed += 1
     return changed

@@ -9,9 +9,8 @@ from __future__ import annotations
 import os
 
 from ..kernel.clock import now
-from ..kernel.fastjson import digest
 from ..kernel.files import cause
-from ..kernel.state_file import read_state, write_state
+from ..kernel.state_file import read_state, session_file, write_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -28,7 +27,6 @@ __all__ = [
     "tuning_reminder",
 ]
 
-_FOLDER = "sessions"
 _MAX_BYTES = 65536
 _TUNING = "tuning.json"
 _WEEK = 7 * 86400
@@ -53,11 +51,11 @@ def attempt_all(*steps: Callable[[], object]) -> list[OSError]:
 class ReplyState:
     """The state of one session's replies."""
 
-    __slots__ = ("_stem",)
+    __slots__ = ("_places", "_session")
 
     def __init__(self, places: Places, session: str) -> None:
-        # A digest, because a session id from outside must not become a path.
-        self._stem = places.state(_FOLDER, digest(session.encode("utf-8", "replace"), 8))
+        self._places = places
+        self._session = session
 
     def replies(self) -> int:
         """Return how many replies of the session were scored."""
@@ -93,10 +91,6 @@ class ReplyState:
         except OSError as error:
             raise StateNotSaved("the session's state was not saved: %s" % cause(error)) from None
 
-    def has_correction(self) -> bool:
-        """Return whether a correction is pending; costs one look at the folder."""
-        return os.path.lexists(self._path("drift"))
-
     def take_correction(self) -> tuple[str, str]:
         """Remove the pending correction and return its drift's id and its text; both empty when there is none or it is too old."""
         found = self._read("drift")
@@ -117,7 +111,7 @@ class ReplyState:
         return (drift_id, text) if 0 <= now() - saved < hours * 3600 else ("", "")
 
     def _path(self, part: str) -> str:
-        return "%s.%s.json" % (self._stem, part)
+        return session_file(self._places, self._session, part)
 
     def _read(self, part: str) -> dict[str, object]:
         return read_state(self._path(part), _MAX_BYTES)

@@ -106,7 +106,7 @@ def stored(name: str, content: object) -> Callable[[Project], object]:
         pytest.param(stored("a.json", GOOD), "waiting", "note", "1 came with the repository", id="a pending one"),
         pytest.param(stored("a.json", {**GOOD, "expires_at": "2020-01-01"}), "expired", "note", "1 memory is expired", id="expired"),
         pytest.param(stored("a.json", {**GOOD, "expires_at": "31.12.2020"}), "expired", "warn", "a: 31.12.2020", id="no date"),
-        pytest.param(damaged_index, "index", "warn", "memory heal", id="a damaged index"),
+        pytest.param(damaged_index, "index", "warn", "memory refresh", id="a damaged index"),
         pytest.param(lambda project: ledger(project, "recalls", "{", {"a": 1}), "ledgers", "note", "1 of 2 lines", id="a bad line"),
         pytest.param(lambda project: ledger(project, "events", {**LATER, "kind": "error", "event": "E", "what": "W\u202e"}), "events",
                      "warn", "E: W", id="an error in a hook"),
@@ -227,7 +227,7 @@ def test_an_index_of_another_version_is_rebuilt(project: Project) -> None:
         connection.execute("PRAGMA user_version = 999")
     connection.close()
     assert checks(project)["index"]["status"] == "warn"
-    assert project.cli("heal").returncode == 0
+    assert project.cli("refresh").returncode == 0
     assert checks(project)["index"]["status"] in ("ok", "note")
 
 

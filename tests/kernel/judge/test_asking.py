@@ -12,7 +12,7 @@ from time import sleep
 import pytest
 
 from memory_plugin.kernel.clock import Deadline
-from memory_plugin.kernel.judge.budget import Budget
+from memory_plugin.kernel.judge.budget import SpendingBudget
 from tests.kernel.judge import server
 from tests.kernel.judge.bench import CHOSEN, KEY, SESSION, Bench, payload, question
 from tests.kernel.judge.server import Act, Seen, answer, serving
@@ -80,7 +80,7 @@ def test_an_unknown_models_cost_is_unknown_and_counts(make_bench: MakeBench) -> 
         bench.retrieval["model"] = "brand-new-model"
         assert bench.ask().cost is None
     assert bench.calls()[0]["cost_usd"] is None
-    assert Budget(bench.places.state("judge")).figures(SESSION).day == pytest.approx(0.0033)
+    assert SpendingBudget(bench.places.state("judge")).figures(SESSION).day == pytest.approx(0.0033)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 from memory_plugin.kernel.judge.backends import load_backend
 from memory_plugin.kernel.judge.credentials import ServerAccess, UserEnvironment, resolve_access
-from memory_plugin.kernel.judge.failures import JudgeError
+from memory_plugin.kernel.judge.errors import JudgeError
 from tests.kernel.judge.bench import KEY, Bench, payload
 from tests.kernel.judge.server import answer, serving
 
@@ -134,7 +134,7 @@ def test_this_machine_is_reached_without_a_proxy(make_bench: MakeBench, url: str
 def test_a_proxy_of_an_unknown_kind_is_no_reason_to_go_without(make_bench: MakeBench) -> None:
     bench = make_bench("anthropic")
     bench.env["HTTPS_PROXY"] = "socks5://p.corp:1080"
-    assert failure(bench) == ("bad_url", "HTTPS_PROXY: only http:// proxies are known")
+    assert failure(bench) == ("bad_url", "HTTPS_PROXY: only http:// proxies are supported")
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from memory_plugin.kernel.judge import transport
 from memory_plugin.kernel.judge.address import Address
 from memory_plugin.kernel.judge.calls import CallOutcome
 from memory_plugin.kernel.judge.credentials import ServerAccess
-from memory_plugin.kernel.judge.failures import JudgeError
+from memory_plugin.kernel.judge.errors import JudgeError
 from tests.kernel.judge import server
 from tests.kernel.judge.bench import CHOSEN, KEY, Bench, payload, question
 from tests.kernel.judge.server import Seen, serving

@@ -6,11 +6,11 @@ import os
 from typing import TYPE_CHECKING
 
 from ...kernel.clock import iso, now
-from ...kernel.judge.failures import JudgeError
+from ...kernel.judge.errors import JudgeError
 from ...kernel.ledger import Ledger
 from ...kernel.sqlite import SqliteError
 from ...kernel.text.clean import plain
-from ...recall.healing import index_state
+from ...recall.index_refresh import index_state
 from ...sessions.langfuse.langfuse_server import HOSTS, find_access, is_configured, server_route
 from ...sessions.langfuse.outbox import outbox_overview
 from ..addresses import address_words
@@ -27,7 +27,7 @@ _DAYS = 7
 _SHOWN = 5
 _MAX_EVENT = 300
 _END = ".jsonl"
-_REFRESH = "memory heal"
+_REFRESH = "memory refresh"
 _LANGFUSE = "langfuse"
 
 

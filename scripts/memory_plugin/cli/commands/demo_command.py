@@ -17,7 +17,7 @@ from ...memories.lifecycle import save
 from ...memories.record import category_named, new_memory
 from ...memories.stores import project_store
 from ...recall.explain import find_decision, sentence
-from ...recall.healing import heal_now
+from ...recall.index_refresh import refresh_index
 
 if TYPE_CHECKING:
     import argparse
@@ -85,7 +85,7 @@ def _project(folder: str, story: dict[str, Any]) -> Places:
             new_memory(category_named(memory["category"]), "", memory["title"], memory["content"], extra),
             word=True,
         )
-    heal_now(places, load(places.config_dir, places.project_root))
+    refresh_index(places, load(places.config_dir, places.project_root))
     return places
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from ...hooks.event_fields import identity, path
-from ...hooks.event_log import note
+from ...hooks.events import PROBLEM, identity, note, path
 from ...kernel.clock import Deadline
 from ...kernel.context import Context
 from ...replies.grade_request import GradeRequest
@@ -47,7 +46,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:  # noqa:
     try:
         failure = grade_reply(request, user, calls, scoring_judge(timed, _reason_off(context)), timed)
     except OSError as error:
-        note(places, timed.session, EVENT, "trouble", str(error))
+        note(places, timed.session, EVENT, PROBLEM, str(error))
         return FAILED
     if failure in DISABLING_FAILURES:
         what = "no judge for the replies of this session: %s; see: memory judge check" % failure

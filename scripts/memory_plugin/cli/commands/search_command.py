@@ -6,12 +6,13 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 from ...kernel.clock import Deadline, now_iso
+from ...kernel.context import Context
 from ...kernel.sqlite import SqliteError
 from ...kernel.text.tags import without_private
 from ...memories.trust import TRUSTED
-from ...recall.index.file import IndexError_
+from ...recall.index_file import IndexUnavailable
 from ...recall.judging import SEARCH, Candidates, judge_candidates
-from ...recall.search import search
+from ...recall.memory_search import search
 from ..command_context import CommandError, UsageError
 from ..memory_view import shown_name
 
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
     import argparse
 
     from ...recall.judging import Judged
+    from ...recall.memory_search import Found
     from ...recall.ranking import Hit
-    from ...recall.search import Found
     from ..command_context import CommandContext
 
 HELP = "find memories, including pending and superseded ones"
@@ -60,10 +61,10 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     try:
         pool = max(limit, _JUDGED_POOL) if arguments.judge else limit
         found = search(context.places, context.settings, query, pool)
-    except (IndexError_, SqliteError) as error:
+    except (IndexUnavailable, SqliteError) as error:
         raise CommandError("the index cannot be read: %s" % error) from None
-    if found.trouble:
-        context.console.error("the index cannot be used (%s); every file was read instead" % found.trouble)
+    if found.problem:
+        context.console.error("the index cannot be used (%s); every file was read instead" % found.problem)
     judged = _judged(query, found, context) if arguments.judge else None
     hits = (found.hits if judged is None else judged.kept)[:limit]
     if arguments.json:
@@ -77,9 +78,8 @@ def _judged(query: str, found: Found, context: CommandContext) -> Judged:
     """Return the lenient verdict of the judges on what FTS5 found; matches of keywords alone are too rough to judge."""
     hits = found.hits if found.answered_by == "fts5" else []
     candidates = Candidates(query, hits)
-    off = context.taint.judges_off
-    places, settings = context.places, context.settings
-    judged = judge_candidates(candidates, SEARCH, places, settings, context.session, Deadline(_SECONDS), off)
+    timed = Context(context.places, context.settings, Deadline(_SECONDS), context.session)
+    judged = judge_candidates(candidates, SEARCH, timed, judges_off=context.taint.judges_off)
     if not hits:
         judged.kept = found.hits
     return judged

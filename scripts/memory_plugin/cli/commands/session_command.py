@@ -10,9 +10,9 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ...hooks.event_log import note
+from ...hooks.events import PROBLEM, note
 from ...kernel.files import in_words
-from ...kernel.judge.failures import explain_failure
+from ...kernel.judge.errors import explain_failure
 from ...kernel.judge.question import read_reply
 from ...kernel.settings.advice import terminal_safe
 from ...sessions.pipeline import GradeResult, SessionScorer, grade_session, store_reply
@@ -177,7 +177,7 @@ def _show(graded: GradeResult, arguments: argparse.Namespace, context: CommandCo
 
 
 def _send(context: CommandContext) -> None:
-    from ...kernel.judge.failures import JudgeError
+    from ...kernel.judge.errors import JudgeError
     from ...sessions.langfuse.push import send_scores
 
     off, progress = session_scorer(context).off, context.console.progress
@@ -205,7 +205,7 @@ def _why(failure: str, graded: GradeResult) -> str:
 
 
 def _score_many(arguments: argparse.Namespace, context: CommandContext) -> int:
-    from ...kernel.judge.failures import JudgeError
+    from ...kernel.judge.errors import JudgeError
     from ...sessions.grading_runs import grade_one_by_one, run_batch
 
     places, scorer, console = context.places, session_scorer(context), context.console
@@ -292,7 +292,7 @@ def _ended(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 
 def _note_failure(context: CommandContext, identity: str, what: str) -> None:
-    note(context.places, identity, "SessionEnd", "trouble", what)
+    note(context.places, identity, "SessionEnd", PROBLEM, what)
 
 
 def _cells(row: dict[str, Any]) -> list[str]:

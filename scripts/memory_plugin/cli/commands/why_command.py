@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ...kernel.text.clean import plain
 from ...memories.hygiene import shown_line
 from ...memories.survey import survey, unmistakable
-from ...recall.explain import REASONS, find_decision, outcomes, remedy, sentence, thresholds
+from ...recall.explain import find_decision, outcomes, problem, remedy, sentence, thresholds
 from ..command_context import CommandError
 
 if TYPE_CHECKING:
@@ -66,9 +66,8 @@ def explain_decision(row: dict[str, Any], context: CommandContext) -> None:
     console.paragraph("%s, prompt %s" % (time, prompt))
     said = plain(sentence(row), _MAX_LINE)
     console.paragraph(console.style(said[:1].upper() + said[1:] + ".", "bold"))
-    if row.get("trouble"):
-        problem = str(row["trouble"])
-        console.paragraph(plain("problem: " + REASONS.get(problem, problem), _MAX_LINE))
+    if problem(row):
+        console.paragraph(plain("problem: " + problem(row), _MAX_LINE))
     found = outcomes(row)
     if found:
         _explain_candidates(found, context)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import socket
 from typing import TYPE_CHECKING, NamedTuple
 
-from .failures import JudgeError
+from .errors import JudgeError
 
 if TYPE_CHECKING:
     from ssl import SSLContext

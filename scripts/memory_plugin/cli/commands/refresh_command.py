@@ -1,0 +1,68 @@
+"""`memory refresh`: refresh the index, and delete what has expired."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...hooks.session_events import prune_state
+from ...memories import catalog
+from ...memories.files import why_left_alone
+from ...memories.lifecycle import remove_expired_retired
+from ...memories.stores import stores
+from ...memories.trust import load_trust
+from ...recall.index_refresh import refresh_index
+from ..console import counted
+
+if TYPE_CHECKING:
+    import argparse
+
+    from ..command_context import CommandContext
+
+HELP = "refresh the index, and delete what was forgotten long ago"
+EXAMPLES = """\
+  memory refresh
+  memory refresh --root ~/shop --json
+"""
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare no arguments of its own."""
+
+
+def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+    """Refresh the index, delete what was retired long ago, and prune old session state."""
+    report = refresh_index(context.places, context.settings)
+    deleted, problems = _tidy_stores(context)
+    pruned = prune_state(context.places)
+    if arguments.json:
+        context.console.json({**report._asdict(), "deleted": deleted, "pruned": pruned})
+    else:
+        read, dropped, regraded, unreadable = report[:4]
+        text = "%s read, %d removed, %d with new trust, %s"
+        counts = counted(read, "memory"), dropped, regraded, counted(unreadable, "unreadable file")
+        context.console.line(text % counts)
+        if report.left:
+            context.console.line("%s left; run it again to continue" % counted(report.left, "file"))
+        if deleted:
+            context.console.line("deleted, because they were forgotten long ago: " + ", ".join(deleted))
+    for problem in problems:
+        context.console.error(problem)
+    return 1 if problems else 0
+
+
+def _tidy_stores(context: CommandContext) -> tuple[list[str], list[str]]:
+    """Delete expired retired memories and rebuild the catalogs; return the deleted files and the problems, store by store."""
+    deleted: list[str] = []
+    problems: list[str] = []
+    for store in stores(context.places):
+        if why_left_alone(store):
+            continue
+        try:
+            deleted += remove_expired_retired(
+                context.places, store, context.settings.integer("memories.grace_period_days")
+            )
+            if load_trust(context.places, store).mine and store.worktree is not None:
+                catalog.rebuild(store)
+        except OSError as error:
+            problems.append("%s: not cleaned up: %s" % (store.root, error))
+    return deleted, problems

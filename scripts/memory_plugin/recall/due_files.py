@@ -1,0 +1,242 @@
+"""Which files a refresh of the index has to read, and how many of them at once.
+
+Due is what changed in the folders that changed, and everything in a store whose trust changed. How much of it one refresh reads is counted
+in files and characters, not in time, so that no store can make a prompt wait.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..kernel.files import stamp
+from ..memories.files import TooManyEntries, category_folders, is_read, listing, why_left_alone
+from ..memories.trust import load_trust, trust_path
+from .index_documents import file_stamps
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from typing import TypeVar
+
+    from ..kernel.paths import Places
+    from ..kernel.sqlite import Connection
+    from ..memories.gitlog import Mark
+    from ..memories.record import Category
+    from ..memories.stores import Store
+    from ..memories.trust import StoreTrust
+
+    Item = TypeVar("Item")
+
+__all__ = [
+    "DueFile",
+    "DueWork",
+    "Share",
+    "View",
+    "batches",
+    "cost",
+    "find_due",
+    "prompt_share",
+    "round_share",
+    "within_share",
+]
+
+# Characters of one memory that are redacted at most: 30,000 of the body, 10,120 of the title, 4,000 of each list.
+LARGEST = 53_248
+# About 1 ms a file on a small machine. Text made to keep the rules busy takes 5 to 10 microseconds a character, so half a second.
+PROMPT_FILES = 60
+PROMPT_ENTRIES = 20_000
+# A round ends so that other processes get the index, not to save time.
+ROUND_FILES = 10_000
+ROUND_CHARACTERS = 16 << 20
+# Parsed files stay in memory until they are written, with up to 24 times as many bytes as on disk.
+_BATCH_FILES = 3000
+_BATCH_BYTES = 2 << 20
+_SMALL = 8192  # bytes; hardly one memory in a hundred is larger
+
+
+class DueFile(NamedTuple):
+    """A file to read; `mark` identifies this state of it, so that a file without an active memory is not read again."""
+
+    category: Category
+    path: str
+    mark: str
+    size: int
+    changed_at: float
+
+
+class View(NamedTuple):
+    """What is known before a refresh.
+
+    `changed` are the paths that changed (None: unknown), `everything` asks to check all of them regardless, `edited` are files known to
+    differ from the index, and `inactive` maps files that hold no active memory to their marks. `done` are files that an earlier round of
+    this run has read; `entries` is how many directory entries of a store may be listed, None for all.
+    """
+
+    changed: set[str] | None
+    everything: bool
+    edited: set[str]
+    inactive: dict[str, str]
+    done: set[str]
+    entries: int | None
+
+    def has_changed(self, *paths: str) -> bool:
+        """Return whether one of these paths may have changed."""
+        return self.changed is None or not self.changed.isdisjoint(paths)
+
+    def is_due(self, folder: str) -> bool:
+        """Return whether a folder has to be listed."""
+        return (
+            self.everything
+            or self.has_changed(folder)
+            or any(os.path.dirname(p) == folder for p in self.edited)
+        )
+
+
+class DueWork(NamedTuple):
+    """What is due in one store; `log` is the end of git's log before anything was read.
+
+    `unseen` says that the store has more entries than may be listed, so that nothing is known of it. `again` are the folders of files that
+    an earlier round has read and that are due again, because git was at work then; `left` is what is due and not read now.
+    """
+
+    store: Store
+    log: Mark | None
+    changed: list[DueFile]
+    gone: list[str]
+    again: list[str]
+    left: list[DueFile]
+    unseen: bool = False
+
+
+def find_due(connection: Connection, places: Places, store: Store, log: Mark | None, view: View) -> DueWork:
+    """Return what is due in a store: everything when its trust changed, else the files whose stamp differs from the indexed one."""
+    known = file_stamps(connection, store.scope)
+    if why_left_alone(store):
+        return DueWork(store, None, [], [key for key, _, _ in known.values()], [], [])
+    recheck = view.has_changed(trust_path(places, store))
+    fresh: list[DueFile] = []
+    again: list[str] = []
+    try:
+        seen = _list_folders(store, view, recheck)
+    except TooManyEntries:
+        return DueWork(store, None, [], [], [], [], unseen=True)
+    listed = set(seen)
+    for folder, (category, files) in seen.items():
+        for path, status in files.items():
+            mark = _inactive_mark(status)
+            as_known = path in known and known[path][1] == stamp(status) and path not in view.edited
+            if view.inactive.get(path) == mark or (as_known and not recheck):
+                continue
+            if path in view.done:
+                again.append(folder)
+            else:
+                fresh.append(DueFile(category, path, mark, status.st_size, status.st_mtime))
+    paths = {path for _, files in seen.values() for path in files}
+    for path in [path for path in view.inactive if path not in paths and _is_gone(path, listed)]:
+        del view.inactive[path]
+    outside = {path for path in known if os.path.dirname(os.path.dirname(path)) != store.root}
+    gone = [path for path in known if path not in paths and (path in outside or _is_gone(path, listed))]
+    return DueWork(store, log, fresh, [known[path][0] for path in gone], again, [])
+
+
+def _list_folders(
+    store: Store, view: View, recheck: bool
+) -> dict[str, tuple[Category, dict[str, os.stat_result]]]:
+    """Return the files of each folder that is due. Raises TooManyEntries."""
+    found: dict[str, tuple[Category, dict[str, os.stat_result]]] = {}
+    left = view.entries
+    for category, folder in category_folders(store):
+        if recheck or view.is_due(folder):
+            found[folder] = (category, dict(listing(folder, left)))
+            left = None if left is None else left - len(found[folder][1])
+    return found
+
+
+def _is_gone(path: str, listed: set[str]) -> bool:
+    """Return whether a file that was not seen has left the store: its folder was listed, or is not one that is read."""
+    folder = os.path.dirname(path)
+    return folder in listed or not is_read(folder)
+
+
+def _inactive_mark(status: os.stat_result) -> str:
+    """Return the stamp with the time of the last change of permissions: a file that could not be read may be readable now."""
+    return "%s:%d" % (stamp(status), status.st_ctime_ns)
+
+
+def within_share(work: list[DueWork], places: Places, edited: set[str], share: Share) -> list[DueWork]:
+    """Return the work with everything that exceeds the share moved to `left`.
+
+    Files known to be edited come first, then small ones of all stores that may be injected, among them those named after words of the
+    prompt, then the rest, small before large: memories that came with a repository must not delay the user's own, nor the other way round.
+    """
+    due = [(at, file) for at, part in enumerate(work) for file in part.changed]
+    if len(due) > share.files or sum(cost(file.size) for _, file in due) > share.characters:
+        trusts = [load_trust(places, part.store) for part in work]
+        due.sort(key=lambda one: _urgency(one[1], edited, trusts[one[0]], share.wanted))
+    taken: list[list[DueFile]] = [[] for _ in work]
+    left: list[list[DueFile]] = [[] for _ in work]
+    full = False
+    for at, file in due:
+        full = full or not share.take(cost(file.size))
+        (left if full else taken)[at].append(file)
+    return [part._replace(changed=taken[at], left=left[at]) for at, part in enumerate(work)]
+
+
+def _urgency(
+    file: DueFile, edited: set[str], trust: StoreTrust, wanted: frozenset[str]
+) -> tuple[bool, bool, bool, int, int, str]:
+    identity = os.path.basename(file.path)[: -len(".json")]
+    unknown = not trust.knows_name(file.category.name, identity)
+    shared = len(wanted.intersection(identity.split("-")))  # an id is made of the title's words
+    return file.path not in edited, file.size > _SMALL, unknown, -shared, file.size, file.path
+
+
+class Share:
+    """What a refresh may still read: `files`, `characters` to redact, and how many directory `entries` a store may have (None: any).
+
+    `wanted` are the words of the prompt that waits for it; memories named after one of them come first.
+    """
+
+    __slots__ = ("characters", "entries", "files", "wanted")
+
+    def __init__(self, files: int, characters: int, entries: int | None = None) -> None:
+        self.files = files
+        self.characters = characters
+        self.entries = entries
+        self.wanted: frozenset[str] = frozenset()
+
+    def take(self, characters: int) -> bool:
+        """Take one file of so many characters, or return False and take nothing."""
+        if self.files < 1 or self.characters < characters:
+            return False
+        self.files -= 1
+        self.characters -= characters
+        return True
+
+
+def prompt_share() -> Share:
+    """Return the share of one prompt; it has room for any one memory, so that prompts alone finish every backlog."""
+    return Share(PROMPT_FILES, LARGEST, PROMPT_ENTRIES)
+
+
+def round_share() -> Share:
+    """Return the share of one round of a command or background process, after which other processes get the index."""
+    return Share(ROUND_FILES, ROUND_CHARACTERS)
+
+
+def cost(size: int) -> int:
+    """Return the most characters that a memory file of `size` bytes can make us redact."""
+    return min(size, LARGEST)
+
+
+def batches(files: Iterable[Item], size: Callable[[Item], int]) -> list[list[Item]]:
+    """Return the files in batches that fit into memory, in the same order."""
+    found: list[list[Item]] = []
+    room = 0
+    for file in files:
+        if not found or len(found[-1]) >= _BATCH_FILES or room < size(file):
+            found.append([])
+            room = _BATCH_BYTES
+        found[-1].append(file)
+        room -= size(file)
+    return found

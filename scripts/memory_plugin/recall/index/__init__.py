@@ -1,1 +1,0 @@
-"""The disposable SQLite index over the memories of all scopes."""

@@ -1,0 +1,342 @@
+"""The memories that the index holds: what is kept of each, and how it is read, put in and taken out with all counts right."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..kernel.fastjson import dumps, loads
+from .index_file import POSTINGS, has_fts5
+from .index_terms import FIELDS, STRONG_MARK, Terms, document_terms
+from .model import load_model
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from ..kernel.sqlite import Connection
+
+__all__ = [
+    "Document",
+    "all_documents",
+    "count_documents",
+    "drop",
+    "file_stamps",
+    "find_document",
+    "forget_stamps",
+    "inherited_phrases",
+    "links",
+    "notes_by_file",
+    "put",
+    "scrub",
+    "set_flags",
+    "set_superseded",
+    "superseded_documents",
+    "total_documents",
+    "untrusted_documents",
+]
+
+_COLUMNS = (
+    "key", "scope", "id", "category", "title", "tags", "files", "asked_as", "path", "stamp", "digest", "injectable", "trust", "expires_at",
+    "updated_at", "inject",
+)  # fmt: skip
+_LISTS = ("tags", "files", "asked_as")
+_SELECT = "SELECT %s FROM documents " % ", ".join(_COLUMNS)
+_INSERT = "INSERT INTO documents (%s) VALUES (%s)" % (", ".join(_COLUMNS), ", ".join("?" * len(_COLUMNS)))
+
+
+class Document(NamedTuple):
+    """One memory as the index sees it.
+
+    `key` is unique over all scopes, `path` is its source file, `stamp` is "mtime_ns:size:inode" of that file and `digest` the digest of its
+    bytes. `expires_at` is "" for never, else ISO 8601 in UTC. `inject` is the text that a prompt gets, already redacted and escaped.
+    A document read back from the index has an empty `body`, because the index keeps only its terms.
+    `superseded_by` and `supersedes` are what the memory says of others, `inherited` the phrases of older memories that it replaces.
+    """
+
+    key: str
+    scope: str
+    id: str
+    category: str
+    title: str
+    tags: list[str]
+    body: str
+    files: list[str]
+    asked_as: list[str]
+    path: str
+    stamp: str
+    digest: str
+    injectable: bool
+    trust: str
+    expires_at: str
+    updated_at: str
+    inject: str
+    superseded_by: str = ""
+    supersedes: Sequence[str] = ()
+    inherited: Sequence[str] = ()
+
+
+def file_stamps(connection: Connection, scope: str) -> dict[str, tuple[str, str, str]]:
+    """Return source file -> (key, stamp, digest) for every document of a scope."""
+    rows = connection.execute("SELECT path, key, stamp, digest FROM documents WHERE scope = ?", (scope,))
+    return {path: (key, stamp, digest) for path, key, stamp, digest in rows}
+
+
+def notes_by_file(connection: Connection) -> dict[str, tuple[str, list[str]]]:
+    """Return source file -> (stamp, keys) for the notes of Claude Code's own memory."""
+    found: dict[str, tuple[str, list[str]]] = {}
+    for path, key, stamp in connection.execute(
+        "SELECT path, key, stamp FROM documents WHERE scope = 'native' ORDER BY key"
+    ):
+        found.setdefault(path, (stamp, []))[1].append(key)
+    return found
+
+
+def total_documents(connection: Connection) -> int:
+    """Return the number of documents from the totals, without counting rows."""
+    found: int = connection.execute("SELECT coalesce(sum(documents), 0) FROM totals").fetchone()[0]
+    return found
+
+
+def count_documents(connection: Connection, scope: str = "") -> int:
+    """Return the number of documents of a scope, or of all scopes."""
+    found: int = connection.execute(
+        "SELECT count(*) FROM documents WHERE ? IN ('', scope)", (scope,)
+    ).fetchone()[0]
+    return found
+
+
+def all_documents(connection: Connection, scope: str = "") -> Iterator[Document]:
+    """Yield the documents of a scope, or of all scopes, by key; their bodies are empty."""
+    for found in connection.execute(_SELECT + "WHERE ? IN ('', scope) ORDER BY key", (scope,)):
+        yield _document(found)
+
+
+def find_document(connection: Connection, key: str) -> Document | None:
+    """Return the document with a key, its body empty; None when there is none."""
+    found = connection.execute(_SELECT + "WHERE key = ?", (key,)).fetchone()
+    return None if found is None else _document(found)
+
+
+def _document(row: tuple[object, ...]) -> Document:
+    found = dict(zip(_COLUMNS, row))
+    texts = {name: str(value) for name, value in found.items() if name != "injectable" and name not in _LISTS}
+    lists = {name: _texts(found[name]) for name in _LISTS}
+    return Document(**texts, **lists, body="", injectable=bool(found["injectable"]))  # type: ignore[arg-type]
+
+
+def _texts(value: object) -> list[str]:
+    found = loads(str(value))
+    return [str(item) for item in found] if isinstance(found, list) else []
+
+
+def untrusted_documents(connection: Connection, trusted: str) -> dict[str, str]:
+    """Return key -> trust of every document whose trust is not `trusted`; superseded ones are left out."""
+    return dict(
+        connection.execute(
+            "SELECT key, trust FROM documents WHERE trust != ? AND key NOT IN (SELECT key FROM superseded) ORDER BY key",
+            (trusted,),
+        ).fetchall()
+    )
+
+
+def superseded_documents(connection: Connection) -> dict[str, str]:
+    """Return the key of every superseded document -> the key of the memory that replaces it, or its name."""
+    return dict(connection.execute("SELECT key, by FROM superseded").fetchall())
+
+
+def inherited_phrases(connection: Connection) -> dict[str, list[str]]:
+    """Return key -> the phrases of older memories that a document was indexed with."""
+    return {
+        key: _texts(asked_as) for key, asked_as in connection.execute("SELECT key, asked_as FROM inherited")
+    }
+
+
+def links(connection: Connection) -> list[tuple[str, str, list[str]]]:
+    """Return key, `superseded_by` and `supersedes` of every document that names others."""
+    rows = connection.execute("SELECT key, superseded_by, supersedes FROM links")
+    return [(key, by, _texts(named)) for key, by, named in rows]
+
+
+class _Counts:
+    """The changes of the vocabulary and of the totals, gathered over one call and written once."""
+
+    def __init__(self) -> None:
+        self.terms: dict[str, list[int]] = {}
+        self.totals: dict[bool, list[int]] = {True: [0] * 6, False: [0] * 6}
+
+    def add(self, terms: Terms, injectable: bool, sign: int) -> None:
+        at = 0 if injectable else 2
+        for offset, found in enumerate((terms.strong(), terms.weak())):
+            for term in found:
+                self.terms.setdefault(term, [0, 0, 0, 0])[at + offset] += sign
+        totals = self.totals[injectable]
+        totals[0] += sign
+        for field, length in enumerate(terms.lengths()):
+            totals[field + 1] += sign * length
+
+    def write(self, connection: Connection) -> None:
+        connection.executemany(
+            "INSERT INTO vocabulary (term, strong, weak, held_strong, held_weak) VALUES (?, ?, ?, ?, ?) "
+            "ON CONFLICT (term) DO UPDATE SET strong = strong + excluded.strong, weak = weak + excluded.weak, "
+            "held_strong = held_strong + excluded.held_strong, held_weak = held_weak + excluded.held_weak",
+            ((term, *self.terms[term]) for term in sorted(self.terms)),
+        )
+        for injectable, changes in self.totals.items():
+            connection.execute(
+                "UPDATE totals SET documents = documents + ?, "
+                + ", ".join("%s = %s + ?" % (field, field) for field in FIELDS)
+                + " WHERE injectable = ?",
+                (*changes, int(injectable)),
+            )
+
+
+def put(connection: Connection, documents: Iterable[Document]) -> None:
+    """Add documents, replacing those with the same keys, inside the caller's transaction."""
+    stop = load_model(connection).stopwords
+    memo: dict[str, str] = {}
+    counts = _Counts()
+    fts5 = has_fts5(connection)
+    for document in documents:
+        _take_out(connection, document.key, counts, fts5)
+        terms = document_terms(document, stop, memo)
+        rowid: int = connection.execute(_INSERT, _row(document)).lastrowid  # type: ignore[assignment]
+        connection.execute(
+            "INSERT INTO vectors VALUES (?, ?, ?, ?, ?, ?, ?)", (rowid, document.expires_at, *terms.fields)
+        )
+        _index(connection, rowid, terms, document.injectable, counts, fts5)
+        _link(connection, document)
+    counts.write(connection)
+
+
+def _link(connection: Connection, document: Document) -> None:
+    """Save which other memories a document names, and the phrases that it inherits."""
+    if document.superseded_by or document.supersedes:
+        named = dumps([_clean(name) for name in document.supersedes])
+        connection.execute(
+            "INSERT INTO links VALUES (?, ?, ?)",
+            (_clean(document.key), _clean(document.superseded_by), named),
+        )
+    if document.inherited:
+        phrases = dumps([_clean(phrase) for phrase in document.inherited])
+        connection.execute("INSERT INTO inherited VALUES (?, ?)", (_clean(document.key), phrases))
+
+
+def drop(connection: Connection, keys: Iterable[str]) -> None:
+    """Remove the documents with these keys inside the caller's transaction; unknown keys are ignored."""
+    counts = _Counts()
+    fts5 = has_fts5(connection)
+    for key in keys:
+        _take_out(connection, key, counts, fts5)
+    counts.write(connection)
+
+
+def set_flags(
+    connection: Connection, key: str, injectable: bool, trust: str, stamp: str | None = None
+) -> None:
+    """Change the trust of a document, and its stamp unless None, without analyzing its text again; an unknown key is ignored."""
+    row = connection.execute("SELECT rowid, injectable FROM documents WHERE key = ?", (key,)).fetchone()
+    if row is None:
+        return
+    rowid, was = row[0], bool(row[1])
+    connection.execute(
+        "UPDATE documents SET injectable = ?, trust = ?, stamp = coalesce(?, stamp) WHERE rowid = ?",
+        (int(injectable), trust, stamp, rowid),
+    )
+    if was != injectable:
+        counts = _Counts()
+        fts5 = has_fts5(connection)
+        terms = _terms(connection, rowid)
+        _unindex(connection, rowid, terms, was, counts, fts5)
+        _index(connection, rowid, terms, injectable, counts, fts5)
+        counts.write(connection)
+
+
+def forget_stamps(connection: Connection, keys: Iterable[str]) -> None:
+    """Clear the stamps of these documents, so that a later refresh reads their files, inside the caller's transaction."""
+    connection.executemany("UPDATE documents SET stamp = '' WHERE key = ?", ((key,) for key in keys))
+
+
+def set_superseded(connection: Connection, superseded: dict[str, str]) -> None:
+    """Replace the list of superseded documents: key -> key of the successor."""
+    connection.execute("DELETE FROM superseded")
+    connection.executemany(
+        "INSERT INTO superseded VALUES (?, ?)",
+        ((_clean(key), _clean(by)) for key, by in superseded.items()),
+    )
+
+
+def scrub(connection: Connection) -> None:
+    """Erase the text of removed documents from the file: SQLite and FTS5 keep it until its place is used again.
+
+    Rewrites the file, so it must run outside any transaction.
+    """
+    connection.execute(
+        "DELETE FROM vocabulary WHERE strong + weak + held_strong + held_weak = 0 AND share = 0"
+    )
+    if has_fts5(connection):
+        for table in POSTINGS.values():
+            connection.execute("INSERT INTO %s (%s) VALUES ('optimize')" % (table, table))
+    connection.execute("VACUUM")
+
+
+def _row(document: Document) -> tuple[object, ...]:
+    lists = {name: dumps([_clean(item) for item in getattr(document, name)]) for name in _LISTS}
+    return tuple(
+        lists[name]
+        if name in lists
+        else int(document.injectable)
+        if name == "injectable"
+        else _clean(getattr(document, name))
+        for name in _COLUMNS
+    )
+
+
+def _clean(text: str) -> str:
+    """Replace lone surrogates, which SQLite refuses."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def _take_out(connection: Connection, key: str, counts: _Counts, fts5: bool) -> None:
+    row = connection.execute(
+        "SELECT rowid, injectable FROM documents WHERE key = ?", (_clean(key),)
+    ).fetchone()
+    if row is None:
+        return
+    _unindex(connection, row[0], _terms(connection, row[0]), bool(row[1]), counts, fts5)
+    connection.execute("DELETE FROM vectors WHERE rowid = ?", (row[0],))
+    connection.execute("DELETE FROM documents WHERE rowid = ?", (row[0],))
+    for table in ("links", "inherited"):
+        connection.execute("DELETE FROM %s WHERE key = ?" % table, (_clean(key),))
+
+
+def _terms(connection: Connection, rowid: int) -> Terms:
+    return Terms(
+        connection.execute(
+            "SELECT title, tags, body, files, asked_as FROM vectors WHERE rowid = ?", (rowid,)
+        ).fetchone()
+    )
+
+
+def _index(
+    connection: Connection, rowid: int, terms: Terms, injectable: bool, counts: _Counts, fts5: bool
+) -> None:
+    counts.add(terms, injectable, 1)
+    if fts5:
+        connection.execute(
+            "INSERT INTO %s (rowid, terms) VALUES (?, ?)" % POSTINGS[injectable], (rowid, _postings(terms))
+        )
+
+
+def _unindex(
+    connection: Connection, rowid: int, terms: Terms, injectable: bool, counts: _Counts, fts5: bool
+) -> None:
+    counts.add(terms, injectable, -1)
+    if fts5:  # a contentless FTS5 table must be given the terms that it is to delete
+        table = POSTINGS[injectable]
+        connection.execute(
+            "INSERT INTO %s (%s, rowid, terms) VALUES ('delete', ?, ?)" % (table, table),
+            (rowid, _postings(terms)),
+        )
+
+
+def _postings(terms: Terms) -> str:
+    return " ".join([term + STRONG_MARK for term in sorted(terms.strong())] + sorted(terms.weak()))

@@ -1,0 +1,264 @@
+"""The index file of a project: where it is, how it is opened or created, and what is wrong with one that cannot answer.
+
+It is created under a temporary name and opened only if it is complete and of this version. What fails differs in what it asks for: a locked
+index is left to its writer, one that cannot be written is used as it is, a damaged one is rebuilt.
+"""
+
+from __future__ import annotations
+
+import os
+
+from ..kernel.files import in_words
+from ..kernel.locks import FileLock
+from ..kernel.sqlite import Connection, SqliteError, connect
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from ..kernel.paths import Places
+
+__all__ = [
+    "INDEX_ERRORS",
+    "LOCKED",
+    "POSTINGS",
+    "SCHEMA",
+    "IndexLocked",
+    "IndexMissing",
+    "IndexUnavailable",
+    "IndexUnusable",
+    "create_index",
+    "create_index_in_memory",
+    "failure_reason",
+    "has_fts5",
+    "index_path",
+    "is_damaged",
+    "is_locked",
+    "meta_get",
+    "meta_set",
+    "open_index",
+    "open_or_create",
+    "refresh_lock",
+    "refresh_model",
+    "set_redaction",
+    "transaction",
+]
+
+# Another number makes every older index unusable, so that it is rebuilt. It changes with the tables, the analysis of texts, the stop
+# words, the background, the form of what is injected and the signals that weights name; other weights alone are copied into an existing
+# index by `refresh_model`.
+SCHEMA = 6
+_version = [SCHEMA]
+POSTINGS = {True: "postings", False: "postings_held"}
+# From SQLite's messages for READONLY, FULL, IOERR and CANTOPEN (sqlite3ErrStr); Python hands on no error code before 3.11.
+_UNWRITABLE_SIGNS = ("readonly", "full", "disk i/o", "unable to open")
+
+
+DAMAGED, LOCKED, UNWRITABLE = "index_damaged", "index_locked", "index_unwritable"
+
+
+class IndexUnavailable(Exception):
+    """The index cannot answer; the message says why and holds no secret."""
+
+
+class IndexMissing(IndexUnavailable):
+    """There is no index file yet."""
+
+
+class IndexUnusable(IndexUnavailable):
+    """The index file is damaged, locked, or of another version."""
+
+
+class IndexLocked(IndexUnusable):
+    """Another process is writing the index file, which is complete as far as one can tell."""
+
+
+# What a damaged index raises: SQLite's own errors, and those of rows that are missing or hold values of another type.
+INDEX_ERRORS = (SqliteError, IndexUnavailable, ValueError, TypeError, LookupError)
+
+
+def index_path(places: Places) -> str:
+    """Return the path of the index file of a project."""
+    return places.state("index", places.project_key + ".sqlite3")
+
+
+def refresh_lock(path: str, wait: float) -> FileLock:
+    """Return the lock that every process takes before it changes the index at `path`; it waits up to `wait` seconds."""
+    return FileLock(path + ".heal", wait)  # the name of 0.1.0, which may run beside this version
+
+
+def set_redaction(mark: int) -> None:
+    """Accept only an index whose texts were redacted by this choice of hygiene rules; 0 is the default choice."""
+    _version[0] = SCHEMA | mark << 8
+
+
+def open_index(path: str, timeout: float = 0.05) -> Connection:
+    """Return a connection to a complete index of this version; wait up to `timeout` seconds for a writer.
+
+    Raises IndexMissing when there is no file, IndexUnusable when it is damaged, locked, of another version, or Python has no SQLite.
+    """
+    if not os.path.isfile(path):
+        raise IndexMissing("no index at " + path)
+    connection = _connect(path, timeout)
+    try:
+        version = connection.execute("PRAGMA user_version").fetchone()[0]
+    except SqliteError as error:
+        connection.close()
+        raise _unusable(path, error) from None
+    if version != _version[0]:
+        connection.close()
+        raise IndexUnusable("%s has version %s, expected %d" % (path, version, _version[0]))
+    return connection
+
+
+def create_index(path: str, fts5: bool = True) -> Connection:
+    """Return a connection to a new, empty index that replaces whatever was at `path`.
+
+    With `fts5` False it has no FTS5 tables even where SQLite supports them. Raises IndexUnusable when the file cannot be created.
+    """
+    from .index_tables import create_tables
+
+    temporary = "%s.%d.new" % (path, os.getpid())
+    try:
+        _remove(temporary)
+        connection = _connect(temporary, 0.05)
+        try:
+            create_tables(connection, _version[0], fts5)
+        finally:
+            connection.close()
+        os.chmod(temporary, 0o600)
+        os.replace(temporary, path)
+    except (OSError, SqliteError) as error:
+        _remove(temporary)
+        raise IndexUnusable("cannot create %s: %s" % (path, in_words(error))) from None
+    _remove(path + "-journal")
+    return _connect(path, 0.05)
+
+
+def create_index_in_memory() -> Connection:
+    """Return a connection to a new, empty index that is never saved. Raises IndexUnusable where there is no SQLite."""
+    from .index_tables import create_tables
+
+    connection = _connect(":memory:", 0.0)
+    create_tables(connection, _version[0], fts5=True)
+    return connection
+
+
+def open_or_create(path: str, timeout: float = 0.05) -> Connection:
+    """Return the index at `path`, created when it is missing or damaged. Raises IndexUnavailable.
+
+    The caller must hold `refresh_lock`.
+    """
+    try:
+        return open_index(path, timeout)
+    except IndexUnavailable as error:
+        if is_locked(error):
+            raise
+        return create_index(path)
+
+
+def has_fts5(connection: Connection) -> bool:
+    """Return whether the index was created with FTS5."""
+    return meta_get(connection, "fts5") == "1"
+
+
+def meta_get(connection: Connection, name: str) -> str | None:
+    """Return the value saved under a name, None when there is none."""
+    row = connection.execute("SELECT value FROM meta WHERE name = ?", (name,)).fetchone()
+    return row[0] if row else None
+
+
+def meta_set(connection: Connection, name: str, value: str) -> None:
+    """Save a value under a name, replacing an older one."""
+    connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
+
+
+def refresh_model(connection: Connection) -> None:
+    """Copy the weights of this version of the plugin into an index that an older one created."""
+    from .index_tables import model
+
+    present = model()
+    if meta_get(connection, "model") != present:
+        meta_set(connection, "model", present)
+
+
+class transaction:  # noqa: N801 - used as a statement
+    """Commit at the end of `with transaction(connection):`, or undo everything when an exception passes through."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    def __enter__(self) -> None:
+        self._connection.execute("BEGIN IMMEDIATE")
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        try:
+            self._connection.execute("COMMIT" if kind is None else "ROLLBACK")
+        except SqliteError:
+            if kind is None:
+                raise  # else SQLite has rolled back already, and the first error is the one that matters
+
+
+def is_locked(error: Exception) -> bool:
+    """Return whether the index failed because another process is writing it, so that it must not be replaced."""
+    return failure_reason(error) == LOCKED
+
+
+def is_damaged(error: Exception) -> bool:
+    """Return whether the index failed because it is damaged, so that it has to be rebuilt."""
+    return failure_reason(error).startswith(DAMAGED)
+
+
+def failure_reason(error: Exception) -> str:
+    """Return the reason, for a ledger, of an error in INDEX_ERRORS: locked, not writable, or damaged."""
+    messages = _sqlite_messages(error)
+    if isinstance(error, IndexLocked) or "locked" in messages:
+        return LOCKED
+    if any(sign in messages for sign in _UNWRITABLE_SIGNS):
+        return UNWRITABLE
+    if isinstance(error, (SqliteError, IndexUnavailable)):
+        return DAMAGED
+    return "%s: %s" % (DAMAGED, type(error).__name__)
+
+
+def _sqlite_messages(error: BaseException | None) -> str:
+    """Return SQLite's messages in a chain of errors.
+
+    The last error may be another one: the rollback of a transaction that a full disk has rolled back already fails for its own reason.
+    """
+    messages = ""
+    while error is not None:
+        if isinstance(error, SqliteError):
+            messages += str(error).lower() + "\n"
+        error = error.__context__
+    return messages
+
+
+def _connect(path: str, timeout: float) -> Connection:
+    if connect is None:
+        raise IndexUnusable("this Python has no SQLite")
+    try:
+        connection = connect(path, timeout=timeout, isolation_level=None)
+    except SqliteError as error:
+        raise _unusable(path, error) from None
+    try:
+        # A lost index costs only the time to rebuild it, so nothing waits for the disk.
+        connection.execute("PRAGMA synchronous = OFF")
+    except SqliteError as error:
+        connection.close()
+        raise _unusable(path, error) from None
+    return connection
+
+
+def _unusable(path: str, error: Exception) -> IndexUnusable:
+    kind = IndexLocked if "locked" in str(error) else IndexUnusable
+    return kind("%s: %s" % (path, error))
+
+
+def _remove(path: str) -> None:
+    try:  # noqa: SIM105 - contextlib costs a prompt milliseconds
+        os.remove(path)
+    except FileNotFoundError:
+        pass

@@ -1,0 +1,242 @@
+"""Bringing the index up to date with the stores, file by file.
+
+A prompt checks only the folders that changed, and reads only a share of the changed files: a few, the most useful and the small ones first,
+counted in files and characters. A detached process does the rest, and until it is done the indexed memories are recalled. Everything is
+committed in batches and may be interrupted at any point: the index is disposable, and a file that was not read is still due.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing
+from time import sleep
+from typing import TYPE_CHECKING
+
+from ..kernel.clock import now
+from ..kernel.fastjson import dumps, loads
+from ..kernel.files import Unreadable, make_folder
+from ..memories import gitlog
+from ..memories.files import read_memory
+from ..memories.native import native_folders
+from ..memories.record import InvalidMemory, categories
+from ..memories.stores import project_store, repository, stores
+from ..memories.trust import trust_path
+from .documents import memory_document
+from .due_files import View, find_due, round_share, within_share
+from .freshness import changed_paths, save_snapshot, snapshot
+from .index_documents import count_documents, scrub, total_documents
+from .index_file import (
+    INDEX_ERRORS,
+    IndexUnavailable,
+    create_index,
+    index_path,
+    is_locked,
+    meta_get,
+    meta_set,
+    open_index,
+    refresh_lock,
+    refresh_model,
+    transaction,
+)
+from .store_refresh import RefreshPass, RefreshReport, is_active, refresh_notes, refresh_store
+from .superseding import apply_supersession
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ..kernel.paths import Places
+    from ..kernel.settings.load import Settings
+    from ..kernel.sqlite import Connection
+    from .due_files import Share
+    from .index_documents import Document
+
+__all__ = [
+    "RefreshReport",
+    "index_state",
+    "is_active",
+    "rebuild_index",
+    "refresh",
+    "refresh_index",
+    "scrub_index",
+]
+
+_MAX_ROUNDS = 1000
+_PAUSE = 0.01  # seconds in which a waiting prompt or command gets the lock
+_MAX_INACTIVE = 4 << 20  # bytes of the list of inactive files, above which no prompt reads it
+_LOCK_WAIT = 20.0
+_WRITER_WAIT = 5.0
+_INACTIVE = "inactive"
+
+
+def refresh_index(places: Places, settings: Settings, rounds: int = _MAX_ROUNDS) -> RefreshReport:
+    """Bring the index fully up to date, creating it when it is missing or damaged.
+
+    It works in rounds of about 10,000 usual memories, and lets other processes at the index between them; with fewer `rounds` than needed,
+    the report says how many files are left. Raises IndexUnavailable when it cannot be created, Busy when another process keeps the lock,
+    OSError for the disk.
+    """
+    path = index_path(places)
+    make_folder(os.path.dirname(path))
+    done: set[str] = set()
+    total = _refresh_round(path, places, settings, done)
+    for _ in range(1, rounds):
+        if not total.left:
+            break
+        sleep(_PAUSE)
+        total = total._replace(left=0).plus(_refresh_round(path, places, settings, done))
+    return total
+
+
+def _refresh_round(path: str, places: Places, settings: Settings, done: set[str]) -> RefreshReport:
+    with refresh_lock(path, _LOCK_WAIT):
+        try:
+            return _refresh_all(open_index(path, timeout=_WRITER_WAIT), places, settings, done)
+        except INDEX_ERRORS as error:
+            if is_locked(error):
+                raise
+            done.clear()
+            return _refresh_all(create_index(path), places, settings, done)
+
+
+def scrub_index(places: Places) -> None:
+    """Erase the text of deleted memories from the index file. Raises IndexUnavailable, SqliteError, and Busy after 20 seconds."""
+    path = index_path(places)
+    with (
+        refresh_lock(path, _LOCK_WAIT),
+        closing(open_index(path, timeout=_WRITER_WAIT)) as connection,
+    ):
+        scrub(connection)
+
+
+def rebuild_index(places: Places, settings: Settings) -> RefreshReport:
+    """Replace an index that turned out to be damaged with a new one. Raises as `refresh_index` does."""
+    path = index_path(places)
+    with refresh_lock(path, _LOCK_WAIT):
+        create_index(path).close()
+    return refresh_index(places, settings)
+
+
+def _refresh_all(connection: Connection, places: Places, settings: Settings, done: set[str]) -> RefreshReport:
+    with closing(connection):
+        # A writer that spills its cache locks readers out until it commits.
+        connection.execute("PRAGMA cache_spill = OFF")
+        refresh_model(connection)
+        return refresh(connection, places, settings, full=True, share=round_share(), done=done)
+
+
+def refresh(
+    connection: Connection,
+    places: Places,
+    settings: Settings,
+    full: bool = False,
+    share: Share | None = None,
+    edited: Iterable[str] = (),
+    done: set[str] | None = None,
+) -> RefreshReport:
+    """Update the index with the folders that changed, or with everything if `full`, as far as the share goes (None: a round's).
+
+    `edited` are files known to differ from the index; `done` are those that an earlier round has read, and gets those of this one.
+    The caller must hold `refresh_lock`.
+    """
+    share = share or round_share()
+    # First git's logs, then the folders: what git changes in between belongs to the next refresh.
+    repositories = [repository(store) for store in stores(places)]
+    logs = [gitlog.mark(folder) if folder else None for folder in repositories]
+    if _is_large(connection, share):
+        return RefreshReport(left=1)
+    view = View(
+        changed_paths(connection),
+        full,
+        set(edited),
+        _inactive_files(connection),
+        set() if done is None else done,
+        share.entries,
+    )
+    run = RefreshPass(
+        connection, places, settings, view, snapshot(_watched(places, settings), _trust_paths(places))
+    )
+    work = [find_due(connection, places, store, log, view) for store, log in zip(stores(places), logs)]
+    report = RefreshReport()
+    for part in within_share(work, places, view.edited, share):
+        report = report.plus(refresh_store(run, part))
+    folders = native_folders(places) if settings.flag("native.enabled") else []
+    if full or view.edited or view.has_changed(*_native_paths(folders)):
+        report = report.plus(refresh_notes(run, folders, share))
+    with transaction(connection):
+        apply_supersession(connection, lambda document, phrases: _read_again(places, document, phrases))
+        save_snapshot(connection, run.marks)
+        meta_set(connection, _INACTIVE, dumps(view.inactive))
+    return report
+
+
+def _is_large(connection: Connection, share: Share) -> bool:
+    """Return whether merely finding what changed would take longer than a prompt waits."""
+    if share.entries is None:
+        return False
+    indexed = total_documents(connection)
+    return indexed > share.entries or len(meta_get(connection, _INACTIVE) or "") > _MAX_INACTIVE
+
+
+def _read_again(places: Places, document: Document, inherited: tuple[str, ...]) -> Document | None:
+    """Return a document made from its file again, with the phrases that it inherits; None when the file has changed since."""
+    store = next((store for store in stores(places) if store.scope == document.scope), None)
+    category = next(one for one in categories().values() if one.label == document.category)
+    try:
+        stored = None if store is None else read_memory(store, category, document.path)
+    except (InvalidMemory, Unreadable, FileNotFoundError):
+        return None
+    if stored is None or stored.digest != document.digest:
+        return None
+    return memory_document(stored, document.trust, inherited)
+
+
+def _inactive_files(connection: Connection) -> dict[str, str]:
+    """Return the files that hold no active memory with their marks, so that they are not read again when a file beside them changes."""
+    saved = meta_get(connection, _INACTIVE)
+    found = loads(saved) if saved else {}
+    return {k: v for k, v in found.items() if isinstance(v, str)} if isinstance(found, dict) else {}
+
+
+def _watched(places: Places, settings: Settings) -> list[str]:
+    """Return every folder and file whose change means that the index is out of date, or that git has moved."""
+    paths = [os.path.join(places.project_root, ".claude", "memory")]
+    for store in stores(places):
+        paths += [store.root, trust_path(places, store)]
+        paths += [os.path.join(store.root, category.folder) for category in categories().values()]
+        folder = repository(store)
+        if folder:
+            paths += filter(None, [gitlog.log_path(folder)])
+    if settings.flag("native.enabled"):
+        paths += _native_paths(native_folders(places))
+    return list(dict.fromkeys(paths))
+
+
+def _trust_paths(places: Places) -> list[str]:
+    return [trust_path(places, store) for store in stores(places)]
+
+
+def _native_paths(folders: list[str]) -> list[str]:
+    return [path for folder in folders for path in (folder, os.path.join(folder, "MEMORY.md"))]
+
+
+def index_state(places: Places) -> dict[str, object]:
+    """Return the state of the index for a person: `state` is whole, behind, missing or unusable; with `memories`, `bytes`, the `path`."""
+    path = index_path(places)
+    state: dict[str, object] = {"path": path, "state": "whole", "memories": 0, "bytes": 0, "reason": ""}
+    try:
+        connection = open_index(path)
+    except IndexUnavailable as error:
+        state.update(state="unusable" if os.path.exists(path) else "missing", reason=str(error))
+        return state
+    try:
+        changed = changed_paths(connection)
+        state.update(
+            state="whole" if changed == set() else "behind",
+            memories=count_documents(connection),
+            bytes=os.path.getsize(path),
+        )
+        state["age_seconds"] = round(now() - os.path.getmtime(path))
+        state["store"] = project_store(places).root
+    finally:
+        connection.close()
+    return state

@@ -1,0 +1,96 @@
+"""What a new index holds before any memory: its tables, the ranking model and the background vocabulary from `config/recall/`.
+
+The model is saved inside the index, so that a prompt opens one file. Nothing here is imported on a prompt that finds an index.
+"""
+
+from __future__ import annotations
+
+from ..kernel.data import load_data
+from ..kernel.fastjson import dumps
+from ..kernel.sqlite import SqliteError
+from .index_file import POSTINGS, meta_set
+from .intents import by_first_word
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..kernel.sqlite import Connection
+
+__all__ = ["background", "create_tables", "model"]
+
+_FILES = ("stopwords", "ranking", "confidence", "trees")
+_TABLES = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE documents (
+  rowid INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, scope TEXT NOT NULL, id TEXT NOT NULL, category TEXT NOT NULL,
+  title TEXT NOT NULL, tags TEXT NOT NULL, files TEXT NOT NULL, asked_as TEXT NOT NULL, path TEXT NOT NULL, stamp TEXT NOT NULL,
+  digest TEXT NOT NULL, injectable INTEGER NOT NULL, trust TEXT NOT NULL, expires_at TEXT NOT NULL, updated_at TEXT NOT NULL,
+  inject TEXT NOT NULL);
+CREATE TABLE vectors (
+  rowid INTEGER PRIMARY KEY, expires_at TEXT NOT NULL, title TEXT NOT NULL, tags TEXT NOT NULL, body TEXT NOT NULL,
+  files TEXT NOT NULL, asked_as TEXT NOT NULL);
+CREATE TABLE vocabulary (
+  term TEXT PRIMARY KEY, strong INTEGER NOT NULL, weak INTEGER NOT NULL, held_strong INTEGER NOT NULL,
+  held_weak INTEGER NOT NULL, share REAL NOT NULL DEFAULT 0
+) WITHOUT ROWID;
+CREATE TABLE totals (
+  injectable INTEGER PRIMARY KEY, documents INTEGER NOT NULL, title INTEGER NOT NULL, tags INTEGER NOT NULL, body INTEGER NOT NULL,
+  files INTEGER NOT NULL, asked_as INTEGER NOT NULL);
+CREATE TABLE links (key TEXT PRIMARY KEY, superseded_by TEXT NOT NULL, supersedes TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE superseded (key TEXT PRIMARY KEY, by TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE inherited (key TEXT PRIMARY KEY, asked_as TEXT NOT NULL) WITHOUT ROWID;
+INSERT INTO totals VALUES (0, 0, 0, 0, 0, 0, 0), (1, 0, 0, 0, 0, 0, 0);
+"""
+# The terms are already analyzed, so the tokenizer only splits at spaces. Only row ids are read from FTS5: no positions, no sizes.
+_FTS5 = """CREATE VIRTUAL TABLE %s USING fts5(terms, content='', detail=none, columnsize=0, tokenize="ascii tokenchars '._-/+#'")"""
+
+
+def create_tables(connection: Connection, version: int, fts5: bool) -> None:
+    """Create the tables in an empty database and save the model; with `fts5`, also the FTS5 tables where SQLite supports them.
+
+    Raises SqliteError, and OSError or ValueError when the plugin's own files are missing or damaged.
+    """
+    connection.execute("BEGIN")
+    for statement in filter(str.strip, _TABLES.split(";")):
+        connection.execute(statement)
+    created = fts5 and _create_fts5(connection)
+    meta_set(connection, "fts5", "1" if created else "0")
+    meta_set(connection, "model", model())
+    connection.executemany("INSERT INTO vocabulary VALUES (?, 0, 0, 0, 0, ?)", sorted(background().items()))
+    connection.execute("PRAGMA user_version = %d" % version)
+    connection.execute("COMMIT")
+
+
+def _create_fts5(connection: Connection) -> bool:
+    """Create the FTS5 tables; return False where SQLite was built without FTS5."""
+    try:
+        for table in POSTINGS.values():
+            connection.execute(_FTS5 % table)
+    except SqliteError:
+        return False
+    return True
+
+
+def model() -> str:
+    """Return the ranking model as one JSON text: the values of the files of `config/recall/` that ranking reads, by their names.
+
+    Of `intents.json` it holds the names, and the passages by their first word.
+
+    Raises OSError or ValueError when the plugin's own files are missing or damaged.
+    """
+    intents = {
+        intent: [passage for passages in by_language.values() for passage in passages]  # type: ignore[attr-defined]
+        for intent, by_language in _values("intents").items()
+    }
+    prepared = {"intents": sorted(intents), "passages": by_first_word(intents)}
+    return dumps({**prepared, **{name: _values(name) for name in _FILES}})
+
+
+def background() -> dict[str, float]:
+    """Return stem -> the share of short English and technical texts that hold it, in (0, 1)."""
+    found = load_data("recall", "background")
+    texts = int(found["texts"])
+    return {str(term): int(count) / texts for term, count in found["counts"].items()}
+
+
+def _values(name: str) -> dict[str, object]:
+    return {entry: described["value"] for entry, described in load_data("recall", name)["entries"].items()}

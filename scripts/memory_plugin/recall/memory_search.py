@@ -1,0 +1,141 @@
+"""Search on demand, for a person or for Claude to choose from: every memory that might matter, marked with its state.
+
+Also the memories nearest to a text that is about to be saved, as candidates for "is this stored already?".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..kernel.clock import Deadline, now_iso
+from ..kernel.files import in_words
+from ..kernel.sqlite import SqliteError
+from ..memories.native import native_folders, notes
+from ..memories.survey import supersession, survey
+from .documents import memory_document, note_document
+from .index_documents import put, set_superseded, superseded_documents
+from .index_file import (
+    INDEX_ERRORS,
+    IndexUnavailable,
+    create_index_in_memory,
+    index_path,
+    is_locked,
+    open_index,
+    transaction,
+)
+from .index_refresh import is_active, rebuild_index, refresh_index
+from .model import load_model
+from .ranking import analyze, candidate_backend, rank
+
+if TYPE_CHECKING:
+    from ..kernel.paths import Places
+    from ..kernel.settings.load import Settings
+    from ..kernel.sqlite import Connection
+    from .ranking import Hit
+
+__all__ = ["Found", "Neighbors", "neighbors", "search"]
+
+_SECONDS = 10.0
+_MAX_TEXT = 2000
+
+
+class Found(NamedTuple):
+    """The hits of a search, best first, the candidate backend that found them (fts5 or keyword), and what is wrong with the index.
+
+    `problem` is mostly empty. `superseded` maps the key of each superseded hit to the key of the memory that replaces it, or to its name
+    where there is none.
+    """
+
+    hits: list[Hit]
+    answered_by: str
+    problem: str
+    superseded: dict[str, str]
+
+
+class Neighbors(NamedTuple):
+    """For each text the keys of the nearest memories, best first, and the stop words by language of the index they came from."""
+
+    keys: list[list[str]]
+    stop: dict[str, frozenset[str]]
+
+
+def search(places: Places, settings: Settings, query: str, limit: int) -> Found:
+    """Return the best memories of all scopes, also those that are pending, have expired or are superseded.
+
+    The index is brought up to date first, and rebuilt when it turns out to be damaged; where that fails, every file is read.
+    Raises IndexUnavailable where there is no SQLite, RuntimeError without a state folder.
+    """
+    try:
+        refresh_index(places, settings, rounds=1)
+        return _search_index(places, settings, query, limit)
+    except (IndexUnavailable, SqliteError, OSError) as error:
+        found = _ask(_temporary_index(places, settings), settings, query, limit)
+        return found._replace(problem=in_words(error))
+
+
+def neighbors(places: Places, settings: Settings, texts: list[str], limit: int) -> Neighbors | None:
+    """Return the `limit` nearest memories of each text, from the index as it is.
+
+    Texts that are left after ten seconds get none. None when no index answers: a warning is not worth a failed save.
+    """
+    try:
+        connection = open_index(index_path(places), timeout=1.0)
+    except (IndexUnavailable, RuntimeError):
+        return None
+    deadline = Deadline(_SECONDS)
+    found: list[list[str]] = []
+    try:
+        stop = load_model(connection).stopwords
+        backend = candidate_backend(connection, settings.text("retrieval.match_strategy"))
+        for text in texts:
+            query = analyze(text[:_MAX_TEXT])
+            found.append(
+                [hit.key for hit in rank(connection, query, limit, False, now_iso(), deadline, backend)]
+            )
+    except TimeoutError:
+        found += [[] for _ in texts[len(found) :]]
+    except INDEX_ERRORS:
+        return None
+    finally:
+        connection.close()
+    return Neighbors(found, stop)
+
+
+def _search_index(places: Places, settings: Settings, query: str, limit: int) -> Found:
+    try:
+        return _ask(open_index(index_path(places), timeout=1.0), settings, query, limit)
+    except INDEX_ERRORS as error:
+        if is_locked(error):
+            raise
+    rebuild_index(places, settings)
+    return _ask(open_index(index_path(places), timeout=1.0), settings, query, limit)
+
+
+def _temporary_index(places: Places, settings: Settings) -> Connection:
+    """Return an index of every file, made in memory for one question."""
+    connection = create_index_in_memory()
+    items = survey(places, settings.text("trust.pulls") == "accept").items
+    resolution = supersession(items)
+    documents = [
+        memory_document(item.stored, item.trust, resolution.inherited.get(item.stored.key, ()))
+        for item in items
+        if is_active(item.stored)
+    ]
+    if settings.flag("native.enabled"):
+        documents += [note_document(note) for folder in native_folders(places) for note in notes(folder)]
+    with transaction(connection):
+        put(connection, documents)
+        set_superseded(connection, resolution.superseded)
+    return connection
+
+
+def _ask(connection: Connection, settings: Settings, query: str, limit: int) -> Found:
+    try:
+        backend = candidate_backend(connection, settings.text("retrieval.match_strategy"))
+        hits = rank(connection, analyze(query), limit, False, now_iso(), Deadline(_SECONDS), backend)
+        superseded = superseded_documents(connection)
+        return Found(
+            hits, backend, "", {hit.key: superseded[hit.key] for hit in hits if hit.key in superseded}
+        )
+    finally:
+        connection.close()

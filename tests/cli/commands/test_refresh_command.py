@@ -1,0 +1,73 @@
+"""`memory refresh`: it refreshes the index and deletes what is old; one bad store does not stop it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+
+import pytest
+
+from tests.project import Project
+from tests.recall.store_files import BODY, TITLE, index_file, memory, put, store
+
+RETIRED = memory("Gone", record_status="retired", retired_at="2020-01-01T00:00:00Z", retired_reason="x")
+
+
+@pytest.fixture
+def mine(project: Project) -> Project:
+    """Return a project of the user's with one memory."""
+    project.save(TITLE, BODY)
+    return project
+
+
+def test_the_report_counts(mine: Project) -> None:
+    os.unlink(index_file(mine))
+    put(mine, "broken", "{")
+    run = mine.cli("refresh", "--json")
+    assert (run.returncode, run.stderr) == (0, "")
+    assert {name: run.json[name] for name in ("read", "dropped", "unreadable", "deleted")} == {
+        "read": 1,
+        "dropped": 0,
+        "unreadable": 1,
+        "deleted": [],
+    }
+
+
+def test_memories_retired_long_ago_are_deleted(mine: Project) -> None:
+    path = put(mine, "gone", RETIRED)
+    kept = put(mine, "kept", {**RETIRED, "retired_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())})
+    assert mine.cli("refresh", "--json").json["deleted"] == [path]
+    assert (os.path.exists(path), os.path.exists(kept)) == (False, True)
+
+
+def test_in_a_store_of_somebody_elses_nothing_is_deleted(project: Project) -> None:
+    path = put(project, "gone", RETIRED)
+    assert project.cli("refresh", "--json").json["deleted"] == []
+    assert os.path.exists(path)
+
+
+@pytest.mark.parametrize("moment", ["9999-12-31T23:59:59Z", "0000-00-00", "x" * 1000, "\ud800"])
+def test_a_strange_day_of_retirement_deletes_nothing(mine: Project, moment: str) -> None:
+    path = put(mine, "gone", {**RETIRED, "retired_at": moment})
+    run = mine.cli("refresh", "--json")
+    assert (run.returncode, run.json["deleted"]) == (0, [])
+    assert os.path.exists(path)
+
+
+def test_a_linked_store_is_skipped(mine: Project) -> None:
+    away = os.path.join(os.path.dirname(mine.root), "away")
+    shutil.move(store(mine), away)
+    os.symlink(away, store(mine))
+    with open(os.path.join(away, "decisions", "gone.json"), "w", encoding="utf-8") as file:
+        file.write("{}")
+    assert mine.cli("refresh", "--json").json["deleted"] == []
+
+
+def test_old_sessions_are_pruned(mine: Project) -> None:
+    folder = os.path.join(mine.state, "sessions")
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, "old.json"), "w", encoding="utf-8") as file:
+        file.write("{}")
+    os.utime(os.path.join(folder, "old.json"), (0, 0))
+    assert mine.cli("refresh", "--json").json["pruned"] == 1

@@ -1,0 +1,43 @@
+"""docs/architecture.md: its lists of files are those that are really gone through."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from benchmarks.structure import Scene, ways
+from tests.docs.pages import page
+
+
+def documented_way(text: str, name: str) -> list[str]:
+    """Return the files that a page lists for a way, in its order."""
+    section = re.search(r"^### The way of a %s\n(.*?)(?=^#|\Z)" % name, text, re.MULTILINE | re.DOTALL)
+    lines = section.group(1) if section else ""
+    return re.findall(r"^\d+\. `scripts/memory_plugin/([^`]+\.py)`", lines, re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def traced(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
+    """The files on each way, traced once."""
+    return ways(Scene(str(tmp_path_factory.mktemp("structure"))))
+
+
+@pytest.mark.parametrize("name", ["prompt", "reply", "transcript row"])
+def test_a_way_lists_the_files_that_are_traced(traced: dict[str, list[str]], name: str) -> None:
+    listed = documented_way(page("docs/architecture.md"), name)
+    assert len(listed) == len(set(listed))
+    assert set(listed) == set(traced[name])
+
+
+def test_a_way_that_is_not_documented_is_empty() -> None:
+    assert documented_way("### The way of a prompt\n\n1. `scripts/memory_plugin/a.py`: x\n", "reply") == []
+    assert documented_way("### The way of a prompt\n\n1. `scripts/memory_plugin/a.py`: x\n", "prompt") == [
+        "a.py"
+    ]
+
+
+def test_a_scene_is_made_in_its_own_folder(tmp_path: Path) -> None:
+    scene = Scene(str(tmp_path))
+    assert scene.environment["HOME"].startswith(str(tmp_path))

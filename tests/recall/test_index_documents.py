@@ -1,0 +1,155 @@
+"""Whatever is put in, taken out or regraded, the index is the one that a fresh build would give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from memory_plugin.kernel.sqlite import Connection
+from memory_plugin.recall.index_documents import (
+    Document,
+    all_documents,
+    count_documents,
+    drop,
+    file_stamps,
+    put,
+    set_flags,
+)
+from memory_plugin.recall.index_file import create_index, transaction
+from tests.recall.memories import memory
+
+WORDS = ("postgres", "billing", "users", "userName", "the", "数据库", "migrating", "store.py")
+
+
+@pytest.fixture(params=[True, False], ids=["with FTS5", "without FTS5"])
+def connection(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Connection]:
+    """A new index."""
+    with closing(create_index(str(tmp_path / "index.sqlite"), fts5=request.param)) as made:
+        yield made
+
+
+def counts(connection: Connection) -> tuple[object, object]:
+    """The vocabulary that some document holds, and the totals."""
+    vocabulary = connection.execute(
+        "SELECT term, strong, weak, held_strong, held_weak FROM vocabulary "
+        "WHERE strong OR weak OR held_strong OR held_weak ORDER BY term"
+    ).fetchall()
+    return vocabulary, connection.execute("SELECT * FROM totals ORDER BY injectable").fetchall()
+
+
+def found_by_fts5(connection: Connection, table: str, token: str) -> list[str]:
+    """The keys of the documents in a table's postings of a token."""
+    select = "SELECT rowid FROM %s WHERE %s MATCH ?" % (table, table)  # noqa: S608 - a name of ours
+    found = connection.execute(select, ('"%s"' % token,)).fetchall()
+    return sorted(
+        connection.execute("SELECT key FROM documents WHERE rowid = ?", (rowid,)).fetchone()[0]
+        for (rowid,) in found
+    )
+
+
+def test_a_document_comes_back_without_its_body(connection: Connection) -> None:
+    put(
+        connection,
+        [memory("T", "secret body", tags="a b", files="x.py", asked_as=("how?",), expires_at="2027")],
+    )
+    (found,) = all_documents(connection)
+    assert (found.title, found.body, found.tags, found.files, found.asked_as) == (
+        "T",
+        "",
+        ["a", "b"],
+        ["x.py"],
+        ["how?"],
+    )
+    assert (found.injectable, found.expires_at, found.inject) == (True, "2027", "T: secret body")
+
+
+def test_listing_by_scope(connection: Connection) -> None:
+    put(connection, [memory("a"), memory("b", scope="user")])
+    assert [found.key for found in all_documents(connection)] == ["a", "b"]
+    assert [found.key for found in all_documents(connection, "user")] == ["b"]
+    assert (
+        count_documents(connection),
+        count_documents(connection, "user"),
+        count_documents(connection, "native"),
+    ) == (2, 1, 0)
+    assert file_stamps(connection, "user") == {"/p/b.json": ("b", "1:2:3", memory("b").digest)}
+
+
+def test_a_lone_surrogate_is_replaced(connection: Connection) -> None:
+    put(connection, [memory("bad \ud800 title", key="k\ud800")])
+    assert [found.title for found in all_documents(connection)] == ["bad ? title"]
+    drop(connection, ["k\ud800"])
+    assert count_documents(connection) == 0
+
+
+def test_dropping_what_is_not_there_changes_nothing(connection: Connection) -> None:
+    put(connection, [memory("a", "postgres")])
+    before = counts(connection)
+    drop(connection, ["b"])
+    set_flags(connection, "b", injectable=False, trust="foreign")
+    assert counts(connection) == before
+
+
+def test_flags_move_a_document_between_the_postings(tmp_path: Path) -> None:
+    with closing(create_index(str(tmp_path / "i"))) as connection:
+        put(connection, [memory("Postgres", "billing")])
+        set_flags(connection, "Postgres", injectable=False, trust="pending", stamp="9:9:9")
+        assert found_by_fts5(connection, "postings", "bill") == []
+        assert found_by_fts5(connection, "postings_held", "bill") == ["Postgres"]
+        assert found_by_fts5(connection, "postings_held", "postgr+") == ["Postgres"]
+        (found,) = all_documents(connection)
+        assert (found.injectable, found.trust, found.stamp) == (False, "pending", "9:9:9")
+        set_flags(connection, "Postgres", injectable=True, trust="trusted")
+        assert found_by_fts5(connection, "postings", "bill") == ["Postgres"]
+
+
+documents = st.builds(
+    memory,
+    title=st.lists(st.sampled_from(WORDS), max_size=3).map(" ".join),
+    body=st.lists(st.sampled_from(WORDS), max_size=5).map(" ".join),
+    key=st.sampled_from("abcd"),
+    tags=st.sampled_from(("", "postgres", "billing x")),
+    injectable=st.booleans(),
+)
+steps = st.lists(
+    st.one_of(
+        st.tuples(st.just("put"), documents),
+        st.tuples(st.just("drop"), st.sampled_from("abcd")),
+        st.tuples(st.just("flag"), st.sampled_from("abcd"), st.booleans()),
+    ),
+    max_size=12,
+)
+
+
+@given(steps=steps)
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_history_equals_a_fresh_build(tmp_path: Path, steps: list[tuple[Any, ...]]) -> None:
+    kept: dict[str, Document] = {}
+    with (
+        closing(create_index(str(tmp_path / "grown"))) as grown,
+        closing(create_index(str(tmp_path / "fresh"))) as fresh,
+    ):
+        with transaction(grown):
+            for what, *rest in steps:
+                if what == "put":
+                    document = rest[0]
+                    put(grown, [document])
+                    kept[document.key] = document
+                elif what == "drop":
+                    drop(grown, [rest[0]])
+                    kept.pop(rest[0], None)
+                else:
+                    set_flags(grown, rest[0], injectable=bool(rest[1]), trust="x")
+                    if rest[0] in kept:
+                        kept[rest[0]] = kept[rest[0]]._replace(injectable=bool(rest[1]))
+        put(fresh, kept.values())
+        assert counts(grown) == counts(fresh)
+        for table in ("postings", "postings_held"):
+            for token in ("postgr", "postgr+", "bill", "数据+"):
+                assert found_by_fts5(grown, table, token) == found_by_fts5(fresh, table, token)

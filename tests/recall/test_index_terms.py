@@ -1,0 +1,39 @@
+"""The analyzed form of a document."""
+
+from __future__ import annotations
+
+import pytest
+
+from memory_plugin.recall.index_terms import document_terms, form
+from tests.recall.memories import memory
+
+STOP = {"en": frozenset(("the", "for")), "de": frozenset(("die", "der"))}
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("postgres", "postgr~es"),
+        ("migrating", "migrat~ing"),
+        ("happy", "happi~y"),
+        ("utf8", "utf8~"),
+        ("数据", "数据~"),
+    ],
+)
+def test_the_form_of_a_word(word: str, expected: str) -> None:
+    assert form(word) == expected
+
+
+def test_fields_are_kept_apart_and_stop_words_left_out() -> None:
+    terms = document_terms(memory("The users", "for billing billing", tags="db", files="a.py"), STOP, {})
+    assert terms.fields == (" user~s ", " db~ ", " bill~ing  bill~ing ", " a~  py~  a.py~ ", "")
+    assert terms.lengths() == [1, 1, 2, 3, 0]
+    assert terms.strong() == {"user", "db", "a", "py", "a.py"}
+    assert terms.weak() == {"bill"}
+
+
+def test_stop_words_are_those_of_the_documents_language() -> None:
+    english = document_terms(memory("die casting for the mould"), STOP, {})
+    german = document_terms(memory("die Datenbank der Rechnung"), STOP, {})
+    assert " die~ " in english.fields[0]
+    assert " die~ " not in german.fields[0]
