@@ -47,7 +47,7 @@ MORE = [
 
 @pytest.fixture
 def made(tmp_path: Path) -> Iterator[Made]:
-    """A function that gives an index over some documents."""
+    """Yield a function that gives an index over some documents."""
     with ExitStack() as stack:
 
         def make(documents: list[Document], *, fts5: bool = True) -> Connection:
@@ -64,7 +64,7 @@ def made(tmp_path: Path) -> Iterator[Made]:
 def asked(
     connection: Connection, text: str, *, extra: str = "", limit: int = 5, injectable: bool = True
 ) -> list[Hit]:
-    """The hits of a prompt."""
+    """Return the hits of a prompt."""
     return rank(connection, analyze(text, extra), limit, only_injectable=injectable, now_iso=NOW)
 
 
