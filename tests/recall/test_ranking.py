@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from memory_plugin.kernel.clock import Deadline
 from memory_plugin.kernel.sqlite import Connection
+from memory_plugin.recall.index.config import model
 from memory_plugin.recall.index.document import CATEGORIES, Document
 from memory_plugin.recall.index.file import create_index, transaction
 from memory_plugin.recall.index.write import put
@@ -257,4 +259,5 @@ def test_any_text_gets_an_answer(tmp_path: Path, text: str, extra: str) -> None:
         put(connection, [*SHOP, *MORE, memory(text, extra, key="any")])
         hits = asked(connection, text, extra=extra)
         assert all(0 <= hit.confidence <= 1 for hit in hits)
-        assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+        order = [hit.signals["answers"] + RANK_BY_SCORE * hit.signals["relative"] for hit in hits]
+        assert order == sorted(order, reverse=True)
