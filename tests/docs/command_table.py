@@ -17,7 +17,9 @@ def table() -> str:
     from memory_plugin.cli.main import COMMANDS, OLD_NAMES
 
     helps = {
-        name: import_module("memory_plugin.cli.commands." + module).HELP for name, module in COMMANDS.items() if name not in OLD_NAMES
+        name: import_module("memory_plugin.cli.commands." + module).HELP
+        for name, module in COMMANDS.items()
+        if name not in OLD_NAMES
     }
     return "".join("| `memory %s` | %s |\n" % row for row in helps.items())
 
