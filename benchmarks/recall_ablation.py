@@ -45,7 +45,7 @@ def _unsplit(text: str) -> list[str]:
 
 FORM: dict[str, Callable[..., object]] = {
     "memory_plugin.recall.index_terms.form": _unstemmed,
-    "memory_plugin.recall.weighting.form": _unstemmed,
+    "memory_plugin.recall.query.form": _unstemmed,
 }
 WORDS: dict[str, Callable[..., object]] = {
     "memory_plugin.recall.index_terms.words": _unsplit,

@@ -33,7 +33,7 @@ from benchmarks.recall_natural import Asked, ask, current, figures, grown, repor
 from benchmarks.recall_stores import Answer, Record, Set, auroc, false_injections, injected, mean, sets
 from memory_plugin.kernel.paths import data_path
 from memory_plugin.recall.confidence import both, wants_signals
-from memory_plugin.recall.model import Trees
+from memory_plugin.recall.model import UNIT, Trees
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 RISING = (
@@ -94,7 +94,7 @@ WANTS_KINDS = {"cross": 0.4, "everyday": 1.0, "prompt": 1.0, "near": 1.1, "chore
 HELPS = 0.6
 FOLDS = 4
 # Where even odds are put: a chance that a memory answers, and log-odds that a prompt wants anything; chosen on stores left out.
-INJECT_FROM, WANTS_FROM = 0.26, -0.4
+INJECT_FROM, WANTS_FROM = 0.26, -0.3
 SIZES = (20, 60)
 MORE = 250  # memories of other stores that a store is grown with
 MADE = ("invoicing", "reservas")
@@ -326,8 +326,8 @@ def boosted(  # noqa: PLR0913, PLR0917 - what one model is made of
 def _tree(nodes: Any, at: int) -> Any:  # noqa: ANN401 - rows of an untyped library
     node = nodes[at]
     if node["is_leaf"]:
-        return round(float(node["value"]), 4)
-    threshold = round(float(node["num_threshold"]), 4)
+        return round(float(node["value"]) * UNIT)
+    threshold = round(float(node["num_threshold"]) * UNIT)
     return [
         int(node["feature_idx"]),
         threshold,

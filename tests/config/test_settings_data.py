@@ -86,7 +86,7 @@ def closed(rule: dict[str, Any]) -> list[dict[str, Any]]:
     return [rule, *below] if "properties" in rule else below
 
 
-def test_the_rules_that_may_be_let_through_are_the_rules_there_are() -> None:
+def test_hygiene_allow_offers_all_rules() -> None:
     there = [rule.id for rule in rules_of(files())]
     assert dict(leaves(schema()))["hygiene.allow"]["items"]["enum"] == sorted(there)
 

@@ -58,7 +58,7 @@ def test_a_prompt_is_answered_past_half_a_bytecode_file(
     run = installed.prompt(ASK, session_id="after")
     assert (run.returncode, run.stderr) == (0, "")
     assert TOLD in run.context
-    assert os.path.getsize(damaged) > 100  # cached anew, whole
+    assert os.path.getsize(damaged) > 100  # cached again, complete
     assert TOLD in installed.prompt(ASK, session_id="later").context
     assert "error" not in {row["kind"] for row in installed.ledger("events")}
 

@@ -33,7 +33,7 @@ def holder(project: Project, path: str) -> subprocess.Popen[bytes]:
     return process
 
 
-def test_who_waits_long_enough_is_told(project: Project) -> None:
+def test_a_wait_for_a_busy_lock_ends_in_busy(project: Project) -> None:
     path = os.path.join(project.root, "lock")
     process = holder(project, path)
     start = monotonic()

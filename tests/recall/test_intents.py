@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from memory_plugin.kernel.paths import data_path
-from memory_plugin.recall.intents import QUESTION, found_intents, spaced
+from memory_plugin.recall.intents import QUESTION, by_first_word, found_intents, spaced
 
 with open(data_path("recall", "intents.json"), encoding="utf-8") as file:
     ENTRIES: dict[str, Any] = json.load(file)["entries"]
@@ -16,6 +16,7 @@ INTENTS = {
     name: [passage for passages in entry["value"].values() for passage in passages]
     for name, entry in ENTRIES.items()
 }
+PREPARED = by_first_word(INTENTS)
 LANGUAGES = {"en", "de", "fr", "es", "pt", "zh", "ja"}
 
 
@@ -23,14 +24,14 @@ LANGUAGES = {"en", "de", "fr", "es", "pt", "zh", "ja"}
     ("name", "text"), [(name, text) for name, entry in ENTRIES.items() for text in entry["hit"]]
 )
 def test_hits(name: str, text: str) -> None:
-    assert name in found_intents(text, INTENTS)
+    assert name in found_intents(text, PREPARED)
 
 
 @pytest.mark.parametrize(
     ("name", "text"), [(name, text) for name, entry in ENTRIES.items() for text in entry["miss"]]
 )
 def test_misses(name: str, text: str) -> None:
-    assert name not in found_intents(text, INTENTS)
+    assert name not in found_intents(text, PREPARED)
 
 
 @pytest.mark.parametrize("name", ENTRIES)
@@ -42,8 +43,8 @@ def test_every_language_has_passages_in_the_form_they_are_looked_up_in(name: str
 
 
 def test_a_passage_matches_whole_words() -> None:
-    assert found_intents("in our house", {"we": ["our"]}) == {"we"}
-    assert found_intents("four hours", {"we": ["our"]}) == set()
+    assert found_intents("in our house", by_first_word({"we": ["our"]})) == {"we"}
+    assert found_intents("four hours", by_first_word({"we": ["our"]})) == set()
 
 
 @pytest.mark.parametrize(
@@ -57,10 +58,10 @@ def test_a_passage_matches_whole_words() -> None:
     ],
 )
 def test_a_gap(text: str, *, expected: bool) -> None:
-    assert bool(found_intents(text, {"asks": ["which * do we"]})) is expected
+    assert bool(found_intents(text, by_first_word({"asks": ["which * do we"]}))) is expected
 
 
 def test_a_start() -> None:
-    assert found_intents("Where is it", {QUESTION: ["^where"]}) == {QUESTION}
-    assert found_intents("look where it is", {QUESTION: ["^where"]}) == set()
-    assert found_intents("look where it is?", {QUESTION: ["^where"]}) == {QUESTION}
+    assert found_intents("Where is it", by_first_word({QUESTION: ["^where"]})) == {QUESTION}
+    assert found_intents("look where it is", by_first_word({QUESTION: ["^where"]})) == set()
+    assert found_intents("look where it is?", by_first_word({QUESTION: ["^where"]})) == {QUESTION}

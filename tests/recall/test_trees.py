@@ -6,7 +6,7 @@ import pytest
 
 from memory_plugin.recall.model import Trees, logistic, sigmoid
 
-STUMPS = Trees(["title", "held"], -1.0, [[0, 0.5, -0.25, 0.75], [1, 2.0, [0, 0.1, 0.0, 0.5], 1.0], 0.125])
+STUMPS = Trees(["title", "held"], -1.0, [[0, 5000, -2500, 7500], [1, 20000, [0, 1000, 0, 5000], 10000], 1250])
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from memory_plugin.kernel.context import Context
 from memory_plugin.kernel.ledger import Ledger
 from memory_plugin.kernel.paths import Places
 from memory_plugin.kernel.settings.load import Settings, defaults
+from memory_plugin.kernel.state_file import session_file
 from memory_plugin.replies.filler import load_filler_rules
 from memory_plugin.replies.reply_signals import ReplySignals, load_word_lists, measure_reply
 
@@ -113,3 +114,8 @@ def append_drift(places: Places, identity: str, arm: str, session: str = "s", **
 def append_said(places: Places, identity: str, session: str = "s") -> None:
     """Append that Claude was told a drift's correction."""
     Ledger(places.state(), "drift").append(session, places.project_key, {"kind": "said", "id": identity})
+
+
+def correction_is_pending(places: Places, session: str) -> bool:
+    """Return whether the next prompt of a session finds a correction."""
+    return os.path.lexists(session_file(places, session, "drift"))

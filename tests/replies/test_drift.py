@@ -14,7 +14,7 @@ from memory_plugin.kernel.paths import Places
 from memory_plugin.replies.drift import Drift, choose_correction, find_drift, raise_drift, record_drift
 from memory_plugin.replies.query_types import QUERY_TYPES
 from memory_plugin.replies.reply_state import ReplyState
-from tests.replies.builders import context
+from tests.replies.builders import context, correction_is_pending
 from tests.replies.test_escalation import bounds, signals
 
 TABLE = load_data("replies", "drift")
@@ -122,7 +122,7 @@ def test_record_drift(
     assert (row["kind"], row["id"], row["arm"], row["padding_count"], row["threshold"]) == (
         "drift", "d1", arm, 4, 0.6,
     )  # fmt: skip
-    assert ReplyState(places, "s").has_correction() == is_saved
+    assert correction_is_pending(places, "s") == is_saved
 
 
 def test_a_correction_is_saved_although_the_ledger_fails(places: Places) -> None:

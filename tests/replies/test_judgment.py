@@ -15,7 +15,7 @@ from memory_plugin.replies.grade_request import GradeRequest
 from memory_plugin.replies.judgment import grade_reply
 from memory_plugin.replies.pipeline import CompletedReply, score_reply
 from memory_plugin.replies.reply_state import ReplyState
-from tests.replies.builders import PADDED, PLAIN, context
+from tests.replies.builders import PADDED, PLAIN, context, correction_is_pending
 
 ZERO = {"SyA": 0, "VDet": 0, "EpAd": 0, "EPad": 0}
 ONE_PHRASE = "Great question! " + PLAIN
@@ -91,7 +91,7 @@ def test_a_judge_adds_drift_and_its_correction(places: Places) -> None:
     grade(places, ONE_PHRASE, answer([[0, True]], [], EpAd=3))
     (row,) = rows(places, "drift", "drift")
     assert (row["categories"], row["severity"], row["arm"]) == (["EpAd"], "high", "corrected")
-    assert ReplyState(places, "s").has_correction()
+    assert correction_is_pending(places, "s")
 
 
 def test_a_judge_raises_a_drift_that_rules_found(places: Places) -> None:

@@ -17,14 +17,15 @@ from memory_plugin.replies.reply_state import (
     reset_tuning_reminder,
     tuning_reminder,
 )
+from tests.replies.builders import correction_is_pending
 
 
 def test_a_correction_is_taken_once(places: Places) -> None:
     state = ReplyState(places, "s")
-    assert not state.has_correction()
+    assert not correction_is_pending(places, "s")
     state.save_correction("d1", "old", 24)
     state.save_correction("d2", "new", 24)
-    assert state.has_correction()
+    assert correction_is_pending(places, "s")
     assert [state.take_correction() for _ in range(2)] == [("d2", "new"), ("", "")]
 
 
@@ -39,7 +40,7 @@ def test_an_old_correction_is_dropped(places: Places, hours: float) -> None:
     state = ReplyState(places, "s")
     state.save_correction("d", "text", hours)
     assert state.take_correction() == ("", "")
-    assert not state.has_correction()
+    assert not correction_is_pending(places, "s")
 
 
 def test_a_newer_reply_discards_the_correction(places: Places) -> None:
@@ -47,7 +48,7 @@ def test_a_newer_reply_discards_the_correction(places: Places) -> None:
     state.discard_correction()
     state.save_correction("d", "text", 24)
     state.discard_correction()
-    assert not state.has_correction()
+    assert not correction_is_pending(places, "s")
 
 
 def test_replies_are_counted(places: Places) -> None:

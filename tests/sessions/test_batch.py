@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from memory_plugin.kernel.judge.budget import Budget
-from memory_plugin.kernel.judge.failures import JudgeError
+from memory_plugin.kernel.judge.budget import SpendingBudget
+from memory_plugin.kernel.judge.errors import JudgeError
 from memory_plugin.sessions import batch as batch_module
 from memory_plugin.sessions.batch import collect, submit, waiting
 from memory_plugin.sessions.score_rows import ungraded
@@ -73,7 +73,7 @@ def test_submitted_polled_collected(busy: Bench, provider: Provider) -> None:
 
 def test_what_was_reserved_is_settled_with_what_was_spent(busy: Bench, provider: Provider) -> None:
     scorer = busy.scorer
-    accounts = Budget(scorer.places.state("judge"))
+    accounts = SpendingBudget(scorer.places.state("judge"))
     submit(paths(busy), scorer, quiet)
     assert accounts.figures("").day > 0.02
     provider.done = True
@@ -108,7 +108,7 @@ def test_single_failures_leave_the_others_graded(busy: Bench, provider: Provider
 def test_large_loads_go_out_in_several_batches(
     busy: Bench, provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(batch_module, "MOST_BYTES", 15_000)
+    monkeypatch.setattr(batch_module, "MAX_BATCH_BYTES", 15_000)
     sent = submit(paths(busy), busy.scorer, quiet)
     assert sum(map(len, provider.batches.values())) == 5
     assert len(sent.batches) > 1
@@ -125,7 +125,7 @@ def test_a_provider_that_refuses_is_named(busy: Bench, provider: Provider, statu
         submit(paths(busy), busy.scorer, quiet)
     assert failed.value.name == failure
     assert waiting(busy.scorer) == []
-    assert Budget(busy.scorer.places.state("judge")).figures("").day == pytest.approx(0)
+    assert SpendingBudget(busy.scorer.places.state("judge")).figures("").day == pytest.approx(0)
 
 
 def test_without_a_key_nothing_is_read_or_sent(
@@ -220,7 +220,7 @@ def test_an_answer_that_was_lost_is_looked_for(
     with pytest.raises(JudgeError) as failed:
         submit(all_paths, scorer, quiet)
     assert (failed.value.name, "may have the batch" in failed.value.detail) == ("http_500", True)
-    assert Budget(scorer.places.state("judge")).figures("").day > 0.02
+    assert SpendingBudget(scorer.places.state("judge")).figures("").day > 0.02
     provider.loses_answer, provider.done = False, True
     first = collect(scorer)
     assert len(first.rows) == (5 if arrives else 0)
@@ -229,7 +229,7 @@ def test_an_answer_that_was_lost_is_looked_for(
     assert submit(all_paths, scorer, quiet).sessions == 0
     monkeypatch.setattr(batch_module, "_LOST_SECONDS", -1)
     assert collect(scorer).pending == []
-    assert Budget(scorer.places.state("judge")).figures("").day == pytest.approx(0)
+    assert SpendingBudget(scorer.places.state("judge")).figures("").day == pytest.approx(0)
     assert submit(all_paths, scorer, quiet).sessions == 5
 
 
@@ -257,7 +257,7 @@ def test_two_processes_submit_each_session_once(busy: Bench, provider: Provider)
     assert len(sent_sessions(provider)) == 5
     provider.done = True
     assert len(collect(scorer).rows) == 5
-    assert Budget(scorer.places.state("judge")).figures("").day == pytest.approx(5 * 0.0015)
+    assert SpendingBudget(scorer.places.state("judge")).figures("").day == pytest.approx(5 * 0.0015)
 
 
 def test_one_process_collects_at_a_time(busy: Bench, provider: Provider) -> None:

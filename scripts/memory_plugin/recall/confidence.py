@@ -8,9 +8,9 @@ Four small models over the signals of `signals.py`:
 - `stands_out`, logistic: is this memory far ahead of the others? It knows long questions and long texts, which the trees know little of.
 
 `confidence` is what `answers` says, where the prompt wants something, or what `concerns` and `stands_out` say together, where `answers`
-does not object; little, where the prompt hardly concerns the store. Below even odds `concerns` shrinks it, so that a prompt about something
-else stays far from the threshold however well one of its words matches. `pointer_confidence` is the lesser of what `wants` says of the
-prompt and, with a lower bar, what `answers` says of the memory.
+does not object; little, where the prompt hardly concerns the store. Below even odds `concerns` shrinks it, so that a prompt about
+something else stays far from the threshold however well one of its words matches. `pointer_confidence` is the lesser of what `wants` says
+of the prompt and, with a lower bar, what `answers` says of the memory.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ __all__ = ["Confidence", "both", "confidences", "wants_signals"]
 _EVEN = 0.5
 _TINY = 1e-9
 # Matches that say whether the prompt wants anything stored here.
-_LOOKED_AT = 5
+_FIRST = 5
 # Of their signals the greatest counts, of how sure `answers` is the first three and the sum.
 _GREATEST = ("phrase", "covered", "strong", "title_covered", "soft", "pairs", "concerns")
 
@@ -59,10 +59,12 @@ def confidences(
     model: Model,
 ) -> list[Confidence]:
     """Return how sure recall is of each match; `rarities` has the idf of the words of their titles and phrases."""
+    if not matches:
+        return []
     shared = prompt_signals(query, terms, documents, model)
     held = Held(query, terms, rarities)
     found = []
-    for match in matches:
+    for match in matches[: model.confidence["looked_at"]]:
         signals = {**shared, **match_signals(match, matches, held)}
         signals["unlikely"] = unlikely(match, terms, documents, mean_length, model.ranking["prior"])
         signals["surprise"] = signals["unlikely"] - log(documents)
@@ -71,12 +73,20 @@ def confidences(
         signals["answers"] = model.answers.log_odds(signals)
         found.append(signals)
     wants = model.wants.log_odds(wants_signals(shared, found))
-    return [_confidence(signals, wants, model) for signals in found]
+    sure = [_confidence(signals, wants, model) for signals in found]
+    return sure + [_least(sure)] * (len(matches) - len(sure))
+
+
+def _least(sure: list[Confidence]) -> Confidence:
+    """Return what is said of a match too far down to be looked at: no more than of any of those above it."""
+    least = min(sure, key=lambda one: one.confidence)
+    pointer = min(one.pointer_confidence for one in sure)
+    return Confidence(least.confidence, pointer, least.signals)
 
 
 def wants_signals(shared: dict[str, float], found: list[dict[str, float]]) -> dict[str, float]:
     """Return what a prompt's own signals and those of its first matches say of whether it wants anything stored here."""
-    first = found[:_LOOKED_AT]
+    first = found[:_FIRST]
     signals = dict(shared)
     for name in _GREATEST:
         signals["most_" + name] = max((match[name] for match in first), default=0.0)

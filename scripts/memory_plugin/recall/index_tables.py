@@ -9,6 +9,7 @@ from ..kernel.data import load_data
 from ..kernel.fastjson import dumps
 from ..kernel.sqlite import SqliteError
 from .index_file import POSTINGS, meta_set
+from .intents import by_first_word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["background", "create_tables", "model"]
 
-_FILES = ("stopwords", "ranking", "confidence", "intents", "trees")
+_FILES = ("stopwords", "ranking", "confidence", "trees")
 _TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE documents (
@@ -70,11 +71,18 @@ def _create_fts5(connection: Connection) -> bool:
 
 
 def model() -> str:
-    """Return the ranking model as one JSON text: the values of each file of `config/recall/` that ranking reads, by its name.
+    """Return the ranking model as one JSON text: the values of the files of `config/recall/` that ranking reads, by their names.
+
+    Of `intents.json` it holds the names, and the passages by their first word.
 
     Raises OSError or ValueError when the plugin's own files are missing or damaged.
     """
-    return dumps({name: _values(name) for name in _FILES})
+    intents = {
+        intent: [passage for passages in by_language.values() for passage in passages]  # type: ignore[attr-defined]
+        for intent, by_language in _values("intents").items()
+    }
+    prepared = {"intents": sorted(intents), "passages": by_first_word(intents)}
+    return dumps({**prepared, **{name: _values(name) for name in _FILES}})
 
 
 def background() -> dict[str, float]:

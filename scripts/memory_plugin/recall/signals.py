@@ -46,7 +46,7 @@ def prompt_signals(query: Query, terms: list[Term], documents: int, model: Model
         found = term.strong + term.weak
         known += log((found + prior * term.share + 0.1) / (documents + prior)) / len(topical)
         contrast += log((found + 0.1) / (documents + 1) / max(term.share, _RAREST)) / len(topical)
-    intents = found_intents(query.text, model.intents)
+    intents = found_intents(query.text, model.passages)
     return {
         "known": max(_KNOWN_BY_FEW, known) if topical else _KNOWN_BY_FEW,
         "contrast": contrast,
@@ -85,6 +85,19 @@ class Held:
         by_word = {word: term.stem for term in terms for word in term.words}
         order = [by_word[word] for word in query.words if word in by_word]
         self.pairs = {pair for pair in zip(order, order[1:]) if pair[0] != pair[1]}
+
+
+def compared(matches: list[Match], terms: list[Term]) -> set[str]:
+    """Return the stems whose rarity `match_signals` needs: those of titles and of phrases that share a word with the prompt."""
+    own = {term.stem for term in terms}
+    alike = {stem[:_ALIKE] for stem in own if len(stem) >= _ALIKE}
+    wanted: set[str] = set()
+    for match in matches:
+        for text in (match.fields[_TITLE], *match.fields[_ASKED_AS].split("\n")):
+            stems = {token.partition("~")[0] for token in text.split()}
+            if not own.isdisjoint(stems) or not alike.isdisjoint([stem[:_ALIKE] for stem in stems]):
+                wanted |= stems
+    return wanted - own
 
 
 def match_signals(match: Match, matches: list[Match], held: Held) -> dict[str, float]:

@@ -14,8 +14,8 @@ from ..kernel.fastjson import digest
 from ..kernel.files import in_words
 from ..kernel.judge.asking import FOLDER
 from ..kernel.judge.batches import MAX_BATCH_BYTES, Batches, request_size
-from ..kernel.judge.budget import Budget, Caps, Settlement
-from ..kernel.judge.failures import JudgeError
+from ..kernel.judge.budget import Caps, Settlement, SpendingBudget
+from ..kernel.judge.errors import JudgeError
 from ..kernel.judge.question import Verdict, read_reply
 from ..kernel.locks import Busy
 from .merging import grade
@@ -74,7 +74,7 @@ class _Sender:
         self.scorer = scorer
         self.model = judge.model
         self.state = SubmittedBatches(scorer.places)
-        accounts = Budget(scorer.places.state(FOLDER))
+        accounts = SpendingBudget(scorer.places.state(FOLDER))
         self.client = Batches(judge.access(), judge.model, scorer.settings, accounts.refused(judge.server))
         self.batches: list[str] = []
         self.sessions = 0
@@ -178,7 +178,7 @@ def _reserve(items: Sequence[Row], scorer: SessionScorer) -> None:
     """Reserve the price of one session within the caps. Raises Failed."""
     settings = scorer.settings
     caps = Caps(*(settings.number("judge.caps.%s_usd" % span) for span in ("session", "day")))
-    accounts = Budget(scorer.places.state(FOLDER))
+    accounts = SpendingBudget(scorer.places.state(FOLDER))
     accounts.admit(items[0]["session"], _SERVER, [item["reserved"] for item in items], caps)
 
 
@@ -213,7 +213,7 @@ def _collect_one(batch: Row, state: SubmittedBatches, scorer: SessionScorer, fou
     answers = {} if _age(batch) > _KEPT_SECONDS else client.results(identity, Deadline(_UPLOAD_SECONDS))
     parts = frozenset().union(*(answer.parts for answer in answers.values()))
     if parts:
-        Budget(scorer.places.state(FOLDER)).note_refused(judge.server, parts)
+        SpendingBudget(scorer.places.state(FOLDER)).note_refused(judge.server, parts)
     failed: dict[str, Row] = {}
     for path in dict.fromkeys(item["path"] for item in batch["items"]):
         items = [item for item in batch["items"] if item["path"] == path]
@@ -334,6 +334,6 @@ def _settle(
         spent = 0.0 if answer is None else reserved if answer.cost is None else answer.cost
         ends.append(Settlement(reserved, spent, "", None))
     try:
-        Budget(scorer.places.state(FOLDER)).settle(session, _SERVER, ends)
+        SpendingBudget(scorer.places.state(FOLDER)).settle(session, _SERVER, ends)
     except JudgeError:
         return  # what was reserved stays spent

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernel.clock import now_iso
 from ..kernel.files import cause, in_words
-from ..kernel.judge.failures import JudgeError
+from ..kernel.judge.errors import JudgeError
 from ..kernel.locks import Busy, FileLock
 from .batch import collect, submit
 from .ended_notes import ended_folder, pending_notes

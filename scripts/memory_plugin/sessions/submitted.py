@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from ..kernel.clock import now_iso
 from ..kernel.fastjson import dumps, loads
 from ..kernel.files import Unreadable, in_words, make_folder, read_regular, replace_file
-from ..kernel.judge.failures import JudgeError
+from ..kernel.judge.errors import JudgeError
 from ..kernel.locks import FileLock
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from memory_plugin.kernel.judge import budget as module
-from memory_plugin.kernel.judge.budget import Budget, Caps, Settlement
-from memory_plugin.kernel.judge.failures import JudgeError
+from memory_plugin.kernel.judge.budget import Caps, Settlement, SpendingBudget
+from memory_plugin.kernel.judge.errors import JudgeError
 from tests.project import PLUGIN_ROOT
 
 CAPS = Caps(0.10, 0.30)
@@ -19,7 +19,7 @@ S, SERVER = "session", "server"
 MOST = 0.05
 
 
-def refusal(accounts: Budget, needs: list[float], session: str = S, caps: Caps = CAPS) -> str:
+def refusal(accounts: SpendingBudget, needs: list[float], session: str = S, caps: Caps = CAPS) -> str:
     """The name of why calls are not admitted; empty when they are."""
     try:
         accounts.admit(session, SERVER, needs, caps)
@@ -36,9 +36,9 @@ def end(
 
 
 @pytest.fixture
-def accounts(tmp_path: Path) -> Budget:
+def accounts(tmp_path: Path) -> SpendingBudget:
     """Empty accounts."""
-    return Budget(str(tmp_path / "judge"))
+    return SpendingBudget(str(tmp_path / "judge"))
 
 
 @pytest.fixture
@@ -49,7 +49,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     return time
 
 
-def test_a_session_has_a_cap_and_so_has_a_day(accounts: Budget) -> None:
+def test_a_session_has_a_cap_and_so_has_a_day(accounts: SpendingBudget) -> None:
     assert [refusal(accounts, [MOST]) for _ in range(3)] == ["", "", "over_budget"]
     assert refusal(accounts, [0.10], "b") == ""
     assert refusal(accounts, [0.10], "c") == ""
@@ -59,24 +59,24 @@ def test_a_session_has_a_cap_and_so_has_a_day(accounts: Budget) -> None:
     assert figures.session == pytest.approx(0.10)
 
 
-def test_what_is_asked_together_is_admitted_together(accounts: Budget) -> None:
+def test_what_is_asked_together_is_admitted_together(accounts: SpendingBudget) -> None:
     assert refusal(accounts, [MOST]) == ""
     assert refusal(accounts, [MOST, 0.01]) == "over_budget"
     assert refusal(accounts, [MOST]) == ""
 
 
-def test_a_cap_of_nothing_admits_nothing(accounts: Budget) -> None:
+def test_a_cap_of_nothing_admits_nothing(accounts: SpendingBudget) -> None:
     assert refusal(accounts, [0.001], caps=Caps(0.0, 1.0)) == "over_budget"
 
 
-def test_a_settlement_gives_back_what_was_not_spent(accounts: Budget) -> None:
+def test_a_settlement_gives_back_what_was_not_spent(accounts: SpendingBudget) -> None:
     refusal(accounts, [MOST, MOST])
     accounts.settle(S, SERVER, [end(spent=0.01, reserved=MOST), end(spent=0.0, reserved=MOST)])
     assert accounts.figures(S).session == pytest.approx(0.01)
     assert accounts.figures(S).day == pytest.approx(0.01)
 
 
-def test_a_new_day_begins_at_nothing(accounts: Budget, clock: list[float]) -> None:
+def test_a_new_day_begins_at_nothing(accounts: SpendingBudget, clock: list[float]) -> None:
     for name in "abc":
         refusal(accounts, [0.10], name)
     assert refusal(accounts, [0.01], "d") == "over_budget"
@@ -85,7 +85,9 @@ def test_a_new_day_begins_at_nothing(accounts: Budget, clock: list[float]) -> No
     assert refusal(accounts, [0.01], "a") == "over_budget"
 
 
-def test_calls_outside_of_sessions_share_an_account_a_day(accounts: Budget, clock: list[float]) -> None:
+def test_calls_outside_of_sessions_share_an_account_a_day(
+    accounts: SpendingBudget, clock: list[float]
+) -> None:
     assert [refusal(accounts, [0.10], "") for _ in range(2)] == ["", "over_budget"]
     clock[0] += 86400
     assert refusal(accounts, [0.10], "") == ""
@@ -96,8 +98,8 @@ def test_calls_outside_of_sessions_share_an_account_a_day(accounts: Budget, cloc
     [(7.0, 6, 8), (None, 29, 31), (0.0, 0.5, 2), (1e9, 599, 601)],
 )
 @pytest.mark.parametrize("failure", ["rate_limited", "overloaded"])
-def test_a_server_is_left_alone_for_the_time_it_names_within_bounds(
-    accounts: Budget,
+def test_a_server_is_paused_for_the_time_it_names_within_bounds(
+    accounts: SpendingBudget,
     clock: list[float],
     failure: str,
     wait: float | None,
@@ -113,13 +115,15 @@ def test_a_server_is_left_alone_for_the_time_it_names_within_bounds(
     assert refusal(accounts, [0.0]) == ""
 
 
-def test_a_clock_set_back_leaves_no_server_alone_for_years(accounts: Budget, clock: list[float]) -> None:
+def test_a_clock_set_back_leaves_no_server_alone_for_years(
+    accounts: SpendingBudget, clock: list[float]
+) -> None:
     accounts.settle(S, SERVER, [end("overloaded", 300.0)])
     clock[0] -= 86400 * 365
     assert refusal(accounts, [0.0]) == ""
 
 
-def test_a_silent_server_is_left_alone_for_a_while(accounts: Budget, clock: list[float]) -> None:
+def test_a_server_that_does_not_answer_is_paused(accounts: SpendingBudget, clock: list[float]) -> None:
     for _ in range(3):
         accounts.settle(S, SERVER, [end("timeout")])
         assert refusal(accounts, [0.0]) == ""
@@ -136,7 +140,9 @@ def test_a_silent_server_is_left_alone_for_a_while(accounts: Budget, clock: list
 
 
 @pytest.mark.parametrize("failure", ["http_401", "http_403"])
-def test_a_refused_key_switches_this_session_off_and_is_told_once(accounts: Budget, failure: str) -> None:
+def test_a_refused_key_switches_this_session_off_and_is_reported_once(
+    accounts: SpendingBudget, failure: str
+) -> None:
     assert accounts.settle(S, SERVER, [end(failure), end(failure)]) == failure
     assert accounts.settle(S, SERVER, [end(failure)]) == ""
     assert refusal(accounts, [0.0]) == "disabled"
@@ -144,7 +150,7 @@ def test_a_refused_key_switches_this_session_off_and_is_told_once(accounts: Budg
     assert accounts.figures(S).off == failure
 
 
-def test_a_reset_forgets_failures_and_keeps_what_was_spent(accounts: Budget) -> None:
+def test_a_reset_forgets_failures_and_keeps_what_was_spent(accounts: SpendingBudget) -> None:
     refusal(accounts, [0.08])
     accounts.settle(S, SERVER, [end("http_401"), end("overloaded", 500.0)])
     accounts.note_refused(SERVER, frozenset(["thinking"]))
@@ -155,7 +161,7 @@ def test_a_reset_forgets_failures_and_keeps_what_was_spent(accounts: Budget) -> 
 
 
 def test_what_a_model_at_a_server_refuses_is_remembered_for_a_week(
-    accounts: Budget, clock: list[float]
+    accounts: SpendingBudget, clock: list[float]
 ) -> None:
     accounts.note_refused(SERVER, frozenset(["thinking"]))
     accounts.note_refused(SERVER, frozenset(["schema"]))
@@ -165,8 +171,8 @@ def test_what_a_model_at_a_server_refuses_is_remembered_for_a_week(
     assert accounts.refused(SERVER) == frozenset()
 
 
-def test_a_file_of_before_is_read_and_what_it_knew_by_model_alone_is_learned_anew(
-    accounts: Budget, tmp_path: Path, clock: list[float]
+def test_a_file_of_an_older_version_is_read_and_its_entries_by_model_are_dropped(
+    accounts: SpendingBudget, tmp_path: Path, clock: list[float]
 ) -> None:
     path = tmp_path / "judge" / "accounts.json"
     path.parent.mkdir()
@@ -185,9 +191,7 @@ def test_a_file_of_before_is_read_and_what_it_knew_by_model_alone_is_learned_ane
     assert "plain" not in json.loads(path.read_text(encoding="ascii"))
 
 
-def test_a_part_that_nobody_knows_is_not_believed(
-    accounts: Budget, tmp_path: Path, clock: list[float]
-) -> None:
+def test_an_unknown_part_is_ignored(accounts: SpendingBudget, tmp_path: Path, clock: list[float]) -> None:
     accounts.note_refused(SERVER, frozenset(["effort", "everything"]))
     assert accounts.refused(SERVER) == {"effort"}
 
@@ -207,8 +211,8 @@ def test_a_part_that_nobody_knows_is_not_believed(
         b'{"day":"2027-01-15","spent":0,"sessions":{},"servers":{},"refused":{"a":{"at":1,"parts":[1]}}}',
     ],
 )
-def test_of_a_damaged_file_nobody_knows_what_was_spent(
-    accounts: Budget, tmp_path: Path, content: bytes
+def test_with_a_damaged_file_spending_is_unknown(
+    accounts: SpendingBudget, tmp_path: Path, content: bytes
 ) -> None:
     path = tmp_path / "judge" / "accounts.json"
     path.parent.mkdir()
@@ -220,10 +224,10 @@ def test_of_a_damaged_file_nobody_knows_what_was_spent(
 
 def test_without_a_place_to_write_nothing_is_admitted(tmp_path: Path) -> None:
     (tmp_path / "judge").write_text("no folder", encoding="ascii")
-    assert refusal(Budget(str(tmp_path / "judge")), [0.0]) == "no_state"
+    assert refusal(SpendingBudget(str(tmp_path / "judge")), [0.0]) == "no_state"
 
 
-def test_old_sessions_are_forgotten(accounts: Budget, tmp_path: Path, clock: list[float]) -> None:
+def test_old_sessions_are_forgotten(accounts: SpendingBudget, tmp_path: Path, clock: list[float]) -> None:
     for at in range(310):
         clock[0] += 1
         refusal(accounts, [0.0], "s%d" % at)
@@ -234,9 +238,9 @@ def test_old_sessions_are_forgotten(accounts: Budget, tmp_path: Path, clock: lis
 SPENDER = """
 import sys
 sys.path.insert(0, sys.argv[1])
-from memory_plugin.kernel.judge.budget import Budget, Caps, Settlement
-from memory_plugin.kernel.judge.failures import JudgeError
-accounts, made = Budget(sys.argv[2]), 0
+from memory_plugin.kernel.judge.budget import SpendingBudget, Caps, Settlement
+from memory_plugin.kernel.judge.errors import JudgeError
+accounts, made = SpendingBudget(sys.argv[2]), 0
 for _ in range(10):
     try:
         accounts.admit(sys.argv[3], "server", [0.01], Caps(0.25, 1.0))
@@ -256,4 +260,4 @@ def test_the_caps_hold_over_twenty_parallel_processes(tmp_path: Path) -> None:
     outputs = [process.communicate(timeout=60)[0] for process in running]
     made = sum(int(output) for output in outputs)
     assert 0.2 < made * 0.008 <= 0.25
-    assert made * 0.008 <= Budget(str(tmp_path)).figures(S).session <= 0.25
+    assert made * 0.008 <= SpendingBudget(str(tmp_path)).figures(S).session <= 0.25

@@ -53,7 +53,7 @@ def company(tmp_path: Path) -> Path:
 
 
 def server_side(company: Path, *, asks: bool = False) -> ssl.SSLContext:
-    """The server's side of TLS; with `asks` it wants a certificate of the company from whoever comes."""
+    """The server's side of TLS; with `asks` it requires a certificate of the company from every client."""
     context = server.tls((str(company / "cert.pem"), str(company / "key.pem")))
     if asks:
         context.verify_mode = ssl.CERT_REQUIRED

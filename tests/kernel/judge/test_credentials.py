@@ -8,7 +8,7 @@ import pytest
 
 from memory_plugin.kernel.judge.backends import load_backend
 from memory_plugin.kernel.judge.credentials import ServerAccess, UserEnvironment, resolve_access
-from memory_plugin.kernel.judge.failures import JudgeError
+from memory_plugin.kernel.judge.errors import JudgeError
 from tests.kernel.judge.bench import KEY, Bench, payload
 from tests.kernel.judge.server import answer, serving
 
@@ -71,7 +71,7 @@ def test_a_variable_of_the_users_choice(make_bench: MakeBench) -> None:
 
 
 @pytest.mark.parametrize("key", ["a b", "a\r\nx-evil: 1", "k\u00e4y", "a" * 5000])
-def test_what_cannot_be_a_key_is_none(make_bench: MakeBench, key: str) -> None:
+def test_an_invalid_key_is_refused(make_bench: MakeBench, key: str) -> None:
     bench = make_bench("anthropic")
     bench.env = {"ANTHROPIC_API_KEY": key}
     name, detail = failure(bench)
@@ -134,7 +134,7 @@ def test_this_machine_is_reached_without_a_proxy(make_bench: MakeBench, url: str
 def test_a_proxy_of_an_unknown_kind_is_no_reason_to_go_without(make_bench: MakeBench) -> None:
     bench = make_bench("anthropic")
     bench.env["HTTPS_PROXY"] = "socks5://p.corp:1080"
-    assert failure(bench) == ("bad_url", "HTTPS_PROXY: only http:// proxies are known")
+    assert failure(bench) == ("bad_url", "HTTPS_PROXY: only http:// proxies are supported")
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from time import monotonic, sleep
 import pytest
 
 from memory_plugin.kernel.judge.credentials import run_key_helper
-from memory_plugin.kernel.judge.failures import JudgeError
+from memory_plugin.kernel.judge.errors import JudgeError
 
 
 def test_a_helper_that_hangs_is_ended_with_its_children(tmp_path: Path) -> None:
@@ -22,5 +22,5 @@ def test_a_helper_that_hangs_is_ended_with_its_children(tmp_path: Path) -> None:
     assert not mark.exists()
 
 
-def test_a_helper_that_starts_us_is_told_not_to() -> None:
+def test_a_helper_runs_with_the_plugin_switched_off() -> None:
     assert run_key_helper("echo $MEMORY_DISABLE") == "1"

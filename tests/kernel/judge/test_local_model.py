@@ -17,7 +17,7 @@ from time import monotonic, sleep
 import pytest
 
 from memory_plugin.kernel.clock import Deadline
-from memory_plugin.kernel.judge.budget import Budget
+from memory_plugin.kernel.judge.budget import SpendingBudget
 from tests.kernel.judge.bench import Bench
 from tests.kernel.judge.strict.asked import QUESTIONS
 
@@ -86,7 +86,7 @@ def test_a_model_on_this_machine_is_asked_and_answers(make_bench: MakeBench, lla
     bench.retrieval["model"] = "small"
     judge = bench.asker()
     judge.access()
-    accounts = Budget(bench.places.state("judge"))
+    accounts = SpendingBudget(bench.places.state("judge"))
     accounts.note_refused(judge.server, frozenset(["schema"]))
     verdict = judge.ask(QUESTIONS[name], Deadline(_ASK_SECONDS))
     assert verdict.failure in ("", "parse_error", "truncated"), verdict.detail

@@ -18,7 +18,7 @@ from memory_plugin.kernel.judge import transport
 from memory_plugin.kernel.judge.address import Address
 from memory_plugin.kernel.judge.calls import CallOutcome
 from memory_plugin.kernel.judge.credentials import ServerAccess
-from memory_plugin.kernel.judge.failures import JudgeError
+from memory_plugin.kernel.judge.errors import JudgeError
 from tests.kernel.judge import server
 from tests.kernel.judge.bench import CHOSEN, KEY, Bench, payload, question
 from tests.kernel.judge.server import Seen, serving
@@ -107,7 +107,7 @@ def test_the_next_address_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     "error", [socket.gaierror(-2, "Name or service not known"), UnicodeError("label too long")]
 )
-def test_a_name_that_nobody_knows(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+def test_a_host_name_that_does_not_resolve(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     def unknown(*_: object) -> None:
         raise error
 
@@ -118,7 +118,7 @@ def test_a_name_that_nobody_knows(monkeypatch: pytest.MonkeyPatch, error: Except
     assert (caught.value.name, outcome.sent) == ("network", False)
 
 
-def test_a_body_that_nobody_reads_ends_with_the_deadline() -> None:
+def test_a_body_that_the_server_does_not_read_ends_with_the_deadline() -> None:
     with socket.create_server(("127.0.0.1", 0)) as deaf:
         started = monotonic()
         way = access(deaf.getsockname()[1], "127.0.0.1")

@@ -29,7 +29,7 @@ def row(kind: str, content: object, **more: object) -> dict[str, Any]:
 
 
 def user(text: object, **more: object) -> dict[str, Any]:
-    """What stands in the user's place."""
+    """Return a row in the user's place."""
     return row("user", text, **more)
 
 

@@ -1,4 +1,4 @@
-"""Shapes of rows that clients, editors and streams write besides the plain ones."""
+"""Unusual shapes of rows, as some clients, editors and streams write them."""
 
 from __future__ import annotations
 

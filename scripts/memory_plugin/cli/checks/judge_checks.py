@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from ...evaluation.evaluation_files import EvaluationError
 from ...kernel.clock import iso, now
 from ...kernel.judge.asking import FOLDER
-from ...kernel.judge.budget import Budget
-from ...kernel.judge.failures import JudgeError, explain_failure, setup_options
+from ...kernel.judge.budget import SpendingBudget
+from ...kernel.judge.errors import JudgeError, explain_failure, setup_options
 from ...kernel.judge.models import family_of, model_table
 from ...kernel.judge.prices import price_of
 from ...recall.judge_switches import missing_switches
@@ -91,7 +91,7 @@ def _problem(context: CommandContext, feature: str) -> Check | None:
 def _accounts(context: CommandContext, features: list[str]) -> Check:
     """Check what earlier calls recorded: costs, failures and votes."""
     try:
-        figures = Budget(context.places.state(FOLDER)).figures(context.session)
+        figures = SpendingBudget(context.places.state(FOLDER)).figures(context.session)
     except JudgeError as failed:
         return Check(_JUDGE, WARN, failed.detail, explain_failure(failed.name, features[0]).do)
     if figures.off:

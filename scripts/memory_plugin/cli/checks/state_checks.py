@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from ...kernel.clock import iso, now
-from ...kernel.judge.failures import JudgeError
+from ...kernel.judge.errors import JudgeError
 from ...kernel.ledger import Ledger
 from ...kernel.sqlite import SqliteError
 from ...kernel.text.clean import plain

@@ -40,7 +40,7 @@ __all__ = [
 _MAX_REASON = 300
 _SCOPES = {PROJECT: "in this project", USER: "in your own store"}
 _UNCUT = 1 << 20
-_MAX_SCANNED = 8 << 20  # bytes: some seconds for usual text
+_MAX_SCANNED = 2 << 20  # bytes: 3,000 usual memories, and five seconds of text made to keep the rules busy
 
 
 def unread_stores(_context: CommandContext, found: Survey) -> Check:

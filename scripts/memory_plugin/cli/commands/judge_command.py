@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from ...evaluation.evaluation_files import EvaluationError
 from ...kernel.clock import Deadline
 from ...kernel.judge.asking import FOLDER
-from ...kernel.judge.budget import Budget
-from ...kernel.judge.failures import JudgeError, explain_failure, setup_options
+from ...kernel.judge.budget import SpendingBudget
+from ...kernel.judge.errors import JudgeError, explain_failure, setup_options
 from ...kernel.judge.question import Question, Verdict, chosen_indices, load_rubric
 from ...kernel.judge.verdict_cache import VerdictCache
 from ...kernel.settings.advice import terminal_safe
@@ -233,7 +233,7 @@ def _ways(feature: str) -> list[str]:
 def _stats(arguments: argparse.Namespace, context: CommandContext) -> int:
     places = context.places
     made, said = calls(places, arguments.days), opinions(places, arguments.days)
-    figures = Budget(places.state(FOLDER)).figures(context.session)
+    figures = SpendingBudget(places.state(FOLDER)).figures(context.session)
     if arguments.json:
         account = {"day_usd": figures.day, "session_usd": figures.session, "session_off": figures.off}
         record = {**said._asdict(), "agreement": said.agreement}
@@ -285,7 +285,7 @@ def _opinion_words(agreement: float | None, none_kept: int) -> list[str]:
 
 def _reset(arguments: argparse.Namespace, context: CommandContext) -> int:
     folder = context.places.state(FOLDER)
-    accounts = Budget(folder)
+    accounts = SpendingBudget(folder)
     accounts.reset()
     forgotten = VerdictCache(folder).clear()
     day = accounts.figures(context.session).day

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...kernel.clock import Deadline, iso
-from ...kernel.judge.failures import JudgeError, explain_failure
+from ...kernel.judge.errors import JudgeError, explain_failure
 from ...kernel.settings.advice import terminal_safe
 from ...sessions.langfuse.langfuse_client import LangfuseClient
 from ...sessions.langfuse.langfuse_server import HOSTS, find_access, probe, server_route

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...kernel.data import load_data
 from ...kernel.files import read_regular
-from ...kernel.judge.failures import explain_failure
+from ...kernel.judge.errors import explain_failure
 from ...kernel.text.clean import block
 from ...replies.pipeline import ReplyScorer
 from ...replies.query_types import AMBIGUOUS, QUERY_TYPES, load_query_classifier

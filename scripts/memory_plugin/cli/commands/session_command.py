@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...hooks.events import PROBLEM, note
 from ...kernel.files import in_words
-from ...kernel.judge.failures import explain_failure
+from ...kernel.judge.errors import explain_failure
 from ...kernel.judge.question import read_reply
 from ...kernel.settings.advice import terminal_safe
 from ...sessions.pipeline import GradeResult, SessionScorer, grade_session, store_reply
@@ -177,7 +177,7 @@ def _show(graded: GradeResult, arguments: argparse.Namespace, context: CommandCo
 
 
 def _send(context: CommandContext) -> None:
-    from ...kernel.judge.failures import JudgeError
+    from ...kernel.judge.errors import JudgeError
     from ...sessions.langfuse.push import send_scores
 
     off, progress = session_scorer(context).off, context.console.progress
@@ -205,7 +205,7 @@ def _why(failure: str, graded: GradeResult) -> str:
 
 
 def _score_many(arguments: argparse.Namespace, context: CommandContext) -> int:
-    from ...kernel.judge.failures import JudgeError
+    from ...kernel.judge.errors import JudgeError
     from ...sessions.grading_runs import grade_one_by_one, run_batch
 
     places, scorer, console = context.places, session_scorer(context), context.console

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..clock import iso, now
 from ..ledger import open_ledger
 from .backends import load_backend
-from .budget import Budget, Caps, Settlement
+from .budget import Caps, Settlement, SpendingBudget
 from .credentials import UserEnvironment, resolve_access
-from .failures import JudgeError
+from .errors import JudgeError
 from .models import RequestOptions, family_of
 from .prices import Billing
 from .question import Verdict, read_reply
@@ -188,7 +188,7 @@ class Judge:
         Options that the server rejects by name are omitted from one second request, within the same deadline and the caps; if that request
         succeeds, or fails in another way, they are remembered.
         """
-        accounts = Budget(self._folder, deadline)
+        accounts = SpendingBudget(self._folder, deadline)
         try:
             tls, known = self._tls(), accounts.refused(self.server)
         except JudgeError as failed:
@@ -245,7 +245,7 @@ class Judge:
 
         return tls_context(self._access)
 
-    def _settle(self, accounts: Budget, ends: Sequence[Settlement]) -> None:
+    def _settle(self, accounts: SpendingBudget, ends: Sequence[Settlement]) -> None:
         try:
             refusal = accounts.settle(self._session, self.server, ends)
         except JudgeError:
@@ -253,7 +253,7 @@ class Judge:
         if refusal:
             self.notice = _OFF_NOTICE % refusal
 
-    def _note_refused(self, accounts: Budget, parts: frozenset[str]) -> None:
+    def _note_refused(self, accounts: SpendingBudget, parts: frozenset[str]) -> None:
         try:
             accounts.note_refused(self.server, parts)
         except JudgeError:
@@ -292,7 +292,7 @@ class Judge:
 class _Round(NamedTuple):
     """What the calls of one round share."""
 
-    accounts: Budget
+    accounts: SpendingBudget
     tls: SSLContext | None
     options: RequestOptions
     retry: bool

@@ -16,7 +16,7 @@ from ..fastjson import dumps, loads
 from .backends.anthropic import FORMAT
 from .calls import CallOutcome, value_at
 from .certificates import tls_context
-from .failures import JudgeError
+from .errors import JudgeError
 from .models import RequestOptions, family_of, rejected_parts
 from .prices import Billing
 from .transport import Request, fetch

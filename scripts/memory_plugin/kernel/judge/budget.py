@@ -17,7 +17,7 @@ from ..data import load_data
 from ..fastjson import digest, dumps, loads
 from ..files import Unreadable, make_folder, read_regular, replace_file
 from ..locks import FileLock
-from .failures import JudgeError
+from .errors import JudgeError
 from .models import PARTS
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Book = dict[str, Any]
     from typing import Any
 
-__all__ = ["Budget", "Caps", "Settlement", "Spending", "limit"]
+__all__ = ["Caps", "Settlement", "Spending", "SpendingBudget", "limit"]
 
 _SHORTEST_WAIT, _LONGEST_WAIT = 0.1, 1.0  # seconds for the lock
 _LARGEST = 1e12
@@ -81,7 +81,7 @@ def _limits() -> dict[str, Any]:
     return load_data("judges", "limits")
 
 
-class Budget:
+class SpendingBudget:
     """The file `accounts.json` in a folder; its lock is awaited until the deadline, and at least a tenth of a second."""
 
     __slots__ = ("_deadline", "_folder")

@@ -10,7 +10,7 @@ from time import sleep
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..fastjson import dumps, loads
-from .failures import JudgeError
+from .errors import JudgeError
 from .models import rejected_parts
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..settings.load import SettingsFileError, content
 from .address import Address, bypasses_proxy, parse_address, parse_proxy
-from .failures import JudgeError
+from .errors import JudgeError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

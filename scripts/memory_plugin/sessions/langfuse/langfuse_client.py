@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from ...kernel.fastjson import dumps, loads
 from ...kernel.judge.calls import CallOutcome
 from ...kernel.judge.certificates import tls_context
-from ...kernel.judge.failures import JudgeError
+from ...kernel.judge.errors import JudgeError
 from ...kernel.judge.transport import Request, fetch
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...kernel.judge.address import address_source, parse_address
 from ...kernel.judge.credentials import ServerAccess, UserEnvironment, proxy_for
-from ...kernel.judge.failures import JudgeError
+from ...kernel.judge.errors import JudgeError
 
 if TYPE_CHECKING:
     from ...kernel.judge.address import AddressSource

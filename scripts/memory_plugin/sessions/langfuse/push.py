@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ...kernel.clock import Deadline, now
 from ...kernel.judge.calls import value_at
-from ...kernel.judge.failures import JudgeError
+from ...kernel.judge.errors import JudgeError
 from ..score_rows import latest_rows
 from .langfuse_client import LangfuseClient
 from .langfuse_server import MODERN, find_access, probe

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...kernel.fastjson import digest
 from ...kernel.judge.calls import value_at
-from ...kernel.judge.failures import JudgeError
+from ...kernel.judge.errors import JudgeError
 from ..dimensions import OVERALL, dimensions, overall_description
 from ..score_rows import scores_of
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..calls import ApiFormat, ModelText, exchange, token_count, value_at
 from ..credentials import Endpoint
-from ..failures import JudgeError
+from ..errors import JudgeError
 from ..models import EFFORT, SCHEMA, THINKING
 
 if TYPE_CHECKING:

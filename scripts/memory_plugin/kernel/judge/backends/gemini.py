@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from ..calls import ApiFormat, ModelText, exchange, token_count, value_at
 from ..credentials import Endpoint
-from ..failures import JudgeError
+from ..errors import JudgeError
 from ..models import SCHEMA, THINKING
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from ...fastjson import loads
 from ...files import read_regular
 from ..calls import value_at
-from ..failures import JudgeError
+from ..errors import JudgeError
 
 if TYPE_CHECKING:
     from ...clock import Deadline
