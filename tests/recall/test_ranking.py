@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memory_plugin.kernel.clock import Deadline
+from memory_plugin.kernel.data import load_data
 from memory_plugin.kernel.sqlite import Connection
 from memory_plugin.recall.index_documents import Document, put
 from memory_plugin.recall.index_file import create_index, transaction
@@ -20,6 +21,7 @@ from tests.recall.memories import memory
 Made = Callable[..., Connection]
 NOW = "2026-06-01T00:00:00Z"
 LOW, HIGH = 0.25, 0.5
+RANK_BY_SCORE = load_data("recall", "confidence")["entries"]["rank_by_score"]["value"]
 
 SHOP = [
     memory("Use Postgres for the billing database", "Invoices need transactions.", tags="database billing"),
