@@ -21,9 +21,15 @@ SURE, UNSURE, WEAK = 0.7, 0.4, 0.05
 
 
 def hit(key: str, confidence: float, title: str = "", tags: list[str] | None = None) -> Hit:
-    """Return a ranked memory whose body must never be sent."""
+    """Return a ranked memory whose body must never be sent; its title is worth a line from a lower confidence on."""
     row = (key, key, "project", "DECISION", title or "Title of " + key, json.dumps(tags or ["auth"]))
-    return Hit((*row, "/p/" + key, "d", "mine", "", "the body of " + key), confidence, confidence, {})
+    return Hit(
+        (*row, "/p/" + key, "d", "mine", "", "the body of " + key),
+        confidence,
+        confidence,
+        {},
+        confidence + 0.2,
+    )
 
 
 HITS = [

@@ -37,9 +37,9 @@ def decide(
     room: int = 9500,
     **values: object,
 ) -> Choice:
-    """Return what is said of some hits under the defaults, unless other values are given."""
+    """Return what is said of some hits with a lower threshold for pointers and else under the defaults, unless other values are given."""
     history = history or RecallHistory(NOWHERE, "")
-    limits = Limits(settings(**values), room)
+    limits = Limits(settings(**{"pointer_threshold": 0.25, **values}), room)
     return choose(hits, approvals or {}, limits, history, lambda one: one.key not in edited.split())
 
 
