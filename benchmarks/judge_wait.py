@@ -31,9 +31,9 @@ IMPORTS = """
 import sys
 sys.path.insert(0, %r)
 import socket, threading
-from memory_plugin.kernel.judge import accounts, judge, material, parallel, reply, rubric, transport, wire
+from memory_plugin.kernel.judge import asking, budget, calls, excerpts, question, transport
 from memory_plugin.kernel.judge.backends import anthropic
-material.line("token key login", 100)
+excerpts.one_line("token key login", 100)
 """ % os.path.join(ROOT, "scripts")
 TIMEOUT = 1.0
 MEMORIES = [

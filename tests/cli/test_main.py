@@ -10,7 +10,7 @@ from importlib import import_module
 
 import pytest
 
-from memory_plugin.cli.main import COMMANDS, GROUPS
+from memory_plugin.cli.main import COMMANDS, GROUPS, OLD_NAMES
 from tests.project import PLUGIN_ROOT, Project
 
 
@@ -22,7 +22,7 @@ def cli(project: Project, *args: str, **env: str | None) -> tuple[int, str, str]
     return run.returncode, run.stdout, run.stderr
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", [name for name in COMMANDS if name not in OLD_NAMES])
 def test_every_command_has_help_with_examples(project: Project, command: str) -> None:
     module = import_module("memory_plugin.cli.commands." + COMMANDS[command])
     code, out, err = cli(project, command, "--help")
