@@ -106,7 +106,7 @@ def test_nor_by_one_that_awaits_approval(project: Project, old: str) -> None:
     new = project.save(*POSTGRES, inside=True)
     run = project.cli("edit", old, "--superseded-by", new)
     assert run.returncode == 1
-    assert "first: memory accept " + new in run.stderr
+    assert "first run: memory accept " + new in run.stderr
     assert "MySQL 5" in told(project)
 
 

@@ -74,8 +74,8 @@ def test_a_malformed_record_is_shown_as_far_as_possible(asked: Project, fields: 
 
 def test_verbose_prints_the_scores(asked: Project) -> None:
     text = asked.cli("why", "--verbose").stdout
-    assert "inject threshold 0.50, pointer threshold 0.25" in text
-    assert "surprise=" in text
+    assert "inject threshold 0.50, pointer threshold 0.50" in text
+    assert "concerns=" in text
 
 
 def test_what_would_have_helped_is_a_command_that_works(asked: Project) -> None:
