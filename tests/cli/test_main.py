@@ -10,7 +10,7 @@ from importlib import import_module
 
 import pytest
 
-from memory_plugin.cli.main import COMMANDS, GROUPS
+from memory_plugin.cli.main import COMMANDS, GROUPS, OLD_NAMES
 from tests.project import PLUGIN_ROOT, Project
 
 
