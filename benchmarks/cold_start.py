@@ -54,7 +54,7 @@ class Case(NamedTuple):
 
 
 def words(count: int, seed: random.Random) -> list[str]:
-    """Made-up words of two to four syllables, all different."""
+    """Return made-up words of two to four syllables, all different."""
     syllables = [c + v + e for c in "bcdfghklmnprstvz" for v in "aeiou" for e in ("", "n", "r", "s", "l")]
     found: set[str] = set()
     while len(found) < count:
@@ -97,7 +97,7 @@ def make_store(root: str, size: int, seed: random.Random) -> list[str]:
 
 
 def timed(case: Case, number: int) -> float:
-    """Milliseconds of one cold process. Raises CalledProcessError when it fails."""
+    """Return the milliseconds of one cold process. Raises CalledProcessError if it fails."""
     start = time.perf_counter()
     event = case.event.replace("@", str(number)).encode()
     subprocess.run(case.command, env=case.environment, input=event, stdout=subprocess.DEVNULL, check=True)
@@ -105,7 +105,7 @@ def timed(case: Case, number: int) -> float:
 
 
 def resident(case: Case, number: int) -> float:
-    """The largest resident memory of one cold process, in MB. Raises CalledProcessError when it fails."""
+    """Return the peak resident memory of one cold process, in MB. Raises CalledProcessError if it fails."""
     command = [sys.executable, "-S", "-c", _WEIGH, *case.command]
     event = case.event.replace("@", str(number)).encode()
     done = subprocess.run(command, env=case.environment, input=event, capture_output=True, check=True)
@@ -115,7 +115,7 @@ def resident(case: Case, number: int) -> float:
 def prepare(
     folder: str, size: int, seed: random.Random
 ) -> tuple[dict[str, str], str, list[str], dict[str, Any]]:
-    """A home and a project with `size` accepted and indexed memories."""
+    """Return a home and a project with `size` accepted and indexed memories."""
     home, root = os.path.join(folder, "home%d" % size), os.path.join(folder, "project%d" % size)
     os.makedirs(os.path.join(home, ".claude"))
     os.makedirs(os.path.join(root, ".git"))
@@ -155,7 +155,7 @@ def prepare(
 
 
 def cases_for(folder: str, sizes: list[int]) -> tuple[list[Case], list[dict[str, Any]]]:
-    """All cases, and what is known of each store."""
+    """Return all cases, and what is known about each store."""
     hook = [sys.executable, "-I", "-S", HOOK]
     seed = random.Random(7)
     cases, stores = (
@@ -178,7 +178,7 @@ def cases_for(folder: str, sizes: list[int]) -> tuple[list[Case], list[dict[str,
 
 
 def measure(cases: list[Case], rounds: int) -> list[dict[str, Any]]:
-    """One row a case: median milliseconds, ratio to the first case, largest resident memory in MB."""
+    """Return one row per case: median milliseconds, ratio to the first case, peak resident memory in MB."""
     times: dict[str, list[float]] = {case.name: [] for case in cases}
     memory = {case.name: resident(case, -3) for case in cases}
     for number in range(-2, rounds):  # two rounds to warm the disk cache and write the bytecode
@@ -199,7 +199,7 @@ def measure(cases: list[Case], rounds: int) -> list[dict[str, Any]]:
 
 
 def outcomes(cases: list[Case]) -> dict[str, int]:
-    """How the timed prompts ended, from the ledgers, so that nobody takes a fault for speed."""
+    """Return the outcomes of the timed prompts from the ledgers, so that nobody mistakes a failure for speed."""
     found: dict[str, int] = {}
     for home in {case.environment.get("CLAUDE_CONFIG_DIR", "") for case in cases[1:]}:
         with open(os.path.join(home, "lcars", "memory", "recalls.jsonl"), encoding="utf-8") as handle:

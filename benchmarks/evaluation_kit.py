@@ -45,13 +45,13 @@ HOSTILE = (
 
 
 def records(path: str) -> list[dict[str, Any]]:
-    """The records of a JSONL file."""
+    """Return the records of a JSONL file."""
     with open(path, encoding="utf-8") as file:
         return [json.loads(line) for line in file]
 
 
 def table(name: str, pack: str, speaker: str, positive: str, show: bool) -> None:
-    """Prints how one gate does on one table, by half."""
+    """Print the results of one gate on one table, by half."""
     loaded = load_pack(pack)
     rules = rules_for(loaded, name, speaker)
     rows = records(os.path.join(ROOT, "tests", "evaluation", name + ".jsonl"))
@@ -68,7 +68,7 @@ def table(name: str, pack: str, speaker: str, positive: str, show: bool) -> None
 
 
 def kit(folder: str, show: bool) -> None:
-    """Prints the crisis gate's figures on prompts of others."""
+    """Print the crisis gate's results on prompts that other people wrote."""
     pack = load_pack("caregiving")
     rules = rules_for(pack, "crisis", "user")
     counts: dict[str, list[int]] = {}
@@ -102,7 +102,7 @@ def kit(folder: str, show: bool) -> None:
 def count(
     counts: dict[str, list[int]], kind: str, text: str, found: bool, show: bool, *, wanted: bool
 ) -> None:
-    """Counts one prompt."""
+    """Count one prompt."""
     entry = counts.setdefault(kind, [0, 0])
     entry[0] += found
     entry[1] += 1
@@ -111,7 +111,7 @@ def count(
 
 
 def speed() -> None:
-    """Prints the milliseconds of all gates a turn, and on hostile turns of 100 kB."""
+    """Print the milliseconds that all gates take per turn, and for hostile turns of 100 kB."""
     packs = load_packs(["hygiene", "honesty", "caregiving"])
     texts = [
         row["text"]
@@ -141,7 +141,7 @@ def speed() -> None:
 
 
 def main() -> int:
-    """The command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

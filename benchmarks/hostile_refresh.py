@@ -40,7 +40,7 @@ Files = Iterator[tuple[str, bytes]]
 
 
 class Run(NamedTuple):
-    """One process: seconds, those of them on a processor, largest resident memory in MB, and its output."""
+    """One process: its seconds, its seconds of processor time, its peak resident memory in MB, and its output."""
 
     seconds: float
     cpu: float
@@ -117,7 +117,7 @@ class Bench:
         self._asked = 0
 
     def folder(self, scope: str) -> str:
-        """The folder of decisions in a store."""
+        """Return the folder of decisions in a store."""
         base = self.config if scope == "user" else os.path.join(self.root, ".claude")
         return os.path.join(base, "memory", "decisions")
 
@@ -129,11 +129,11 @@ class Bench:
                 file.write(data)
 
     def command(self, *words: str) -> Run:
-        """One command."""
+        """Run one command."""
         return self._run([sys.executable, COMMAND, *words, "--root", self.root], b"")
 
     def prompt(self) -> Run:
-        """The good question, in a session of its own."""
+        """Ask the good question in a new session."""
         self._asked += 1
         event = {"session_id": "bench-%d" % self._asked, "prompt_id": "p", "prompt": ASK, "cwd": self.root}
         return self._run([sys.executable, "-I", "-S", HOOK], json.dumps(event).encode())
@@ -149,7 +149,7 @@ class Bench:
         return Run(seconds, float(cpu), int(kilobytes) / 1024, done.stdout.decode("utf-8", "replace"))
 
     def missed(self) -> str:
-        """How the prompts ended that got nothing."""
+        """Return the outcomes of the prompts that got nothing."""
         path = os.path.join(self.config, "lcars", "memory", "recalls.jsonl")
         with open(path, encoding="utf-8") as file:
             rows = list(map(json.loads, file))
@@ -158,12 +158,12 @@ class Bench:
         )
 
     def forget_index(self) -> None:
-        """Delete the index, once no detached process works on it."""
+        """Delete the index as soon as no background process works on it."""
         self.wait()
         shutil.rmtree(os.path.join(self.config, "lcars", "memory", "index"), ignore_errors=True)
 
     def wait(self) -> None:
-        """Wait until no process of ours works any more."""
+        """Wait until all our processes have ended."""
         end = time.monotonic() + MOST_SECONDS
         while time.monotonic() < end and any(map(self._is_ours, filter(str.isdigit, os.listdir("/proc")))):
             time.sleep(0.2)
@@ -177,7 +177,7 @@ class Bench:
 
 
 def measure(shape: str, scopes: list[str], share: float, folder: str) -> dict[str, object]:
-    """All figures of one shape."""
+    """Return all results for one shape."""
     bench = Bench(folder)
     good = [
         ("good%d" % n, _memory("How we do task number %d" % n, "With tool %d." % n)) for n in range(GOOD - 1)

@@ -25,12 +25,12 @@ MOST_BYTES = 2_000_000  # of transcripts; detect-secrets is slow on long lines
 
 
 def ours(text: str) -> int:
-    """How many secrets our rules find."""
+    """Return the number of secrets that our rules find."""
     return sum(finding.kind in SECRET_KINDS for finding in findings(text))
 
 
 def theirs() -> Callable[[str], int] | None:
-    """How many secrets detect-secrets finds with its default settings; None where it is not installed."""
+    """Return the number of secrets that detect-secrets finds with its default settings; None if it is not installed."""
     try:
         from detect_secrets.core.scan import scan_file  # type: ignore[import-not-found, unused-ignore]
         from detect_secrets.settings import default_settings  # type: ignore[import-not-found, unused-ignore]
@@ -49,7 +49,7 @@ def theirs() -> Callable[[str], int] | None:
 
 
 def tally(folder: str, scan: Callable[[str], int]) -> Tally:
-    """Hits, misses and false alarms over both sets of secrets."""
+    """Return hits, misses and false positives over both sets of secrets."""
     total = Tally()
     for name in SECRET_SETS:
         for record in lines(os.path.join(folder, name)):
@@ -62,7 +62,7 @@ def tally(folder: str, scan: Callable[[str], int]) -> Tally:
 
 
 def speed(folder: str, scan: Callable[[str], int]) -> str:
-    """Findings and megabytes a second of processor time on transcripts, the first 2 MB of them."""
+    """Return findings, and megabytes per second of processor time, for the first 2 MB of transcripts."""
     size, found, seconds = 0, 0, 0.0
     for name in sorted(os.listdir(folder)):
         with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file:
@@ -77,7 +77,7 @@ def speed(folder: str, scan: Callable[[str], int]) -> str:
 
 
 def main() -> int:
-    """The command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

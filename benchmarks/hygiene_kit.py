@@ -48,11 +48,11 @@ class Tally(NamedTuple):
     wrong: int = 0
 
     def plus(self, hit: int, missed: int, wrong: int) -> Tally:
-        """This tally with more counted."""
+        """Return this tally with more counted."""
         return Tally(self.hit + hit, self.missed + missed, self.wrong + wrong)
 
     def line(self, name: str) -> str:
-        """A line of the table."""
+        """Return a line of the table."""
         precision = self.hit / (self.hit + self.wrong) if self.hit + self.wrong else 1.0
         recall = self.hit / (self.hit + self.missed) if self.hit + self.missed else 1.0
         return "%-28s precision %.3f  recall %.3f  (hit %d, missed %d, wrong %d)" % (
@@ -64,14 +64,14 @@ class Tally(NamedTuple):
 
 
 def lines(path: str) -> Iterator[dict[str, object]]:
-    """The records of a JSONL file."""
+    """Return the records of a JSONL file."""
     with open(path, encoding="utf-8") as file:
         for line in file:
             yield json.loads(line)
 
 
 def aside(record: dict[str, object]) -> bool:
-    """Public addresses and masked placeholders are not asked for."""
+    """Return whether a record is left out, as public addresses and masked placeholders are."""
     text = str(record["text"])
     return (
         record.get("src") == "ip_public" or "xxxxxxxxxx" in text or text in ("'{secret}'", "'{non_secret}'")
@@ -79,7 +79,7 @@ def aside(record: dict[str, object]) -> bool:
 
 
 def secrets(folder: str, left_out: list[str], show: bool) -> None:
-    """Prints precision and recall over the two sets of secrets."""
+    """Print precision and recall over the two sets of secrets."""
     total = Tally()
     for name in SECRET_SETS:
         tally = Tally()
@@ -103,35 +103,35 @@ def secrets(folder: str, left_out: list[str], show: bool) -> None:
 
 
 def overlaps(start: int, end: int, spans: list[tuple[int, int]]) -> bool:
-    """Whether a span shares a character with one of the spans."""
+    """Return whether a span shares a character with one of the spans."""
     return any(start < other_end and other_start < end for other_start, other_end in spans)
 
 
 def luhn(digits: str) -> bool:
-    """Whether the check digit is right; written anew here, so that the rules are not their own judge."""
+    """Return whether the check digit is right; a second implementation, so that the rules do not check themselves."""
     doubled = (int(d) * (1 + at % 2) for at, d in enumerate(reversed(digits)))
     return sum(d // 10 + d % 10 for d in doubled) % 10 == 0
 
 
 def spans(folder: str, show: bool) -> None:
-    """Prints precision and recall per kind on the texts with labelled spans."""
+    """Print precision and recall per kind on the texts with labeled spans."""
     tallies = {kind: Tally() for kind in LABELS.values()}
     for record in lines(os.path.join(folder, "pii_spans.jsonl")):
         text = str(record["full_text"])
-        labelled: dict[str, list[tuple[int, int]]] = {kind: [] for kind in tallies}
+        labeled: dict[str, list[tuple[int, int]]] = {kind: [] for kind in tallies}
         for span in record["spans"]:  # type: ignore[attr-defined]
             kind = LABELS.get(span["entity_type"])
             if kind is None or (
                 kind == "credit_card" and not luhn("".join(filter(str.isdigit, span["entity_value"])))
             ):
                 continue
-            labelled[kind].append((span["start_position"], span["end_position"]))
+            labeled[kind].append((span["start_position"], span["end_position"]))
         found = findings(text)
         for kind, tally in tallies.items():
             mine = [(f.start, f.end) for f in found if f.kind == kind]
-            missed = [s for s in labelled[kind] if not overlaps(*s, mine)]
-            wrong = [s for s in mine if not overlaps(*s, labelled[kind])]
-            tallies[kind] = tally.plus(len(labelled[kind]) - len(missed), len(missed), len(wrong))
+            missed = [s for s in labeled[kind] if not overlaps(*s, mine)]
+            wrong = [s for s in mine if not overlaps(*s, labeled[kind])]
+            tallies[kind] = tally.plus(len(labeled[kind]) - len(missed), len(missed), len(wrong))
             if show:
                 for start, end in missed:
                     print(
@@ -148,7 +148,7 @@ def spans(folder: str, show: bool) -> None:
 
 
 def recognizers(folder: str, show: bool) -> None:
-    """Prints how many of the recogniser cases give the expected number of findings."""
+    """Print how many of the recognizer cases give the expected number of findings."""
     right, total = Counter[str](), Counter[str]()
     for record in lines(os.path.join(folder, "pii_recognizer_cases.jsonl")):
         kind = RECOGNIZERS.get(str(record["recognizer"]))
@@ -160,11 +160,11 @@ def recognizers(folder: str, show: bool) -> None:
         if show and len(found) != record["expected"]:
             print("  %s expected %s, found %s in %r" % (kind, record["expected"], len(found), record["text"]))
     for kind in total:
-        print("%-28s %d of %d recogniser cases as expected" % (kind, right[kind], total[kind]))
+        print("%-28s %d of %d recognizer cases as expected" % (kind, right[kind], total[kind]))
 
 
 def transcripts(folder: str, show: bool) -> None:
-    """Prints findings per 100 kB and the speed; every finding counts as false, since the kit is masked."""
+    """Print findings per 100 kB and the speed; every finding counts as false, because the kit is masked."""
     size = 0
     seconds = 0.0
     counts = Counter[str]()
@@ -188,7 +188,7 @@ def transcripts(folder: str, show: bool) -> None:
 
 
 def main() -> int:
-    """The command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -57,7 +57,7 @@ def grown(store: InterviewStore, project: str, nodes: int) -> Interview:
 
 
 class Cost:
-    """The least time and processor time of some runs, in milliseconds; other programs disturb processor time less."""
+    """Return the minimum time and processor time of some runs, in milliseconds; other programs disturb processor time less."""
 
     def __init__(self) -> None:
         self.time = self.work = float("inf")

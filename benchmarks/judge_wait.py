@@ -31,9 +31,9 @@ IMPORTS = """
 import sys
 sys.path.insert(0, %r)
 import socket, threading
-from memory_plugin.kernel.judge import accounts, judge, material, parallel, reply, rubric, transport, wire
+from memory_plugin.kernel.judge import asking, budget, calls, excerpts, question, transport
 from memory_plugin.kernel.judge.backends import anthropic
-material.line("token key login", 100)
+excerpts.one_line("token key login", 100)
 """ % os.path.join(ROOT, "scripts")
 TIMEOUT = 1.0
 MEMORIES = [
@@ -118,7 +118,7 @@ class Box:
             self.run([sys.executable, COMMAND, *words, "--root", self.project])
 
     def settings(self, *, judges: bool) -> None:
-        """The user's settings; caps high enough for a benchmark."""
+        """Write the user's settings, with caps high enough for a benchmark."""
         judge = {"base_url": self.url, "caps": {"session_usd": 100, "day_usd": 1000}}
         retrieval = {
             "inject_threshold": 1.0,
@@ -128,7 +128,7 @@ class Box:
             json.dump({"memory": {"retrieval": retrieval, "judge": judge}}, file)
 
     def run(self, command: list[str], stdin: bytes = b"") -> tuple[float, bytes]:
-        """The milliseconds that a process takes, and its output."""
+        """Return the milliseconds that a process takes, and its output."""
         start = time.perf_counter()
         done = subprocess.run(
             command, input=stdin, capture_output=True, env=self.environment, check=True, cwd=self.project
@@ -136,7 +136,7 @@ class Box:
         return (time.perf_counter() - start) * 1000, done.stdout
 
     def hook(self) -> tuple[float, bytes]:
-        """One prompt in a session of its own, unlike any before."""
+        """Run the hook on a new prompt in a new session."""
         self.number += 1
         event = {
             "hook_event_name": "UserPromptSubmit",
@@ -149,7 +149,7 @@ class Box:
 
 
 def measure(waits: list[float], rounds: int) -> dict[str, object]:
-    """All figures."""
+    """Return all results."""
     server = Server()
     with tempfile.TemporaryDirectory() as folder:
         box = Box(folder, server.url)
@@ -166,7 +166,7 @@ def measure(waits: list[float], rounds: int) -> dict[str, object]:
                 assert b"Postgres" in output, "the judges' choice was not injected"
                 found.setdefault("judges %g" % wait, []).append(took)
         server.wait = -1.0
-        drips = [box.hook()[0] for _ in range(2)]  # a third would find the server left alone
+        drips = [box.hook()[0] for _ in range(2)]  # after these two the server is not asked for a while
     medians = {name: statistics.median(times[1:]) for name, times in found.items()}
     network = medians["imports"] - medians["interpreter"]
     rows = []
@@ -211,7 +211,7 @@ print(json.dumps(took[1:]))
 
 
 def side_by_side(waits: list[float], rounds: int) -> list[dict[str, object]]:
-    """How long two judges take together, against 1.15 times the slower one."""
+    """Compare the time of two judges together with 1.15 times that of the slower one."""
     server = Server()
     rows: list[dict[str, object]] = []
     with tempfile.TemporaryDirectory() as folder:

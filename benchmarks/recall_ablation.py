@@ -73,7 +73,7 @@ CHANGES = (
 
 
 def reached(source: Set, change: Change) -> float:
-    """The mean nDCG@10 of a set's queries under a change."""
+    """Return the mean nDCG@10 of a set's queries under a change."""
     with tempfile.TemporaryDirectory() as folder:
         connection = create_index(os.path.join(folder, "index.sqlite"), fts5=change.fts5)
         model = json.loads(meta_get(connection, "model") or "")
@@ -95,7 +95,7 @@ def reached(source: Set, change: Change) -> float:
 
 
 def main() -> int:
-    """The exit status."""
+    """Run the command line and return the exit status."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

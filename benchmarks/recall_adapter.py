@@ -25,7 +25,7 @@ from memory_plugin.recall.ranking import analyze, rank
 
 
 def document(record: dict[str, object]) -> Document:
-    """The document that a benchmark's record makes: everything it holds may be injected."""
+    """Return the document for a benchmark's record; all of it may be injected."""
     key = str(record["id"])
     tags, files, asked_as = (record.get(name) or [] for name in ("tags", "files", "asked_as"))
     assert isinstance(tags, list)
@@ -94,7 +94,7 @@ def query(state: str, limit: int) -> None:
 
 
 def main() -> int:
-    """The exit status of one command."""
+    """Run one command and return its exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("command", choices=("index", "query"))
     parser.add_argument("--corpus")

@@ -38,7 +38,7 @@ SOURCE = (
 
 
 def paragraphs() -> Iterator[str]:
-    """Every paragraph of the standard library that is long enough to be one."""
+    """Return every paragraph of the standard library that is long enough to count."""
     for text in (*_sources(), *_topics()):
         for part in text.split("\n\n"):
             if len(part) > SHORTEST:
@@ -46,7 +46,7 @@ def paragraphs() -> Iterator[str]:
 
 
 def counted(stop: frozenset[str]) -> tuple[int, dict[str, int]]:
-    """The number of paragraphs, and of those that hold each stem."""
+    """Return the number of paragraphs, and for each stem the number of those that contain it."""
     total, counts = 0, Counter[str]()
     for part in paragraphs():
         total += 1
@@ -88,7 +88,7 @@ def _texts(path: str) -> Iterator[str]:
 
 
 def main() -> int:
-    """The exit status."""
+    """Run the command line and return the exit status."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

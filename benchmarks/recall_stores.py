@@ -42,18 +42,18 @@ class Answer(NamedTuple):
 
 
 def sets(data: str, names: str = "") -> list[Set]:
-    """The sets under a folder, by name, or the ones named (separated by commas)."""
+    """Return the sets in a folder, sorted by name, or only those named (separated by commas)."""
     chosen = names.split(",") if names else sorted(os.listdir(data))
     return [_set(os.path.join(data, name), name) for name in chosen]
 
 
 def whole(source: Set) -> list[Answer]:
-    """The answers of the whole set as one store."""
+    """Return the answers of the complete set as one store."""
     return _answers(source.corpus, source.queries, source.negatives, source.relevant)
 
 
 def small(source: Set, size: int, seed: int, own: int = 3, others: int = 8) -> list[Answer]:
-    """The answers of a random store of `size` documents.
+    """Return the answers of a random store of `size` documents.
 
     `own` queries have a relevant document in it, `others` have none ("removed"), and as many come from each kind of negatives.
     """
@@ -76,23 +76,25 @@ def small(source: Set, size: int, seed: int, own: int = 3, others: int = 8) -> l
 
 
 def ndcg(answer: Answer, depth: int = 10) -> float:
-    """The normalized discounted cumulative gain of the first hits (K. Järvelin and J. Kekäläinen, 2002)."""
+    """Return the normalized discounted cumulative gain of the first hits (K. Järvelin and J. Kekäläinen, 2002)."""
     best = _gain(sorted(answer.ideal, reverse=True)[:depth])
     return _gain(answer.grades[:depth]) / best if best else 0.0
 
 
 def auroc(answers: list[Answer], kind: str) -> float:
-    """The chance that an own query's first confidence is above that of a negative of this kind, a draw counting half; NaN without any."""
+    """Return the AUROC of own queries over negatives of this kind, by best confidence; ties count half, NaN if there are none."""
     own, other = ([_top(answer) for answer in answers if answer.kind == wanted] for wanted in ("own", kind))
     wins = sum((mine > its) + 0.5 * (mine == its) for mine in own for its in other)
     return wins / (len(own) * len(other)) if own and other else math.nan
 
 
-def injected(answers: list[Answer], floor: float, most: int = 3) -> tuple[float, float, float]:
-    """Precision, recall and F.5 of injecting the first `most` hits from a floor on, over own queries and negatives together."""
+def injected(answers: list[Answer], threshold: float, most: int = 3) -> tuple[float, float, float]:
+    """Return precision, recall and F.5 of injecting up to `most` hits at or above a threshold, over own queries and negatives."""
     given = right = wanted = 0
     for answer in answers:
-        chosen = [grade for hit, grade in zip(answer.hits[:most], answer.grades) if hit.confidence >= floor]
+        chosen = [
+            grade for hit, grade in zip(answer.hits[:most], answer.grades) if hit.confidence >= threshold
+        ]
         given += len(chosen)
         right += sum(grade > 0 for grade in chosen)
         wanted += min(most, len(answer.ideal))
@@ -101,14 +103,14 @@ def injected(answers: list[Answer], floor: float, most: int = 3) -> tuple[float,
     return precision, recall, 1.25 * precision * recall / (0.25 * precision + recall) if right else 0.0
 
 
-def false_injections(answers: list[Answer], kind: str, floor: float) -> float:
-    """The share of the negatives of a kind that get anything at all; NaN without any."""
+def false_injections(answers: list[Answer], kind: str, threshold: float) -> float:
+    """Return the share of the negatives of a kind that get any memory; NaN if there are none."""
     of_kind = [answer for answer in answers if answer.kind == kind]
-    return sum(_top(answer) >= floor for answer in of_kind) / len(of_kind) if of_kind else math.nan
+    return sum(_top(answer) >= threshold for answer in of_kind) / len(of_kind) if of_kind else math.nan
 
 
 def mean(values: list[float]) -> float:
-    """The mean of the numbers among the values."""
+    """Return the mean of the values that are not NaN."""
     numbers = [value for value in values if not math.isnan(value)]
     return sum(numbers) / len(numbers) if numbers else math.nan
 

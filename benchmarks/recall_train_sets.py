@@ -65,7 +65,7 @@ class Row(NamedTuple):
 
 
 def stores(data: str) -> list[Store]:
-    """All stores to learn from: a benchmark's, and those of the made set, alone and among the documents of each of the others."""
+    """Return all stores to learn from: those of a benchmark, and those of the made-up set, alone and among the documents of the others."""
     (made,) = sets(os.path.dirname(os.path.abspath(__file__)), MADE)
     others = sets(data)
     found = [Store(MADE, 0, whole(_among(made, other)), other.name) for other in others]
@@ -80,13 +80,13 @@ def stores(data: str) -> list[Store]:
 
 
 def _among(source: Set, other: Set) -> Set:
-    """A set whose memories are few among the documents of another one."""
+    """Return a set whose few memories are among the documents of another one."""
     negatives = source.negatives + [record for record in other.negatives if record["kind"] == "prompt"]
     return source._replace(corpus=source.corpus + other.corpus, negatives=negatives)
 
 
 def fit(rows: list[Row], names: tuple[str, ...]) -> dict[str, float]:
-    """The weights of a logistic regression with a ridge, by Newton's method (iteratively reweighted least squares)."""
+    """Return the weights of a ridge logistic regression, by Newton's method (iteratively reweighted least squares)."""
     means, scales = _centred(rows)
     beta = _newton(
         [
@@ -105,7 +105,7 @@ def fit(rows: list[Row], names: tuple[str, ...]) -> dict[str, float]:
 
 
 def fit_within(rows: list[Row], names: tuple[str, ...]) -> dict[str, float]:
-    """The weights as by `fit`, learnt within the sets: each has an intercept of its own, which a common one then stands for."""
+    """Return weights as `fit` does, learned within the sets: each set has its own intercept, and a common one replaces them afterwards."""
     others = sorted({row.name for row in rows})[1:]
     marked = [
         row._replace(signals=row.signals + [float(row.name == name) for name in others]) for row in rows
@@ -123,7 +123,7 @@ def fit_within(rows: list[Row], names: tuple[str, ...]) -> dict[str, float]:
 
 
 def _centred(rows: list[Row]) -> tuple[list[float], list[float]]:
-    """The weighted mean and standard deviation of each signal."""
+    """Return the weighted mean and standard deviation of each signal."""
     whole_weight = sum(row.weight for row in rows)
     columns = list(zip(*(row.signals for row in rows)))
     means = [sum(row.weight * value for row, value in zip(rows, column)) / whole_weight for column in columns]
@@ -136,7 +136,7 @@ def _centred(rows: list[Row]) -> tuple[list[float], list[float]]:
 
 
 def _newton(points: list[tuple[list[float], Row]]) -> list[float]:
-    """The coefficients for points whose first coordinate is 1."""
+    """Return the coefficients for points whose first coordinate is 1."""
     size = len(points[0][0])
     beta = [0.0] * size
     for _ in range(8):
@@ -159,7 +159,7 @@ def _newton(points: list[tuple[list[float], Row]]) -> list[float]:
 
 
 def solved(matrix: list[list[float]], right: list[float]) -> list[float]:
-    """The solution of a system of linear equations, by elimination with pivots."""
+    """Solve a system of linear equations by elimination with pivots."""
     rows = [[*line, value] for line, value in zip(matrix, right)]
     size = len(rows)
     for at in range(size):
@@ -177,14 +177,14 @@ def solved(matrix: list[list[float]], right: list[float]) -> list[float]:
 
 
 def share(store: Store) -> float:
-    """What all examples of a store weigh together."""
+    """Return the total weight of a store's examples."""
     if store.among:
         return 100.0 / MIXED
     return 100.0 if not store.size else 100.0 * SMALL_SHARE / len(SIZES) / SIZES[store.size]
 
 
 def concern_rows(learnt: list[Store]) -> list[Row]:
-    """First hits: 1 for an own query, 0 for a negative of another project's; removed ones say nothing here."""
+    """Return the first hits: 1 for an own query, 0 for a negative of another project; removed ones are left out."""
     rows = []
     for store in learnt:
         heads = [answer for answer in store.answers if answer.hits and answer.kind != "removed"]
@@ -204,7 +204,7 @@ def concern_rows(learnt: list[Store]) -> list[Row]:
 
 
 def answer_rows(learnt: list[Store]) -> list[Row]:
-    """The first hits of every query: 1 for a relevant one."""
+    """Return the first hits of every query: 1 for a relevant one."""
     rows = []
     for store in learnt:
         each = share(store) * 4 / sum(len(answer.hits[:TOP]) for answer in store.answers)
@@ -218,7 +218,7 @@ def answer_rows(learnt: list[Store]) -> list[Row]:
 
 
 def learn(learnt: list[Store], base: float) -> dict[str, dict[str, float]]:
-    """Both models, the second one shifted so that the floor of 0.5 is the best one."""
+    """Return both models, the second one shifted so that 0.5 is the best threshold."""
     model = {
         "concerns": fit_within(concern_rows(learnt), CONCERNS),
         "stands_out": fit(answer_rows(learnt), STANDS_OUT),
@@ -236,7 +236,7 @@ def learn(learnt: list[Store], base: float) -> dict[str, dict[str, float]]:
 
 
 def worth(learnt: list[Store], model: dict[str, dict[str, float]], base: float) -> float:
-    """The mean F.5 at the floor over whole sets, less what is injected falsely beyond the bound, in small stores too."""
+    """Return the mean F.5 at the threshold over complete sets, minus a penalty for false injections, in small stores too."""
     learnt = [store for store in learnt if store.name != MADE]
     apply(learnt, model, base)
     wholes = [store.answers for store in learnt if not store.size]
@@ -312,7 +312,7 @@ def leave_one_out(found: list[Store], base: float) -> None:
 
 
 def write(model: dict[str, dict[str, float]]) -> None:
-    """Put the weights into the configuration."""
+    """Write the weights into the configuration."""
     path = data_path("recall", "confidence.json")
     with open(path, encoding="utf-8") as file:
         configuration = json.load(file)
@@ -323,7 +323,7 @@ def write(model: dict[str, dict[str, float]]) -> None:
 
 
 def main() -> int:
-    """The exit status."""
+    """Run the command line and return the exit status."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

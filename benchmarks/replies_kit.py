@@ -1,8 +1,8 @@
-"""How well rules tell filler and preambles on labelled replies, and how often the gate escalates on pairs of prompts and replies.
+"""How well rules tell filler and preambles on labeled replies, and how often the gate escalates on pairs of prompts and replies.
 
     python3 benchmarks/replies_kit.py KIT_FOLDER [--half tune|check|all] [--show] [--markdown]
 
-`labelled.jsonl` holds replies with labels by hand, `pairs.jsonl` prompts with replies.  A half is told by a hash of the id, so that rules
+`labelled.jsonl` holds replies with labels by hand, `pairs.jsonl` prompts with replies.  A hash of the id selects the half, so that rules
 can be tuned on one and checked on the other.  `--show` lists what was told wrongly.  Nothing is written.
 """
 
@@ -27,7 +27,7 @@ SHORTEST = 20  # words of a reply that counts for rates
 FEW = 10  # replies below which a model gets no row of its own
 
 
-class Told(NamedTuple):
+class Comparison(NamedTuple):
     """How labels and rules compare on some replies."""
 
     replies: int
@@ -38,44 +38,44 @@ class Told(NamedTuple):
 
     @property
     def precision(self) -> float:
-        """Right findings over all findings."""
+        """Return the correct findings divided by all findings."""
         return self.hit / (self.hit + self.wrong) if self.hit + self.wrong else 1.0
 
     @property
     def recall(self) -> float:
-        """Right findings over all labels."""
+        """Return the correct findings divided by all labels."""
         return self.hit / (self.hit + self.missed) if self.hit + self.missed else 1.0
 
     def line(self) -> str:
-        """A line of figures."""
+        """Return a line of numbers."""
         f1 = 2 * self.precision * self.recall / (self.precision + self.recall)
         shares = (self.replies, self.precision, self.recall, f1, self.near / self.replies)
         return "%4d replies  precision %.3f  recall %.3f  F1 %.3f  preamble within 3 words %.3f" % shares
 
 
 def rows(folder: str, name: str) -> list[dict[str, Any]]:
-    """The lines of a file of the kit."""
+    """Return the records of a file of the kit."""
     with open(os.path.join(folder, name), encoding="utf-8") as file:
         return [json.loads(line) for line in file]
 
 
 def half_of(row: dict[str, Any]) -> str:
-    """The half that a labelled reply belongs to."""
+    """Return the half that a labeled reply belongs to."""
     return (
         "check" if int(hashlib.md5(row["id"].encode(), usedforsecurity=False).hexdigest(), 16) % 2 else "tune"
     )
 
 
 def score(row: dict[str, Any], scorer: ReplyScorer) -> ReplyScore:
-    """The score of one row."""
+    """Return the score of one row."""
     kind, drafting = load_query_classifier().classify(row.get("user") or "")
     return scorer.score(row["response"], kind, drafting)
 
 
-def compare(labelled: list[dict[str, Any]], scorer: ReplyScorer, *, show: bool) -> Told:
-    """Labels against rules."""
+def compare(labeled: list[dict[str, Any]], scorer: ReplyScorer, *, show: bool) -> Comparison:
+    """Compare labels with what the rules find."""
     counts: Counter[str] = Counter()
-    for row in labelled:
+    for row in labeled:
         found = score(row, scorer).signals
         wanted, told = row["labels"]["has_filler"], found.padding > 0
         counts["hit"] += wanted and told
@@ -85,13 +85,13 @@ def compare(labelled: list[dict[str, Any]], scorer: ReplyScorer, *, show: bool) 
         if show and wanted != told:
             phrases = [(row["response"][match.start : match.end], match.rule.id) for match in found.matches]
             print(row["id"], "wrong" if told else "missed", phrases or row["labels"]["filler_spans"])
-    return Told(len(labelled), counts["hit"], counts["wrong"], counts["missed"], counts["near"])
+    return Comparison(len(labeled), counts["hit"], counts["wrong"], counts["missed"], counts["near"])
 
 
 def rates(
     pairs: list[dict[str, Any]], scorer: ReplyScorer
 ) -> tuple[Counter[str], dict[str, list[ReplyScore]], dict[str, list[ReplyScore]]]:
-    """The gate's rows, and the scores by model and by kind of message, of replies of 20 words and more."""
+    """Return the gate's rows, and the scores by model and by kind of message, for replies of at least 20 words."""
     gates: Counter[str] = Counter()
     models: dict[str, list[ReplyScore]] = {}
     kinds: dict[str, list[ReplyScore]] = {}
@@ -105,7 +105,7 @@ def rates(
 
 
 def table(title: str, groups: dict[str, list[ReplyScore]], *, markdown: bool) -> None:
-    """Escalation, filler and density by group, the largest first; small groups together."""
+    """Print escalation, filler and density by group, the largest first; small groups together."""
     large = {name: scores for name, scores in groups.items() if len(scores) >= FEW}
     small = [one for name, scores in groups.items() if name not in large for one in scores]
     if markdown:
@@ -148,10 +148,10 @@ def main() -> int:
     parser.add_argument("--markdown", action="store_true")
     arguments = parser.parse_args()
     scorer = ReplyScorer(load(None, None), None)
-    labelled = rows(arguments.folder, "labelled.jsonl")
+    labeled = rows(arguments.folder, "labelled.jsonl")
     for half in ("tune", "check", "all"):
         if arguments.half in (half, "all"):
-            chosen = [row for row in labelled if half in ("all", half_of(row))]
+            chosen = [row for row in labeled if half in ("all", half_of(row))]
             print("%-6s" % half, compare(chosen, scorer, show=arguments.show and half != "all").line())
     gates, models, kinds = rates(rows(arguments.folder, "pairs.jsonl"), scorer)
     total = sum(gates.values())

@@ -29,7 +29,7 @@ PADDED = (
 
 
 def transcript(folder: str, size: int) -> str:
-    """A transcript of about `size` bytes that ends with a prompt and a reply."""
+    """Write a transcript of about `size` bytes that ends with a prompt and a reply, and return its path."""
     path = os.path.join(folder, "transcript-%d.jsonl" % size)
     row = (
         json.dumps(
@@ -55,7 +55,7 @@ def transcript(folder: str, size: int) -> str:
 
 
 def cases(folder: str) -> list[Case]:
-    """The empty interpreter first."""
+    """Return all cases, the empty interpreter first."""
     home, project = os.path.join(folder, "home"), os.path.join(folder, "project")
     os.makedirs(os.path.join(home, ".claude"))
     os.makedirs(os.path.join(project, ".git"))

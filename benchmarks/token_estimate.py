@@ -36,7 +36,7 @@ def main(paths: list[str]) -> int:
 
 
 def growth(path: str) -> list[tuple[float, float]]:
-    """Pairs of estimated and recorded tokens, one a step of the session."""
+    """Return pairs of estimated and recorded tokens, one per step of the session."""
     pairs: list[tuple[float, float]] = []
     before: Turn | None = None
     with open_transcript(path) as file:
@@ -59,12 +59,12 @@ def growth(path: str) -> list[tuple[float, float]]:
 
 
 def context(usage: dict[str, int]) -> int:
-    """The tokens that went into one call."""
+    """Return the input tokens of one call."""
     return sum(usage.values()) - usage["output_tokens"]
 
 
 def figures(pairs: list[tuple[float, float]]) -> dict[str, float]:
-    """Count, the ratio of the sums, and the spread of the single ratios."""
+    """Return the count, the ratio of the sums, and the spread of the single ratios."""
     if len(pairs) < 2:
         return {"n": len(pairs)}
     ratios = sorted(estimated / recorded for estimated, recorded in pairs)

@@ -74,7 +74,7 @@ def main() -> int:
 
 
 def child(way: str, path: str) -> dict[str, float]:
-    """The figures of one way, from a process of its own."""
+    """Measure one variant in its own process and return the results."""
     command = [sys.executable, os.path.abspath(__file__), "--measure", way, "--file", path]
     done = subprocess.run(command, capture_output=True, check=True, text=True)
     figures: dict[str, float] = json.loads(done.stdout)
@@ -82,7 +82,7 @@ def child(way: str, path: str) -> dict[str, float]:
 
 
 def measured(way: str, path: str) -> dict[str, float]:
-    """Seconds of processor time, peak memory of this process, and what was counted."""
+    """Return the seconds of processor time, the peak memory of this process, and what was counted."""
     started = time.process_time()
     count = {"json": by_lines, "turns": by_turns, "signals": by_signals}[way](path)
     seconds = time.process_time() - started
@@ -91,7 +91,7 @@ def measured(way: str, path: str) -> dict[str, float]:
 
 
 def by_lines(path: str) -> int:
-    """The lines parsed as JSON."""
+    """Return the number of lines that are JSON."""
     count = 0
     with open(path, "rb") as file:
         for line in file:
@@ -104,13 +104,13 @@ def by_lines(path: str) -> int:
 
 
 def by_turns(path: str) -> int:
-    """The turns read."""
+    """Return the number of turns."""
     with open_transcript(path) as file:
         return sum(1 for _ in Reader(file))
 
 
 def by_signals(path: str) -> int:
-    """The turns read, their signals and the timeline collected, as the command does."""
+    """Return the number of turns after collecting their signals and the timeline, as the command does."""
     from memory_plugin.sessions.session_signals import Timeline, collect_signals
 
     timeline = Timeline()
@@ -120,7 +120,7 @@ def by_signals(path: str) -> int:
 
 
 def write(path: str, size: int, like: str | None) -> None:
-    """A transcript of about `size` bytes: rows made up, or those of a real one with new ids."""
+    """Write a transcript of about `size` bytes: made-up rows, or those of a real one with new ids."""
     chance = random.Random(7)
     rows = real(like) if like else None
     with open(path, "wb") as file:
@@ -133,7 +133,7 @@ def write(path: str, size: int, like: str | None) -> None:
 
 
 def real(path: str) -> list[dict[str, object]]:
-    """The rows of a transcript, their ids marked so that each round has its own."""
+    """Return the rows of a transcript, with ids marked so that each round has its own."""
     rows = []
     with open(path, "rb") as file:
         for line in file:
@@ -152,7 +152,7 @@ def real(path: str) -> list[dict[str, object]]:
 
 
 def made_up(number: int, chance: random.Random) -> list[dict[str, object]]:
-    """Five turns with calls and results of the sizes that real ones have."""
+    """Return five turns with calls and results of realistic sizes."""
 
     def text(size: int) -> str:
         return " ".join(chance.choices(WORDS, k=max(1, size // 5)))
@@ -182,7 +182,7 @@ def made_up(number: int, chance: random.Random) -> list[dict[str, object]]:
 
 
 def common(name: str) -> dict[str, object]:
-    """What every row has."""
+    """Return the fields that every row has."""
     return {
         "uuid": name,
         "sessionId": "s",
@@ -194,7 +194,7 @@ def common(name: str) -> dict[str, object]:
 
 
 def user(name: str, content: object) -> dict[str, object]:
-    """A row in the user's place."""
+    """Return a row with the role of the user."""
     return {**common(name), "type": "user", "message": {"role": "user", "content": content}}
 
 

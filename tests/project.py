@@ -4,17 +4,23 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from typing import Any, NamedTuple
 
 PLUGIN_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-SCRIPTS = {
-    "UserPromptSubmit": "user_prompt_submit.py",
-    "SessionStart": "session_start.py",
-    "SessionEnd": "session_end.py",
-    "Stop": "stop.py",
-}
+
+
+def _scripts() -> dict[str, str]:
+    """Return the script of each event, as hooks.json names it."""
+    with open(os.path.join(PLUGIN_ROOT, "hooks", "hooks.json"), encoding="utf-8") as file:
+        events = json.load(file)["hooks"]
+    commands = {event: groups[0]["hooks"][0]["command"] for event, groups in events.items()}
+    return {event: re.findall(r"/hooks/(\w+\.py)", command)[0] for event, command in commands.items()}
+
+
+SCRIPTS = _scripts()
 SESSION = "0d1ec0de-0000-4000-8000-000000000001"
 
 

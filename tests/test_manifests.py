@@ -10,21 +10,34 @@ from typing import Any
 import pytest
 
 import memory_plugin
+from memory_plugin.hooks.entry import HANDLERS
 from tests.project import PLUGIN_ROOT
 
 MANIFEST = ".claude-plugin/plugin.json"
 # Fields that client 2.1.197 knows and `claude plugin validate --strict` accepts.
 KNOWN = {"name", "version", "description", "author", "license", "keywords", "homepage", "repository"}
+# Events that this client knows.
+KNOWN_EVENTS = {
+    "PreToolUse",
+    "PostToolUse",
+    "Notification",
+    "UserPromptSubmit",
+    "SessionStart",
+    "SessionEnd",
+    "Stop",
+    "SubagentStop",
+    "PreCompact",
+}
 
 
 def text(name: str) -> str:
-    """A file of the plugin."""
+    """Return the text of a file of the plugin."""
     with open(os.path.join(PLUGIN_ROOT, name), encoding="utf-8", newline="") as file:
         return file.read()
 
 
 def hooks() -> dict[str, list[dict[str, Any]]]:
-    """The events of hooks.json."""
+    """Return the events of hooks.json."""
     value: dict[str, list[dict[str, Any]]] = json.loads(text("hooks/hooks.json"))["hooks"]
     return value
 
@@ -49,7 +62,7 @@ def test_the_marketplace_offers_this_folder() -> None:
 
 def test_only_events_that_every_client_knows() -> None:
     """One unknown event makes client 2.1.197 refuse the whole file."""
-    assert set(hooks()) == {"UserPromptSubmit", "SessionStart", "SessionEnd", "Stop"}
+    assert set(hooks()) <= KNOWN_EVENTS
 
 
 @pytest.mark.parametrize(
@@ -58,6 +71,7 @@ def test_only_events_that_every_client_knows() -> None:
         ("UserPromptSubmit", None, 15),
         ("SessionStart", "startup|resume|clear|compact", 10),
         ("Stop", None, 10),
+        ("SessionEnd", None, 5),
     ],
 )
 def test_one_command_an_event_in_time(event: str, matcher: str | None, seconds: int) -> None:
@@ -67,7 +81,11 @@ def test_one_command_an_event_in_time(event: str, matcher: str | None, seconds: 
     assert (hook["type"], hook["timeout"]) == ("command", seconds)
 
 
-@pytest.mark.parametrize("event", ["UserPromptSubmit", "SessionStart", "Stop"])
+def test_each_event_has_a_handler_and_each_handler_an_event() -> None:
+    assert set(hooks()) == set(HANDLERS)
+
+
+@pytest.mark.parametrize("event", hooks())
 def test_a_command_is_isolated_quoted_and_ends_well(event: str) -> None:
     command = hooks()[event][0]["hooks"][0]["command"]
     script = r'"\$\{CLAUDE_PLUGIN_ROOT\}/hooks/(\w+\.py)"'

@@ -18,6 +18,8 @@ PAGES = [
 ]
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
+ANY_FENCE = re.compile(r"^ *```\w*\n.*?^ *```$", re.MULTILINE | re.DOTALL)  # those in lists are indented
+
 
 class Fence(NamedTuple):
     """A fenced block: the line of the page on which it begins, its language, its text."""
@@ -28,24 +30,24 @@ class Fence(NamedTuple):
 
 
 def page(name: str) -> str:
-    """The text of a page."""
+    """Return the text of a page."""
     with open(os.path.join(PLUGIN_ROOT, name), encoding="utf-8") as file:
         return file.read()
 
 
 def fences(text: str, language: str) -> list[Fence]:
-    """The fenced blocks of one language in a page's text."""
+    """Return the fenced blocks of one language in a page's text, without those that are indented."""
     found = (Fence(text.count("\n", 0, hit.start()) + 1, hit[1], hit[2]) for hit in FENCE.finditer(text))
     return [fence for fence in found if fence.language == language]
 
 
 def prose(text: str) -> str:
-    """A page's text without its fenced blocks."""
-    return FENCE.sub("", text)
+    """Return a page's text without its fenced blocks."""
+    return ANY_FENCE.sub("", text)
 
 
 def section(text: str, heading: str) -> str:
-    """What stands below a heading of the second level, up to the next one. Raises ValueError when there is none."""
+    """Return the text below a second-level heading, up to the next one. Raises ValueError if there is no such heading."""
     _, found, rest = text.partition("\n## %s\n" % heading)
     if not found:
         raise ValueError("no section %r" % heading)
@@ -53,5 +55,5 @@ def section(text: str, heading: str) -> str:
 
 
 def first_column(text: str) -> list[str]:
-    """The code words that begin the rows of a text's tables."""
+    """Return the code words that begin the rows of a text's tables."""
     return re.findall(r"^\| `([^`]+)` \|", text, re.MULTILINE)

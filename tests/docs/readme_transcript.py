@@ -1,4 +1,4 @@
-"""The transcript at the head of the README, which is what `memory demo` prints. Run as a script, it writes it anew."""
+"""The transcript at the top of the README, which is what `memory demo` prints. Run as a script, it updates it."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ BEGIN, END = "<!-- transcript -->\n", "<!-- end of transcript -->\n"
 
 
 def demo() -> str:
-    """What `memory demo` prints today."""
+    """Return what `memory demo` prints now."""
     command = [sys.executable, os.path.join(ROOT, "scripts", "memory.py"), "demo"]
     return subprocess.run(command, capture_output=True, check=True, encoding="utf-8").stdout
 
 
 def block(printed: str) -> str:
-    """The fenced block that holds a transcript."""
+    """Return the fenced block that holds a transcript."""
     return "\n```text\n$ python3 scripts/memory.py demo\n%s```\n\n" % printed
 
 
 def in_readme(text: str) -> str:
-    """The block that the README holds now, from one marker to the other."""
+    """Return the block that the README holds now, from one marker to the other."""
     return text.partition(BEGIN)[2].partition(END)[0]
 
 
 def masked(transcript: str) -> str:
-    """A transcript without what differs from run to run: how long a prompt took, and today's date."""
+    """Return a transcript without what differs from run to run: how long a prompt took, and the date."""
     return re.sub(r"\d+\.\d ms", "0.0 ms", re.sub(r'updated="[\d-]+"', 'updated=""', transcript))
 
 
 def with_transcript(text: str) -> str:
-    """The README's text with the transcript of now."""
+    """Return the README's text with the current transcript."""
     before, _, rest = text.partition(BEGIN)
     return before + BEGIN + block(demo()) + END + rest.partition(END)[2]
 

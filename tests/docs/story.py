@@ -42,7 +42,7 @@ SHIPPED = (
 
 
 def runnable(fence: Fence) -> str:
-    """The lines of a block that can be run here."""
+    """Return the lines of a block that can be run here."""
     lines = fence.text.splitlines(keepends=True)
     return "".join(line for line in lines if not any(re.match(pattern, line) for pattern in NOT_RUN))
 
@@ -92,7 +92,7 @@ class Reader:
         self.project.git("-C", other, "push", "-q")
 
     def clone(self) -> str:
-        """The folder of a clone of this repository, made when it is first needed."""
+        """Return the folder of a clone of this repository; the clone is made on first use."""
         folder = os.path.join(self.folder, "clone")
         if not os.path.isdir(folder):
             for name in SHIPPED:

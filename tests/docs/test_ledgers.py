@@ -22,12 +22,12 @@ ASK = "Which database do we use for the billing service?"
 
 
 def fields(ledger: str) -> list[str]:
-    """The fields in the first table of a ledger's section."""
+    """Return the fields in the first table of a ledger's section."""
     return first_column(section(TEXT, ledger).partition("\n| reason |")[0])
 
 
 def rows(project: Project) -> tuple[set[str], set[str]]:
-    """The fields of all that hooks write: told, silent and skipped prompts, one with its text, and a bad event."""
+    """Return the fields of everything that hooks write: injected, silent and skipped prompts, one with its text, and a bad event."""
     project.save(TITLE, BODY)
     project.prompt(ASK)
     project.prompt("ok")
@@ -41,7 +41,7 @@ def rows(project: Project) -> tuple[set[str], set[str]]:
 
 
 def judged(project: Project) -> tuple[set[str], set[str]]:
-    """The fields of a judged prompt and of the calls, and that the page names all that the field `judge` holds."""
+    """Return the fields of a judged prompt and of the calls, after checking that the page names everything in the field `judge`."""
     project.save(TITLE, BODY)
     retrieval = {"judge": {"when": "always"}}
     own = {"memory": {"retrieval": retrieval, "judge": {"backend": "scripted"}}}

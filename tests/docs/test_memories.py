@@ -14,13 +14,13 @@ TEXT = page("docs/memories.md")
 
 
 def documented() -> set[str]:
-    """The fields in the table of a file; a row may name two."""
+    """Return the fields in the table of a file; a row may name two."""
     heads = re.findall(r"^\| (`[^|]+) \|", section(TEXT, "A file"), re.MULTILINE)
     return {name for head in heads for name in re.findall(r"`(\w+)`", head)}
 
 
 def written(project: Project) -> set[str]:
-    """Every field that the command line ever writes into a file."""
+    """Return every field that the command line writes into a file."""
     old = project.save("Use MySQL", "MySQL holds the invoices.", "--expires", "2099-01-01")
     words = ("--tags", "a", "--asked-as", "which database", "--file", "db.py", "--supersedes", old)
     new = project.save("Use Postgres", "Postgres holds the invoices.", *words)

@@ -13,7 +13,7 @@ TEXT = page("docs/privacy.md")
 
 
 def lived(project: Project) -> Project:
-    """A project after a day's work: all that hooks and commands write is there."""
+    """Return a project after a day's work, with everything that hooks and commands write."""
     project.save(
         "Use Postgres for the billing database", "The billing service stores its invoices in Postgres 15."
     )
@@ -32,12 +32,12 @@ def lived(project: Project) -> Project:
     project.hook("Stop", project.event("Stop", last_assistant_message=PADDED, prompt_id="p9"))
     talk = project.write("talk.jsonl", {"turn": 1, "role": "user", "content": "Hello."})
     project.cli("evaluate", "--gates-only", talk)
-    project.cli("refresh")  # takes its turn after the background refresh that SessionStart began
+    project.cli("refresh")  # waits for the refresh that SessionStart began in the background
     return project
 
 
 def mode(path: str) -> int:
-    """The permissions of a path; none when a detached process took it away just now."""
+    """Return the permissions of a path, or 0 if a background process has just deleted it."""
     try:
         return os.lstat(path).st_mode & 0o777
     except FileNotFoundError:

@@ -14,19 +14,20 @@ TEXT = page("docs/ranking.md")
 
 
 def values(name: str) -> dict[str, Any]:
-    """The values of a file of recall's configuration by their ids."""
+    """Return the values of a file of recall's configuration by their ids."""
     with open(data_path("recall", name + ".json"), encoding="utf-8") as file:
         return {entry: described["value"] for entry, described in json.load(file)["entries"].items()}
 
 
 RANKING, CONFIDENCE = values("ranking"), values("confidence")
-WEIGHTS = sum(len(CONFIDENCE[part]) - 1 for part in ("concerns", "answers"))
+IN_WORDS = {13: "thirteen", 14: "fourteen", 15: "fifteen", 16: "sixteen"}
+WEIGHTS = sum(len(CONFIDENCE[part]) - 1 for part in ("concerns", "stands_out"))
 SAID = {
     "postings": "until {:,} postings are read".format(RANKING["postings"]),
     "pool": "over the first %d," % RANKING["pool"],
     "soft_pool": "4-grams for the first %d " % RANKING["soft_pool"],
     "base": "near `base` (%s)" % CONFIDENCE["base"],
-    "weights": {14: "fourteen weights"}[WEIGHTS],
+    "weights": "%s weights" % IN_WORDS[WEIGHTS],
 }
 
 

@@ -23,7 +23,7 @@ FULL, POINTED, NOTHING = (0.0, 0.0), (1.0, 0.0), (1.0, 1.0)
 
 @pytest.fixture
 def staged(project: Project) -> Project:
-    """A project with five accepted memories that match alike."""
+    """Return a project with five accepted memories that match alike."""
     for name, title in TITLES.items():
         put(project, name, memory(title, "Body of %s." % name))
     project.cli("accept", "--all")
@@ -38,7 +38,7 @@ def set_up(project: Project, thresholds: tuple[float, float], **more: object) ->
 
 
 def pointers(context: str) -> list[str]:
-    """The lines that point at a memory."""
+    """Return the lines that point at a memory."""
     inside = context.partition("<memory-titles>\n")[2].partition("</memory-titles>")[0]
     return inside.splitlines()[1:]
 
@@ -65,9 +65,9 @@ def test_a_broad_question_gets_the_best_and_pointers_to_the_rest(staged: Project
 
 def test_the_header_is_said_once_and_again_after_a_compaction(staged: Project) -> None:
     set_up(staged, FULL, max_inject=1, max_pointers=0)
-    said = ["Saved earlier" in staged.prompt(ASK).context for _ in range(2)]
+    said = ["Notes saved for this project" in staged.prompt(ASK).context for _ in range(2)]
     staged.start("compact")
-    assert [*said, "Saved earlier" in staged.prompt(ASK).context] == [True, False, True]
+    assert [*said, "Notes saved for this project" in staged.prompt(ASK).context] == [True, False, True]
 
 
 def test_a_pointer_is_not_repeated_and_may_become_a_full_text(staged: Project) -> None:

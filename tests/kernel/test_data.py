@@ -15,7 +15,7 @@ def test_a_name_leads_to_a_file_of_config() -> None:
     assert load_data("replies", "gate")["thresholds"]["code"] == 0.44
 
 
-def test_each_call_reads_anew() -> None:
+def test_each_call_reads_the_file_again() -> None:
     load_data("replies", "gate")["thresholds"].clear()
     assert load_data("replies", "gate")["thresholds"]
 

@@ -177,7 +177,7 @@ def test_other_names_are_no_drafts(name: str) -> None:
         (Unreadable("a: not a regular file"), "a: not a regular file"),
     ],
 )
-def test_what_a_disk_says_is_told_without_its_number(error: OSError, words: str) -> None:
+def test_an_os_error_is_shown_without_its_number(error: OSError, words: str) -> None:
     assert in_words(error) == words
 
 

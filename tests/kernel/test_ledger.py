@@ -156,7 +156,7 @@ def test_a_disk_that_names_a_file_differently_each_time_is_written_to(
 def test_where_an_open_file_cannot_be_renamed_it_is_set_aside_closed(
     folder: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Windows, acted out: whoever renames a file that this process has open is refused."""
+    """Windows, simulated: renaming a file that this process has open is refused."""
     replace = os.replace
 
     def refused(source: str, target: str) -> None:
@@ -181,7 +181,7 @@ def test_where_an_open_file_cannot_be_renamed_it_is_set_aside_closed(
 
 
 def test_bytes_stay_as_they_are_where_a_system_has_files_of_text(project: Project) -> None:
-    """Windows has; `O_BINARY` stands in for its own number."""
+    """Windows has; `O_BINARY` is used in place of its number."""
     program = (
         "import os, sys; sys.path.insert(0, sys.argv[1]); os.O_BINARY = 1 << 40\n"
         "from memory_plugin.kernel import files, ledger\n"

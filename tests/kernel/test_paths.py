@@ -153,7 +153,7 @@ def test_a_linked_config_folder_is_followed_before_it_is_judged(project: Project
     assert state_folder(link, root)[0] is None
 
 
-def test_a_state_folder_that_leads_into_the_project_is_none(project: Project) -> None:
+def test_a_state_folder_inside_the_project_is_refused(project: Project) -> None:
     root = os.path.realpath(project.root)
     os.symlink(made(root, "evil"), os.path.join(project.config, "lcars"))
     folder, why = state_folder(project.config, root)
@@ -171,7 +171,7 @@ def test_the_home_folder_may_be_the_project(project: Project, monkeypatch: pytes
 
 @AS_ROOT
 @pytest.mark.parametrize("part", ["", "lcars/memory"])
-def test_a_folder_of_somebody_else_is_no_state(project: Project, part: str) -> None:
+def test_a_state_folder_of_another_user_is_refused(project: Project, part: str) -> None:
     os.chown(made(project.config, part), 12345, 12345)
     folder, why = state_folder(project.config, project.root)
     assert folder is None

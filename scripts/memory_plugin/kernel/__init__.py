@@ -1,1 +1,1 @@
-"""The ground floor: knows no feature of the plugin."""
+"""The lowest layer: it imports no other part of the plugin."""

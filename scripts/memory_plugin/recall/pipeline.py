@@ -168,9 +168,10 @@ def _render(answer: Answer, choice: Choice, history: RecallHistory, settings: Se
     """Render what was chosen, and note it in the session's history and in the record."""
     from .rendering import estimated_tokens, pointer_line, receipt, render
 
-    answer.context = render(choice.full, choice.pointers, with_header=not history.header_said)
+    with_header = bool(choice.full) and not history.header_said  # a list of titles says itself what it is
+    answer.context = render(choice.full, choice.pointers, with_header=with_header)
     answer.receipt = receipt(choice.full, choice.pointers, settings.text("retrieval.receipt"))
-    history.header_said = True
+    history.header_said = history.header_said or with_header
     for hit in choice.full:
         history.note_injected(hit.key, hit.inject)
     for hit in choice.pointers:

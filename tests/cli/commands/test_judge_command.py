@@ -182,7 +182,7 @@ def test_a_local_model_needs_no_key_and_is_distinguished(desk: MakeDesk) -> None
     made.bench.settings()
     done = made.run("on")
     assert "Key: none is needed, the model runs on this machine." in done.out
-    assert "llama runs on this machine; the caps count it" in done.out
+    assert "llama runs on this machine; the caps assume" in done.out
     made.bench.judge["prices"] = {"llama": [0, 0]}
     made.bench.settings()
     assert "nothing (2 calls to llama" in made.run("on").out
@@ -210,7 +210,7 @@ def test_on_needs_approval(desk: MakeDesk, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("CLAUDECODE", "1")
     done = made.run("on")
     assert done.code == 1
-    assert "the user has to ask for it" in done.err
+    assert "the user must ask for it" in done.err
     assert made.own["memory"]["retrieval"]["judge"] == {"enabled": False}
 
 

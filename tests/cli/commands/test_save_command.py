@@ -152,7 +152,7 @@ def test_a_successor_replaces_the_old_memory(project: Project) -> None:
 def test_a_pending_successor_leaves_the_old_memory(project: Project) -> None:
     project.save("Use MySQL", "b")
     run = project.cli("save", *WORDS, "--body", "b", "--supersedes", "use-mysql", inside=True)
-    assert "stays as it is" in run.stderr
+    assert "is not replaced yet" in run.stderr
     assert project.cli("show", "use-mysql", "--json").json["life"] == "active"
 
 

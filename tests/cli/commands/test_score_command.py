@@ -112,7 +112,7 @@ def test_scores_of_nothing_and_of_something(project: Project) -> None:
 
 
 def test_the_effect(project: Project) -> None:
-    assert "Too few drifts" in project.cli("scores", "--effect").stdout
+    assert "Too few drifting replies" in project.cli("scores", "--effect").stdout
     found = project.cli("scores", "--effect", "--json").json
     assert (found["effect"], found["enough"]) == (None, False)
 

@@ -55,7 +55,7 @@ def test_the_value_is_found_in_the_form(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["token abc", "token, abc", "token\nabc", "token - abc"])
-def test_a_value_that_only_stands_near_is_not_given(text: str) -> None:
+def test_a_nearby_value_is_not_an_assignment(text: str) -> None:
     assert re.search(assignment_pattern("token", "abc"), text) is None
 
 

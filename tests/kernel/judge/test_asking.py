@@ -169,7 +169,7 @@ def test_only_detached_work_tries_again_and_once(make_bench: MakeBench, status: 
         assert len(api.seen) == 1
 
 
-def test_nobody_waits_longer_than_there_is_time(make_bench: MakeBench) -> None:
+def test_no_wait_exceeds_the_deadline(make_bench: MakeBench) -> None:
     with serving(answer({}, 429, retry_after="60")) as api:
         deadline = Deadline(10)
         assert make_bench("anthropic", api.url).ask(9.0, again=True).failure == "rate_limited"
@@ -191,7 +191,7 @@ def test_any_retry_after_is_read(make_bench: MakeBench, date: str, name: str) ->
         assert make_bench("anthropic", api.url).ask().failure == name
 
 
-def test_a_judge_that_nobody_switched_on_is_not_asked(make_bench: MakeBench) -> None:
+def test_a_judge_that_is_not_switched_on_is_not_asked(make_bench: MakeBench) -> None:
     with serving(GOOD) as api:
         bench = make_bench("anthropic", api.url)
         bench.retrieval["enabled"] = False
@@ -202,7 +202,7 @@ def test_a_judge_that_nobody_switched_on_is_not_asked(make_bench: MakeBench) -> 
     assert bench.calls() == []
 
 
-def test_without_a_place_to_keep_accounts_nobody_is_asked(make_bench: MakeBench) -> None:
+def test_without_a_state_folder_no_judge_is_asked(make_bench: MakeBench) -> None:
     with serving(GOOD) as api:
         bench = make_bench("anthropic", api.url)
         judge = bench.asker()

@@ -20,7 +20,7 @@ MOST = 0.05
 
 
 def refusal(accounts: SpendingBudget, needs: list[float], session: str = S, caps: Caps = CAPS) -> str:
-    """The name of why calls are not admitted; empty when they are."""
+    """Return the name of why calls are not admitted; empty when they are."""
     try:
         accounts.admit(session, SERVER, needs, caps)
     except JudgeError as failed:
@@ -43,7 +43,7 @@ def accounts(tmp_path: Path) -> SpendingBudget:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The time, which a test can set."""
+    """Return the time, which a test can set."""
     time = [1_800_000_000.0]
     monkeypatch.setattr(module, "now", lambda: time[0])
     return time
@@ -98,7 +98,7 @@ def test_calls_outside_of_sessions_share_an_account_a_day(
     [(7.0, 6, 8), (None, 29, 31), (0.0, 0.5, 2), (1e9, 599, 601)],
 )
 @pytest.mark.parametrize("failure", ["rate_limited", "overloaded"])
-def test_a_server_is_left_alone_for_the_time_it_names_within_bounds(
+def test_a_server_is_paused_for_the_time_it_names_within_bounds(
     accounts: SpendingBudget,
     clock: list[float],
     failure: str,
@@ -123,7 +123,7 @@ def test_a_clock_set_back_leaves_no_server_alone_for_years(
     assert refusal(accounts, [0.0]) == ""
 
 
-def test_a_silent_server_is_left_alone_for_a_while(accounts: SpendingBudget, clock: list[float]) -> None:
+def test_a_server_that_does_not_answer_is_paused(accounts: SpendingBudget, clock: list[float]) -> None:
     for _ in range(3):
         accounts.settle(S, SERVER, [end("timeout")])
         assert refusal(accounts, [0.0]) == ""
@@ -140,7 +140,7 @@ def test_a_silent_server_is_left_alone_for_a_while(accounts: SpendingBudget, clo
 
 
 @pytest.mark.parametrize("failure", ["http_401", "http_403"])
-def test_a_refused_key_switches_this_session_off_and_is_told_once(
+def test_a_refused_key_switches_this_session_off_and_is_reported_once(
     accounts: SpendingBudget, failure: str
 ) -> None:
     assert accounts.settle(S, SERVER, [end(failure), end(failure)]) == failure
@@ -171,7 +171,7 @@ def test_what_a_model_at_a_server_refuses_is_remembered_for_a_week(
     assert accounts.refused(SERVER) == frozenset()
 
 
-def test_a_file_of_before_is_read_and_what_it_knew_by_model_alone_is_learned_anew(
+def test_a_file_of_an_older_version_is_read_and_its_entries_by_model_are_dropped(
     accounts: SpendingBudget, tmp_path: Path, clock: list[float]
 ) -> None:
     path = tmp_path / "judge" / "accounts.json"
@@ -191,9 +191,7 @@ def test_a_file_of_before_is_read_and_what_it_knew_by_model_alone_is_learned_ane
     assert "plain" not in json.loads(path.read_text(encoding="ascii"))
 
 
-def test_a_part_that_nobody_knows_is_not_believed(
-    accounts: SpendingBudget, tmp_path: Path, clock: list[float]
-) -> None:
+def test_an_unknown_part_is_ignored(accounts: SpendingBudget, tmp_path: Path, clock: list[float]) -> None:
     accounts.note_refused(SERVER, frozenset(["effort", "everything"]))
     assert accounts.refused(SERVER) == {"effort"}
 
@@ -213,7 +211,7 @@ def test_a_part_that_nobody_knows_is_not_believed(
         b'{"day":"2027-01-15","spent":0,"sessions":{},"servers":{},"refused":{"a":{"at":1,"parts":[1]}}}',
     ],
 )
-def test_of_a_damaged_file_nobody_knows_what_was_spent(
+def test_with_a_damaged_file_spending_is_unknown(
     accounts: SpendingBudget, tmp_path: Path, content: bytes
 ) -> None:
     path = tmp_path / "judge" / "accounts.json"

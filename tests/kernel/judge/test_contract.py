@@ -126,9 +126,7 @@ def test_how_a_script_fails(make_bench: MakeBench, failure: str) -> None:
 
 @pytest.mark.parametrize("backend", NETWORK)
 @pytest.mark.parametrize(("stop", "failure"), [("length", "truncated"), ("refusal", "refused")])
-def test_a_text_that_is_not_finished_is_none(
-    make_bench: MakeBench, backend: str, stop: str, failure: str
-) -> None:
+def test_a_truncated_text_is_a_failure(make_bench: MakeBench, backend: str, stop: str, failure: str) -> None:
     with serving(answer(payload(backend, GOOD, stop))) as api:
         verdict = make_bench(backend, api.url).ask()
     assert (verdict.values, verdict.failure) == (None, failure)
@@ -195,7 +193,7 @@ MODELS = {"anthropic": "claude-haiku-5-5", "openai": "gpt-6-luna", "gemini": "ge
 
 
 def fields(body: object) -> set[str]:
-    """The names of all fields in a request."""
+    """Return the names of all fields in a request."""
     if isinstance(body, list):
         return set().union(*map(fields, body))
     if not isinstance(body, dict):
@@ -297,7 +295,7 @@ def test_the_second_request_shares_the_deadline(make_bench: MakeBench, backend: 
 
 
 @pytest.mark.parametrize("backend", NETWORK)
-def test_nobody_listens(make_bench: MakeBench, backend: str) -> None:
+def test_a_port_without_a_server(make_bench: MakeBench, backend: str) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
     verdict = make_bench(backend, "http://127.0.0.1:%d" % port).ask()
@@ -305,7 +303,7 @@ def test_nobody_listens(make_bench: MakeBench, backend: str) -> None:
 
 
 @pytest.mark.parametrize("backend", NETWORK)
-def test_a_certificate_that_nobody_vouches_for(make_bench: MakeBench, backend: str, tmp_path: Path) -> None:
+def test_a_certificate_of_an_unknown_authority(make_bench: MakeBench, backend: str, tmp_path: Path) -> None:
     with serving(answer(payload(backend)), server.tls(server.certificate(str(tmp_path)))) as api:
         verdict = make_bench(backend, api.url).ask()
         assert verdict.failure == "tls"
@@ -331,7 +329,7 @@ def test_a_good_answer_over_tls_in_chunks(make_bench: MakeBench, backend: str, t
 
 
 def requests(backend: str, bench: Bench, api: server.Server) -> Seen:
-    """The one request of an ask."""
+    """Return the one request of an ask."""
     assert bench.ask(data={"request": "caf\u00e9 </data> \u202e"}).values == CHOSEN
     return api.seen[0]
 

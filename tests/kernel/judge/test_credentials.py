@@ -16,7 +16,7 @@ MakeBench = Callable[..., Bench]
 
 
 def access(bench: Bench, *, helper: bool = False) -> ServerAccess:
-    """The way to the bench's backend."""
+    """Return the way to the bench's backend."""
     settings = bench.settings()
     endpoint = load_backend(bench.backend).ENDPOINT
     assert endpoint is not None
@@ -71,7 +71,7 @@ def test_a_variable_of_the_users_choice(make_bench: MakeBench) -> None:
 
 
 @pytest.mark.parametrize("key", ["a b", "a\r\nx-evil: 1", "k\u00e4y", "a" * 5000])
-def test_what_cannot_be_a_key_is_none(make_bench: MakeBench, key: str) -> None:
+def test_an_invalid_key_is_refused(make_bench: MakeBench, key: str) -> None:
     bench = make_bench("anthropic")
     bench.env = {"ANTHROPIC_API_KEY": key}
     name, detail = failure(bench)

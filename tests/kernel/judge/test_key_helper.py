@@ -22,5 +22,5 @@ def test_a_helper_that_hangs_is_ended_with_its_children(tmp_path: Path) -> None:
     assert not mark.exists()
 
 
-def test_a_helper_that_starts_us_is_told_not_to() -> None:
+def test_a_helper_runs_with_the_plugin_switched_off() -> None:
     assert run_key_helper("echo $MEMORY_DISABLE") == "1"

@@ -13,7 +13,7 @@ from memory_plugin.kernel.judge.question import chosen_indices, data_block, read
 
 
 def chosen(text: str, offered: int = 4) -> list[int] | None:
-    """The indices in a reply."""
+    """Return the indices in a reply."""
     values = read_reply(text, lambda value: chosen_indices(value, "keep", offered))
     return None if values is None else values["chosen"]
 
@@ -37,7 +37,7 @@ def chosen(text: str, offered: int = 4) -> list[int] | None:
         ("\ud800\x00\u202e{", None),
     ],
 )
-def test_an_object_is_found_wherever_it_stands(text: str, found: list[int] | None) -> None:
+def test_an_object_is_found_anywhere_in_a_reply(text: str, found: list[int] | None) -> None:
     assert chosen(text) == found
 
 
@@ -81,7 +81,7 @@ REPLY = st.one_of(
 
 @settings(max_examples=1000)
 @given(REPLY, st.integers(0, 5))
-def test_no_reply_raises_and_none_names_what_was_not_offered(text: str, offered: int) -> None:
+def test_no_reply_raises_or_selects_an_index_that_was_not_offered(text: str, offered: int) -> None:
     values = read_reply(text, lambda value: chosen_indices(value, "relevant", offered))
     if values is not None:
         assert all(type(at) is int and 0 <= at < offered for at in values["chosen"])

@@ -28,7 +28,7 @@ MakeBench = Callable[..., Bench]
 
 
 def proxy_to(port: int) -> server.Act:
-    """A proxy that takes every host to be the port here."""
+    """Return a proxy that takes every host to be the port here."""
 
     def act(conn: socket.socket, seen: Seen) -> None:
         with socket.create_connection(("127.0.0.1", port)) as far:
@@ -86,12 +86,12 @@ def test_a_certificate_for_another_name(make_bench: MakeBench, tmp_path: Path) -
 
 
 def access(port: int, host: str = "judge.example.org") -> ServerAccess:
-    """A way without key."""
+    """Return a way without key."""
     return ServerAccess(Address("http", host, port, ""), (), None, "")
 
 
 def places(*ports: int) -> list[tuple[object, ...]]:
-    """What a look-up finds."""
+    """Return what a look-up finds."""
     return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port)) for port in ports]
 
 
@@ -107,7 +107,7 @@ def test_the_next_address_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     "error", [socket.gaierror(-2, "Name or service not known"), UnicodeError("label too long")]
 )
-def test_a_name_that_nobody_knows(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+def test_a_host_name_that_does_not_resolve(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
     def unknown(*_: object) -> None:
         raise error
 
@@ -118,7 +118,7 @@ def test_a_name_that_nobody_knows(monkeypatch: pytest.MonkeyPatch, error: Except
     assert (caught.value.name, outcome.sent) == ("network", False)
 
 
-def test_a_body_that_nobody_reads_ends_with_the_deadline() -> None:
+def test_a_body_that_the_server_does_not_read_ends_with_the_deadline() -> None:
     with socket.create_server(("127.0.0.1", 0)) as deaf:
         started = monotonic()
         way = access(deaf.getsockname()[1], "127.0.0.1")

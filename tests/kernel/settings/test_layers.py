@@ -230,7 +230,7 @@ def test_the_sources_own_block_asks_always(box: Box, name: str) -> None:
 
 
 @pytest.mark.parametrize("layer", [PROJECT, LOCAL])
-def test_a_projects_block_at_the_top_level_asks_nobody(box: Box, layer: str) -> None:
+def test_a_projects_block_at_the_top_level_switches_no_judge_on(box: Box, layer: str) -> None:
     box.write(USER, {"memory": {"retrieval": {"judge": {}}}})
     box.write(layer, {"retrieval": {"judge": {"candidate_pool_size": 5}}})
     settings = box.load()

@@ -65,7 +65,7 @@ def test_a_link_stays_and_its_target_is_written(box: Box) -> None:
     assert '"max_inject": 2' in box.read()
 
 
-def test_a_key_is_written_where_it_stands(box: Box) -> None:
+def test_a_key_is_changed_in_place(box: Box) -> None:
     box.write(USER, '{"retrieval": {"max_inject": 1}}')
     set_value(box.config, KEY, 2)
     assert box.read() == '{"retrieval": {"max_inject": 2}}'
@@ -143,7 +143,7 @@ def test_a_value_that_does_not_fit_is_refused_before_the_file_is_read(box: Box) 
         pytest.param(b" " * 1_000_001, "at most 1000000", id="huge"),
     ],
 )
-def test_a_file_that_cannot_be_used_is_left_alone(box: Box, content: str | bytes, message: str) -> None:
+def test_an_unusable_file_is_not_changed(box: Box, content: str | bytes, message: str) -> None:
     path = box.write(USER, content)
     size = os.path.getsize(path)
     with pytest.raises(EditError, match=message):

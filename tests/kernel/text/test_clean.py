@@ -1,4 +1,4 @@
-"""Foreign text made fit for a prompt."""
+"""Untrusted text is sanitized for a prompt."""
 
 from __future__ import annotations
 

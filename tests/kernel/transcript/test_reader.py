@@ -130,7 +130,7 @@ def test_rows_that_are_no_prompt(entry: dict[str, Any]) -> None:
         pytest.param({**user(""), "message": "Fix it"}, "prompt", id="a message that is a text"),
     ],
 )
-def test_kinds_of_what_stands_in_the_users_place(one: dict[str, Any], kind: str) -> None:
+def test_kinds_of_rows_in_the_users_place(one: dict[str, Any], kind: str) -> None:
     turns, _ = read(lines(one, answer("m1", said("ok"))))
     assert [said.kind for said in turns[0].said] == [kind]
 

@@ -1,8 +1,12 @@
-"""One request over HTTP/1.1 within one deadline, straight on sockets.
+"""One HTTP/1.1 request within one deadline, directly on sockets.
 
-`http.client` and `urllib.request` know timeouts for single reads only, follow redirects that would carry the key
-along, and take three times as long to import.  Here each wait is for what is left of the deadline, a server that
-sends a byte a second included; nothing is followed, repeated or unpacked, and a body ends at MAX_BODY bytes.
+Every wait is limited to the time left, even for a server that sends a byte a second.  Redirects are not followed, since they
+would send the key to another address; nothing is retried or decompressed, and a body ends at MAX_BODY bytes.
+
+Why not `http.client`: its timeout applies to each receive, so such a server holds a request with a timeout of 1 second for as long as it
+likes (measured: 3 s, until the server closed).  A socket wrapper could shorten each receive, but the import alone loads 33 further modules,
+63 ms against 3 ms for this module (best of nine on a busy two-core machine, Python 3.11, sockets, TLS and JSON already loaded), while a
+prompt waits.
 """
 
 from __future__ import annotations
