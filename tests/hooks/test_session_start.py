@@ -41,7 +41,7 @@ def test_an_index_is_made_in_the_background(project: Project) -> None:
 def test_what_waits_is_said_once_for_each_set(project: Project) -> None:
     put(project, "port", memory("The port", "It is 7777."))
     first = project.start().json["systemMessage"]
-    assert first.startswith("memory: 1 memory waits for your word")
+    assert first.startswith("memory: 1 memory awaits approval")
     assert "\n" not in first
     assert project.start("resume").stdout == ""
     put(project, "host", memory("The host", "It is example.org."))
