@@ -94,7 +94,7 @@ WANTS_KINDS = {"cross": 0.4, "everyday": 1.0, "prompt": 1.0, "near": 1.1, "chore
 HELPS = 0.6
 FOLDS = 4
 # Where even odds are put: a chance that a memory answers, and log-odds that a prompt wants anything; chosen on stores left out.
-INJECT_FROM, WANTS_FROM = 0.26, -0.3
+INJECT_FROM, WANTS_FROM = 0.26, -0.4
 SIZES = (20, 60)
 MORE = 250  # memories of other stores that a store is grown with
 MADE = ("invoicing", "reservas")
@@ -346,6 +346,11 @@ def apply(asked: list[Asked], fitted: Fitted, settings: dict[str, Any]) -> None:
         wants = fitted.wants.log_odds(wants_signals(one.hits[0].signals, found)) if one.hits else 0.0
         for hit, signals in zip(one.hits, found):
             hit.confidence, hit.pointer_confidence = both({**signals, "wants": wants}, settings)
+        one.hits.sort(
+            key=lambda hit: (
+                -fitted.answers.log_odds(hit.signals) - settings["rank_by_score"] * hit.signals["relative"]
+            )
+        )
 
 
 def left_out(pool: Pool, without: tuple[str, ...] = ()) -> None:

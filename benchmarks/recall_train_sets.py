@@ -65,7 +65,7 @@ class Row(NamedTuple):
 
 
 def stores(data: str) -> list[Store]:
-    """Return all stores to learn from: a benchmark's, and those of the made-up set, alone and among each other set's documents."""
+    """Return all stores to learn from: those of a benchmark, and those of the made-up set, alone and among the documents of the others."""
     (made,) = sets(os.path.dirname(os.path.abspath(__file__)), MADE)
     others = sets(data)
     found = [Store(MADE, 0, whole(_among(made, other)), other.name) for other in others]
@@ -236,7 +236,7 @@ def learn(learnt: list[Store], base: float) -> dict[str, dict[str, float]]:
 
 
 def worth(learnt: list[Store], model: dict[str, dict[str, float]], base: float) -> float:
-    """Return the mean F.5 at the threshold over complete sets, minus a penalty for false injections above the limit."""
+    """Return the mean F.5 at the threshold over complete sets, minus a penalty for false injections, in small stores too."""
     learnt = [store for store in learnt if store.name != MADE]
     apply(learnt, model, base)
     wholes = [store.answers for store in learnt if not store.size]

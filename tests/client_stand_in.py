@@ -50,18 +50,18 @@ class StandIn:
             os.symlink(os.path.realpath(sys.executable), self.binary)
 
     def environment(self, env: dict[str, str], **more: str) -> dict[str, str]:
-        """What the client gives its commands: what it was started with, then the project's variables, then its own marks."""
+        """Return what the client gives its commands: what it was started with, then the project's variables, then its own marks."""
         return {**self.launch, **env, "CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": SESSION, **more}
 
     def hook(self, event: str, env: dict[str, str], **fields: object) -> Step:
-        """A hook, which gets the real project folder."""
+        """Return a hook, which gets the real project folder."""
         script = os.path.join(self.project.plugin_root, "hooks", SCRIPTS[event])
         line = "'%s' -I -S '%s' || exit 0" % (sys.executable, script)
         full = self.environment(env, CLAUDE_PROJECT_DIR=self.project.root)
         return Step(line, full, json.dumps(self.project.event(event, **fields)), self.project.root)
 
     def bash(self, line: str, env: dict[str, str], *, cwd: str = "", stays: bool = True) -> Step:
-        """A command of Claude's; `memory` in it is the command line."""
+        """Return a command of Claude's; `memory` in it is the command line."""
         script = os.path.join(self.project.plugin_root, "scripts", "memory.py")
         line = line.replace("memory ", "'%s' -I -S '%s' " % (sys.executable, script))
         return Step(line, self.environment(env), "", cwd or self.project.root, stays)
@@ -74,7 +74,7 @@ class StandIn:
         )
 
     def run(self, *steps: Step) -> list[Run]:
-        """What each step left behind."""
+        """Return what each step left behind."""
         given = json.dumps([step._asdict() for step in steps])
         command = [self.binary, "-I", "-S", "-c", PROGRAM]
         done = subprocess.run(

@@ -25,7 +25,7 @@ settings.load_profile("ci" if os.environ.get("CI") else "shared")
 
 
 def pytest_report_header() -> str:
-    """The versions that decide what recall can do."""
+    """Return the versions that decide what recall can do."""
     with closing(sqlite3.connect(":memory:")) as connection:
         options = {row[0] for row in connection.execute("PRAGMA compile_options")}
     fts5 = "with" if "ENABLE_FTS5" in options else "without"
@@ -34,7 +34,7 @@ def pytest_report_header() -> str:
 
 @pytest.fixture(scope="session")
 def guard() -> Guard:
-    """The guard that refuses the real home and the network."""
+    """Return the guard that refuses the real home and the network."""
     return installed([PLUGIN_ROOT, TEMP, sys.prefix])
 
 
@@ -61,17 +61,17 @@ def _nothing_refused(guard: Guard) -> Iterator[None]:
 
 @pytest.fixture
 def plugin_root() -> str:
-    """The folder of the plugin under test."""
+    """Return the folder of the plugin under test."""
     return PLUGIN_ROOT
 
 
 @pytest.fixture
 def make_project(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Project]:
-    """Makes a new project, in a folder of its own, with each call; takes `plugin_root` and `python`."""
+    """Make a new project, in a folder of its own, with each call; takes `plugin_root` and `python`."""
     return lambda **options: Project(str(tmp_path_factory.mktemp("box")), **options)
 
 
 @pytest.fixture
 def project(make_project: Callable[..., Project]) -> Project:
-    """A new project with an empty home."""
+    """Return a new project with an empty home."""
     return make_project()

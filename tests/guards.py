@@ -35,7 +35,7 @@ class Guard:
         }
 
     def __call__(self, event: str, args: tuple[object, ...]) -> None:
-        """Raises PermissionError for what is refused."""
+        """Raise PermissionError for what is refused."""
         check = self.checks.get(event)
         if check is None:
             return
@@ -53,25 +53,25 @@ class Guard:
         return inside and "__pycache__" not in full and not full.startswith(self.allowed)
 
     def opened(self, args: tuple[object, ...]) -> str:
-        """The reason to refuse `open`, or "": (path, mode, flags)."""
+        """Return the reason to refuse `open`, or "": (path, mode, flags)."""
         flags = args[2] if isinstance(args[2], int) else 0
         writes = bool(flags & WRITING) or (isinstance(args[1], str) and any(c in args[1] for c in "wax+"))
         return self.changed(args) if writes else ""
 
     def changed(self, args: tuple[object, ...]) -> str:
-        """The reason to refuse a change at the first argument, or ""."""
+        """Return the reason to refuse a change at the first argument, or ""."""
         return "a test wrote into the real home: %r" % (args[0],) if self.protected(args[0]) else ""
 
     @staticmethod
     def reached(address: object) -> str:
-        """The reason to refuse an address, or "": UNIX sockets and loopback are free."""
+        """Return the reason to refuse an address, or "": UNIX sockets and loopback are free."""
         host = address[0] if isinstance(address, tuple) else None
         if not isinstance(host, str) or host == "" or host.startswith(LOOPBACK):
             return ""
         return "a test reached beyond loopback: %r" % (address,)
 
     def started(self, args: tuple[object, ...]) -> str:
-        """The reason to refuse a process, or "": none may see the real home."""
+        """Return the reason to refuse a process, or "": none may see the real home."""
         environment = args[3]
         home = environment.get("HOME") if isinstance(environment, dict) else os.environ.get("HOME")
         same = isinstance(home, str) and os.path.realpath(home) == self.home
@@ -79,7 +79,7 @@ class Guard:
 
 
 def installed(allowed: Sequence[str]) -> Guard:
-    """The guard of this process, from now on and until it ends."""
+    """Return the guard of this process, from now on and until it ends."""
     guard = Guard(os.path.expanduser("~"), allowed)
     sys.addaudithook(guard)
     return guard

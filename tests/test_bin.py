@@ -14,7 +14,7 @@ SHOW = "import sys\nprint(sys.flags.isolated, sys.flags.no_site, sys.argv[1:])\n
 
 
 def plugin(project: Project, name: str = "plugin") -> str:
-    """The path of bin/memory in a plugin folder whose command line shows what it was given."""
+    """Return the path of bin/memory in a plugin folder whose command line shows what it was given."""
     root = os.path.join(os.path.dirname(project.root), name)
     for folder in ("bin", "scripts"):
         os.makedirs(os.path.join(root, folder))
@@ -24,7 +24,7 @@ def plugin(project: Project, name: str = "plugin") -> str:
 
 
 def tools(project: Project, python: str | None) -> str:
-    """A PATH with the tools that any system has, and a Python of this name (None: no Python at all)."""
+    """Return a PATH with the tools that any system has, and a Python of this name (None: no Python at all)."""
     folder = os.path.join(os.path.dirname(project.root), "tools")
     os.makedirs(folder)
     for name in ("dirname", "readlink"):

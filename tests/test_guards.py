@@ -14,7 +14,7 @@ from tests.guards import Guard
 
 
 def refused(guard: Guard) -> list[str]:
-    """What was refused so far, taken off the list so that the test does not fail for it."""
+    """Return what was refused so far, taken off the list so that the test does not fail for it."""
     taken, guard.refused[:] = list(guard.refused), []
     return taken
 

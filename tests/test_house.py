@@ -43,19 +43,19 @@ class Function(NamedTuple):
 
 
 def sources(*folders: str) -> list[str]:
-    """The Python files below some folders of the plugin."""
+    """Return the Python files below some folders of the plugin."""
     found = [glob.glob(os.path.join(PLUGIN_ROOT, f, "**", "*.py"), recursive=True) for f in folders]
     return sorted(path for paths in found for path in paths)
 
 
 def parsed(path: str) -> ast.Module:
-    """A file's syntax tree."""
+    """Return a file's syntax tree."""
     with open(path, encoding="utf-8") as file:
         return ast.parse(file.read(), path)
 
 
 def imported(path: str) -> list[str]:
-    """The parts below `memory_plugin` that a module of the package imports, as dotted names."""
+    """Return the parts below `memory_plugin` that a module of the package imports, as dotted names."""
     package = ["memory_plugin", *os.path.relpath(path, PACKAGE).split(os.sep)[:-1]]
     names: list[str] = []
     for node in ast.walk(parsed(path)):
@@ -109,7 +109,7 @@ def test_nothing_in_a_script_folder_is_named_like_the_standard_library() -> None
 
 
 def modules_of(project: Project, options: list[str], stdin: bytes = b"") -> tuple[set[str], Run]:
-    """The modules that a Python process imports beyond those of an empty one, ours left out; and its run."""
+    """Return the modules that a Python process imports beyond those of an empty one, ours left out; and its run."""
     runs = [
         project.process([project.python, "-I", "-S", "-X", "importtime", *command], stdin)
         for command in (["-c", "pass"], options)

@@ -30,7 +30,7 @@ def test_the_commands_of_a_page_work(project: Project, name: str) -> None:
 
 
 def test_the_transcript_is_what_the_demo_prints() -> None:
-    """When it is not: `python3 tests/docs/readme_transcript.py` writes it anew."""
+    """When it is not: `python3 tests/docs/readme_transcript.py` writes it again."""
     assert masked(in_readme(page("README.md"))) == masked(block(demo()))
 
 

@@ -28,13 +28,13 @@ OTHERS = [
 
 @pytest.fixture(scope="module")
 def harbor() -> Set:
-    """The set that was made for this."""
+    """Return the set that was made for this."""
     return sets(os.path.join(PLUGIN_ROOT, "benchmarks"), "harbor")[0]
 
 
 @pytest.fixture(scope="module")
 def answers(harbor: Set) -> list[Answer]:
-    """What the product answers over it."""
+    """Return what the product answers over it."""
     return whole(harbor)
 
 

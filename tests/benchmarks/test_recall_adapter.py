@@ -32,7 +32,7 @@ QUERIES = [
 
 
 def run(*arguments: str, given: str = "") -> str:
-    """What a command of the adapter prints."""
+    """Return what a command of the adapter prints."""
     command = [sys.executable, ADAPTER, *arguments]
     return subprocess.run(
         command, input=given, capture_output=True, encoding="utf-8", check=True, timeout=60

@@ -21,7 +21,7 @@ Event = tuple[str, dict[str, Any]]
 
 
 def error(reply: Reply, status: int) -> dict[str, Any]:
-    """The body of an API error."""
+    """Return the body of an API error."""
     kind = reply.get("error_type", ERROR_TYPES.get(status, "api_error"))
     return {
         "type": "error",
@@ -30,7 +30,7 @@ def error(reply: Reply, status: int) -> dict[str, Any]:
 
 
 def blocks(reply: Reply, serial: int) -> list[dict[str, Any]]:
-    """The content blocks of a reply: its thinking, its text, its tool calls, or raw content."""
+    """Return the content blocks of a reply: its thinking, its text, its tool calls, or raw content."""
     found: list[dict[str, Any]] = []
     if reply.get("thinking"):
         found.append({"type": "thinking", "thinking": reply["thinking"], "signature": "ZmFrZQ=="})
@@ -47,7 +47,7 @@ def blocks(reply: Reply, serial: int) -> list[dict[str, Any]]:
 
 
 def message(reply: Reply, body: Body, serial: int, size: int) -> dict[str, Any]:
-    """The whole message; `size` is the request's length in bytes, of which a quarter are tokens."""
+    """Return the whole message; `size` is the request's length in bytes, of which a quarter are tokens."""
     content = blocks(reply, serial)
     calls = any(block["type"] == "tool_use" for block in content)
     usage = {
@@ -70,7 +70,7 @@ def message(reply: Reply, body: Body, serial: int, size: int) -> dict[str, Any]:
 
 
 def deltas(block: dict[str, Any], chunk: int) -> Iterator[dict[str, Any]]:
-    """The pieces in which a content block is streamed; text in pieces of `chunk` characters."""
+    """Yield the pieces in which a content block is streamed; text in pieces of `chunk` characters."""
     if block["type"] == "text":
         for start in range(0, max(1, len(block["text"])), chunk):
             yield {"type": "text_delta", "text": block["text"][start : start + chunk]}
@@ -82,7 +82,7 @@ def deltas(block: dict[str, Any], chunk: int) -> Iterator[dict[str, Any]]:
 
 
 def events(whole: dict[str, Any], chunk: int) -> Iterator[Event]:
-    """The events of a stream, from `message_start` to `message_stop`."""
+    """Yield the events of a stream, from `message_start` to `message_stop`."""
     empty: dict[str, dict[str, Any]] = {
         "text": {"text": ""},
         "thinking": {"thinking": "", "signature": ""},

@@ -10,13 +10,13 @@ BUILD = os.path.join(HERE, "..", "..", "build", "client")
 
 
 def version() -> str:
-    """The version to test with: MEMORY_TEST_CLIENT_VERSION, else the one in version.txt."""
+    """Return the version to test with: MEMORY_TEST_CLIENT_VERSION, else the one in version.txt."""
     with open(os.path.join(HERE, "version.txt"), encoding="utf-8") as file:
         return os.environ.get("MEMORY_TEST_CLIENT_VERSION") or file.read().strip()
 
 
 def binary() -> str | None:
-    """The path of the client, or None when there is none."""
+    """Return the path of the client, or None when there is none."""
     given = os.environ.get("CLAUDE_BIN")
     if given:
         return given

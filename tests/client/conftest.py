@@ -28,7 +28,7 @@ def pytest_report_header() -> str:
 
 @pytest.fixture
 def client() -> str:
-    """The path of the real client."""
+    """Return the path of the real client."""
     found = binary()
     if found is None:
         missing("no Claude Code client: run tests/client/install_client.sh, or set CLAUDE_BIN")
@@ -37,14 +37,14 @@ def client() -> str:
 
 @pytest.fixture
 def tmux() -> None:
-    """That there is a terminal to drive."""
+    """Skip unless there is a terminal to drive."""
     if shutil.which("tmux") is None:
         missing("no tmux")
 
 
 @pytest.fixture
 def make_box(client: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Callable[..., Sandbox]]:
-    """Makes a sandbox with each call, which takes the script."""
+    """Make a sandbox with each call, which takes the script."""
     with ExitStack() as stack:
 
         def made(script: dict[str, Any] | None = None) -> Sandbox:
@@ -55,5 +55,5 @@ def make_box(client: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 @pytest.fixture
 def box(make_box: Callable[..., Sandbox]) -> Sandbox:
-    """A sandbox in which Claude always says hello."""
+    """Return a sandbox in which Claude always says hello."""
     return make_box({"default": {"text": "Hello."}})

@@ -31,7 +31,7 @@ EXAMPLE-SKILL query: $ARGUMENTS
 
 
 def made(folder: str) -> str:
-    """The folder, with the plugin `example` in it."""
+    """Return the folder, with the plugin `example` in it."""
     command = 'python3 "${CLAUDE_PLUGIN_ROOT}/hooks/hook.py" %s'
     events = {"UserPromptSubmit": "prompt", "Stop": "stop"}
     hooks = {

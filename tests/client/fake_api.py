@@ -75,7 +75,7 @@ class FakeApi(ThreadingHTTPServer):
         self.server_close()
 
     def keep(self, handler: Handler, asker: str, body: Body, answered: str) -> int:
-        """The number of a request, now kept."""
+        """Return the number of a request, now kept."""
         headers = {
             name.lower(): "<%d characters>" % len(value) if name.lower() in SECRET_HEADERS else value
             for name, value in handler.headers.items()
@@ -97,7 +97,7 @@ class Handler(BaseHTTPRequestHandler):
     server: FakeApi
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 (the name is the base class's)
-        """Logs nothing; the requests are kept."""
+        """Log nothing; the requests are kept."""
 
     def do_CONNECT(self) -> None:
         """Refuses to be a proxy."""
@@ -148,11 +148,11 @@ class Handler(BaseHTTPRequestHandler):
             self.send(status, {})
 
     def asker(self, body: Body) -> str:
-        """The kind of this request."""
+        """Return the kind of this request."""
         return kind(self.path, {name.lower(): value for name, value in self.headers.items()}, body)
 
     def read_body(self) -> bytes:
-        """The request's body, sent whole or in chunks."""
+        """Return the request's body, sent whole or in chunks."""
         if "chunked" not in self.headers.get("transfer-encoding", ""):
             return self.rfile.read(int(self.headers.get("content-length") or 0))
         data = b""
@@ -164,7 +164,7 @@ class Handler(BaseHTTPRequestHandler):
                 return data
 
     def send(self, status: int, body: dict[str, Any] | bytes, headers: dict[str, str] | None = None) -> None:
-        """Sends one whole answer."""
+        """Send one whole answer."""
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()
         self.send_response(status)
         for name, value in {"content-type": "application/json", **(headers or {})}.items():
@@ -181,7 +181,7 @@ class Handler(BaseHTTPRequestHandler):
         self.connection.close()
 
     def answer(self, reply: Reply, body: Body, number: int, size: int) -> None:
-        """Sends what the script says, at its pace and with its faults."""
+        """Send what the script says, at its pace and with its faults."""
         time.sleep(reply.get("delay", 0))
         status = reply.get("status", 200)
         if reply.get("drop") is True:
@@ -196,7 +196,7 @@ class Handler(BaseHTTPRequestHandler):
             self.send(200, message(reply, body, number, size), reply.get("headers"))
 
     def stream(self, reply: Reply, whole: dict[str, Any]) -> None:
-        """Sends a message as server-sent events."""
+        """Send a message as server-sent events."""
         self.send_response(200)
         self.send_header("content-type", "text/event-stream; charset=utf-8")
         self.send_header("transfer-encoding", "chunked")
@@ -218,11 +218,11 @@ class Handler(BaseHTTPRequestHandler):
         self.chunk(b"")
 
     def event(self, name: str, data: dict[str, Any]) -> None:
-        """Sends one event."""
+        """Send one event."""
         text = json.dumps({**data, "type": name}, ensure_ascii=False)
         self.chunk(("event: %s\ndata: %s\n\n" % (name, text)).encode())
 
     def chunk(self, payload: bytes) -> None:
-        """Sends one chunk; an empty one ends the answer."""
+        """Send one chunk; an empty one ends the answer."""
         self.wfile.write(b"%x\r\n%s\r\n" % (len(payload), payload))
         self.wfile.flush()

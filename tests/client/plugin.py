@@ -23,7 +23,7 @@ SILENT = "Write a short poem about the sea, please."
 
 
 def copied(folder: str) -> str:
-    """The folder, with everything of the plugin that a user gets."""
+    """Return the folder, with everything of the plugin that a user gets."""
     for name in SHIPPED:
         source, target = os.path.join(PLUGIN_ROOT, name), os.path.join(folder, name)
         if os.path.isdir(source):
@@ -34,7 +34,7 @@ def copied(folder: str) -> str:
 
 
 def memory(box: Sandbox, *args: str, code: int = 0) -> Any:  # noqa: ANN401 (a test knows the shape)
-    """The JSON that the command line prints in a terminal of the user's, outside the client, ending with that exit code."""
+    """Return the JSON that the command line prints in a terminal of the user's, outside the client, ending with that exit code."""
     script = os.path.join(PLUGIN_ROOT, "scripts", "memory.py")
     env = {"PATH": os.environ.get("PATH", os.defpath), "HOME": box.home, "LANG": "C.UTF-8"}
     command = [os.path.join(box.bin, "python3"), script, *args, "--root", box.project, "--json"]
@@ -44,14 +44,14 @@ def memory(box: Sandbox, *args: str, code: int = 0) -> Any:  # noqa: ANN401 (a t
 
 
 def begin(box: Sandbox) -> Sandbox:
-    """The sandbox, its project a git repository that holds one memory of the user's own."""
+    """Return the sandbox, its project a git repository that holds one memory of the user's own."""
     repository(box)
     memory(box, "save", "--category", "decision", "--title", TITLE, "--body", BODY)
     return box
 
 
 def repository(box: Sandbox) -> None:
-    """Makes the project a git repository."""
+    """Make the project a git repository."""
     env = {"PATH": os.environ.get("PATH", os.defpath), "HOME": box.home, "GIT_CONFIG_NOSYSTEM": "1"}
     subprocess.run(["git", "init", "-q", "-b", "main"], cwd=box.project, env=env, check=True)
 
@@ -70,7 +70,7 @@ def recalled(turn: Turn) -> bool:
 
 
 def times(request: Request) -> int:
-    """How often the memory stands in the conversation that one request carries."""
+    """How often the memory occurs in the conversation that one request carries."""
     return "\n".join(request.texts).count("Postgres 15")
 
 
@@ -83,5 +83,5 @@ def hooks_went_well(box: Sandbox, turn: Turn) -> bool:
 
 
 def written(box: Sandbox, name: str) -> list[Row]:
-    """The rows of a ledger of ours, such as `recalls`."""
+    """Return the rows of a ledger of ours, such as `recalls`."""
     return box.ledger(os.path.join("lcars", "memory", name + ".jsonl"))

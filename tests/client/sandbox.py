@@ -59,7 +59,7 @@ class Sandbox:
         self.api.script = Script(script)
 
     def environment(self, **extra: str | None) -> dict[str, str]:
-        """The client's environment, built from nothing; None takes a name away.
+        """Return the client's environment, built from nothing; None takes a name away.
 
         The proxy variables lead to the fake API, which refuses and keeps every try to reach another host.
         """
@@ -108,7 +108,7 @@ class Sandbox:
         return self.claude("-p", text, *folders, "--output-format", "stream-json", "--verbose", *args, **env)
 
     def terminal(self, *args: str, **env: str | None) -> Terminal:
-        """The client in a terminal, its first questions answered; it is closed with the sandbox."""
+        """Return the client in a terminal, its first questions answered; it is closed with the sandbox."""
         self.answer_first_questions()
         socket = os.path.join(self.tmp, "tmux-%d" % len(self.terminals))
         terminal = Terminal(socket, [self.client, *args], self.project, self.environment(**env))
@@ -116,7 +116,7 @@ class Sandbox:
         return terminal
 
     def answer_first_questions(self) -> None:
-        """Writes down theme, key and trust; with a fresh home the client asks, and goes to the network."""
+        """Write down theme, key and trust; with a fresh home the client asks, and goes to the network."""
         path = os.path.join(self.home, ".claude.json")
         config = json.loads(self.read(path) or "{}")
         project = config.setdefault("projects", {}).setdefault(os.path.realpath(self.project), {})
@@ -127,7 +127,7 @@ class Sandbox:
 
     @staticmethod
     def read(path: str) -> str:
-        """A file's text, "" when there is none."""
+        """Return a file's text, "" when there is none."""
         if not os.path.exists(path):
             return ""
         with open(path, encoding="utf-8", errors="replace") as file:
@@ -135,17 +135,17 @@ class Sandbox:
 
     @staticmethod
     def write(path: str, content: object) -> None:
-        """Writes text, or JSON when it is none."""
+        """Write text, or JSON when it is none."""
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "w", encoding="utf-8") as file:
             file.write(content if isinstance(content, str) else json.dumps(content, indent=2))
 
     def settings(self, content: dict[str, Any]) -> None:
-        """Writes the user's settings.json."""
+        """Write the user's settings.json."""
         self.write(os.path.join(self.config, "settings.json"), content)
 
     def ledger(self, name: str, wait: float = 0, at_least: int = 1) -> list[Row]:
-        """The rows of a JSON-lines file below the config folder, waited for where they come late."""
+        """Return the rows of a JSON-lines file below the config folder, waited for where they come late."""
         path, end = os.path.join(self.config, name), time.monotonic() + wait
         while True:
             found = rows(self.read(path))
@@ -154,14 +154,14 @@ class Sandbox:
             time.sleep(0.1)
 
     def transcript(self, session: str) -> list[Row]:
-        """The client's own record of a session, wherever it was led to write it."""
+        """Return the client's own record of a session, wherever it was led to write it."""
         for folder, _, names in os.walk(self.folder):
             if session + ".jsonl" in names:
                 return rows(self.read(os.path.join(folder, session + ".jsonl")))
         return []
 
     def hook_records(self, session: str) -> list[Row]:
-        """What the client wrote down about hooks.
+        """Return what the client wrote down about hooks.
 
         Types seen: hook_success (durationMs, exitCode, stdout, stderr), hook_additional_context,
         hook_system_message, hook_non_blocking_error, hook_blocking_error, hook_cancelled (timedOut),

@@ -31,7 +31,7 @@ def text_of(content: object) -> str:
 
 
 def last_user(body: Body) -> str:
-    """The text of the last message of the user's, or ""."""
+    """Return the text of the last message of the user's, or ""."""
     own = [message for message in body.get("messages") or [] if message.get("role") == "user"]
     return text_of(own[-1].get("content")) if own else ""
 
@@ -72,7 +72,7 @@ class Rule:
         )
 
     def reply(self) -> Reply:
-        """The next reply; the last one again and again."""
+        """Return the next reply; the last one again and again."""
         self.used += 1
         return self.replies[min(self.used, len(self.replies)) - 1]
 
@@ -91,7 +91,7 @@ class Script:
         self.lock = threading.Lock()
 
     def pick(self, asker: str, path: str, body: Body) -> tuple[Reply, str]:
-        """The reply to a request of the kind `asker`, and where it came from."""
+        """Return the reply to a request of the kind `asker`, and where it came from."""
         facts: dict[str, str | bool] = {
             "kind": asker,
             "path": path,

@@ -19,7 +19,7 @@ class Terminal:
         self.tmux("-f", "/dev/null", "new-session", "-d", *size, "-c", folder, "exec " + shlex.join(command))
 
     def tmux(self, *args: str) -> str:
-        """The output of a tmux command; "" when it failed, as it does once the program has ended."""
+        """Return the output of a tmux command; "" when it failed, as it does once the program has ended."""
         command = ["tmux", "-S", self.socket, *args]
         done = subprocess.run(command, env=self.env, capture_output=True, check=False)
         return done.stdout.decode("utf-8", "replace")
@@ -29,7 +29,7 @@ class Terminal:
         return bool(self.tmux("list-sessions"))
 
     def screen(self) -> str:
-        """What is to be seen, with what has scrolled away."""
+        """Return what is to be seen, with what has scrolled away."""
         return self.tmux("capture-pane", "-p", "-S", "-2000")
 
     def submit(self, text: str) -> None:
@@ -39,7 +39,7 @@ class Terminal:
         self.tmux("send-keys", "Enter")
 
     def wait(self, pattern: str, seconds: float = 30) -> str:
-        """The screen once the pattern is seen; TimeoutError with the last screen when it is not."""
+        """Return the screen once the pattern is seen; TimeoutError with the last screen when it is not."""
         end, screen = time.monotonic() + seconds, ""
         while time.monotonic() < end and self.alive():
             screen = self.screen()
@@ -49,5 +49,5 @@ class Terminal:
         raise TimeoutError("%r was not seen on the screen:\n%s" % (pattern, screen))
 
     def close(self) -> None:
-        """Ends the program and its terminal."""
+        """End the program and its terminal."""
         self.tmux("kill-server")

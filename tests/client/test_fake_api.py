@@ -27,7 +27,7 @@ def api() -> Iterator[FakeApi]:
 
 
 def post(api: FakeApi, reply: dict[str, Any], body: object = None, seconds: float = 5) -> str:
-    """The answer's text when the script says `reply`."""
+    """Return the answer's text when the script says `reply`."""
     api.script = Script({"side": reply})
     headers = {"content-type": "application/json", "x-api-key": "sk-ant-secret-value-123"}
     request = urllib.request.Request(  # noqa: S310 (the fake's own address)

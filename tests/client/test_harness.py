@@ -20,7 +20,7 @@ BASH = {"tool_use": [{"name": "Bash", "input": {"command": "echo $((6*7))", "des
 
 
 def plugin(box: Sandbox) -> str:
-    """The folder of the example plugin."""
+    """Return the folder of the example plugin."""
     return example_plugin.made(os.path.join(box.folder, "example"))
 
 

@@ -15,7 +15,7 @@ SAYS = "import os\nopen(os.path.join(%r, 'taken'), 'w').close()\n"
 
 
 def hostile(box: Sandbox, **env: str) -> str:
-    """The project's folder that its settings point at, with Python files that leave a mark when they run."""
+    """Return the project's folder that its settings point at, with Python files that leave a mark when they run."""
     folder = os.path.join(box.project, "evil")
     for name in ("sitecustomize", "usercustomize", "json", "memory_plugin/__init__", "encodings/__init__"):
         box.write(os.path.join(folder, name + ".py"), SAYS % folder)
@@ -47,7 +47,7 @@ def test_the_project_cannot_switch_recall_off_through_the_environment(box: Sandb
 
 
 def test_the_plugin_sends_nothing_to_an_address_of_the_project(box: Sandbox) -> None:
-    """The client itself goes where the project says; no plugin can mend that."""
+    """The client itself goes where the project says; no plugin can prevent that."""
     with FakeApi({"default": {"text": "Evil hello."}}) as evil:
         urls = dict.fromkeys(("ANTHROPIC_BASE_URL", "HTTPS_PROXY", "HTTP_PROXY", "LANGFUSE_HOST"), evil.url)
         hostile(begin(box), **urls)

@@ -17,7 +17,7 @@ ASK = "How do we deploy the payment gateway?"
 
 
 def everything_of_ours(box: Sandbox) -> str:
-    """The content of every file in the project's store and in the state folder; the client's own records left out."""
+    """Return the content of every file in the project's store and in the state folder; the client's own records left out."""
     roots = [os.path.join(box.project, ".claude"), os.path.join(box.home, ".claude", "lcars")]
     found = [os.path.join(at, name) for root in roots for at, _, names in os.walk(root) for name in names]
     texts = []

@@ -17,7 +17,7 @@ NAME = "memory@memory-plugin"
 
 
 def plugin(box: Sandbox, *args: str) -> str:
-    """The output of `claude plugin ...`, which has to work."""
+    """Return the output of `claude plugin ...`, which has to work."""
     turn = box.claude("plugin", *args)
     assert turn.returncode == 0, turn.stdout + turn.stderr
     return turn.stdout

@@ -14,7 +14,7 @@ FORMAT = "exports are plain CSV files"
 
 
 def said(answer: str, *lines: str) -> str:
-    """The command that hands an answer over."""
+    """Return the command that hands an answer over."""
     return "memory interview answer --json <<'END-7f3a9c'\n%s\nEND-7f3a9c" % "\n".join(
         ["answer: " + answer, *lines]
     )

@@ -60,7 +60,7 @@ class Judges(Script):
         self.wanted = {"relevance": relevance, "usefulness": usefulness}
 
     def pick(self, asker: str, path: str, body: Body) -> tuple[Reply, str]:
-        """The reply to a request."""
+        """Return the reply to a request."""
         if asker != "other":
             return super().pick(asker, path, body)
         name, data = asked(body)
@@ -72,7 +72,7 @@ class Judges(Script):
 
 
 def judged(box: Sandbox, relevance: list[str] | Reply, usefulness: list[str] | Reply) -> Sandbox:
-    """The sandbox with three memories, all above the threshold, and with judges that answer so about all of them."""
+    """Return the sandbox with three memories, all above the threshold, and with judges that answer so about all of them."""
     repository(box)
     for title in TITLES:
         memory(box, "save", "--category", "decision", "--title", title, "--body", BODY, "--tags", "billing")
@@ -88,7 +88,7 @@ def switch_on(box: Sandbox, **judge: object) -> None:
 
 
 def went_through(box: Sandbox, turn: Turn) -> Row:
-    """What the ledger says of the judges on the last prompt, which reached Claude and was answered."""
+    """Return what the ledger says of the judges on the last prompt, which reached Claude and was answered."""
     assert (turn.returncode, turn.text) == (0, "Hello.")
     assert turn.of_kind("proxy") == []
     hooks_went_well(box, turn)
@@ -97,14 +97,14 @@ def went_through(box: Sandbox, turn: Turn) -> Row:
 
 
 def told(turn: Turn) -> list[str]:
-    """The memories that the model was told in full."""
+    """Return the memories that the model was told in full."""
     texts = [text.partition("<memory-titles>")[0] for text in turn.sent(BLOCK)]
     assert len(texts) <= 1
     return [title for title in TITLES if any(title in text for text in texts)]
 
 
 def expected_body(name: str, sealed: str) -> Body:
-    """What a judge is to be sent with this data, put together from its file by hand."""
+    """Return what a judge is to be sent with this data, put together from its file by hand."""
     path = os.path.join(PLUGIN_ROOT, "config", "judges", "rubrics", name + ".json")
     with open(path, encoding="utf-8") as file:
         rubric = json.load(file)

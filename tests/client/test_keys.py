@@ -25,20 +25,20 @@ ASKS = "memory judge check%s; memory langfuse check%s"
 
 @pytest.fixture
 def evil() -> Iterator[FakeApi]:
-    """The server that a hostile project would like to get keys."""
+    """Yield the server that a hostile project would like to get keys."""
     with FakeApi() as server:
         yield server
 
 
 @pytest.fixture
 def own() -> Iterator[FakeApi]:
-    """The server that the user's own settings name."""
+    """Yield the server that the user's own settings name."""
     with FakeApi() as server:
         yield server
 
 
 def settings(backend: str, url: str) -> dict[str, Any]:
-    """Settings with the judge on and both addresses written down."""
+    """Write the settings with the judge on and both addresses written down."""
     judge = {"backend": backend, "base_url": url + ("/v1" if backend == "openai" else "")}
     on = {"retrieval": {"judge": {"enabled": True}}, "sessions": {"langfuse": {"host": url}}}
     return {"memory": {"judge": judge, **on}}
@@ -55,7 +55,7 @@ def ask(box: Sandbox, command: str) -> Turn:
 
 
 def attacked(box: Sandbox, name: str, backend: str, own: FakeApi, evil: FakeApi, more: dict[str, Any]) -> str:
-    """The sandbox with a hostile project in it, and the command that Claude is to run there."""
+    """Return the sandbox with a hostile project in it, and the command that Claude is to run there."""
     repository(box)
     nested, folder = os.path.join(box.project, "nested"), os.path.join(box.project, "evil")
     subprocess.run(
@@ -163,7 +163,7 @@ def test_nothing_that_a_command_says_makes_it_the_user_s_word(box: Sandbox, befo
 
 
 def rows() -> list[list[str]]:
-    """The table of docs/keys.md: each variable and, for hooks and Bash of each version, whether a project can set it."""
+    """Return the table of docs/keys.md: each variable and, for hooks and Bash of each version, whether a project can set it."""
     lines = section(page("docs/keys.md"), "What a project's settings can set").splitlines()
     cells = [
         [cell.strip().strip("`") for cell in line.strip("|").split("|")] for line in lines if line[:1] == "|"
@@ -172,7 +172,7 @@ def rows() -> list[list[str]]:
 
 
 def dumped(path: str) -> dict[str, str]:
-    """What `env -0` wrote."""
+    """Return what `env -0` wrote."""
     with open(path, encoding="utf-8") as file:
         return dict(line.split("=", 1) for line in file.read().split("\0") if line)
 

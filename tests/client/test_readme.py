@@ -1,4 +1,4 @@
-"""The README's own `claude` commands in the real client, typed as they stand there, in a clone."""
+"""The README's own `claude` commands in the real client, typed as they are printed, in a clone."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytestmark = pytest.mark.client
 
 
 def commands() -> list[list[str]]:
-    """What the README tells to type, without the word `claude`: install, switch off and on, uninstall."""
+    """Return what the README tells to type, without the word `claude`: install, switch off and on, uninstall."""
     lines = [line for fence in fences(page("README.md"), "sh") for line in fence.text.splitlines()]
     typed = [shlex.split(line, comments=True) for line in lines]
     return [words[1:] for words in typed if words[:1] == ["claude"]]

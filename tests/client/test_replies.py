@@ -32,7 +32,7 @@ def settings(box: Sandbox, **memory: object) -> None:
 
 
 def lines(box: Sandbox, name: str, kind: str, count: int = 1) -> list[Any]:
-    """The lines of one kind in a ledger, once they are there."""
+    """Return the lines of one kind in a ledger, once they are there."""
     end = time.monotonic() + 20
     rows: list[Any] = []
     while time.monotonic() < end:

@@ -16,7 +16,7 @@ STORE = "memory session store --current --agent"
 
 
 def graded_by_agent() -> dict[str, Any]:
-    """A grade whose evidence names a turn that exists and one that does not."""
+    """Return a grade whose evidence names a turn that exists and one that does not."""
     evidence = [{"turn": 1, "what": "the session began"}, {"turn": 4711, "what": "made up"}]
     return reply(tool_efficiency={"score": 0.7, "evidence": evidence, "rationale": "Few calls."})
 

@@ -21,7 +21,7 @@ STRANGE = 'it\'s "quoted" $HOME `id` $(id) \\ \N{SNOWMAN}'
 
 
 def taught(skill: str) -> list[str]:
-    """The commands that a skill shows in full, and one of each sort that it allows."""
+    """Return the commands that a skill shows in full, and one of each sort that it allows."""
     with open(os.path.join(PLUGIN_ROOT, "skills", skill, "SKILL.md"), encoding="utf-8") as file:
         text = file.read()
     shown = [
@@ -32,7 +32,7 @@ def taught(skill: str) -> list[str]:
 
 
 def results(turn: Turn) -> list[dict[str, Any]]:
-    """The results of Claude's tool calls, in their order."""
+    """Return the results of Claude's tool calls, in their order."""
     contents = [message["content"] for message in turn.of_kind("main")[-1].messages]
     blocks = [block for content in contents if isinstance(content, list) for block in content]
     return [block for block in blocks if block["type"] == "tool_result"]

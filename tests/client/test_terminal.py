@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.client, pytest.mark.terminal, pytest.mark.usefixtures(
 
 
 def ask(box: Sandbox, terminal: Terminal, words: str) -> int:
-    """How often the memory stands in the conversation that Claude sees with this prompt."""
+    """How often the memory occurs in the conversation that Claude sees with this prompt."""
     before = len(box.api.requests)
     terminal.submit(words)
     terminal.wait(re.escape(words) + ".*summary")

@@ -25,7 +25,7 @@ def saves(box: Sandbox, prompt: str) -> None:
 
 
 def trust(box: Sandbox) -> list[Any]:
-    """The trust of each memory that search finds, best first."""
+    """Return the trust of each memory that search finds, best first."""
     return [found["trust"] for found in memory(box, "search", "billing database")["results"]]
 
 

@@ -12,7 +12,7 @@ Row = dict[str, Any]
 
 
 def rows(text: str) -> list[Row]:
-    """The JSON objects of a text that holds one on each line; other lines are left out."""
+    """Return the JSON objects of a text that holds one on each line; other lines are left out."""
     found: list[Row] = []
     for line in text.splitlines():
         try:
@@ -55,10 +55,10 @@ class Turn(NamedTuple):
         return str(self.init["session_id"])
 
     def of_kind(self, kind: str) -> list[Request]:
-        """The requests of one kind: `main`, `side`, `other`, `proxy` ..."""
+        """Return the requests of one kind: `main`, `side`, `other`, `proxy` ..."""
         return [request for request in self.requests if request.kind == kind]
 
     def sent(self, pattern: str) -> list[str]:
-        """The texts sent to the model in the agent loop that match a pattern."""
+        """Return the texts sent to the model in the agent loop that match a pattern."""
         texts = [text for request in self.of_kind("main") for text in request.texts]
         return [text for text in texts if re.search(pattern, text, re.DOTALL)]

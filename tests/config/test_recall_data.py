@@ -14,7 +14,7 @@ from memory_plugin.recall.index_tables import background, model
 
 
 def read(name: str) -> dict[str, Any]:
-    """The content of a file of the configuration."""
+    """Return the content of a file of the configuration."""
     with open(data_path("recall", name), encoding="utf-8") as file:
         found: dict[str, Any] = json.load(file)
     return found

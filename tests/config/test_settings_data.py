@@ -21,14 +21,14 @@ KEYS = [name for name, _ in leaves(schema())]
 
 
 def defaults() -> dict[str, Any]:
-    """The content of config/defaults.json."""
+    """Return the content of config/defaults.json."""
     with open(os.path.join(CONFIG, "defaults.json"), encoding="utf-8") as file:
         content: dict[str, Any] = json.load(file)
     return content
 
 
 def flat(block: dict[str, Any], prefix: str = "") -> dict[str, Any]:
-    """The keys of a block with their values."""
+    """Return the keys of a block with their values."""
     found: dict[str, Any] = {}
     for name, value in block.items():
         found.update(
@@ -81,7 +81,7 @@ def test_only_weights_and_choices_of_words_are_free_for_a_project() -> None:
 
 
 def closed(rule: dict[str, Any]) -> list[dict[str, Any]]:
-    """The blocks that list their keys."""
+    """Return the blocks that list their keys."""
     below = [one for part in rule.get("properties", {}).values() for one in closed(part)]
     return [rule, *below] if "properties" in rule else below
 

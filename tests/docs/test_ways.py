@@ -20,7 +20,7 @@ def documented_way(text: str, name: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def traced(tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[str]]:
-    """Trace the files of each way once."""
+    """Return the files on each way, traced once."""
     return ways(Scene(str(tmp_path_factory.mktemp("structure"))))
 
 

@@ -26,7 +26,7 @@ Scores = "list[int | None] | None"
 
 
 def vote(scores: list[int | None] | None) -> Vote:
-    """What a judge answered on the dimensions in order; None for a judge that failed."""
+    """Return what a judge answered on the dimensions in order; None for a judge that failed."""
     juror = Juror(None, "scripted:x", "", "")  # type: ignore[arg-type]
     if scores is None:
         return Vote(juror, Verdict(None, "timeout"))
@@ -35,7 +35,7 @@ def vote(scores: list[int | None] | None) -> Vote:
 
 
 def gate(status: str, name: str = "compliance", *, hard: bool = True) -> GateResult:
-    """A gate's result."""
+    """Return a gate's result."""
     return GateResult(name, "caregiving", status, hard, (), 0.1)
 
 

@@ -15,7 +15,7 @@ PLAIN = [{"turn": 4, "role": "user", "content": "hi"}, {"role": "assistant", "co
 
 
 def read(text: str) -> list[tuple[int, str, str]]:
-    """The turns in a text."""
+    """Return the turns in a text."""
     return [turn[:3] for turn in read_lines(io.BytesIO(text.encode("utf-8", "surrogatepass")), "t").turns]
 
 

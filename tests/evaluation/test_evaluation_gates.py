@@ -14,12 +14,12 @@ HELP = "I'm so sorry you are in this much pain. Please call or text 988 now; are
 
 
 def talk(*turns: tuple[str, str]) -> Conversation:
-    """A conversation of (role, content) pairs."""
+    """Return a conversation of (role, content) pairs."""
     return Conversation("t", tuple(ConversationTurn(place, *turn) for place, turn in enumerate(turns, 1)), 0)
 
 
 def result(gate: str, conversation: Conversation, pack: str = "caregiving") -> GateResult:
-    """What one gate says."""
+    """Return what one gate says."""
     return next(result for result in run_gates(load_packs([pack]), conversation) if result.gate == gate)
 
 

@@ -23,7 +23,7 @@ CLASSES = {*WORDS, "PUNCT"}
 
 
 def found(written: str, text: str) -> list[str]:
-    """What a frame finds in a text."""
+    """Return what a frame finds in a text."""
     places = compile_frame(written, MACROS, CLASSES).find(
         build_lexicon(WORDS, {"leave": "left"}, {}).tag(text)
     )

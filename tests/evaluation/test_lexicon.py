@@ -19,7 +19,7 @@ WORDS = {
 
 @pytest.fixture(scope="module")
 def made() -> Lexicon:
-    """A small lexicon."""
+    """Return a small lexicon."""
     return build_lexicon(WORDS, {"give": "gave given"}, {"dont": "do not", "'re": "are"})
 
 

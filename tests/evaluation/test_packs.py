@@ -23,7 +23,7 @@ RULE: dict[str, Any] = {
 
 
 def pack(folder: Path, name: str = "p", **fields: object) -> str:
-    """The path of a pack with these fields."""
+    """Return the path of a pack with these fields."""
     path = os.path.join(folder, name + ".json")
     content = {"id": name, "gates": {"compliance": {"hard": True}}, **fields}
     with open(path, "w", encoding="utf-8") as file:

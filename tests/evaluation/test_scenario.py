@@ -44,7 +44,7 @@ SCENARIO: dict[str, Any] = {
 
 
 def scenario(folder: Path, **change: object) -> str:
-    """The path of the scenario with some changes."""
+    """Return the path of the scenario with some changes."""
     path = os.path.join(folder, "s.json")
     with open(path, "w", encoding="utf-8") as file:
         json.dump({**SCENARIO, **change}, file)
@@ -52,7 +52,7 @@ def scenario(folder: Path, **change: object) -> str:
 
 
 def probed(folder: Path, **probe: object) -> dict[str, Any]:
-    """The score of one probe."""
+    """Return the score of one probe."""
     read = read_scenario(scenario(folder, probes=[{"query": "?", **probe}]))
     return score_probes(read, play(read, None), load_packs(["caregiving"]))[0]
 

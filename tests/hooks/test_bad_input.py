@@ -36,7 +36,7 @@ NOT_AN_EVENT = [
 
 @pytest.fixture
 def recalling(project: Project) -> Project:
-    """A project whose one memory answers ASK."""
+    """Return a project whose one memory answers ASK."""
     no_threshold(project)
     project.save(TITLE, BODY)
     assert TOLD in project.prompt(ASK, session_id="before").context

@@ -18,7 +18,7 @@ FOLDERS = ["plain", "with some  space", "it's", "100% $HOME `id` !x", "ünïcode
 
 
 def command(event: str) -> str:
-    """The one command of an event."""
+    """Return the one command of an event."""
     with open(os.path.join(PLUGIN_ROOT, "hooks", "hooks.json"), encoding="utf-8") as file:
         groups = json.load(file)["hooks"][event]
     assert len(groups) == 1
@@ -27,7 +27,7 @@ def command(event: str) -> str:
 
 
 def path_with(project: Project, **programs: str) -> str:
-    """A PATH of one folder that holds these shell scripts, by name, and nothing else."""
+    """Return a PATH of one folder that holds these shell scripts, by name, and nothing else."""
     folder = os.path.join(os.path.dirname(project.root), "bin")
     os.makedirs(folder)
     for name, script in programs.items():
@@ -39,7 +39,7 @@ def path_with(project: Project, **programs: str) -> str:
 
 
 def run_command(project: Project, event: str, plugin: str, path: str) -> Run:
-    """The event's command in a shell; the last command's output and exit code."""
+    """Return the event's command in a shell; the last command's output and exit code."""
     return project.process(["/bin/sh", "-c", command(event)], b"{}", CLAUDE_PLUGIN_ROOT=plugin, PATH=path)
 
 

@@ -39,7 +39,7 @@ CLI = os.path.join(PLUGIN_ROOT, "scripts", "memory.py")
 
 @pytest.fixture
 def recalling(project: Project) -> Project:
-    """A project whose one memory answers ASK."""
+    """Return a project whose one memory answers ASK."""
     no_threshold(project)
     project.save(TITLE, BODY)
     assert TOLD in project.prompt(ASK, session_id="before").context
@@ -47,14 +47,14 @@ def recalling(project: Project) -> Project:
 
 
 def ask(project: Project, session: str) -> str:
-    """What a session is told; the hook says nothing on standard error."""
+    """Return what a session is told; the hook says nothing on standard error."""
     run = project.prompt(ASK, session_id=session)
     assert (run.returncode, run.stderr) == (0, "")
     return run.context
 
 
 def told_later(project: Project, question: str, awaited: str) -> str:
-    """What sessions are told, asked again for ten seconds at most until it holds `awaited`: a background refresh may be at it."""
+    """Return what sessions are told, asked again for ten seconds at most until it holds `awaited`: a background refresh may be at it."""
     end = time.monotonic() + 10
     for number in itertools.count():
         told = project.prompt(question, session_id="later-%d" % number).context
@@ -64,7 +64,7 @@ def told_later(project: Project, question: str, awaited: str) -> str:
 
 
 def ask_after_refresh(project: Project, session: str) -> str:
-    """What a session is told once the background refresh has had its time."""
+    """Return what a session is told once the background refresh has had its time."""
     assert project.cli("heal").returncode == 0
     return ask(project, session)
 
@@ -173,7 +173,7 @@ def test_a_change_under_a_locked_index_is_seen_later(recalling: Project) -> None
 
 
 def locked(path: str) -> Any:  # noqa: ANN401 (an open file)
-    """A file, opened and locked as another process would hold it."""
+    """Return a file, opened and locked as another process would hold it."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
     file = open(path, "ab")  # noqa: SIM115
     fcntl.flock(file, fcntl.LOCK_EX)
@@ -251,7 +251,7 @@ def test_with_the_keyword_strategy_the_keyword_way_answers_and_says_so(recalling
 
 
 def limited(project: Project, size: int, *command: str, stdin: bytes = b"") -> Run:
-    """A process that can write no file longer than `size` bytes, as on a full disk."""
+    """Return a process that can write no file longer than `size` bytes, as on a full disk."""
     begin = "import os, resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (%d, %d)); os.execv(sys.argv[1], sys.argv[1:])"
     full = [sys.executable, "-c", begin % (size, size), sys.executable, "-B", *command]
     return project.process(full, stdin, CLAUDE_PROJECT_DIR=project.root)

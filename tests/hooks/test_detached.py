@@ -39,7 +39,7 @@ SECRETS = {
 
 
 def seen_by_child(project: Project, script: str, report: str) -> dict[str, Any]:
-    """What the process saw that a script of ours left behind, with the script's own session."""
+    """Return what the process saw that a script of ours left behind, with the script's own session."""
     leaked = os.open(os.path.join(os.path.dirname(report), "leaked"), os.O_RDWR | os.O_CREAT)
     try:
         done = subprocess.run(

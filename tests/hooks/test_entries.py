@@ -20,7 +20,7 @@ ANSWER = "def run(event):\n    print('ran', event, flush=True)\n    return 0\n"
 
 
 def copied(project: Project, package: str | None = ANSWER) -> str:
-    """A plugin folder with the real entries and a package with this `hooks/entry.py` (None: no package)."""
+    """Return a plugin folder with the real entries and a package with this `hooks/entry.py` (None: no package)."""
     root = os.path.join(os.path.dirname(project.root), "plugin")
     for entry in ENTRIES:
         os.makedirs(os.path.dirname(os.path.join(root, entry)), exist_ok=True)
@@ -31,7 +31,7 @@ def copied(project: Project, package: str | None = ANSWER) -> str:
 
 
 def write_package(folder: str, entry: str) -> None:
-    """A package `memory_plugin` in a folder, with the given `hooks/entry.py`."""
+    """Write a package `memory_plugin` in a folder, with the given `hooks/entry.py`."""
     package = os.path.join(folder, "memory_plugin")
     for part in ("hooks", "kernel"):
         os.makedirs(os.path.join(package, part))
@@ -48,7 +48,7 @@ def run_entry(project: Project, root: str, entry: str, *options: str, **env: str
 
 
 def old_pythons() -> list[str]:
-    """The interpreters older than 3.9 on this machine that really start."""
+    """Return the interpreters older than 3.9 on this machine that really start."""
     found = [shutil.which("python" + version) for version in ("2.7", "3.5", "3.6", "3.7", "3.8")]
     if os.environ.get("PYENV_ROOT"):
         found += sorted(glob.glob(os.path.join(os.environ["PYENV_ROOT"], "versions", "*", "bin", "python")))

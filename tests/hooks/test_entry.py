@@ -18,14 +18,14 @@ LOCAL, SHARED = ".claude/settings.local.json", ".claude/settings.json"
 
 @pytest.fixture
 def recalling(project: Project) -> Project:
-    """A project whose one memory answers ASK."""
+    """Return a project whose one memory answers ASK."""
     no_threshold(project)
     project.save(TITLE, BODY)
     return project
 
 
 def ask(project: Project, **env: str | None) -> str:
-    """What a new session is told, with this in the environment."""
+    """Return what a new session is told, with this in the environment."""
     event = project.event("UserPromptSubmit", prompt=ASK, session_id=os.urandom(4).hex())
     run = project.hook("UserPromptSubmit", event, **env)
     assert (run.returncode, run.stderr) == (0, "")

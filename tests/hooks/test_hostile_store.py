@@ -39,7 +39,7 @@ def recalling(project: Project) -> None:
 
 
 def told(project: Project) -> str:
-    """What a new session is told on ASK."""
+    """Return what a new session is told on ASK."""
     run = project.prompt(ASK, session_id="s%d" % time.monotonic_ns())
     assert (run.returncode, run.stderr) == (0, "")
     return run.context

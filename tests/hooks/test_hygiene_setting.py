@@ -16,7 +16,7 @@ CARD = "4111 1111 1111 1111"
 
 @pytest.fixture
 def planted(project: Project) -> Project:
-    """A project with a memory that holds a card's number, as an old store may."""
+    """Return a project with a memory that holds a card's number, as an old store may."""
     no_threshold(project)
     name = project.save("The test card of the billing gateway", "Pay with CARD at the billing gateway.")
     path = project.cli("show", name, "--json").json["path"]
@@ -41,7 +41,7 @@ def allow(project: Project, *rules: str) -> None:
 
 
 def told(project: Project) -> str:
-    """What a prompt is told once the index is up to date."""
+    """Return what a prompt is told once the index is up to date."""
     assert project.cli("heal").returncode == 0
     return project.prompt(
         "Which test card does the billing gateway take?", str(len(project.ledger("recalls")))

@@ -39,7 +39,7 @@ class Judged(NamedTuple):
         retrieval: dict[str, Any] | None = None,
         prices: dict[str, list[float]] | None = None,
     ) -> None:
-        """The user's file: by default everything that is found is unsure."""
+        """Write the user's file: by default everything that is found is unsure."""
         wanted: dict[str, Any] = {
             "inject_threshold": 1.0,
             "pointer_threshold": 1.0,
@@ -52,7 +52,7 @@ class Judged(NamedTuple):
             json.dump(own, file)
 
     def decision(self) -> dict[str, Any]:
-        """What the ledger says of the judges on the last prompt."""
+        """Return what the ledger says of the judges on the last prompt."""
         found: dict[str, Any] = self.project.ledger("recalls")[-1]["judge"]
         return found
 
@@ -66,7 +66,7 @@ class Judged(NamedTuple):
 
 @pytest.fixture
 def judged(project: Project) -> Iterator[Callable[[Act], Judged]]:
-    """Makes a project with three memories and a server that acts so."""
+    """Make a project with three memories and a server that acts so."""
     servers: list[Server] = []
     for title in TITLES:
         project.save(title, "Body of %s: xylophone." % title)

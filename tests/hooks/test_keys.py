@@ -54,7 +54,7 @@ class Table(NamedTuple):
         return {**routes, **proxies, "OPENAI_BASE_URL": url + "/v1", "ANTHROPIC_CUSTOM_HEADERS": "X-To: evil"}
 
     def settings(self, vendor: str, url: str) -> dict[str, Any]:
-        """Settings of a user who has the judge on, and its address written down."""
+        """Write the settings of a user who has the judge on, and its address written down."""
         backend = "openai" if vendor == "langfuse" else vendor
         suffix = "/v1" if backend == "openai" else ""
         return {
@@ -66,7 +66,7 @@ class Table(NamedTuple):
         }
 
     def write(self, vendor: str, env: dict[str, str], *, named: bool = True) -> None:
-        """The user's own settings, the project's, and a config folder in the project that names the other server.
+        """Write the user's own settings, the project's, and a config folder in the project that names the other server.
 
         Where the user's settings name no address, the vendor's own is meant, and a proxy of the user's stands before it.
         """
@@ -88,13 +88,13 @@ def write(path: str, content: object) -> None:
 
 @pytest.fixture
 def table(project: Project) -> Iterator[Table]:
-    """A project, and two servers."""
+    """Yield a project, and two servers."""
     with FakeApi() as evil, FakeApi() as own:
         yield Table(project, evil, own)
 
 
 def keyed(requests: list[Request]) -> list[str]:
-    """The paths of those requests that carried a key."""
+    """Return the paths of those requests that carried a key."""
     return [one.path for one in requests if "authorization" in one.headers or "x-api-key" in one.headers]
 
 
@@ -134,7 +134,7 @@ def steps(
     stays: bool = True,
     named: bool = True,
 ) -> list[Step]:
-    """The steps of one attack; without `hooks` the project has switched them off."""
+    """Return the steps of one attack; without `hooks` the project has switched them off."""
     env, before, after = SPOOFS[name]
     nested, evil = os.path.join(table.project.root, "nested"), os.path.dirname(table.folder)
     table.project.git("init", "-q", nested)

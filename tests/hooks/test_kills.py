@@ -33,7 +33,7 @@ CLI = os.path.join(PLUGIN_ROOT, "scripts", "memory.py")
 
 @pytest.fixture
 def recalling(project: Project) -> Project:
-    """A project whose one memory answers ASK."""
+    """Return a project whose one memory answers ASK."""
     no_threshold(project)
     project.save(TITLE, BODY)
     assert TOLD in project.prompt(ASK, session_id="before").context
@@ -41,14 +41,14 @@ def recalling(project: Project) -> Project:
 
 
 def ask(project: Project, session: str) -> str:
-    """What a session is told; the hook says nothing on standard error."""
+    """Return what a session is told; the hook says nothing on standard error."""
     run = project.prompt(ASK, session_id=session)
     assert (run.returncode, run.stderr) == (0, "")
     return run.context
 
 
 def ask_after_refresh(project: Project, session: str) -> str:
-    """What a session is told once the background refresh has had its time."""
+    """Return what a session is told once the background refresh has had its time."""
     assert project.cli("heal").returncode == 0
     return ask(project, session)
 
@@ -81,7 +81,7 @@ def test_two_sessions_at_once_are_told_each(recalling: Project) -> None:
 
 
 def start(project: Project, *words: str) -> subprocess.Popen[bytes]:
-    """A command of the command line, left running."""
+    """Return a command of the command line, left running."""
     command = [project.python, CLI, *words, "--root", project.root]
     quiet = subprocess.DEVNULL
     return subprocess.Popen(command, env=project.environment(), stdout=quiet, stderr=quiet)

@@ -35,7 +35,7 @@ PROMPTS = {
 
 @pytest.fixture
 def recalling(project: Project) -> Project:
-    """A project whose one memory answers ASK."""
+    """Return a project whose one memory answers ASK."""
     no_threshold(project)
     project.save(TITLE, BODY)
     return project

@@ -22,7 +22,7 @@ ON: dict[str, Any] = {
 
 
 def prepared(project: Project, settings: dict[str, Any], identity: str = SESSION) -> str:
-    """The path of a transcript in a project with those settings and a script for the judge."""
+    """Return the path of a transcript in a project with those settings and a script for the judge."""
     folder = os.path.join(project.config, "projects", "p")
     script = os.path.join(project.state, "judge")
     for made in (folder, script):
@@ -40,7 +40,7 @@ def prepared(project: Project, settings: dict[str, Any], identity: str = SESSION
 
 
 def end(project: Project, path: str, identity: str = SESSION, **env: str) -> float:
-    """The seconds that the hook took."""
+    """Return the seconds that the hook took."""
     event = project.event("SessionEnd", session_id=identity, transcript_path=path, reason="other")
     started = time.monotonic()
     run = project.hook("SessionEnd", event, **env)

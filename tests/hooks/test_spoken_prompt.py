@@ -23,7 +23,7 @@ FULL, POINTED, NOTHING = (0.0, 0.0), (1.0, 0.0), (1.0, 1.0)
 
 @pytest.fixture
 def staged(project: Project) -> Project:
-    """A project with five accepted memories that match alike."""
+    """Return a project with five accepted memories that match alike."""
     for name, title in TITLES.items():
         put(project, name, memory(title, "Body of %s." % name))
     project.cli("accept", "--all")
@@ -38,7 +38,7 @@ def set_up(project: Project, thresholds: tuple[float, float], **more: object) ->
 
 
 def pointers(context: str) -> list[str]:
-    """The lines that point at a memory."""
+    """Return the lines that point at a memory."""
     inside = context.partition("<memory-titles>\n")[2].partition("</memory-titles>")[0]
     return inside.splitlines()[1:]
 

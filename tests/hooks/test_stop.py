@@ -28,20 +28,20 @@ ONE_PHRASE = "Great question! " + PLAIN
 def stop(
     project: Project, text: object, prompt_id: str = "p1", session: str = SESSION, **fields: object
 ) -> Run:
-    """The Stop hook, run at the end of a reply."""
+    """Return the Stop hook, run at the end of a reply."""
     event = project.event("Stop", last_assistant_message=text, prompt_id=prompt_id, stop_hook_active=False)
     return project.hook("Stop", {**event, "session_id": session, **fields})
 
 
 def scores(project: Project, kind: str = "score") -> list[dict[str, Any]]:
-    """The lines of one kind in scores.jsonl."""
+    """Return the lines of one kind in scores.jsonl."""
     return [row for row in project.ledger("scores") if row["kind"] == kind]
 
 
 def next_context(
     project: Project, session: str = SESSION, text: str = "Which port is it on the other host?"
 ) -> str:
-    """What is put before Claude on a prompt."""
+    """Return what is put before Claude on a prompt."""
     return project.prompt(text, "next", session_id=session).context
 
 
@@ -61,12 +61,12 @@ def hybrid(project: Project, *replies: dict[str, object], **scoring: object) -> 
 
 
 def answer(**values: object) -> dict[str, object]:
-    """A reply of the scripted judge."""
+    """Return a reply of the scripted judge."""
     return {"rubric": "replies/grade", "text": json.dumps({**GRADE, **values})}
 
 
 def eventually(project: Project, name: str, kind: str, count: int = 1) -> list[dict[str, Any]]:
-    """The lines of one kind in a ledger, once a detached process has written them."""
+    """Return the lines of one kind in a ledger, once a detached process has written them."""
     end = time.monotonic() + 20
     while True:
         rows = [row for row in project.ledger(name) if row["kind"] == kind]

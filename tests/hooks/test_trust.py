@@ -30,7 +30,7 @@ WHICH = "Which port does the ledger proxy listen on?"
 
 
 def told(project: Project, question: str = ASK) -> str:
-    """What a new session is told on a question."""
+    """Return what a new session is told on a question."""
     run = project.prompt(question, session_id="s%d" % time.monotonic_ns())
     assert (run.returncode, run.stderr) == (0, "")
     return run.context
@@ -44,7 +44,7 @@ def settled(project: Project) -> None:
 
 
 def git(project: Project, *args: str) -> str:
-    """A git command, and some time after it."""
+    """Return a git command, and some time after it."""
     output = project.git(*args)
     settled(project)
     return output
@@ -58,7 +58,7 @@ def commit(project: Project, message: str = "change") -> None:
 
 @pytest.fixture
 def mine(project: Project) -> Project:
-    """A committed store that the user began."""
+    """Return a committed store that the user began."""
     project.save(TITLE, BODY)
     commit(project, "first")
     assert TOLD in told(project)

@@ -16,7 +16,7 @@ WHICH = "Which port does the ledger proxy listen on?"
 
 
 def told(project: Project, question: str = ASK) -> str:
-    """What a new session is told on a question."""
+    """Return what a new session is told on a question."""
     return project.prompt(question, session_id="s%d" % time.monotonic_ns()).context
 
 

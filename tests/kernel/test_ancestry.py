@@ -16,7 +16,7 @@ proc = pytest.mark.skipif(not has_proc(), reason="needs /proc")
 
 
 def one(name: str, *words: str) -> Ancestor:
-    """A process of that name."""
+    """Return a process of that name."""
     return Ancestor(7, 1, "1", name, terminal=False, words=words)
 
 

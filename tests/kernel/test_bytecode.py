@@ -18,7 +18,7 @@ PARTS = {"half": 0.5, "all but a byte": 1.0, "its first word": 0.0}
 
 @pytest.fixture
 def installed(make_project: Callable[..., Project]) -> Project:
-    """A project with a plugin folder of its own, whose modules Python has cached, and one memory that answers ASK."""
+    """Return a project with a plugin folder of its own, whose modules Python has cached, and one memory that answers ASK."""
     project = make_project()
     project.plugin_root = os.path.join(os.path.dirname(project.root), "plugin")
     for name in ("config", "hooks", "scripts", "skills"):
@@ -34,7 +34,7 @@ def installed(make_project: Callable[..., Project]) -> Project:
 
 
 def damage(project: Project, module: str, share: float = 0.5) -> str:
-    """The path of a module's cache file, cut after that share of its code (1.0: before its last byte)."""
+    """Return the path of a module's cache file, cut after that share of its code (1.0: before its last byte)."""
     path = cached(project, module)
     with open(path, "r+b") as file:
         size = len(file.read())
@@ -43,7 +43,7 @@ def damage(project: Project, module: str, share: float = 0.5) -> str:
 
 
 def cached(project: Project, module: str) -> str:
-    """The path of a module's cache file."""
+    """Return the path of a module's cache file."""
     return cache_from_source(os.path.join(project.plugin_root, "scripts", "memory_plugin", module + ".py"))
 
 

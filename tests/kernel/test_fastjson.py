@@ -56,7 +56,7 @@ def test_it_reads_what_the_public_module_writes(value: object, indent: int | str
 
 
 def refuse(name: str) -> float:
-    """What the public module has to be told: NaN and infinity are no JSON."""
+    """Return what the public module has to be told: NaN and infinity are no JSON."""
     raise ValueError(name)
 
 

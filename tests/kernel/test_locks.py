@@ -23,7 +23,7 @@ with FileLock(sys.argv[2], 1.0):
 
 
 def holder(project: Project, path: str) -> subprocess.Popen[bytes]:
-    """A process that holds the lock until its standard input ends."""
+    """Return a process that holds the lock until its standard input ends."""
     command = [sys.executable, "-c", HOLDER, os.path.join(PLUGIN_ROOT, "scripts"), path]
     process = subprocess.Popen(
         command, env=project.environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE

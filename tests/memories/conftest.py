@@ -18,14 +18,14 @@ Put = Callable[..., str]
 
 
 def find(store: Store, identity: str) -> StoredMemory:
-    """The one memory of a store that has this id."""
+    """Return the one memory of a store that has this id."""
     (found,) = [stored for stored in all_memories(store) if stored.memory.id == identity]
     return found
 
 
 @pytest.fixture
 def places(project: Project, monkeypatch: pytest.MonkeyPatch) -> Places:
-    """The places of a new project, with its own config folder in the environment."""
+    """Return the places of a new project, with its own config folder in the environment."""
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", project.config)
     monkeypatch.setenv("HOME", project.home)
     return locate(project.root)
@@ -33,13 +33,13 @@ def places(project: Project, monkeypatch: pytest.MonkeyPatch) -> Places:
 
 @pytest.fixture
 def store(places: Places) -> Store:
-    """The project's store, which does not exist yet."""
+    """Return the project's store, which does not exist yet."""
     return project_store(places)
 
 
 @pytest.fixture
 def put(store: Store) -> Put:
-    """Writes a file into a store behind the plugin's back: `put("use-x", title="…")`, or `put("use-x", raw=b"…")`."""
+    """Write a file into a store behind the plugin's back: `put("use-x", title="…")`, or `put("use-x", raw=b"…")`."""
 
     def written(
         identity: str,

@@ -1,4 +1,4 @@
-"""The user's word in a session: which prompts leave it, and how long and where it holds."""
+"""Grants in a session: which prompts leave it, and how long and where it holds."""
 
 from __future__ import annotations
 

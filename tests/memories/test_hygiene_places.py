@@ -15,7 +15,7 @@ CARD = 4111111111111111
 
 
 def data(**fields: object) -> dict[str, Any]:
-    """A memory's data with some fields replaced or added."""
+    """Return a memory's data with some fields replaced or added."""
     return {
         "schema_version": "1.0", "category": "decision", "id": "a", "title": "A", "created_at": "2026-01-02T03:04:05Z",
         "updated_at": "2026-01-02", "record_status": "active", "content": {"decision": "b"}, **fields,

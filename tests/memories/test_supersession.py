@@ -14,7 +14,7 @@ PLACE = "project:decision/"
 
 
 def link(name: str, by: str = "", over: tuple[str, ...] = (), *, trusted: bool = True) -> Link:
-    """A decision of the project, asked for as "about NAME"."""
+    """Return a decision of the project, asked for as "about NAME"."""
     return Link(PLACE + name, trusted, by, over, ("about " + name,))
 
 

@@ -24,7 +24,7 @@ def _git_at_rest(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def mine(places: Places, store: Store, project: Project) -> Store:
-    """A store of the user's in a repository, with one committed memory."""
+    """Return a store of the user's in a repository, with one committed memory."""
     data = new_memory(categories()["decision"], "", "Mine", {"decision": "b"}, {})
     lifecycle.save(places, store, data, word=True)
     commit(project, "first")
@@ -38,7 +38,7 @@ def commit(project: Project, message: str) -> None:
 
 
 def look(places: Places, store: Store, accept_pulls: bool = False) -> dict[str, str]:
-    """The standing of each memory by id, noted as healing does."""
+    """Return the standing of each memory by id, noted as a refresh does."""
     trust = load_trust(places, store)
     standings = trust.review(list(all_memories(store)), accept_pulls)
     trust.save()

@@ -14,7 +14,7 @@ from tests.recall.judge_trial import MakeTrial, Trial
 
 @pytest.fixture
 def trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeTrial]:
-    """Makes a trial with a server that acts so."""
+    """Make a trial with a server that acts so."""
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "config"))
     servers: list[Server] = []
 

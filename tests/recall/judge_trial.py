@@ -21,7 +21,7 @@ SURE, UNSURE, WEAK = 0.7, 0.4, 0.05
 
 
 def hit(key: str, confidence: float, title: str = "", tags: list[str] | None = None) -> Hit:
-    """A ranked memory whose body must never be sent."""
+    """Return a ranked memory whose body must never be sent."""
     row = (key, key, "project", "DECISION", title or "Title of " + key, json.dumps(tags or ["auth"]))
     return Hit((*row, "/p/" + key, "d", "mine", "", "the body of " + key), confidence, confidence, {})
 
@@ -46,7 +46,7 @@ class Asked(NamedTuple):
 
 
 def asked(seen: Seen) -> Asked:
-    """A request, taken apart."""
+    """Return a request, taken apart."""
     text: str = seen.body["messages"][0]["content"]
     data = json.loads(text[text.index("<data>") + 6 : text.index("</data>")])
     kinds = {"relevant": "relevance", "useful": "usefulness", "keep": "combined"}
@@ -88,7 +88,7 @@ class Trial:
         *,
         taint: bool = False,
     ) -> Judged:
-        """What is kept."""
+        """Return what is kept."""
         bench = self.bench
         settings = bench.settings()
         candidates = Candidates(prompt, hits, before)

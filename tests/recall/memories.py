@@ -19,7 +19,7 @@ def memory(  # noqa: PLR0913 - a record, made by keyword
     expires_at: str = "",
     scope: str = "project",
 ) -> Document:
-    """A document of this title and body; its key is the title unless another is given."""
+    """Return a document of this title and body; its key is the title unless another is given."""
     key = key or title
     return Document(
         key=key,

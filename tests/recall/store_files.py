@@ -22,7 +22,7 @@ TOLD = "Postgres 15"
 
 
 def memory(title: str = TITLE, body: str = BODY, **fields: object) -> dict[str, Any]:
-    """The data of a decision, as its file holds it."""
+    """Return the data of a decision, as its file holds it."""
     common = {
         "schema_version": "1.0",
         "category": "decision",
@@ -35,12 +35,12 @@ def memory(title: str = TITLE, body: str = BODY, **fields: object) -> dict[str, 
 
 
 def store(project: Project, *names: str) -> str:
-    """A path in the project's store."""
+    """Return a path in the project's store."""
     return os.path.join(project.root, ".claude", "memory", *names)
 
 
 def put(project: Project, name: str, data: object, folder: str = "decisions") -> str:
-    """The path of a file written into the store past the command line, as an editor or git does it."""
+    """Return the path of a file written into the store past the command line, as an editor or git does it."""
     return project.write(os.path.join(".claude", "memory", folder, name + ".json"), data)
 
 
@@ -62,18 +62,18 @@ def no_threshold(project: Project, **more: object) -> None:
 
 
 def index_file(project: Project) -> str:
-    """The index of the project."""
+    """Return the index of the project."""
     (path,) = glob.glob(os.path.join(project.state, "index", "*.sqlite3"))
     return path
 
 
 def last(project: Project) -> dict[str, Any]:
-    """The last decision that recall wrote down."""
+    """Return the last decision that recall wrote down."""
     return project.ledger("recalls")[-1]
 
 
 def problems(project: Project) -> list[str]:
-    """What went wrong, in the order in which it was noted."""
+    """Return what went wrong, in the order in which it was noted."""
     return [str(row["what"]) for row in project.ledger("events")]
 
 
@@ -89,7 +89,7 @@ def everything_written(project: Project) -> bytes:
 
 
 def without_rights(project: Project) -> list[str]:
-    """The beginning of a command that runs without the right to read everything, which root has."""
+    """Return the beginning of a command that runs without the right to read everything, which root has."""
     if os.geteuid() != 0:
         return []
     caps = "-dac_override,-dac_read_search"
@@ -101,7 +101,7 @@ def without_rights(project: Project) -> list[str]:
 
 @contextmanager
 def at_home(project: Project) -> Iterator[Places]:
-    """The places of a project, for code that runs in this process."""
+    """Yield the places of a project, for code that runs in this process."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", project.home)
         patch.setenv("CLAUDE_CONFIG_DIR", project.config)

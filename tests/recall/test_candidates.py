@@ -22,14 +22,14 @@ RARE = [memory("postgres", "common", key="title"), memory("other", "postgres", k
 
 @pytest.fixture
 def connection(tmp_path: Path) -> Iterator[Connection]:
-    """An index with many common notes and two rare ones."""
+    """Yield an index with many common notes and two rare ones."""
     with closing(create_index(str(tmp_path / "i"))) as made:
         put(made, [*MANY, *RARE])
         yield made
 
 
 def terms_of(connection: Connection, text: str) -> tuple[list[Term], Model]:
-    """The weighted terms of a query, and the model."""
+    """Return the weighted terms of a query, and the model."""
     model = load_model(connection)
     return weighted(
         connection, analyze(text), model, only_injectable=True, documents=len(MANY) + len(RARE)
@@ -37,7 +37,7 @@ def terms_of(connection: Connection, text: str) -> tuple[list[Term], Model]:
 
 
 def keys(connection: Connection, rowids: list[int]) -> list[str]:
-    """The keys of row ids."""
+    """Return the keys of row ids."""
     return [
         connection.execute("SELECT key FROM documents WHERE rowid = ?", (at,)).fetchone()[0] for at in rowids
     ]

@@ -17,14 +17,14 @@ NOWHERE = Places("/")  # a history without a session keeps nothing
 
 
 def settings(**values: object) -> Settings:
-    """The defaults, with other values for some keys of `retrieval`."""
+    """Return the defaults, with other values for some keys of `retrieval`."""
     return load(None, None).varied({"retrieval." + name: value for name, value in values.items()})
 
 
 def hit(
     key: str, confidence: float, pointer: float | None = None, scope: str = "project", size: int = 40
 ) -> Hit:
-    """A ranked memory."""
+    """Return a ranked memory."""
     row = (key, key, scope, "DECISION", "Title of " + key, "[]", "/p/" + key, "d", "trusted", "")
     return Hit((*row, key + "x" * size), confidence, confidence, {}, pointer)
 
@@ -37,14 +37,14 @@ def decide(
     room: int = 9500,
     **values: object,
 ) -> Choice:
-    """What is said of some hits under the defaults, unless other values are given."""
+    """Return what is said of some hits under the defaults, unless other values are given."""
     history = history or RecallHistory(NOWHERE, "")
     limits = Limits(settings(**values), room)
     return choose(hits, approvals or {}, limits, history, lambda one: one.key not in edited.split())
 
 
 def said(choice: Choice) -> tuple[str, str]:
-    """The keys in full, and those pointed at."""
+    """Return the keys in full, and those pointed at."""
     return " ".join(one.key for one in choice.full), " ".join(one.key for one in choice.pointers)
 
 
@@ -136,7 +136,7 @@ def test_notes_of_claudes_own_get_no_pointer() -> None:
 
 
 def history_with(*, injected: str = "", pointed: str = "", header: bool = True) -> RecallHistory:
-    """A session that was told something."""
+    """Return a session that was told something."""
     history = RecallHistory(NOWHERE, "")
     for key in injected.split():
         history.note_injected(key, hit(key, HIGH).inject)

@@ -31,7 +31,7 @@ FIELDS = [
 
 
 def stored(data: object, name: str = "archive", store: Store = STORE) -> StoredMemory:
-    """A memory as it was read from a file of a store."""
+    """Return a memory as it was read from a file of a store."""
     parsed = parse_memory(data, name, categories()["decision"])
     return StoredMemory(
         parsed, store, os.path.join(store.root, "decisions", name + ".json"), "1:2:3", "d" * 32
@@ -39,7 +39,7 @@ def stored(data: object, name: str = "archive", store: Store = STORE) -> StoredM
 
 
 def with_text(field: str, text: str) -> dict[str, object]:
-    """A memory with this text in one of its fields."""
+    """Return a memory with this text in one of its fields."""
     changes: dict[str, dict[str, object]] = {
         "title": {"title": "Archive " + text},
         "body": {"content": {"decision": text}},
@@ -55,7 +55,7 @@ def with_text(field: str, text: str) -> dict[str, object]:
 
 
 def block(inject: str) -> str:
-    """What Claude would be told of one memory alone."""
+    """Return what Claude would be told of one memory alone."""
     return "<memory-context>\n%s\n</memory-context>" % inject
 
 

@@ -15,7 +15,7 @@ from tests.recall.store_files import at_home
 
 
 def written_reasons() -> set[str]:
-    """The reasons that the code of recall gives to `silent`, as texts."""
+    """Return the reasons that the code of recall gives to `silent`, as texts."""
     found = set()
     for path in glob.glob(os.path.join(PLUGIN_ROOT, "scripts", "memory_plugin", "recall", "*.py")):
         with open(path, encoding="utf-8") as file:

@@ -15,12 +15,12 @@ from memory_plugin.recall.gate import last_turn
 
 
 def user(text: object, **fields: object) -> dict[str, Any]:
-    """A record of what the user typed."""
+    """Return a record of what the user typed."""
     return {"type": "user", "message": {"role": "user", "content": text}, **fields}
 
 
 def claude(text: str, **fields: object) -> dict[str, Any]:
-    """A record of what Claude said."""
+    """Return a record of what Claude said."""
     return {
         "type": "assistant",
         "message": {"role": "assistant", "content": [{"type": "text", "text": text}]},
@@ -36,7 +36,7 @@ RESULT = user([{"type": "tool_result", "content": "a listing"}], toolUseResult={
 
 
 def transcript(folder: Path, *records: object, end: str = "\n") -> str:
-    """The path of a transcript."""
+    """Return the path of a transcript."""
     path = folder / "session.jsonl"
     lines = [record if isinstance(record, str) else json.dumps(record) for record in records]
     path.write_text("\n".join(lines) + end, encoding="utf-8")

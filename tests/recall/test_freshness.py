@@ -17,14 +17,14 @@ from memory_plugin.recall.index_file import create_index, meta_set
 
 @pytest.fixture
 def connection(tmp_path: Path) -> Iterator[Connection]:
-    """A new index."""
+    """Yield a new index."""
     with closing(create_index(str(tmp_path / "index.sqlite3"))) as made:
         yield made
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A folder that has not changed for a minute."""
+    """Return a folder that has not changed for a minute."""
     path = tmp_path / "folder"
     path.mkdir()
     long_ago(path)

@@ -13,7 +13,7 @@ from tests.recall.store_files import ASK, BODY, TITLE, TOLD, at_home, last, memo
 
 @pytest.fixture
 def recalling(project: Project) -> Project:
-    """A project whose one memory answers ASK."""
+    """Return a project whose one memory answers ASK."""
     no_threshold(project)
     project.save(TITLE, BODY)
     return project

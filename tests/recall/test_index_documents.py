@@ -29,13 +29,13 @@ WORDS = ("postgres", "billing", "users", "userName", "the", "数据库", "migrat
 
 @pytest.fixture(params=[True, False], ids=["with FTS5", "without FTS5"])
 def connection(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Connection]:
-    """A new index."""
+    """Yield a new index."""
     with closing(create_index(str(tmp_path / "index.sqlite"), fts5=request.param)) as made:
         yield made
 
 
 def counts(connection: Connection) -> tuple[object, object]:
-    """The vocabulary that some document holds, and the totals."""
+    """Return the vocabulary that some document holds, and the totals."""
     vocabulary = connection.execute(
         "SELECT term, strong, weak, held_strong, held_weak FROM vocabulary "
         "WHERE strong OR weak OR held_strong OR held_weak ORDER BY term"
@@ -44,7 +44,7 @@ def counts(connection: Connection) -> tuple[object, object]:
 
 
 def found_by_fts5(connection: Connection, table: str, token: str) -> list[str]:
-    """The keys of the documents in a table's postings of a token."""
+    """Return the keys of the documents in a table's postings of a token."""
     select = "SELECT rowid FROM %s WHERE %s MATCH ?" % (table, table)  # noqa: S608 - a name of ours
     found = connection.execute(select, ('"%s"' % token,)).fetchall()
     return sorted(

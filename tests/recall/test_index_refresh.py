@@ -36,13 +36,13 @@ def fully(places: Places) -> RefreshReport:
 
 
 def titles(places: Places) -> set[str]:
-    """The titles in the index."""
+    """Return the titles in the index."""
     with closing(open_index(index_path(places))) as connection:
         return {document.title for document in index_documents.all_documents(connection)}
 
 
 def injectable(places: Places) -> set[str]:
-    """The titles in the index that may be injected."""
+    """Return the titles in the index that may be injected."""
     with closing(open_index(index_path(places))) as connection:
         return {
             document.title for document in index_documents.all_documents(connection) if document.injectable

@@ -17,7 +17,7 @@ ASK = "Which port does the ledger proxy listen on?"
 
 
 def folder(project: Project, cwd: object, note: str = NOTE, name: str = "MEMORY.md") -> str:
-    """The client's folder of this project with a note, and with a transcript that names `cwd`."""
+    """Return the client's folder of this project with a note, and with a transcript that names `cwd`."""
     path = os.path.join(project.config, "projects", re.sub(r"[^A-Za-z0-9]", "-", project.root))
     os.makedirs(os.path.join(path, "memory"), exist_ok=True)
     with open(os.path.join(path, "memory", name), "w", encoding="utf-8") as file:
@@ -28,7 +28,7 @@ def folder(project: Project, cwd: object, note: str = NOTE, name: str = "MEMORY.
 
 
 def told(project: Project) -> str:
-    """What a new session is told."""
+    """Return what a new session is told."""
     run = project.prompt(ASK, session_id=os.urandom(4).hex())
     assert (run.returncode, run.stderr) == (0, "")
     return run.context

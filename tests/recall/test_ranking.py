@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memory_plugin.kernel.clock import Deadline
+from memory_plugin.kernel.data import load_data
 from memory_plugin.kernel.sqlite import Connection
 from memory_plugin.recall.index_documents import Document, put
 from memory_plugin.recall.index_file import create_index, transaction
@@ -20,6 +21,7 @@ from tests.recall.memories import memory
 Made = Callable[..., Connection]
 NOW = "2026-06-01T00:00:00Z"
 LOW, HIGH = 0.25, 0.5
+RANK_BY_SCORE = load_data("recall", "confidence")["entries"]["rank_by_score"]["value"]
 
 SHOP = [
     memory("Use Postgres for the billing database", "Invoices need transactions.", tags="database billing"),
@@ -47,7 +49,7 @@ MORE = [
 
 @pytest.fixture
 def made(tmp_path: Path) -> Iterator[Made]:
-    """A function that gives an index over some documents."""
+    """Yield a function that gives an index over some documents."""
     with ExitStack() as stack:
 
         def make(documents: list[Document], *, fts5: bool = True) -> Connection:
@@ -64,7 +66,7 @@ def made(tmp_path: Path) -> Iterator[Made]:
 def asked(
     connection: Connection, text: str, *, extra: str = "", limit: int = 5, injectable: bool = True
 ) -> list[Hit]:
-    """The hits of a prompt."""
+    """Return the hits of a prompt."""
     return rank(connection, analyze(text, extra), limit, only_injectable=injectable, now_iso=NOW)
 
 
@@ -256,4 +258,5 @@ def test_any_text_gets_an_answer(tmp_path: Path, text: str, extra: str) -> None:
         put(connection, [*SHOP, *MORE, memory(text, extra, key="any")])
         hits = asked(connection, text, extra=extra)
         assert all(0 <= hit.confidence <= 1 for hit in hits)
-        assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+        order = [hit.signals["answers"] + RANK_BY_SCORE * hit.signals["relative"] for hit in hits]
+        assert order == sorted(order, reverse=True)

@@ -11,13 +11,13 @@ from memory_plugin.recall.rendering import Budget, estimated_tokens, pointer_lin
 
 
 def hit(text: str, title: str = "title", name: str = "id") -> Hit:
-    """A hit that would inject this text."""
+    """Return a hit that would inject this text."""
     row = ("key", name, "project", "DECISION", title, "[]", "/path", "digest", "trusted", "", text)
     return Hit(row, 1.0, 1.0, {})
 
 
 def units(text: str) -> int:
-    """The length in JavaScript."""
+    """Return the length in JavaScript."""
     return len(text.encode("utf-16-le")) // 2
 
 

@@ -21,14 +21,14 @@ PRIOR = MODEL.ranking["prior"]
 
 
 def term(stem: str, documents: int, idf: float = 5.0) -> Term:
-    """A term of a query that some documents hold in their bodies."""
+    """Return a term of a query that some documents hold in their bodies."""
     made = Term(stem, stem + "~")
     made.words, made.count, made.weak, made.idf, made.weight = {stem}, 1.0, documents, idf, idf
     return made
 
 
 def field(text: str) -> str:
-    """A field as the index keeps it; a bar separates phrases."""
+    """Return a field as the index keeps it; a bar separates phrases."""
     return (
         "\n".join(" " + "  ".join(word + "~" for word in part.split()) + " " for part in text.split("|"))
         if text
@@ -39,13 +39,13 @@ def field(text: str) -> str:
 def match(
     terms: list[Term], title: str = "", body: str = "", asked_as: str = "", tags: str = "", files: str = ""
 ) -> Match:
-    """The match of one document."""
+    """Return the match of one document."""
     texts = (field(title), field(tags), field(body), field(files), field(asked_as))
     return best_matches([(1, texts)], terms, AVERAGES, MODEL)[0]
 
 
 def said(text: str, terms: list[Term], **fields: str) -> dict[str, float]:
-    """The signals of one match; words of documents weigh 4 unless the prompt holds them."""
+    """Return the signals of one match; words of documents weigh 4 unless the prompt holds them."""
     found = match(terms, **fields)
     stems = {token.partition("~")[0] for one in found.fields for token in one.split()}
     return match_signals(found, [found], Held(analyze(text), terms, dict.fromkeys(stems, 4.0)))
@@ -121,7 +121,7 @@ def test_shares_stay_shares(title: list[str], phrases: list[str]) -> None:
 
 
 def named(stem: str, documents: int) -> Term:
-    """The term of a whole name, such as a file's."""
+    """Return the term of a whole name, such as a file's."""
     return term(stem, documents, idf=6.0)
 
 
@@ -161,7 +161,7 @@ def test_a_whole_name_tells_more_the_fewer_hold_it(stem: str, documents: int, ex
 
 
 def surprised(held: list[Term], others: int = 0, documents: int = 1000, body: str = "bill databas") -> float:
-    """The surprise that one document holds some terms of a prompt with `others` more."""
+    """Return the surprise that one document holds some terms of a prompt with `others` more."""
     terms = held + [term("other%d" % at, 0) for at in range(others)]
     return unlikely(match(terms, body=body), terms, documents, AVERAGES[-1], 200.0) - log(documents)
 

@@ -37,13 +37,13 @@ def settle(places: Places, *, trusted: bool = True) -> None:
 
 
 def told(places: Places) -> set[str]:
-    """The ids that may be injected."""
+    """Return the ids that may be injected."""
     with closing(open_index(index_path(places))) as connection:
         return {document.id for document in index_documents.all_documents(connection) if document.injectable}
 
 
 def asked(places: Places, words: str) -> list[str]:
-    """The ids that search finds for some words, superseded ones with a star."""
+    """Return the ids that search finds for some words, superseded ones with a star."""
     found = search(places, load(places.config_dir, places.project_root), words, 10)
     return [hit.id + "*" * (hit.key in found.superseded) for hit in found.hits]
 

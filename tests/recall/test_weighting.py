@@ -18,7 +18,7 @@ from tests.recall.memories import memory
 
 @pytest.fixture
 def connection(tmp_path: Path) -> Iterator[Connection]:
-    """An index over three memories, one of them held."""
+    """Yield an index over three memories, one of them held."""
     with closing(create_index(str(tmp_path / "i"))) as made:
         put(
             made,
@@ -28,7 +28,7 @@ def connection(tmp_path: Path) -> Iterator[Connection]:
 
 
 def asked(connection: Connection, text: str, *, extra: str = "", injectable: bool = True) -> dict[str, Term]:
-    """The terms of a query by stem."""
+    """Return the terms of a query by stem."""
     found = weighted(
         connection, analyze(text, extra), load_model(connection), injectable, documents=2 if injectable else 3
     )

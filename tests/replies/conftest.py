@@ -11,7 +11,7 @@ from memory_plugin.kernel.paths import Places, locate
 
 @pytest.fixture
 def places(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Places:  # noqa: ANN401
-    """The places of a new project, its state folder made."""
+    """Return the places of a new project, its state folder made."""
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "config"))
     (tmp_path / "project").mkdir()
     return locate(str(tmp_path / "project"))

@@ -46,7 +46,7 @@ JSON = st.recursive(
 
 
 def rubric(name: str) -> Any:  # noqa: ANN401 (a test knows the shape)
-    """A rubric's file."""
+    """Return a rubric's file."""
     with open(data_path("judges", "rubrics", "replies", name + ".json"), encoding="utf-8") as file:
         return json.load(file)
 

@@ -56,7 +56,7 @@ class Provider:
         return {"custom_id": name, "result": {"type": kind, **more}}
 
     def listed(self, name: str) -> dict[str, Any]:
-        """A batch as the list of batches has it."""
+        """Return a batch as the list of batches has it."""
         counts = {"processing": 0, "succeeded": 0, "errored": 0, "canceled": 0, "expired": 0}
         counts["succeeded" if self.done else "processing"] = len(self.batches[name])
         return {

@@ -158,7 +158,7 @@ def test_where_it_is_unknown_what_was_submitted_nothing_is(
 
 
 def sent_sessions(provider: Provider) -> list[str]:
-    """The ids of all questions that the provider ever got."""
+    """Return the ids of all questions that the provider ever got."""
     return [request["custom_id"] for batch in provider.batches.values() for request in batch]
 
 

@@ -42,7 +42,7 @@ def forget(store: Store, path: str) -> None:
 
 
 def rebuild(store: Store) -> int:
-    """Write the index anew from the files; how many memories it lists."""
+    """Write the index again from the files; return how many memories it lists."""
     lines = {_shown_path(store, s.path): _line(store, s) for s in all_memories(store) if _is_listed(s)}
     _save(store, lines)
     return len(lines)
@@ -53,7 +53,7 @@ def _is_listed(stored: StoredMemory) -> bool:
 
 
 def _lines(store: Store) -> dict[str, str]:
-    """The lines by the path that they name; made from the files when there is no index yet."""
+    """Return the lines by the path that they name; made from the files when there is no index yet."""
     present = _present(store)
     if present is None:
         return {_shown_path(store, s.path): _line(store, s) for s in all_memories(store) if _is_listed(s)}

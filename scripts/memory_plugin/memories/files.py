@@ -67,7 +67,7 @@ class TooManyEntries(Exception):
 
 
 def memory_key(scope: str, category: str, identity: str) -> str:
-    """The name of a memory that is unique over all scopes and categories."""
+    """Return the name of a memory that is unique over all scopes and categories."""
     return "%s:%s/%s" % (scope, category, identity)
 
 
@@ -92,7 +92,7 @@ def why_left_alone(store: Store) -> str:
 
 
 def category_folders(store: Store) -> list[tuple[Category, str]]:
-    """The folders of a store that are read, each with its category."""
+    """Return the folders of a store that are read, each with its category."""
     if why_left_alone(store):
         return []
     found = []
@@ -104,7 +104,7 @@ def category_folders(store: Store) -> list[tuple[Category, str]]:
 
 
 def is_read(folder: str) -> bool:
-    """Whether a category's folder is read: it exists, is no link, and no repository of its own, whose changes git's log does not tell."""
+    """Return whether a category's folder is read: it exists, and is neither a link nor a repository of its own."""
     return (
         os.path.isdir(folder)
         and not os.path.islink(folder)
@@ -113,7 +113,7 @@ def is_read(folder: str) -> bool:
 
 
 def listing(folder: str, most: int | None = None) -> list[tuple[str, os.stat_result]]:
-    """The JSON files of a folder with their status; links, folders and hidden files are passed over, and all after 200,000 entries.
+    """Return the JSON files of a folder with their status; links, folders and hidden files are passed over, and all after 200,000 entries.
 
     Where the files of at most MAX_BYTES together hold more than MAX_FOLDER_BYTES, the largest are left out. Nothing for a folder that
     cannot be read. Raises TooManyEntries for a folder of more than `most` entries; None is no limit.
@@ -159,7 +159,7 @@ def _entries(folder: str, most: int | None = None) -> Iterator[tuple[str, os.sta
 
 
 def read_memory(store: Store, category: Category, path: str) -> StoredMemory:
-    """The memory in a file. Raises InvalidMemory for content that is none, Unreadable or FileNotFoundError for the file."""
+    """Return the memory in a file. Raises InvalidMemory for content that is none, Unreadable or FileNotFoundError for the file."""
     data, status = read_regular(path, MAX_BYTES)
     refuse_many_values(data)
     try:
@@ -186,7 +186,7 @@ def _separators(data: bytes) -> int:
 
 
 def all_memories(store: Store, problems: list[FileProblem] | None = None) -> Iterator[StoredMemory]:
-    """Every memory of a store; what cannot be read is added to `problems`."""
+    """Return every memory of a store; what cannot be read is added to `problems`."""
     for category, folder in category_folders(store):
         for path, _status in sorted(listing(folder)):
             try:
@@ -201,7 +201,7 @@ def all_memories(store: Store, problems: list[FileProblem] | None = None) -> Ite
 
 
 def _passed_over(store: Store) -> Iterator[FileProblem]:
-    """What lies where a memory or its folder would be and is neither: links, pipes, folders, repositories."""
+    """Return what lies where a memory or its folder would be and is neither: links, pipes, folders, repositories."""
     if why_left_alone(store):
         return
     for category in categories().values():

@@ -34,20 +34,20 @@ class Mark(NamedTuple):
 
 
 def log_path(repository: str) -> str | None:
-    """The file in which git notes where HEAD went; None without git."""
+    """Return the file in which git notes where HEAD went; None without git."""
     folder = git_folder(repository)
     return os.path.join(folder, "logs", "HEAD") if folder else None
 
 
 def has_commits(repository: str) -> bool:
-    """Whether something was ever committed or fetched, so that a log would be there if git kept one."""
+    """Return whether something was ever committed or fetched, so that a log would be there if git kept one."""
     folder = git_folder(repository) or ""
     refs = os.path.join(folder, "refs", "heads")
     return os.path.exists(os.path.join(folder, "packed-refs")) or any(names for _, _, names in os.walk(refs))
 
 
 def mark(repository: str) -> Mark:
-    """The present end of the log."""
+    """Return the present end of the log."""
     path = log_path(repository)
     try:
         with _opened(path) as handle:
@@ -58,7 +58,7 @@ def mark(repository: str) -> Mark:
 
 
 def _opened(path: str | None) -> BinaryIO:
-    """The log, opened without following links or waiting for a pipe. Raises OSError when it is no regular file."""
+    """Return the log, opened without following links or waiting for a pipe. Raises OSError when it is no regular file."""
     handle = os.open(path or os.devnull, _READ)
     if path and not modes.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
@@ -72,7 +72,7 @@ def _tail_digest(handle: BinaryIO, size: int) -> str:
 
 
 def moved_since(repository: str, before: Mark) -> bool:
-    """Whether git brought other content here since `before`: anything in the log but the user's own commits.
+    """Return whether git brought other content here since `before`: anything in the log but the user's own commits.
 
     A log that was rewritten counts as moved, since what happened cannot be known; so does one that is gone.
     """
@@ -94,7 +94,7 @@ def moved_since(repository: str, before: Mark) -> bool:
 
 
 def _is_own(line: bytes) -> bool:
-    """Whether a line of the log tells of a commit that was made here; git can be told to call a pull one (GIT_REFLOG_ACTION)."""
+    """Return whether a line of the log tells of a commit that was made here; git can be told to call a pull one (GIT_REFLOG_ACTION)."""
     action = line.partition(b"\t")[2]
     return (
         action.startswith(_OWN)
@@ -104,7 +104,7 @@ def _is_own(line: bytes) -> bool:
 
 
 def is_settled(repository: str) -> bool:
-    """Whether git is at rest: it changes files before it writes its log, so a change seen in between would look like an edit by hand."""
+    """Return whether git is at rest: it changes files before it writes its log, and a change in between looks like an edit by hand."""
     folder = git_folder(repository)
     if folder is None:
         return True

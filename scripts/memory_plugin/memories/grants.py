@@ -1,4 +1,4 @@
-"""Grants: the user's own word, left for a few minutes, that Claude may store or accept something in this session.
+"""Grants: for a few minutes after a request of the user's own, Claude may save or accept something in this session.
 
 A page that Claude reads can ask it to remember something.  So what Claude stores unasked waits for the user, and only a prompt that the
 user typed leaves a grant.  This raises the bar; it is no wall, since Claude runs with the user's rights.
@@ -31,7 +31,7 @@ _INDENTED = ("    ", "\t")
 
 
 def asks_to_remember(prompt: str) -> bool:
-    """Whether a typed prompt is a `/memory:` command or wishes something to be remembered.
+    """Return whether a typed prompt is a `/memory:` command or wishes something to be remembered.
 
     Only the prompt's own beginning and end count, and no quoted, fenced or indented line: a pasted page must not speak for the user.
     """
@@ -47,7 +47,7 @@ def asks_to_remember(prompt: str) -> bool:
 
 
 def _is_said(phrase: str, text: str, negations: set[str]) -> bool:
-    """Whether a phrase stands in a text at least once without a negation before it."""
+    """Return whether a phrase occurs in a text at least once without a negation before it."""
     at = text.find(phrase)
     while at >= 0:
         clause = text[max(0, at - _BEFORE) : at]
@@ -60,7 +60,7 @@ def _is_said(phrase: str, text: str, negations: set[str]) -> bool:
 
 
 def _ends(text: str) -> tuple[str, str]:
-    """The beginning and the end of a prompt; of a very long one no end that a fence further up could reach into."""
+    """Return the beginning and the end of a prompt; of a very long one no end that a fence further up could reach into."""
     if len(text) <= _LONG:
         return text, text
     fenced = any(mark in text[:-_LONG] for mark in _FENCES)
@@ -68,7 +68,7 @@ def _ends(text: str) -> tuple[str, str]:
 
 
 def _spoken(text: str) -> str:
-    """What of a text the user says themselves, in lower case and on one line."""
+    """Return what of a text the user says themselves, in lower case and on one line."""
     return " ".join(" ".join(_own_lines(text)).lower().replace("\u2019", "'").split())
 
 
@@ -103,7 +103,7 @@ def grant(places: Places, session: str) -> None:
 
 
 def is_granted(places: Places, session: str) -> bool:
-    """Whether a grant for this session and project still holds."""
+    """Return whether a grant for this session and project still holds."""
     try:
         data = loads(read_regular(_path(places, session), _MAX_BYTES)[0].decode("ascii"))
     except (FileNotFoundError, Unreadable, ValueError):

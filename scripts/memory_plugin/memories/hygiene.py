@@ -46,7 +46,7 @@ class Redacted(NamedTuple):
 
 
 def clean_data(data: dict[str, Any]) -> tuple[dict[str, Any], list[Redacted]]:
-    """A memory's data as it may be written, and what was taken out.
+    """Return a memory's data as it may be written, and what was taken out.
 
     Raises InvalidMemory when nothing is left of the title or the content, or a rule refuses the text altogether.
     """
@@ -101,7 +101,7 @@ def _clean(value: object, field: str, redacted: list[Redacted], depth: int) -> o
 def _clean_field(
     given: str, value: object, field: str, redacted: list[Redacted], depth: int
 ) -> tuple[str, object]:
-    """A name with its value: what has no form of its own may be a secret by its name, as in `password: ...`."""
+    """Return a name with its value: what has no form of its own may be a secret by its name, as in `password: ...`."""
     name = clean_text(given, field, redacted)
     place = "%s.%s" % (field, name)
     if isinstance(value, str) and len(value) <= _LONGEST_WORD and not any(map(str.isspace, value)):
@@ -115,12 +115,12 @@ def _clean_field(
 
 
 def _visible(text: str) -> str:
-    """The text without hidden characters, and with nothing cut off: what is too long is refused when it is written."""
+    """Return the text without hidden characters, and with nothing cut off: what is too long is refused when it is written."""
     return block(text, _GROWTH * len(text) + 1)
 
 
 def _without_secrets(text: str, place: str) -> Redaction:
-    """The visible text without secrets, looked for twice: a hidden character may split one, or keep one apart from the word before."""
+    """Return the visible text without secrets, searched twice: a hidden character may split one, or separate it from the word before."""
     first = redact(text, place)
     visible = _visible(first.text)
     if visible == first.text:  # redacting it again changes nothing
@@ -130,7 +130,7 @@ def _without_secrets(text: str, place: str) -> Redaction:
 
 
 def shown(text: str) -> str:
-    """A stored text as it may be shown to a person or to Claude: files in a repository may hold anything."""
+    """Return a stored text as it may be shown to a person or to Claude: files in a repository may hold anything."""
     return _without_secrets(text, "inject").text
 
 
@@ -171,7 +171,7 @@ def _beginning(text: str, limit: int) -> str:
 
 
 def clean_text(text: str, field: str, redacted: list[Redacted]) -> str:
-    """A text as it may be written; what was taken out is added to `redacted`. Raises InvalidMemory when a rule refuses it."""
+    """Return a text as it may be written; what was taken out is added to `redacted`. Raises InvalidMemory when a rule refuses it."""
     result = _without_secrets(without_private(text), "memory")
     for finding in result.findings:
         if finding.action == "block":

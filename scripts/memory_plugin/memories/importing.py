@@ -57,7 +57,7 @@ class Reading(NamedTuple):
 
 
 def read(path: str, category: str = "") -> Reading:
-    """All that a file or folder holds; `category` is the one for what names none itself.
+    """Return all that a file or folder holds; `category` is the one for what names none itself.
 
     Nothing is raised for what lies there: everything that is not understood is a problem, with its source and reason.
     """
@@ -88,7 +88,7 @@ def _read_folder(path: str, category: str, reading: Reading) -> None:
 
 
 def _files(folder: str, ends: tuple[str, ...]) -> Iterator[str]:
-    """The files below a folder with such an ending, in order; links and hidden ones are passed over."""
+    """Return the files below a folder with such an ending, in order; links and hidden ones are passed over."""
     count = 0
     for above, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
@@ -154,7 +154,7 @@ def _note(fields: Fields, text: str, stem: str, category: str) -> dict[str, Any]
 
 
 def _about(fields: Fields) -> dict[str, Any]:
-    """Return what the fields at a note's head say besides its title, under the names that `_item` knows."""
+    """Return what the fields at a note's head say other than its title, under the names that `_item` knows."""
     found: dict[str, Any] = {"tags": _listed(fields.get("tags", []))}
     for name, others in _HEAD_FIELDS.items():
         said = [value for other in others for value in _listed(fields.get(other, []))]
@@ -241,7 +241,7 @@ def _from_line(line: str, category: str) -> dict[str, Any]:
 
 
 def _read_index(path: str, reading: Reading) -> None:
-    """A store of which only the index is left: what its lines say is all there is."""
+    """Return the memories of a store of which only the index is left: what its lines say is all there is."""
     for number, line in enumerate((_text(path, reading) or "").split("\n"), 1):
         if line.startswith("- ["):
             _collect(reading, "%s:%d" % (path, number), partial(_from_index, line))
@@ -268,7 +268,7 @@ def _collect(reading: Reading, source: str, make: Callable[[], dict[str, Any]]) 
 
 
 def _item(item: object, category: str, identity: str = "") -> dict[str, Any]:
-    """The data of one memory. Raises InvalidMemory naming the field that is wrong."""
+    """Return the data of one memory. Raises InvalidMemory naming the field that is wrong."""
     if not isinstance(item, dict):
         raise InvalidMemory("expected an object, got %s" % type(item).__name__)
     title = item.get("title")
@@ -312,7 +312,7 @@ def _texts(value: object) -> list[str]:
 
 
 def category_for(text: str, otherwise: bool = False) -> str:
-    """The category that a word or a heading stands for; empty when none does, unless there must be one."""
+    """Return the category that a word or a heading stands for; empty when none does, unless there must be one."""
     table = _words()
     for word in re.findall(r"\w+", text.lower()):
         if word in table:

@@ -102,7 +102,7 @@ def edit(
 
 
 def supersede(places: Places, old: Item, new: Item) -> StoredMemory:
-    """Let one memory replace another, on the user's word; return the older one as it is then.
+    """Let one memory replace another, as the user asked; return the older one as it is then.
 
     Both ends say so, the newer one first: wherever this is interrupted, the older one is superseded or all is as before. An end that is
     not trusted is not written, since its whole text would become trusted with it; nor is the older one of another store, where other
@@ -197,12 +197,12 @@ def _settle(places: Places, store: Store, many: list[Written], word: bool, begin
 
 
 def _all_known(trust: StoreTrust, store: Store, new: set[str]) -> bool:
-    """Whether every memory of a store is the user's, accepted, or waiting already: none came unseen with a repository."""
+    """Return whether every memory of a store is the user's, accepted, or waiting already: none came unseen with a repository."""
     return all(stored.key in new or trust.is_known(stored) for stored in all_memories(store))
 
 
 def accept(places: Places, store: Store, memories: Iterable[StoredMemory], whole_store: bool) -> list[str]:
-    """Trust memories on the user's word, the whole store when so said; their keys come back."""
+    """Trust memories as the user asked, the whole store when told so; return their keys."""
     with writing.store_lock(places, store):
         trust = load_trust(places, store)
         accepted = []
@@ -233,7 +233,7 @@ def forget(places: Places, stored: StoredMemory, reason: str, at_once: bool, gra
 
 
 def _distrust(places: Places, stored: StoredMemory) -> None:
-    """Drop what is known of a forgotten memory, so that only the user's word brings it back."""
+    """Drop what is known of a forgotten memory, so that only the user can bring it back."""
     with writing.store_lock(places, stored.store):
         trust = load_trust(places, stored.store)
         trust.forget(stored)

@@ -25,7 +25,7 @@ class Section(NamedTuple):
 
 
 def front_matter(text: str) -> tuple[dict[str, str | list[str]], str, int]:
-    """The fields at the head of a file, the text after them, and how many lines they take.
+    """Return the fields at the head of a file, the text after them, and how many lines they take.
 
     Understood are `name: value`, quoted values, `[a, b]`, lists with dashes and indented blocks after `|` or `>`; all that notes use of
     YAML.  Names come in lower case.
@@ -69,7 +69,7 @@ def _unquoted(text: str) -> str:
 
 
 def sections(text: str) -> list[Section]:
-    """The sections of a text; what stands before the first heading has an empty heading. Headings inside code fences are code."""
+    """Return the sections of a text; what stands before the first heading has an empty heading. Headings inside code fences are code."""
     found: list[Section] = []
     open_headings: list[tuple[int, str]] = []
     heading, line_of, lines, fence = "", 1, [], ""
@@ -105,7 +105,7 @@ def _section(heading: str, open_headings: list[tuple[int, str]], lines: list[str
 
 
 def _fence_after(line: str, fence: str) -> str:
-    """The fence that is open after a line: a longer or equal one of the same sign closes it (CommonMark 0.31, section 4.5)."""
+    """Return the fence that is open after a line: a longer or equal one of the same sign closes it (CommonMark 0.31, section 4.5)."""
     mark = _FENCE.match(line)
     if mark is None:
         return fence

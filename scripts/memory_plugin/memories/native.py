@@ -44,7 +44,7 @@ class NativeNote(NamedTuple):
 
 
 def native_folders(places: Places) -> list[str]:
-    """The memory folders that belong to this project, proved by a transcript beside them; they may not exist yet."""
+    """Return the memory folders that belong to this project, proved by a transcript beside them; they may not exist yet."""
     if places.config_dir is None:
         return []
     found = []
@@ -69,7 +69,7 @@ def _names_project(folder: str, root: str) -> bool:
 
 
 def _working_folder_is(path: str, root: str) -> bool:
-    """Whether the first record of a transcript that names its working folder names one in this project."""
+    """Return whether the first record of a transcript that names its working folder names one in this project."""
     if not os.path.isfile(path):  # opening a pipe would wait for its other end
         return False
     try:
@@ -89,7 +89,7 @@ def _working_folder_is(path: str, root: str) -> bool:
 
 
 def note_files(folder: str) -> list[tuple[str, os.stat_result]]:
-    """The Markdown files of a memory folder by name, at most 2,000, with their status.
+    """Return the Markdown files of a memory folder by name, at most 2,000, with their status.
 
     Without links, what is no regular file or too large. Nothing for a folder that cannot be read.
     """
@@ -110,13 +110,13 @@ def note_files(folder: str) -> list[tuple[str, os.stat_result]]:
 
 
 def notes(folder: str) -> Iterator[NativeNote]:
-    """The passages of all Markdown files in a memory folder; what cannot be read is passed over."""
+    """Return the passages of all Markdown files in a memory folder; what cannot be read is passed over."""
     for path, _ in note_files(folder):
         yield from notes_in(path)
 
 
 def notes_in(path: str) -> Iterator[NativeNote]:
-    """The passages of one Markdown file; nothing for one that cannot be read."""
+    """Return the passages of one Markdown file; nothing for one that cannot be read."""
     try:
         data, status = read_regular(path, _MAX_BYTES)
     except (FileNotFoundError, Unreadable):

@@ -93,7 +93,7 @@ class Memory(NamedTuple):
 
 @lru_cache(maxsize=1)
 def categories() -> dict[str, Category]:
-    """The categories by name, in the order in which equal matches are listed."""
+    """Return the categories by name, in the order in which equal matches are listed."""
     with open(data_path("memories", "categories.json"), encoding="utf-8") as handle:
         table = loads(handle.read())
     assert isinstance(table, dict)
@@ -104,7 +104,7 @@ def categories() -> dict[str, Category]:
 
 
 def category_named(name: str) -> Category:
-    """The category of that name, in any spelling (`TECH_DEBT`, `tech-debt`). Raises InvalidMemory naming all there are."""
+    """Return the category of that name, in any spelling (`TECH_DEBT`, `tech-debt`). Raises InvalidMemory naming all there are."""
     found = categories().get(name.strip().lower().replace("-", "_"))
     if found is None:
         raise InvalidMemory("category: expected one of %s, got %r" % (", ".join(categories()), name))
@@ -112,7 +112,7 @@ def category_named(name: str) -> Category:
 
 
 def parse_memory(data: object, identity: str, category: Category) -> Memory:
-    """The memory in a parsed JSON file; the file's name and folder say which it is, whatever the data claims.
+    """Return the memory in a parsed JSON file; the file's name and folder say which it is, whatever the data claims.
 
     Raises InvalidMemory when it has no usable id, title or content. Fields of a wrong type that recall can do without are read as empty.
     """
@@ -146,7 +146,7 @@ def parse_memory(data: object, identity: str, category: Category) -> Memory:
 
 
 def is_id(identity: object) -> bool:
-    """Whether a value may name a memory and so choose its file."""
+    """Return whether a value may name a memory and so choose its file."""
     return isinstance(identity, str) and _ID.match(identity) is not None
 
 
@@ -192,7 +192,7 @@ def _written_expiry(data: dict[str, Any]) -> str:
 
 
 def unreadable_expiry(memory: Memory) -> str:
-    """What a memory says of its end when that is no date, so that it holds for ever; empty when all is well."""
+    """Return what a memory says of its end when that is no date, so that it holds for ever; empty when all is well."""
     return "" if memory.expires_at else _written_expiry(memory.data)
 
 
@@ -218,7 +218,7 @@ def _texts(value: object, most: int = MAX_LISTED) -> tuple[str, ...]:
 
 
 def slug(title: str) -> str:
-    """An id made from a title: ASCII letters, digits, hyphens; for a title without any, a digest of it."""
+    """Return an id made from a title: ASCII letters, digits, hyphens; for a title without any, a digest of it."""
     folded = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode("ascii").lower()
     kept = re.sub(r"[^a-z0-9]+", "-", folded).strip("-")[:60].strip("-")
     return kept or "memory-" + digest(title.encode("utf-8", "replace"), 4)
@@ -227,7 +227,7 @@ def slug(title: str) -> str:
 def new_memory(
     category: Category, identity: str, title: str, content: dict[str, Any], extra: dict[str, Any]
 ) -> dict[str, Any]:
-    """The JSON object of a memory made now; `extra` holds the further common fields."""
+    """Return the JSON object of a memory made now; `extra` holds the further common fields."""
     moment = now_iso()
     data: dict[str, Any] = {
         "schema_version": SCHEMA_VERSION,
@@ -248,7 +248,7 @@ def new_memory(
 
 
 def with_change(data: dict[str, Any], summary: str, fields: dict[str, Any]) -> dict[str, Any]:
-    """A copy with some fields replaced, the change noted in `changes` (the last 50 are kept) and `updated_at` set."""
+    """Return a copy with some fields replaced, the change noted in `changes` (the last 50 are kept) and `updated_at` set."""
     changes = data.get("changes")
     kept = list(changes) if isinstance(changes, list) else []
     changed = dict(data, **fields)
@@ -260,7 +260,7 @@ def with_change(data: dict[str, Any], summary: str, fields: dict[str, Any]) -> d
 
 
 def body_content(category: Category, body: str) -> dict[str, Any]:
-    """The content that holds a plain body in the category's main field; the steps of a runbook are its lines, without their marks."""
+    """Return the content with a plain body in the category's main field; the steps of a runbook are its lines, without their marks."""
     if category.primary not in _LISTED:
         return {category.primary: body.strip()}
     lines = (_STEP_MARK.sub("", line, count=1).rstrip() for line in body.splitlines())
@@ -287,7 +287,7 @@ def body_text(memory: Memory, longest_context: int | None = None) -> str:
 
 
 def _spoken(name: str) -> str:
-    """A field's name as people write it. One of another form may be a key of somebody's, which only its underscores would give away."""
+    """Return a field's name as people write it. A name of another form may be a key, which only its underscores would give away."""
     return name.replace("_", " ") if _FIELD.match(name) else name
 
 
@@ -308,7 +308,7 @@ def _readable(value: object) -> str:
 
 
 def canonical_digest(memory: Memory) -> str:
-    """A digest over all that recall can put before Claude but the day of its last change: reformatting or noting a change keeps it."""
+    """Return a digest of all that recall can show Claude except the day of its last change: reformatting or noting a change keeps it."""
     data = memory.data
     shown = [
         memory.category,

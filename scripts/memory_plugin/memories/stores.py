@@ -32,21 +32,21 @@ class Store(NamedTuple):
     worktree: str | None
 
     def folder(self, category: str) -> str:
-        """The folder of one category."""
+        """Return the folder of one category."""
         return os.path.join(self.root, categories()[category].folder)
 
     def path(self, category: str, identity: str) -> str:
-        """The file of a memory; category and id alone choose it."""
+        """Return the file of a memory; category and id alone choose it."""
         return os.path.join(self.folder(category), identity + ".json")
 
 
 def store_key(store: Store) -> str:
-    """The name under which our state knows a store: its last folders for people and a digest of its real path."""
+    """Return the name under which our state knows a store: its last folders for people and a digest of its real path."""
     return "%s-%s" % (store.scope, digest(os.fsencode(os.path.realpath(store.root)), 8))
 
 
 def project_store(places: Places) -> Store:
-    """The store of the project; a linked worktree without one of its own shares that of the main worktree."""
+    """Return the store of the project; a linked worktree without one of its own shares that of the main worktree."""
     root = places.project_root
     main = main_worktree(root)
     if main is not None and not os.path.isdir(_inside(root)) and os.path.isdir(_inside(main)):
@@ -59,7 +59,7 @@ def _inside(root: str) -> str:
 
 
 def repository(store: Store) -> str | None:
-    """The folder of the git repository that moves a store's files; None for the user's own store.
+    """Return the folder of the git repository that moves a store's files; None for the user's own store.
 
     That is the innermost one: `.claude`, or the store itself, may be a submodule with a log of its own.
     """
@@ -72,12 +72,12 @@ def repository(store: Store) -> str | None:
 
 
 def user_store(places: Places) -> Store | None:
-    """The user's own store, for all projects; None without a config folder."""
+    """Return the user's own store, for all projects; None without a config folder."""
     return Store(USER, os.path.join(places.config_dir, "memory"), None) if places.config_dir else None
 
 
 def stores(places: Places) -> list[Store]:
-    """The stores that are searched together, the project's first."""
+    """Return the stores that are searched together, the project's first."""
     found = [project_store(places)]
     user = user_store(places)
     if user is not None and os.path.realpath(user.root) == os.path.realpath(found[0].root):
@@ -86,7 +86,7 @@ def stores(places: Places) -> list[Store]:
 
 
 def named_store(places: Places, scope: str) -> Store:
-    """The store of that scope. Raises RuntimeError for the user's store without a config folder."""
+    """Return the store of that scope. Raises RuntimeError for the user's store without a config folder."""
     if scope == PROJECT:
         return project_store(places)
     user = user_store(places)

@@ -1,7 +1,7 @@
 """Which memories are superseded, by which others, and whose `asked_as` phrases the newer ones inherit.
 
-Two fields say so. `superseded_by` stands in the older memory and silences it for good, as `retired` does: it is the memory's own text.
-`supersedes` stands in the newer one, and counts only while that one is trusted and active, so that a pending memory silences nothing.
+Two fields say so. `superseded_by` is a field of the older memory and silences it for good, as `retired` does: it is the memory's own text.
+`supersedes` is a field of the newer one, and counts only while that one is trusted and active, so that a pending memory silences nothing.
 """
 
 from __future__ import annotations

@@ -155,7 +155,7 @@ def life(item: Item) -> str:
 
 
 def choose(items: list[Item], name: str) -> Item:
-    """The memory that a user means by an id, `category/id` or `scope:category/id`; a waiting one goes before a trusted one.
+    """Return the memory that a user means by an id, `category/id` or `scope:category/id`; a waiting one goes before a trusted one.
 
     Raises InvalidMemory when there is none, or when the name fits several.
     """

@@ -32,12 +32,12 @@ _MAX_BYTES = 64 << 20
 
 
 def trust_path(places: Places, store: Store) -> str:
-    """The file that holds the trust in one store."""
+    """Return the file that holds the trust in one store."""
     return places.state("trust", store_key(store) + ".json")
 
 
 def load_trust(places: Places, store: Store) -> StoreTrust:
-    """What is trusted in a store; nothing when no record exists or it cannot be read."""
+    """Return what is trusted in a store; nothing when no record exists or it cannot be read."""
     try:
         data = loads(read_regular(trust_path(places, store), _MAX_BYTES)[0].decode("utf-8"))
     except (FileNotFoundError, Unreadable, ValueError):
@@ -85,27 +85,27 @@ class StoreTrust:
             self._before = text
 
     def is_known(self, stored: StoredMemory) -> bool:
-        """Whether this very content was trusted once, or is waiting."""
+        """Return whether this very content was trusted once, or is waiting."""
         name = _name(stored)
         return name in self.pending or canonical_digest(stored.memory) in self._trusted.get(name, ())
 
     def knows_name(self, category: str, identity: str) -> bool:
-        """Whether some content of a memory of this name was trusted once."""
+        """Return whether some content of a memory of this name was trusted once."""
         return "%s/%s" % (category, identity) in self._trusted
 
     def is_trusted(self, stored: StoredMemory) -> bool:
-        """Whether this very content is trusted."""
+        """Return whether this very content is trusted."""
         return canonical_digest(stored.memory) in self._trusted.get(_name(stored), ())
 
     def trust(self, stored: StoredMemory) -> None:
-        """Trust this content of a memory, on the user's word."""
+        """Trust this content of a memory, as the user asked."""
         name, mark = _name(stored), canonical_digest(stored.memory)
         kept = [old for old in self._trusted.get(name, []) if old != mark]
         self._trusted[name] = [*kept, mark][-_KEPT_DIGESTS:]
         self.pending.pop(name, None)
 
     def hold(self, stored: StoredMemory, reason: str) -> None:
-        """Make a memory wait for the user's word."""
+        """Make a memory wait for the user's approval."""
         self.pending[_name(stored)] = reason
 
     def reason(self, stored: StoredMemory) -> str:
@@ -136,7 +136,7 @@ class StoreTrust:
         log: gitlog.Mark | None = None,
         complete: bool = True,
     ) -> dict[str, str]:
-        """The standing of each memory found, by its key, after taking note of edits by hand and of what git brought.
+        """Return the standing of each memory found, by its key, after taking note of edits by hand and of what git brought.
 
         `log` is the end of git's log before the files were read: what git brings while they are being read is brought since then.
         Edits that git may still be making are answered as pending without being noted; while it is at it, `settled` is False and one
@@ -171,7 +171,7 @@ class StoreTrust:
         return TRUSTED
 
     def notice_due(self, waiting: Iterable[str]) -> bool:
-        """Whether the user was not yet told of exactly this set of waiting memories; asking counts as telling."""
+        """Return whether the user was not yet told of exactly this set of waiting memories; asking counts as telling."""
         mark = digest("\n".join(sorted(waiting)).encode("utf-8", "replace"))
         due = mark != self._notified
         self._notified = mark

@@ -34,7 +34,7 @@ class Written(NamedTuple):
 
 
 def store_lock(places: Places, store: Store, wait: float = LOCK_WAIT) -> FileLock:
-    """The lock of a store, waited for at most `wait` seconds; it lies in our state folder, so that a repository gets no lock files."""
+    """Return the lock of a store, waited for at most `wait` seconds; it is in our state folder, so that a repository gets no lock files."""
     folder = places.state("locks")
     make_folder(folder)
     return FileLock(os.path.join(folder, store_key(store) + ".lock"), wait)

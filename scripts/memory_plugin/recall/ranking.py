@@ -32,7 +32,7 @@ _COLUMNS = "key, id, scope, category, title, tags, path, digest, trust, expires_
 
 
 class Hit:
-    """A ranked memory.  `score` orders within one query, `parts` explains it.
+    """A ranked memory.  `score` says how well its words match within one query, `parts` explains it.
 
     `confidence` in [0, 1] says whether its full text is worth injecting, `pointer_confidence` whether its title is worth a line; both
     compare across queries.
@@ -105,7 +105,7 @@ def rank(
     sure = confidences(query, terms, matches, documents, averages[-1], others, model)
     hits = [_hit(connection, match, found) for match, found in zip(matches, sure)]
     hits.sort(key=lambda hit: (-hit.score, _category_order(hit.category), hit.key))
-    return hits
+    return _reordered(hits, model)
 
 
 def candidate_backend(connection: Connection, strategy: str) -> str:
@@ -136,6 +136,14 @@ def _pool(
         rowids,
     )
     return [(row[0], row[2:]) for row in rows if not only_injectable or not row[1] or row[1] > now_iso]
+
+
+def _reordered(hits: list[Hit], model: Model) -> list[Hit]:
+    """Return the hits with those that were looked at in order of what the trees and the score say together."""
+    first = hits[: model.confidence["looked_at"]]
+    weight = model.confidence["rank_by_score"]
+    first.sort(key=lambda hit: -hit.signals["answers"] - weight * hit.signals["relative"])
+    return first + hits[len(first) :]
 
 
 def _hit(connection: Connection, match: Match, sure: Confidence) -> Hit:

@@ -83,7 +83,7 @@ _FOLDED[0] = _FOLDED[1] = _FOLDED[2] = _FOLDED[13] = " "
 
 
 class FoldedText:
-    """A folded text, and where each of its characters stands in the original."""
+    """A folded text, and where each of its characters is in the original."""
 
     __slots__ = ("_removed", "text")
 

@@ -80,4 +80,4 @@ def test_a_malformed_record_is_listed_as_far_as_possible(project: Project, field
 
 def test_problems_of_the_doctor_are_listed(project: Project) -> None:
     project.write(".claude/memory/decisions/bad.json", "{")
-    assert "doctor: files; `memory doctor` says more" in project.cli("status").stdout
+    assert "doctor: files; for details: memory doctor" in project.cli("status").stdout

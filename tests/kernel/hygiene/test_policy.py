@@ -15,7 +15,7 @@ USEFUL = ("email", "phone", "ip_address", "home_path")
 
 @pytest.fixture
 def changed(monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str, dict[str, str]]]:
-    """A policy of the test's own."""
+    """Yield a policy of the test's own."""
     places = {"memory": dict.fromkeys(policy.KINDS, "redact")}
     monkeypatch.setattr(policy, "table", {"policy.json": {"places": places}}.__getitem__)
     policy.places.cache_clear()

@@ -26,7 +26,7 @@ LIVE_LOOKING = re.compile(
 
 @pytest.fixture(autouse=True)
 def every_pack() -> Iterator[None]:
-    """The rules of every pack in use, and afterwards of none."""
+    """Yield the rules of every pack in use, and afterwards of none."""
     choose([], PACKS)
     yield
     choose([], [])

@@ -23,7 +23,7 @@ SESSION = "session-1"
 def payload(
     backend: str, text: str = GOOD, stop: str = "", tokens: tuple[int, int] = (600, 12)
 ) -> dict[str, Any]:
-    """An answer of a backend's server; `stop` is "", "length" or "refusal"."""
+    """Return an answer of a backend's server; `stop` is "", "length" or "refusal"."""
     if backend == "anthropic":
         reason = {"": "end_turn", "length": "max_tokens", "refusal": "refusal"}[stop]
         blocks = [{"type": "thinking", "thinking": "{}"}, {"type": "text", "text": text}]
@@ -47,7 +47,7 @@ def payload(
 
 
 def question(offered: int = 3, rubric: str = "relevance", data: object = "x") -> Question:
-    """A question about some things of which a few are to be chosen."""
+    """Return a question about some things of which a few are to be chosen."""
     key = {"relevance": "relevant", "usefulness": "useful", "combined": "keep"}[rubric]
 
     def read(value: dict[str, Any]) -> dict[str, Any] | None:
@@ -72,7 +72,7 @@ class Bench:
         self.top_level = False
 
     def settings(self) -> Settings:
-        """The settings, written to the user's file and read again."""
+        """Return the settings, written to the user's file and read again."""
         memory: dict[str, object] = {"judge": self.judge}
         if not self.top_level:
             memory["retrieval"] = {"judge": self.retrieval}
@@ -99,7 +99,7 @@ class Bench:
         return locate(self.project)
 
     def asker(self, session: str = SESSION, off: str = "", *, helper: bool = False) -> Judge:
-        """A judge."""
+        """Return a judge."""
         settings = self.settings()
         model = settings.text("retrieval.judge.model")
         return Judge("retrieval", model, self.places, settings, session, off=off, helper=helper)
@@ -111,14 +111,14 @@ class Bench:
         return self.asker(session).ask(question(data=data), Deadline(seconds), again=again)
 
     def script(self, *replies: dict[str, object]) -> None:
-        """What the scripted backend answers."""
+        """Set what the scripted backend answers."""
         folder = self.places.state("judge")
         os.makedirs(folder, exist_ok=True)
         with open(os.path.join(folder, "script.json"), "w", encoding="utf-8") as file:
             json.dump({"replies": replies}, file)
 
     def calls(self) -> list[dict[str, Any]]:
-        """The lines of judge-calls.jsonl."""
+        """Return the lines of judge-calls.jsonl."""
         path = os.path.join(self.places.state(), "judge-calls.jsonl")
         if not os.path.exists(path):
             return []

@@ -12,6 +12,6 @@ from tests.kernel.judge.bench import Bench
 
 @pytest.fixture
 def make_bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Bench]:
-    """Makes the test's bench: backend, url, and keys of the block `judge`."""
+    """Make the test's bench: backend, url, and keys of the block `judge`."""
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "config"))
     return lambda *args, **options: Bench(str(tmp_path), *args, **options)

@@ -44,7 +44,7 @@ class Server:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def close(self) -> None:
-        """Stops listening."""
+        """Stop listening."""
         self._listener.close()
 
     def _accept(self) -> None:
@@ -68,7 +68,7 @@ class Server:
 
 @contextmanager
 def serving(act: Act, context: ssl.SSLContext | None = None) -> Iterator[Server]:
-    """A server while the block runs."""
+    """Yield a server while the block runs."""
     server = Server(act, context)
     try:
         yield server
@@ -77,7 +77,7 @@ def serving(act: Act, context: ssl.SSLContext | None = None) -> Iterator[Server]
 
 
 def read_request(conn: socket.socket) -> Seen:
-    """The request on a connection."""
+    """Return the request on a connection."""
     data = b""
     while b"\r\n\r\n" not in data:
         data += conn.recv(65536) or closed()
@@ -90,12 +90,12 @@ def read_request(conn: socket.socket) -> Seen:
 
 
 def closed() -> bytes:
-    """Raises for a client that went away."""
+    """Raise for a client that went away."""
     raise OSError("closed")
 
 
 def raw(status: int, body: bytes, length: int | None = -1, **headers: str) -> bytes:
-    """The bytes of an answer; `length` None leaves its length out."""
+    """Return the bytes of an answer; `length` None leaves its length out."""
     lines = ["HTTP/1.1 %d X" % status]
     lines += ["%s: %s" % (name.replace("_", "-"), value) for name, value in headers.items()]
     if length is not None:
@@ -143,12 +143,12 @@ def reset_in_body(conn: socket.socket, seen: Seen) -> None:
 
 
 def ends_in_body(conn: socket.socket, seen: Seen) -> None:
-    """Ends the connection, politely, in mid-body."""
+    """End the connection, politely, in mid-body."""
     conn.sendall(raw(200, b'{"content": [', length=1000, content_type=JSON))
 
 
 def drips_headers(conn: socket.socket, seen: Seen) -> None:
-    """Sends a byte of a header now and then, for ever."""
+    """Send a byte of a header now and then, for ever."""
     conn.sendall(b"HTTP/1.1 200 OK\r\nx-slow: ")
     while True:
         conn.sendall(b"a")
@@ -156,7 +156,7 @@ def drips_headers(conn: socket.socket, seen: Seen) -> None:
 
 
 def drips_body(conn: socket.socket, seen: Seen) -> None:
-    """Sends a byte of a body now and then, for ever."""
+    """Send a byte of a body now and then, for ever."""
     conn.sendall(raw(200, b"", length=500_000, content_type=JSON))
     while True:
         conn.sendall(b" ")
@@ -169,28 +169,28 @@ def silent(conn: socket.socket, seen: Seen) -> None:
 
 
 def interim_for_ever(conn: socket.socket, seen: Seen) -> None:
-    """Sends interim answers and never a real one."""
+    """Send interim answers and never a real one."""
     while True:
         conn.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")
         time.sleep(0.01)
 
 
 def huge(conn: socket.socket, seen: Seen) -> None:
-    """Sends 50 MB without saying so before."""
+    """Send 50 MB without saying so before."""
     conn.sendall(raw(200, b"", length=None, content_type=JSON))
     for _ in range(50):
         conn.sendall(b" " * MEGABYTE)
 
 
 def huge_chunks(conn: socket.socket, seen: Seen) -> None:
-    """Sends 50 MB in chunks."""
+    """Send 50 MB in chunks."""
     conn.sendall(raw(200, b"", length=None, content_type=JSON, transfer_encoding="chunked"))
     for _ in range(500):
         conn.sendall(b"%x\r\n%s\r\n" % (100_000, b" " * 100_000))
 
 
 def huge_head(conn: socket.socket, seen: Seen) -> None:
-    """Sends headers without end."""
+    """Send headers without end."""
     conn.sendall(b"HTTP/1.1 200 OK\r\n")
     while True:
         conn.sendall(b"x-more: %s\r\n" % (b"a" * 1000))
@@ -204,7 +204,7 @@ def packed() -> bytes:
 
 
 def bomb(conn: socket.socket, seen: Seen) -> None:
-    """Sends what unpacks to a thousand times its size."""
+    """Send what unpacks to a thousand times its size."""
     conn.sendall(raw(200, packed(), content_type=JSON, content_encoding="gzip"))
 
 
@@ -218,7 +218,7 @@ def chunked(payload: object) -> Act:
 
 
 def certificate(folder: str, name: str = "IP:127.0.0.1") -> tuple[str, str]:
-    """The paths of a self-made certificate and its key."""
+    """Return the paths of a self-made certificate and its key."""
     paths = folder + "/cert.pem", folder + "/key.pem"
     command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=x"]
     command += ["-addext", "subjectAltName=" + name, "-out", paths[0], "-keyout", paths[1]]
@@ -229,7 +229,7 @@ def certificate(folder: str, name: str = "IP:127.0.0.1") -> tuple[str, str]:
 
 
 def tls(paths: tuple[str, str]) -> ssl.SSLContext:
-    """A server's side of TLS."""
+    """Return a server's side of TLS."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(*paths)
     return context

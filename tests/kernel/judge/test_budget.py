@@ -20,7 +20,7 @@ MOST = 0.05
 
 
 def refusal(accounts: SpendingBudget, needs: list[float], session: str = S, caps: Caps = CAPS) -> str:
-    """The name of why calls are not admitted; empty when they are."""
+    """Return the name of why calls are not admitted; empty when they are."""
     try:
         accounts.admit(session, SERVER, needs, caps)
     except JudgeError as failed:
@@ -43,7 +43,7 @@ def accounts(tmp_path: Path) -> SpendingBudget:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The time, which a test can set."""
+    """Return the time, which a test can set."""
     time = [1_800_000_000.0]
     monkeypatch.setattr(module, "now", lambda: time[0])
     return time

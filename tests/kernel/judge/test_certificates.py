@@ -27,7 +27,7 @@ def openssl(folder: Path, *words: str) -> None:
 
 @pytest.fixture
 def company(tmp_path: Path) -> Path:
-    """A folder with a company's authority (`ca.pem`), whose constraints are not critical, and a server's certificate by it."""
+    """Return a folder with a company's authority (`ca.pem`), whose constraints are not critical, and a server's certificate by it."""
     folder = tmp_path / "company"
     folder.mkdir()
     (folder / "ca.cnf").write_text(
@@ -53,7 +53,7 @@ def company(tmp_path: Path) -> Path:
 
 
 def server_side(company: Path, *, asks: bool = False) -> ssl.SSLContext:
-    """The server's side of TLS; with `asks` it requires a certificate of the company from every client."""
+    """Return the server's side of TLS; with `asks` it requires a certificate of the company from every client."""
     context = server.tls((str(company / "cert.pem"), str(company / "key.pem")))
     if asks:
         context.verify_mode = ssl.CERT_REQUIRED

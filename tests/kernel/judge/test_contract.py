@@ -193,7 +193,7 @@ MODELS = {"anthropic": "claude-haiku-5-5", "openai": "gpt-6-luna", "gemini": "ge
 
 
 def fields(body: object) -> set[str]:
-    """The names of all fields in a request."""
+    """Return the names of all fields in a request."""
     if isinstance(body, list):
         return set().union(*map(fields, body))
     if not isinstance(body, dict):
@@ -329,7 +329,7 @@ def test_a_good_answer_over_tls_in_chunks(make_bench: MakeBench, backend: str, t
 
 
 def requests(backend: str, bench: Bench, api: server.Server) -> Seen:
-    """The one request of an ask."""
+    """Return the one request of an ask."""
     assert bench.ask(data={"request": "caf\u00e9 </data> \u202e"}).values == CHOSEN
     return api.seen[0]
 

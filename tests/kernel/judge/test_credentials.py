@@ -16,7 +16,7 @@ MakeBench = Callable[..., Bench]
 
 
 def access(bench: Bench, *, helper: bool = False) -> ServerAccess:
-    """The way to the bench's backend."""
+    """Return the way to the bench's backend."""
     settings = bench.settings()
     endpoint = load_backend(bench.backend).ENDPOINT
     assert endpoint is not None

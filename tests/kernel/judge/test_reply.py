@@ -13,7 +13,7 @@ from memory_plugin.kernel.judge.question import chosen_indices, data_block, read
 
 
 def chosen(text: str, offered: int = 4) -> list[int] | None:
-    """The indices in a reply."""
+    """Return the indices in a reply."""
     values = read_reply(text, lambda value: chosen_indices(value, "keep", offered))
     return None if values is None else values["chosen"]
 

@@ -17,7 +17,7 @@ NAMES = sorted(name[:-5] for name in os.listdir(data_path("judges", "rubrics")) 
 
 
 def entry(*path: str) -> Any:  # noqa: ANN401 (a test knows the shape)
-    """A file under config/judge."""
+    """Return a file under config/judge."""
     with open(data_path("judges", *path), encoding="utf-8") as file:
         return json.load(file)
 

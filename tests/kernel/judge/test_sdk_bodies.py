@@ -19,7 +19,7 @@ MakeBench = Callable[..., Bench]
 
 
 def library(name: str) -> Any:  # noqa: ANN401 (another project's module)
-    """A module of an SDK; what it warns about is its own business."""
+    """Return a module of an SDK; what it warns about is its own business."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return pytest.importorskip(name, reason="the extra `sdk` is not installed")
@@ -38,7 +38,7 @@ class Recorder(StrictServer):
 
 @pytest.fixture
 def recorder() -> Iterator[Recorder]:
-    """A recorder while the test runs."""
+    """Yield a recorder while the test runs."""
     made = Recorder()
     made.bodies = []
     yield made
@@ -46,7 +46,7 @@ def recorder() -> Iterator[Recorder]:
 
 
 def concrete(value: Any) -> Any:  # noqa: ANN401
-    """A validated value with its lazy parts read."""
+    """Return a validated value with its lazy parts read."""
     if isinstance(value, dict):
         return {name: concrete(child) for name, child in value.items()}
     if isinstance(value, (str, int, float, bool)) or value is None:

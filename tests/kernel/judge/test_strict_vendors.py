@@ -30,12 +30,12 @@ SESSIONS = "claude-sonnet-5-5"
 
 
 def model_for(name: str, backend: str) -> str:
-    """The default model of a question at a vendor."""
+    """Return the default model of a question at a vendor."""
     return SESSIONS if (name, backend) == ("sessions/score", "anthropic") else DEFAULTS[backend]
 
 
 def judged(make_bench: MakeBench, backend: str, url: str, model: str) -> Bench:
-    """A bench whose judge is that model at a server."""
+    """Return a bench whose judge is that model at a server."""
     bench = make_bench(backend, url + BASE[backend], caps=CAPS)
     bench.retrieval["model"] = model
     return bench
@@ -142,12 +142,12 @@ OPEN_SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}, "addit
 
 
 def json_schema(name: str, schema: dict[str, Any]) -> dict[str, Any]:
-    """A response format of chat completions."""
+    """Return a response format of chat completions."""
     return {"type": "json_schema", "json_schema": {"name": name, "strict": True, "schema": schema}}
 
 
 def level(**config: object) -> dict[str, Any]:
-    """A request of generateContent with a thinking configuration."""
+    """Return a request of generateContent with a thinking configuration."""
     return {**CONTENT, "generationConfig": {"thinkingConfig": config}}
 
 
@@ -176,7 +176,7 @@ WRONG: dict[str, tuple[str, dict[str, Any], str]] = {
 
 
 def answered(kind: str, body: dict[str, Any]) -> dict[str, Any]:
-    """What the strict vendor answers."""
+    """Return what the strict vendor answers."""
     if kind == "":
         return vendors.anthropic(body, HEADERS)
     return vendors.openai(body, HEADERS) if kind == "chat" else vendors.gemini(kind, body, HEADERS)

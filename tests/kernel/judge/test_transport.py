@@ -28,7 +28,7 @@ MakeBench = Callable[..., Bench]
 
 
 def proxy_to(port: int) -> server.Act:
-    """A proxy that takes every host to be the port here."""
+    """Return a proxy that takes every host to be the port here."""
 
     def act(conn: socket.socket, seen: Seen) -> None:
         with socket.create_connection(("127.0.0.1", port)) as far:
@@ -86,12 +86,12 @@ def test_a_certificate_for_another_name(make_bench: MakeBench, tmp_path: Path) -
 
 
 def access(port: int, host: str = "judge.example.org") -> ServerAccess:
-    """A way without key."""
+    """Return a way without key."""
     return ServerAccess(Address("http", host, port, ""), (), None, "")
 
 
 def places(*ports: int) -> list[tuple[object, ...]]:
-    """What a look-up finds."""
+    """Return what a look-up finds."""
     return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", ("127.0.0.1", port)) for port in ports]
 
 

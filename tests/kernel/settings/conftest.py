@@ -11,5 +11,5 @@ from tests.kernel.settings.files import Box
 
 @pytest.fixture
 def box(tmp_path: Path) -> Box:
-    """A config folder and a project, both without settings."""
+    """Return a config folder and a project, both without settings."""
     return Box(str(tmp_path))

@@ -26,28 +26,28 @@ class Box:
             os.makedirs(made)
 
     def path(self, layer: str) -> str:
-        """The file of a layer."""
+        """Return the file of a layer."""
         return os.path.join(self.folder, NAMES[layer])
 
     def write(self, layer: str, content: object) -> str:
-        """The path of a layer's file, written as bytes, text, or else JSON."""
+        """Return the path of a layer's file, written as bytes, text, or else JSON."""
         data = content if isinstance(content, (str, bytes)) else json.dumps(content, indent=2)
         with open(self.path(layer), "wb") as file:
             file.write(data.encode("utf-8") if isinstance(data, str) else data)
         return self.path(layer)
 
     def read(self, layer: str = USER) -> str:
-        """The text of a layer's file, line ends as they are."""
+        """Return the text of a layer's file, line ends as they are."""
         with open(self.path(layer), encoding="utf-8", newline="") as file:
             return file.read()
 
     def load(self) -> Settings:
-        """The settings in effect here."""
+        """Return the settings in effect here."""
         return load(self.config, self.project)
 
 
 def block(key: str, value: object) -> dict[str, object]:
-    """A file's content that sets one key in the block `memory`."""
+    """Return a file's content that sets one key in the block `memory`."""
     content: object = value
     for name in reversed(key.split(".")):
         content = {name: content}

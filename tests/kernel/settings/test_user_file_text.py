@@ -113,7 +113,7 @@ PATHS = st.lists(NAMES, min_size=1, max_size=3).map(tuple)
 
 
 def changed(content: dict[str, Any], path: tuple[str, ...], value: object) -> dict[str, Any] | None:
-    """What setting a key makes of an object; None when something else stands on the way."""
+    """Return what setting a key makes of an object; None when something else stands on the way."""
     name, rest = path[0], path[1:]
     if not rest:
         return {**content, name: value}
@@ -148,14 +148,14 @@ def test_setting_does_to_any_text_what_it_does_to_the_object(
 
 
 def changed_back(content: dict[str, Any], path: tuple[str, ...]) -> dict[str, Any]:
-    """The object after a key was set and removed again: the blocks on the way stay."""
+    """Return the object after a key was set and removed again: the blocks on the way stay."""
     if len(path) == 1:
         return content
     return {**content, path[0]: changed_back(content.get(path[0], {}), path[1:])}
 
 
 def paths(content: dict[str, Any]) -> list[tuple[str, ...]]:
-    """The path of every key."""
+    """Return the path of every key."""
     below = [
         (name, *path) for name, value in content.items() if isinstance(value, dict) for path in paths(value)
     ]

@@ -10,7 +10,7 @@ _numbers = count(1)
 
 
 def row(kind: str, content: object, **more: object) -> dict[str, Any]:
-    """A row with a message of its own uuid."""
+    """Return a row with a message of its own uuid."""
     number = next(_numbers)
     common = {
         "uuid": "u%d" % number,
@@ -44,19 +44,19 @@ def answer(
 
 
 def said(text: str) -> dict[str, Any]:
-    """A block of text."""
+    """Return a block of text."""
     return {"type": "text", "text": text}
 
 
 def call(identity: str, name: str = "Bash", /, **given: object) -> dict[str, Any]:
-    """A block with a tool call."""
+    """Return a block with a tool call."""
     return {"type": "tool_use", "id": identity, "name": name, "input": given}
 
 
 def result(
     identity: str, content: object = "ok", *, failed: bool = False, details: object = None
 ) -> dict[str, Any]:
-    """The row of a tool's result."""
+    """Return the row of a tool's result."""
     block = {
         "type": "tool_result",
         "tool_use_id": identity,
@@ -67,5 +67,5 @@ def result(
 
 
 def lines(*rows: dict[str, Any]) -> bytes:
-    """The rows as a transcript."""
+    """Return the rows as a transcript."""
     return b"".join(json.dumps(row).encode() + b"\n" for row in rows)

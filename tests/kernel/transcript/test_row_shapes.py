@@ -21,7 +21,7 @@ def read(*rows: dict[str, Any]) -> tuple[list[Turn], Totals]:
 
 
 def queued(prompt: object = "Use tabs", **more: object) -> dict[str, Any]:
-    """A prompt that the client put into a running turn."""
+    """Return a prompt that the client put into a running turn."""
     attachment = {"type": "queued_command", "commandMode": "prompt", "prompt": prompt, **more}
     return {
         "type": "attachment",
@@ -32,7 +32,7 @@ def queued(prompt: object = "Use tabs", **more: object) -> dict[str, Any]:
 
 
 def waits(operation: str, text: str | None = None) -> dict[str, Any]:
-    """A row about the queue of prompts."""
+    """Return a row about the queue of prompts."""
     return {"type": "queue-operation", "operation": operation, **({} if text is None else {"content": text})}
 
 

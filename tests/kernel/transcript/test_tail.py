@@ -15,7 +15,7 @@ from memory_plugin.kernel.transcript.tail import asked, plain_text, records_back
 
 
 def row(kind: str, content: object, **fields: object) -> dict[str, Any]:
-    """A row of a transcript."""
+    """Return a row of a transcript."""
     return {"type": kind, "message": {"role": kind, "content": content}, **fields}
 
 

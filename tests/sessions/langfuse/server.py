@@ -169,7 +169,7 @@ class Langfuse:
     # sessions
 
     def _observations(self, query: dict[str, str]) -> Answer:
-        """The plain parameter `sessionId` is ignored, as real servers did for a long time."""
+        """Return the plain parameter `sessionId` is ignored, as real servers did for a long time."""
         wanted = {
             one["value"]
             for one in json.loads(query.get("filter", "[]"))

@@ -13,7 +13,7 @@ from tests.sessions.bench import Bench
 
 
 def models() -> Any:  # noqa: ANN401 (another project's module)
-    """The module with the models of Langfuse's API."""
+    """Return the module with the models of Langfuse's API."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return pytest.importorskip("langfuse.api", reason="the extra `sdk` is not installed")
@@ -31,7 +31,7 @@ def known(model: Any, body: dict[str, Any]) -> None:  # noqa: ANN401
 
 
 def scores(graded: Bench) -> list[dict[str, Any]]:
-    """The scores of one graded session."""
+    """Return the scores of one graded session."""
     scorer = graded.scorer
     return score_bodies(next(iter(latest_rows(scorer.places, scorer.settings).values())))
 

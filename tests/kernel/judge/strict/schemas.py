@@ -36,7 +36,7 @@ _PROPERTIES, _ENUM_VALUES, _DEPTH = 5000, 1000, 10  # OpenAI's limits
 
 
 def parts(schema: Schema, depth: int = 1) -> Iterator[tuple[Schema, int]]:
-    """A schema and all schemas within, each with its depth of objects."""
+    """Yield a schema and all schemas within, each with its depth of objects."""
     yield schema, depth
     below = depth + (schema.get("type") == "object")
     for child in schema.get("properties", {}).values():
@@ -48,7 +48,7 @@ def parts(schema: Schema, depth: int = 1) -> Iterator[tuple[Schema, int]]:
 
 
 def problem(schema: object, vendor: str) -> str:
-    """What a vendor says against a schema; empty when it takes it."""
+    """Return what a vendor says against a schema; empty when it takes it."""
     if not isinstance(schema, dict) or schema.get("type") != "object":
         return "schema must be a JSON Schema of 'type: \"object\"'"
     found = list(parts(schema))
@@ -105,7 +105,7 @@ def _too_complex(found: list[tuple[Schema, int]]) -> str:
 
 
 def reply_to(schema: Schema, *, nulls: bool = False) -> Any:  # noqa: ANN401 (what the schema says)
-    """A reply that fits a schema, of a usual length; with `nulls` null wherever it may stand."""
+    """Return a reply that fits a schema, of a usual length; with `nulls` null wherever it may stand."""
     options = schema.get("anyOf")
     if options:
         wanted = [option for option in options if (option.get("type") == "null") is nulls]

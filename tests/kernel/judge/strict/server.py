@@ -36,7 +36,7 @@ class StrictServer:
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
 
     def close(self) -> None:
-        """Stops."""
+        """Stop."""
         self._server.shutdown()
         self._server.server_close()
 
@@ -161,7 +161,7 @@ class StrictServer:
 
 @contextmanager
 def strict_server(chat: Chat = vendors.openai, unknown: str = "", text: str = "") -> Iterator[StrictServer]:
-    """A strict server while the block runs."""
+    """Yield a strict server while the block runs."""
     made = StrictServer(chat, unknown, text)
     try:
         yield made

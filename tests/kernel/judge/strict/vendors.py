@@ -85,7 +85,7 @@ GEMINI: dict[str, tuple[str, tuple[Any, ...], str]] = {
 
 
 def anthropic(body: Body, headers: dict[str, str]) -> Body:  # noqa: C901 (one check after the other)
-    """A message for a request to the Messages API. Raises Refusal."""
+    """Return a message for a request to the Messages API. Raises Refusal."""
 
     def refuse(message: str, status: int = 400, kind: str = "invalid_request_error") -> Refusal:
         return Refusal(
@@ -140,7 +140,7 @@ def anthropic(body: Body, headers: dict[str, str]) -> Body:  # noqa: C901 (one c
 
 
 def _claude_thinks(thinking: Any, model: Claude, effort: str, refuse: Any) -> int:  # noqa: ANN401
-    """The tokens that the model thinks. Raises Refusal."""
+    """Return the tokens that the model thinks. Raises Refusal."""
     if thinking is None:
         return _THOUGHT[effort] if model.thinks else 0
     kind = thinking.get("type") if isinstance(thinking, dict) else None
@@ -160,7 +160,7 @@ def _claude_thinks(thinking: Any, model: Claude, effort: str, refuse: Any) -> in
 
 
 def openai(body: Body, headers: dict[str, str]) -> Body:
-    """A completion for a request to OpenAI's chat completions. Raises Refusal."""
+    """Return a completion for a request to OpenAI's chat completions. Raises Refusal."""
 
     def refuse(message: str, param: str | None, code: str | None, status: int = 400) -> Refusal:
         error = {"message": message, "type": "invalid_request_error", "param": param, "code": code}
@@ -197,7 +197,7 @@ def openai(body: Body, headers: dict[str, str]) -> Body:
 
 
 def _openai_schema(body: Body, refuse: Any) -> Body | None:  # noqa: ANN401
-    """The schema of the answer. Raises Refusal."""
+    """Return the schema of the answer. Raises Refusal."""
     form = body.get("response_format")
     if form is None:
         return None
@@ -233,7 +233,7 @@ def _completion(body: Body, schema: Body | None, most: int, thinking: int) -> Bo
 
 
 def ollama(body: Body, headers: dict[str, str]) -> Body:
-    """A completion of Ollama: it reads `max_tokens` and `reasoning_effort`, and nothing of `max_completion_tokens`. Raises Refusal."""
+    """Return a completion of Ollama: it reads `max_tokens` and `reasoning_effort`, not `max_completion_tokens`. Raises Refusal."""
     del headers
     effort = body.get("reasoning_effort")
     if effort not in (None, "none", "low", "medium", "high"):
@@ -252,7 +252,7 @@ def ollama(body: Body, headers: dict[str, str]) -> Body:
 
 
 def vllm(body: Body, headers: dict[str, str]) -> Body:
-    """A completion of a server that checks enumerations strictly and does not know effort `none`. Raises Refusal."""
+    """Return a completion of a server that checks enumerations strictly and does not know effort `none`. Raises Refusal."""
     if body.get("reasoning_effort") == "none":
         message = "1 validation error: {'type': 'literal_error', 'loc': ('body', 'reasoning_effort'), 'input': 'none'}"
         raise Refusal(
@@ -262,7 +262,7 @@ def vllm(body: Body, headers: dict[str, str]) -> Body:
 
 
 def gemini(model: str, body: Body, headers: dict[str, str]) -> Body:
-    """An answer of generateContent. Raises Refusal."""
+    """Return an answer of generateContent. Raises Refusal."""
 
     def refuse(message: str, status: int = 400, name: str = "INVALID_ARGUMENT") -> Refusal:
         return Refusal(status, {"error": {"code": status, "message": message, "status": name}})
@@ -324,7 +324,7 @@ def gemini(model: str, body: Body, headers: dict[str, str]) -> Body:
 
 
 def _gemini_thinks(given: Body, kind: str, allowed: tuple[Any, ...], default: str, refuse: Any) -> int:  # noqa: ANN401
-    """The tokens that the model thinks. Raises Refusal."""
+    """Return the tokens that the model thinks. Raises Refusal."""
     if set(given) - {"thinkingLevel", "thinkingBudget", "includeThoughts"} or len(given) > 1:
         raise refuse("thinking_config: only one of thinking_level and thinking_budget may be set")
     if kind == "level":
@@ -347,7 +347,7 @@ def _tokens(text: str, more: float = 1.0) -> int:
 
 
 def _written(schema: Body | None, most: int, thinking: int, more: float = 1.0) -> tuple[str, bool]:
-    """The answer's text as far as the tokens last, and whether they did not."""
+    """Return the answer's text as far as the tokens last, and whether they did not."""
     text = json.dumps(reply_to(schema)) if schema is not None else "Sure! Here is what you asked for: {}"
     room = most - thinking
     if room >= _tokens(text, more):
