@@ -275,4 +275,4 @@ def test_the_doctor_says_what_is_too_large_and_what_to_do(project: Project) -> N
     text = project.cli("doctor").stdout
     assert "bytes.json: expected at most 262144 bytes, got 300" in text
     assert "values.json: expected at most 10000 values, got about 25" in text
-    assert "keep the long text in a file of its own" in text
+    assert "move the long text to a file of its own" in text
