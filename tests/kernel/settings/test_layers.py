@@ -21,7 +21,7 @@ JUDGE = "retrieval.judge.enabled"
         pytest.param("scoring.judge.dimensions", ["SyA"], ["SyA"], id="fewer dimensions"),
         pytest.param("interview.close_when_falling", True, True, id="a switch that ends something early"),
         pytest.param("retrieval.inject_threshold", 0.9, 0.9, id="a threshold raised"),
-        pytest.param("retrieval.pointer_threshold", 0.25, 0.25, id="a threshold repeated"),
+        pytest.param("retrieval.pointer_threshold", 0.5, 0.5, id="a threshold repeated"),
         pytest.param("retrieval.judge.min_confidence", 0.4, 0.4, id="the judge asked less"),
         pytest.param("retrieval.max_pointers", 0, 0, id="pointers switched off"),
         pytest.param("retrieval.match_strategy", "keyword", "keyword", id="the plain strategy"),
@@ -104,7 +104,7 @@ def test_the_users_own_number_outlives_the_projects(box: Box) -> None:
     settings = box.load()
     assert settings.number("retrieval.inject_threshold") == 0.8
     assert settings.own_number("retrieval.inject_threshold") == 0.4
-    assert settings.own_number("retrieval.pointer_threshold") == 0.25
+    assert settings.own_number("retrieval.pointer_threshold") == 0.5
     varied = settings.varied({"retrieval.inject_threshold": 0.7})
     assert varied.own_number("retrieval.inject_threshold") == 0.7
 
