@@ -10,8 +10,7 @@ import sys
 from statistics import median, quantiles
 from typing import TYPE_CHECKING
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-sys.path.insert(0, os.path.join(ROOT, "scripts"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts"))
 
 from memory_plugin.kernel.paths import locate
 from memory_plugin.memories.survey import survey
@@ -33,7 +32,9 @@ def costs(documents: list[Document]) -> dict[str, list[int]]:
             estimated_tokens(render([hit], [], with_header=True)) for hit in hits
         ],
         "a later full text": [estimated_tokens(render([hit], [], with_header=False)) for hit in hits],
-        "a pointer alone on a prompt": [estimated_tokens(render([], [hit], with_header=False)) for hit in hits],
+        "a pointer alone on a prompt": [
+            estimated_tokens(render([], [hit], with_header=False)) for hit in hits
+        ],
         "one more pointer": [estimated_tokens(pointer_line(hit)) for hit in hits],
     }
 

@@ -97,8 +97,8 @@ def went_through(box: Sandbox, turn: Turn) -> Row:
 
 
 def told(turn: Turn) -> list[str]:
-    """The memories that the model was told of."""
-    texts = turn.sent(BLOCK)
+    """The memories that the model was told in full."""
+    texts = [text.partition("<memory-titles>")[0] for text in turn.sent(BLOCK)]
     assert len(texts) <= 1
     return [title for title in TITLES if any(title in text for text in texts)]
 
@@ -231,9 +231,8 @@ def test_a_refused_key_is_said_once_in_a_session_and_then_left_alone(box: Sandbo
         "And which seeded database do they need at night?", "--resume", first.session, plugins=PLUGIN
     )
     assert again.text == "Hello."
-    said = [record for record in box.hook_records(first.session) if record["type"] == "hook_system_message"]
-    assert len(said) == 1
-    assert "memory judge check" in str(said[0])
+    shown = [record for record in box.hook_records(first.session) if record["type"] == "hook_system_message"]
+    assert len([record for record in shown if "memory judge check" in str(record)]) == 1
     assert again.of_kind("other") == []
 
 

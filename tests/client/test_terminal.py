@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from tests.client.plugin import ASK, SILENT, begin, times
+from tests.client.plugin import ASK, SILENT, TITLE, begin, times
 from tests.client.sandbox import Sandbox
 from tests.client.terminal import READY, Terminal
 from tests.project import PLUGIN_ROOT
@@ -35,4 +35,17 @@ def test_a_compaction_lets_a_memory_be_recalled_again(box: Sandbox) -> None:
     time.sleep(1)
     assert ask(box, terminal, SILENT) == 0
     assert ask(box, terminal, "Once more: " + ASK) == 1
+    terminal.submit("/exit")
+
+
+def test_the_person_sees_what_claude_was_told(box: Sandbox) -> None:
+    terminal = begin(box).terminal("--plugin-dir", PLUGIN_ROOT)
+    terminal.wait(READY)
+    terminal.submit(ASK)
+    screen = terminal.wait("Hello\\.")
+    (line,) = [line for line in screen.splitlines() if "memory: told Claude" in line]
+    assert 'memory: told Claude "%s"' % TITLE in line
+    terminal.submit(SILENT)
+    screen = terminal.wait(re.escape(SILENT) + ".*Hello\\.")
+    assert screen.count("memory: told Claude") == 1
     terminal.submit("/exit")

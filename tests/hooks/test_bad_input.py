@@ -52,7 +52,8 @@ def is_harmless(run: Run) -> bool:
         return True
     output = run.json["hookSpecificOutput"]
     return (
-        list(run.json) == ["hookSpecificOutput"]
+        set(run.json) <= {"hookSpecificOutput", "systemMessage"}
+        and str(run.json.get("systemMessage", "")).isprintable()
         and output["hookEventName"] == "UserPromptSubmit"
         and len(output["additionalContext"].encode("utf-16-le")) < 2 * 9500
     )

@@ -100,7 +100,7 @@ LIMITS: dict[str, tuple[dict[str, int], str, str]] = {
 @pytest.mark.parametrize("name", LIMITS)
 def test_a_broad_question_gets_the_best_and_pointers_to_the_rest(name: str) -> None:
     values, full, pointed = LIMITS[name]
-    choice = decide(FIVE, **values)
+    choice = decide(FIVE, None, None, "", 9500, **values)
     assert said(choice) == (full, pointed)
     left = {one.key for one in FIVE} - {*full.split(), *pointed.split()}
     assert {key: choice.withheld[key] for key in left} == dict.fromkeys(left, "over_limit")

@@ -96,6 +96,7 @@ class Terminal(io.StringIO):
     """A terminal to write to."""
 
     def isatty(self) -> bool:
+        """Say that it is one."""
         return True
 
 

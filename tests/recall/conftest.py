@@ -1,0 +1,27 @@
+"""What tests of recall share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.kernel.judge.bench import Bench
+from tests.kernel.judge.server import Act, Server
+from tests.recall.judge_trial import MakeTrial, Trial
+
+
+@pytest.fixture
+def trial(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MakeTrial]:
+    """Makes a trial with a server that acts so."""
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "config"))
+    servers: list[Server] = []
+
+    def made(act: Act) -> Trial:
+        servers.append(Server(act))
+        return Trial(Bench(str(tmp_path), "anthropic", servers[0].url), servers[0])
+
+    yield made
+    for server in servers:
+        server.close()

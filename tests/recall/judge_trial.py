@@ -1,0 +1,113 @@
+"""Hits, and a server that plays the judges, for tests of what recall asks them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any, NamedTuple, Union
+
+from memory_plugin.kernel.clock import Deadline
+from memory_plugin.recall.decision import Limits, choose
+from memory_plugin.recall.judging import AUTO, SEARCH, Candidates, Judged, judge_candidates
+from memory_plugin.recall.ranking import Hit
+from memory_plugin.recall.session import RecallHistory
+from tests.kernel.judge.bench import SESSION, Bench, payload
+from tests.kernel.judge.server import Act, Seen, Server, answer, by_request
+
+Wanted = Union[list[str], Act]
+PROMPT = "Fix the login bug, the token is refreshed twice"
+SURE, UNSURE, WEAK = 0.7, 0.4, 0.05
+
+
+def hit(key: str, confidence: float, title: str = "", tags: list[str] | None = None) -> Hit:
+    """A ranked memory whose body must never be sent."""
+    row = (key, key, "project", "DECISION", title or "Title of " + key, json.dumps(tags or ["auth"]))
+    return Hit((*row, "/p/" + key, "d", "mine", "", "the body of " + key), confidence, confidence, {})
+
+
+HITS = [
+    hit("s1", 0.9),
+    hit("s2", 0.8),
+    hit("s3", SURE),
+    hit("u1", UNSURE),
+    hit("u2", UNSURE),
+    hit("w1", WEAK),
+]
+SURES, UNSURES = HITS[:3], HITS[3:5]
+
+
+class Asked(NamedTuple):
+    """What one judge was sent."""
+
+    kind: str
+    system: str
+    data: dict[str, Any]
+
+
+def asked(seen: Seen) -> Asked:
+    """A request, taken apart."""
+    text: str = seen.body["messages"][0]["content"]
+    data = json.loads(text[text.index("<data>") + 6 : text.index("</data>")])
+    kinds = {"relevant": "relevance", "useful": "usefulness", "keep": "combined"}
+    kind = next(kinds[key] for key in kinds if '{"%s"' % key in text)
+    return Asked(kind, seen.body["system"], data)
+
+
+KEYS = {"relevance": "relevant", "usefulness": "useful", "combined": "keep"}
+
+
+def judges(**wanted: Wanted) -> Act:
+    """Judges that choose these memories, or act as told."""
+
+    def choose(seen: Seen) -> Act:
+        one = asked(seen)
+        want = wanted[one.kind]
+        if not isinstance(want, list):
+            return want
+        titles = [note["title"] for note in one.data["notes"]]
+        indices = [at for at, title in enumerate(titles) if title.rpartition(" ")[2] in want]
+        return answer(payload("anthropic", json.dumps({KEYS[one.kind]: indices})))
+
+    return by_request(choose)
+
+
+class Trial:
+    """A bench with hits."""
+
+    def __init__(self, bench: Bench, api: Server) -> None:
+        self.bench = bench
+        self.api = api
+
+    def run(
+        self,
+        hits: list[Hit],
+        mode: str = AUTO,
+        prompt: str = PROMPT,
+        before: str = "",
+        *,
+        taint: bool = False,
+    ) -> Judged:
+        """What is kept."""
+        bench = self.bench
+        settings = bench.settings()
+        candidates = Candidates(prompt, hits, before)
+        return judge_candidates(candidates, mode, bench.places, settings, SESSION, Deadline(5), taint)
+
+    def shown(self, hits: list[Hit]) -> list[str]:
+        """Return the keys of what a search shows."""
+        return [hit.key for hit in self.run(hits, SEARCH).kept]
+
+    def said(self, hits: list[Hit], judged: Judged | None = None) -> tuple[list[str], list[str]]:
+        """Return the keys of what a prompt gets in full, and of what it is pointed at."""
+        judged = judged or self.run(hits)
+        if judged.silenced:
+            return [], []
+        limits = Limits(self.bench.settings(), 9500)
+        limits.max_inject = min(limits.max_inject, judged.most)
+        history = RecallHistory(self.bench.places, "")
+        choice = choose(hits, judged.approvals, limits, history, bool)
+        return [hit.key for hit in choice.full], [hit.key for hit in choice.pointers]
+
+
+MakeTrial = Callable[[Act], Trial]
+BROKEN = answer({}, 500)
