@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Model:
-    """Stop words by language, the intents, their passages by first word, the trees, and the values of `ranking.json` and `confidence.json` by their ids."""
+    """Stop words by language, intents, their passages by first word, trees, and the values of `ranking.json` and `confidence.json`."""
 
     __slots__ = ("answers", "confidence", "intents", "passages", "ranking", "stopwords", "wants")
 
