@@ -19,7 +19,6 @@ from memory_plugin.recall.ranking import CATEGORIES, Hit, analyze, rank
 from tests.recall.memories import memory
 
 Made = Callable[..., Connection]
-RANK_BY_SCORE = json.loads(model())["confidence"]["rank_by_score"]
 NOW = "2026-06-01T00:00:00Z"
 LOW, HIGH = 0.25, 0.5
 RANK_BY_SCORE = load_data("recall", "confidence")["entries"]["rank_by_score"]["value"]

@@ -20,11 +20,7 @@ _STEEPEST = 50.0
 
 
 class Model:
-<<<<<<< HEAD
-    """Stop words by language, passages of intents by first word, the trees, and the values of `ranking.json` and `confidence.json`."""
-=======
     """Stop words by language, intents, their passages by first word, trees, and the values of `ranking.json` and `confidence.json`."""
->>>>>>> confidence
 
     __slots__ = ("answers", "confidence", "intents", "passages", "ranking", "stopwords", "wants")
 
