@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from ...recall.search import Found
     from ..session_context import Session
 
-HELP = "find memories, also those that await approval or are superseded"
+HELP = "find memories, also pending and superseded ones"
 EXAMPLES = """\
   memory search "billing database"
   memory search --limit 3 --json deploy rollback
