@@ -77,7 +77,7 @@ def test_show_prints_every_key_and_get_a_block(project: Project) -> None:
 def test_show_of_one_key_says_what_it_means(project: Project) -> None:
     assert project.cli("config", "show", KEY).stdout.splitlines()[2:] == [
         "",
-        "Most memories injected in full for one prompt; 0: nothing is said, no pointers either.",
+        "Most memories injected in full for one prompt; 0: nothing is injected, and no pointers.",
         "value: a whole number from 0 to 10; default: 3; a project's files may only lower it or switch it off",
     ]
 
