@@ -141,7 +141,7 @@ def test_an_address_from_the_user_s_shell_alone_is_named_and_not_used(box: Sandb
         "Look.", *ALLOWED, plugins=PLUGIN, OPENAI_BASE_URL=url, OPENAI_API_KEY=KEYS["OPENAI_API_KEY"]
     )
     assert turn.sent("Address: api.openai.com, the vendor's own address")
-    assert turn.sent("OPENAI_BASE_URL is ignored: only the environment names it")
+    assert turn.sent("OPENAI_BASE_URL is ignored: only the environment sets it")
     assert own.requests == []
 
 

@@ -194,7 +194,7 @@ def test_nor_from_an_orphan(table: Table) -> None:
     )
     with open(out, encoding="utf-8") as file:
         details = json.dumps(json.load(file))
-    assert "OPENAI_BASE_URL is ignored: only the environment names it" in details
+    assert "OPENAI_BASE_URL is ignored: only the environment sets it" in details
 
 
 def test_the_user_s_own_settings_count_whatever_a_command_says(table: Table) -> None:
@@ -230,7 +230,7 @@ def test_an_address_that_only_the_environment_names_is_the_user_s_outside_alone(
         run = client.run(prompt, client.bash("memory judge on --json", {}))[-1]
         said = " ".join(run.json["said"])
         assert "Address: api.openai.com, the vendor's own address." in said
-        assert "OPENAI_BASE_URL is ignored: only the environment names it" in said
+        assert "OPENAI_BASE_URL is ignored: only the environment sets it" in said
         assert table.own.requests == []
     else:
         run = table.project.cli("judge", "check", **launch)

@@ -45,7 +45,7 @@ def test_what_waits_is_said_once_for_each_set(project: Project) -> None:
     assert "\n" not in first
     assert project.start("resume").stdout == ""
     put(project, "host", memory("The host", "It is example.org."))
-    assert "2 memories wait" in project.start().json["systemMessage"]
+    assert "2 memories await" in project.start().json["systemMessage"]
     assert project.start().stdout == ""
     assert project.cli("accept", "--all").returncode == 0
     assert project.start().stdout == ""
