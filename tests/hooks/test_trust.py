@@ -239,7 +239,7 @@ def test_a_cloned_store_waits_and_says_so_once(mine: Project, make_project: Call
     assert other.cli("search", "billing database", "--json").json["results"][0]["trust"] == "foreign"
     put(other, "port", PORT)
     assert told(other, WHICH) == "", "a store is the user's only by a save or an accept"
-    assert "2 memories wait" in other.start("resume").json["systemMessage"]
+    assert "2 memories await" in other.start("resume").json["systemMessage"]
     assert other.cli("accept", "--all").returncode == 0
     assert TOLD in told(other)
     assert other.start().stdout == ""
