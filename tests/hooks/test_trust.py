@@ -233,7 +233,7 @@ def test_a_cloned_store_waits_and_says_so_once(mine: Project, make_project: Call
     other_root, other.root = other.root, os.path.dirname(other.root)
     other.git("clone", "-q", mine.root, other_root)
     other.root = other_root
-    assert "1 memory waits" in other.start().json["systemMessage"]
+    assert "1 memory awaits" in other.start().json["systemMessage"]
     assert other.start().stdout == ""
     assert told(other) == ""
     assert other.cli("search", "billing database", "--json").json["results"][0]["trust"] == "foreign"

@@ -221,5 +221,5 @@ def test_the_ledger_gets_both_verdicts_and_no_text(trial: MakeTrial) -> None:
     record = tried.run(UNSURES).record()
     assert record["verdicts"] == {"u1": [True, True], "u2": [True, False]}
     assert (record["path"], record["asked"], record["dropped"]) == ("judged", 2, 0)
-    assert record["cost_usd"] == pytest.approx(2 * (600 * 1 + 12 * 5) / 1e6)
+    assert record["cost_usd"] == pytest.approx(2 * (600 * 0.1 + 12 * 0.5) / 1e6)
     assert "Title" not in json.dumps(record)
