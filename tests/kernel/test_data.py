@@ -12,12 +12,12 @@ from memory_plugin.kernel.data import load_data
 
 
 def test_a_name_leads_to_a_file_of_config() -> None:
-    assert load_data("replies", "gate")["thresholds"]["code"] == 0.44
+    assert load_data("replies", "gate")["clear_margin"] == 0.05
 
 
 def test_each_call_reads_the_file_again() -> None:
-    load_data("replies", "gate")["thresholds"].clear()
-    assert load_data("replies", "gate")["thresholds"]
+    load_data("replies", "gate").clear()
+    assert load_data("replies", "gate")
 
 
 def test_a_missing_file_is_an_error() -> None:

@@ -270,3 +270,24 @@ def test_bad_lines_are_skipped_and_counted(folder: str) -> None:
     found, skipped = rows(book)
     assert [row["good"] for row in found] == [1, 2]
     assert skipped == 6
+
+
+def test_a_writer_that_got_an_older_part_does_not_rotate_the_current_one(
+    folder: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its lock keeps no other writer from rotating at the same time, and two at once overwrite parts."""
+    ledger = Ledger(folder, "book", max_bytes=400, keep=5)
+    assert ledger.append("s", "p", {"text": "older"}) is None
+
+    def lock_late(handle: int, wait: float) -> None:
+        lock_handle(handle, wait)
+        if not os.path.exists(ledger.path(1)):
+            os.replace(ledger.path(), ledger.path(1))
+            with open(ledger.path(), "w", encoding="utf-8") as file:
+                file.write('{"text": "current"}\n')
+
+    monkeypatch.setattr(module, "lock_handle", lock_late)
+    monkeypatch.setattr(module, "_ROUNDS", 1)
+    assert ledger.append("s", "p", {"text": "x" * 400}) is None
+    assert [row["text"] for row in ledger.rows()] == ["older", "x" * 400, "current"]
+    assert not os.path.exists(ledger.path(2))

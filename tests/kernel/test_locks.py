@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 import sys
+from collections.abc import Callable
+from pathlib import Path
 from time import monotonic
 
 import pytest
 
+from memory_plugin.kernel import locks
+from memory_plugin.kernel.ledger import Ledger
 from memory_plugin.kernel.locks import Busy, FileLock
 from tests.project import PLUGIN_ROOT, Project
 
@@ -77,3 +82,47 @@ def test_no_folder_is_an_error_and_no_handle_is_left_open(project: Project) -> N
     ):
         pass
     assert len(os.listdir("/proc/self/fd")) == before
+
+
+@pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS])
+def test_without_locks_of_the_file_system_a_file_stands_for_one(
+    project: Project, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    path = os.path.join(project.root, "lock")
+    monkeypatch.setattr(locks, "_try_lock", failing(number))
+    with FileLock(path, 0.1):
+        with pytest.raises(Busy, match="locked by another process"), FileLock(path, 0.02):
+            pass
+        assert os.path.exists(path + ".held")
+    assert not os.path.exists(path + ".held")
+    with FileLock(path, 0.1):
+        pass
+
+
+def test_the_file_of_a_killed_holder_is_replaced(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = os.path.join(project.root, "lock")
+    monkeypatch.setattr(locks, "_try_lock", failing(errno.ENOLCK))
+    Path(path + ".held").touch()
+    os.utime(path + ".held", (1, 1))
+    with FileLock(path, 0.02):
+        pass
+
+
+def test_another_error_is_not_a_busy_lock(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(locks, "_try_lock", failing(errno.EIO))
+    with pytest.raises(OSError, match=os.strerror(errno.EIO)) as raised, FileLock(project.root + "/lock", 5):
+        pass
+    assert not isinstance(raised.value, Busy)
+
+
+def test_a_ledger_is_written_without_locks(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(locks, "_try_lock", failing(errno.ENOLCK))
+    ledger = Ledger(project.root, "events")
+    assert [ledger.append("s", "p", {"n": n}) for n in range(3)] == [None] * 3
+
+
+def failing(number: int) -> Callable[[int], None]:
+    def fail(_handle: int) -> None:
+        raise OSError(number, os.strerror(number))
+
+    return fail

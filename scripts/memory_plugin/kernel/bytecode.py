@@ -57,6 +57,6 @@ def _is_damaged(path: str) -> bool:
             marshal.loads(file.read()[_HEADER_BYTES:])  # noqa: S302 (what the next import would load itself)
     except (EOFError, ValueError, TypeError):
         return True
-    except OSError:
+    except (OSError, MemoryError):
         return False
     return False

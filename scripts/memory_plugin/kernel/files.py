@@ -11,6 +11,7 @@ import stat as modes
 
 __all__ = [
     "BINARY",
+    "ReadFailed",
     "Unreadable",
     "cause",
     "in_words",
@@ -28,12 +29,33 @@ _READ = os.O_RDONLY | BINARY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLO
 _NO_LINKS = getattr(os, "O_NOFOLLOW", 0)
 _CREATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | BINARY | getattr(os, "O_CLOEXEC", 0) | _NO_LINKS
 
+# Errors of `open` that last until the file or its permissions change; a path that cannot exist raises ValueError, without a number.
+_LASTING = (
+    None,
+    errno.ELOOP,
+    errno.EACCES,
+    errno.EPERM,
+    errno.ENXIO,
+    errno.EISDIR,
+    errno.ENODEV,
+    errno.ENAMETOOLONG,
+    errno.EINVAL,
+)
+
 _DRAFT_BYTES = 4
 _DRAFT_END = ".tmp"
 
 
 class Unreadable(OSError):
     """A file that is there but is not read: a link, a pipe, a folder, too large, or not permitted."""
+
+
+class ReadFailed(Unreadable):
+    """A file that is there and could not be read this time: a failing disk, too many open files, a lock of a file server."""
+
+    def __init__(self, path: str, cause: str) -> None:
+        super().__init__("%s: %s" % (path, cause))
+        self.strerror = cause
 
 
 def in_words(error: Exception) -> str:
@@ -66,6 +88,8 @@ def read_regular(path: str, limit: int, follow: bool = False) -> tuple[bytes, os
     except (OSError, ValueError) as error:
         linked = getattr(error, "errno", 0) == errno.ELOOP
         cause = "a symbolic link" if linked else getattr(error, "strerror", None) or str(error)
+        if getattr(error, "errno", None) not in _LASTING:
+            raise ReadFailed(path, cause) from None
         raise Unreadable("%s: %s" % (path, cause)) from None
     try:
         status = os.fstat(handle)
@@ -85,7 +109,7 @@ def _read_all(handle: int, limit: int, path: str) -> bytes:
         try:
             part = os.read(handle, left)
         except OSError as error:
-            raise Unreadable("%s: %s" % (path, error.strerror)) from None
+            raise ReadFailed(path, error.strerror or "not read") from None
         if not part:
             break
         parts.append(part)

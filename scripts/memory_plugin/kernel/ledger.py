@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from .paths import Places
     from .settings.load import Settings
 
-__all__ = ["SCHEMA", "Ledger", "Rows", "open_ledger"]
+__all__ = ["SCHEMA", "Ledger", "Rows", "open_ledger", "open_to_read"]
 
 SCHEMA = 1
 WAIT = 0.25
@@ -91,7 +91,7 @@ class Ledger:
             if os.write(handle, line) != len(line):
                 os.ftruncate(handle, size)
                 raise OSError(errno.ENOSPC, "disk full")
-            full = size + len(line) > self.max_bytes
+            full = size + len(line) > self.max_bytes and self._is_ours(handle)
             if full and not _OPEN_FILES_STAY:
                 self._rotate()
         finally:
@@ -121,6 +121,18 @@ class Ledger:
         except FileNotFoundError:
             return False
 
+    def _is_ours(self, handle: int) -> bool:
+        """Return whether the locked file is the current one, also where `stat` and `fstat` never agree on its number.
+
+        A writer that gave up waiting for the current file has an older part, whose lock keeps no other writer from rotating.
+        """
+        try:
+            there, here = os.stat(self.path()), os.fstat(handle)
+        except FileNotFoundError:
+            return False
+        same = (there.st_size, there.st_mtime_ns) == (here.st_size, here.st_mtime_ns)
+        return there.st_ino == here.st_ino or same
+
     def _rotate(self) -> None:
         for part in range(self.keep, 0, -1):
             if os.path.exists(self.path(part - 1)):
@@ -146,7 +158,8 @@ class Ledger:
         return Rows([self.path(part) for part in range(self.keep, -1, -1)])
 
 
-def _opened_to_read(path: str, flags: int) -> int:
+def open_to_read(path: str, flags: int) -> int:
+    """Return a handle of a regular file, for `open(..., opener=...)`. Raises OSError for a link, a pipe or a device."""
     handle = os.open(path, flags | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOFOLLOW", 0))
     try:
         _refuse_odd(handle)
@@ -179,7 +192,7 @@ class Rows:
     def __iter__(self) -> Iterator[dict[str, object]]:
         for path in self._paths:
             try:
-                with open(path, "rb", opener=_opened_to_read) as handle:
+                with open(path, "rb", opener=open_to_read) as handle:
                     yield from self._parse(handle)
             except OSError:
                 continue

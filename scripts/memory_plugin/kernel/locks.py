@@ -1,9 +1,14 @@
-"""Locks between processes with a bounded wait: on a network home folder a lock may never be granted."""
+"""Locks between processes with a bounded wait: on a network home folder a lock may never be granted.
+
+Some network file systems know no locks. Then a `FileLock` is a file that only one process can create, and `lock_handle` does nothing:
+its callers append with one write, which needs no lock on the file systems that have none.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
-from time import monotonic, sleep
+from time import monotonic, sleep, time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -26,39 +31,90 @@ except ImportError:  # Windows
 __all__ = ["Busy", "FileLock", "lock_handle"]
 
 _PAUSE = 0.002
+# What `flock` says of a lock that another process holds, and of a file system without locks; anything else is an error of its own.
+_HELD = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK, errno.EINTR)
+_NO_LOCKS = (
+    errno.ENOLCK,
+    errno.ENOSYS,
+    getattr(errno, "EOPNOTSUPP", errno.ENOSYS),
+    getattr(errno, "ENOTSUP", errno.ENOSYS),
+)
+_CREATED = ".held"
+_STALE_SECONDS = 60  # longer than any holder takes; a killed one leaves its file
 
 
 class Busy(OSError):
     """Another process held the lock for the whole wait."""
 
 
-def lock_handle(handle: int, wait: float) -> None:
-    """Lock an open file against other processes; closing it unlocks. Raises Busy after `wait` seconds."""
+def lock_handle(handle: int, wait: float) -> bool:
+    """Lock an open file against other processes; closing it unlocks. Return False on a file system without locks.
+
+    Raises Busy after `wait` seconds, and any other error at once.
+    """
     end = monotonic() + wait
     while True:
         try:
-            return _try_lock(handle)
+            _try_lock(handle)
         except OSError as error:
+            if error.errno in _NO_LOCKS:
+                return False
+            if error.errno not in _HELD:
+                raise
             if monotonic() >= end:
                 raise Busy("locked by another process: %s" % error.strerror) from None
+        else:
+            return True
         sleep(_PAUSE)
+
+
+def _create_held(path: str, wait: float) -> None:
+    """Create the file that stands for a lock. Raises Busy after `wait` seconds; a file that a killed process left is replaced."""
+    end = monotonic() + wait
+    while True:
+        try:
+            return os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+        except FileExistsError:
+            if _is_stale(path):
+                _remove(path)
+            elif monotonic() >= end:
+                raise Busy("locked by another process: %s exists" % os.path.basename(path)) from None
+            else:
+                sleep(_PAUSE)
+
+
+def _is_stale(path: str) -> bool:
+    try:
+        return abs(time() - os.stat(path).st_mtime) > _STALE_SECONDS
+    except OSError:
+        return False
+
+
+def _remove(path: str) -> None:
+    try:
+        os.unlink(path)
+    except OSError:
+        return
 
 
 class FileLock:
     """A lock file, held inside a `with` block. Entering raises Busy after `wait` seconds, OSError where no file can be made."""
 
-    __slots__ = ("_handle", "_path", "_wait")
+    __slots__ = ("_created", "_handle", "_path", "_wait")
 
     def __init__(self, path: str, wait: float) -> None:
         self._path = path
         self._wait = wait
         self._handle = -1
+        self._created = False
 
     def __enter__(self) -> FileLock:  # noqa: PYI034 - `Self` would cost the prompt path an import
         flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
         self._handle = os.open(self._path, flags, 0o600)
         try:
-            lock_handle(self._handle, self._wait)
+            if not lock_handle(self._handle, self._wait):
+                _create_held(self._path + _CREATED, self._wait)
+                self._created = True
         except BaseException:
             os.close(self._handle)
             raise
@@ -68,3 +124,6 @@ class FileLock:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         os.close(self._handle)
+        if self._created:
+            self._created = False
+            _remove(self._path + _CREATED)

@@ -1,15 +1,50 @@
 """SQLite without its Python wrapper, for the reason given in `fastjson`.
 
-A module of its own, since a skipped prompt must not load SQLite.
+A module of its own, since a skipped prompt must not load SQLite. The C module imports `functools` for one name, `lru_cache`, and with it
+`collections` and `operator`: three quarters of what its import costs. So it gets a stand-in that holds only this name, made from the C
+half of the real module, and gone again when the import is done.
 """
 
 from __future__ import annotations
 
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import TracebackType
+    from typing import Any, Callable
+
+
+class _FunctoolsStandIn:
+    """Take the place of `functools` inside a `with` block, unless the real one is loaded already."""
+
+    __slots__ = ("_is_in_place",)
+
+    def __enter__(self) -> None:
+        self._is_in_place = "functools" not in sys.modules
+        if self._is_in_place:
+            sys.modules["functools"] = self  # type: ignore[assignment]
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._is_in_place:
+            del sys.modules["functools"]
+
+    @staticmethod
+    def lru_cache(maxsize: int = 128, typed: bool = False) -> Callable[[Any], Any]:
+        """Do what `functools.lru_cache` does, except that `cache_info` fails, which SQLite does not call."""
+        from _functools import _lru_cache_wrapper  # type: ignore[import-not-found]
+
+        return lambda function: _lru_cache_wrapper(function, maxsize, typed, None)
+
+
 try:
-    from _sqlite3 import Connection, connect
-    from _sqlite3 import Error as SqliteError
-    from _sqlite3 import OperationalError as SqliteOperationalError
-except ImportError:
+    with _FunctoolsStandIn():
+        from _sqlite3 import Connection, connect
+        from _sqlite3 import Error as SqliteError
+        from _sqlite3 import OperationalError as SqliteOperationalError
+except (ImportError, AttributeError):
     try:
         from sqlite3 import Connection, connect
         from sqlite3 import Error as SqliteError

@@ -31,6 +31,7 @@ CASES = [
     ("template", "${API_KEY}", "pa$word1"),
     ("template", "{{ token }}", "p{a}ss1"),
     ("template", "<token>", "a<3b"),
+    ("time-uuid", "9d0c1e52-93ab-11f0-8c6d-21f0b7e94a35", "9d0c1e52-93ab-4f18-8c6d-21f0b7e94a35"),
     ("wordy", "getAccessTokenFromServer2", "kP3vn8Zt61WqRxmd"),
 ]
 

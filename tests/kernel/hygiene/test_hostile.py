@@ -42,6 +42,22 @@ PIECES = {
     "backslashes": 'key\\\\\\\\"',
     "spaces": " ",
     "zero": "\0",
+    "no-break spaces": "\u00a0",
+    "percent signs": "%25",
+    "entities": "&amp;",
+    "open escapes": "\\u00",
+    "joined strings": "a'+'b",
+    "quotes and lines": "a'\n",
+    "look-alikes": "k\u0435y=",
+    "broken words": "a1b2c3d4\n",
+    "base64": "cGFzc3dvcmQ9YWJjZGVm ",
+    "table rows": "| token | a |\n",
+    "byte lists": "key={0x1,",
+    "names in lines": "key:\n ",
+    "nested names": "key:[{",
+    "statements": "create role a password ",
+    "defines": "define key ",
+    "private keys without head": "MIIEvgIBADAN",
 }
 
 

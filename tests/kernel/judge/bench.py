@@ -7,6 +7,7 @@ import os
 from typing import Any
 
 from memory_plugin.kernel.clock import Deadline
+from memory_plugin.kernel.context import Context
 from memory_plugin.kernel.judge.asking import Judge
 from memory_plugin.kernel.judge.question import Question, Verdict, chosen_indices, load_rubric
 from memory_plugin.kernel.paths import Places, locate
@@ -102,7 +103,8 @@ class Bench:
         """Return a judge."""
         settings = self.settings()
         model = settings.text("retrieval.judge.model")
-        return Judge("retrieval", model, self.places, settings, session, off=off, helper=helper)
+        context = Context(self.places, settings, Deadline(60), session)
+        return Judge("retrieval", model, context, off=off, helper=helper)
 
     def ask(
         self, seconds: float = 20.0, session: str = SESSION, *, again: bool = False, data: object = "x"

@@ -156,7 +156,7 @@ def test_a_reset_forgets_failures_and_keeps_what_was_spent(accounts: SpendingBud
     accounts.note_refused(SERVER, frozenset(["thinking"]))
     accounts.reset()
     assert accounts.figures(S).session == pytest.approx(0.08)
-    assert accounts.figures(S)[2:] == ("", {})
+    assert accounts.figures(S)[2:] == ("", {}, 0.0)
     assert accounts.refused(SERVER) == frozenset()
 
 
@@ -261,3 +261,16 @@ def test_the_caps_hold_over_twenty_parallel_processes(tmp_path: Path) -> None:
     made = sum(int(output) for output in outputs)
     assert 0.2 < made * 0.008 <= 0.25
     assert made * 0.008 <= SpendingBudget(str(tmp_path)).figures(S).session <= 0.25
+
+
+def test_a_request_has_a_cap_of_its_own_and_uses_up_no_day(tmp_path: Path) -> None:
+    accounts = SpendingBudget(str(tmp_path))
+    accounts.admit(S, SERVER, [0.10], CAPS)
+    accounts.admit("request 1", SERVER, [0.40, 0.40], Caps(1.0, None))
+    assert refusal(accounts, [0.30], caps=Caps(1.0, None), session="request 1") == "over_budget"
+    accounts.settle(
+        "request 1", SERVER, [end(spent=0.1, reserved=0.4), end(spent=0.1, reserved=0.4)], is_request=True
+    )
+    figures = accounts.figures("request 1")
+    assert (figures.day, figures.requested, figures.session) == pytest.approx((0.10, 0.20, 0.20))
+    accounts.admit("another", SERVER, [0.10], CAPS)

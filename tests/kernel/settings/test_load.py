@@ -135,9 +135,9 @@ def test_a_projects_folder_may_not_be_a_link(box: Box) -> None:
 
 def test_in_the_home_folder_the_users_file_is_not_the_projects(box: Box) -> None:
     config = os.path.join(box.project, ".claude")
-    box.write(PROJECT, {"memory": {"trust": {"pulls": "accept"}, "retrieval": {"max_inject": 5}}})
+    box.write(PROJECT, {"memory": {"trust": {"accept_from": ["/"]}, "retrieval": {"max_inject": 5}}})
     settings = load(config, box.project)
-    assert (settings.text("trust.pulls"), settings.origin(KEY), settings.problems) == ("accept", USER, [])
+    assert (settings.texts("trust.accept_from"), settings.origin(KEY), settings.problems) == (["/"], USER, [])
 
 
 @pytest.mark.parametrize("path", ["/no/such/folder", "with\0nul", "", "a" * 5000])

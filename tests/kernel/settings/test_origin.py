@@ -19,6 +19,7 @@ def test_a_prefix_is_a_block_and_not_the_beginning_of_a_name(box: Box) -> None:
     assert [row.key for row in origins(settings, "judge.caps")] == [
         "judge.caps.session_usd",
         "judge.caps.day_usd",
+        "judge.caps.request_usd",
     ]
     assert origins(settings, "judge.cap") == []
     assert len(origins(settings)) == len(settings.names())
@@ -26,7 +27,7 @@ def test_a_prefix_is_a_block_and_not_the_beginning_of_a_name(box: Box) -> None:
 
 def test_nested(box: Box) -> None:
     assert nested(origins(box.load(), "judge.caps")) == {
-        "judge": {"caps": {"session_usd": 0.25, "day_usd": 1.0}}
+        "judge": {"caps": {"session_usd": 0.25, "day_usd": 1.0, "request_usd": 2.0}}
     }
 
 

@@ -71,6 +71,13 @@ def test_a_key_is_changed_in_place(box: Box) -> None:
     assert box.read() == '{"retrieval": {"max_inject": 2}}'
 
 
+@pytest.mark.parametrize("blanks", ["", " \n", "\x0c", "\u2028\n"])
+def test_a_file_of_blanks_gets_the_key(box: Box, blanks: str) -> None:
+    box.write(USER, blanks)
+    set_value(box.config, KEY, 2)
+    assert json.loads(box.read()) == {"memory": {"retrieval": {"max_inject": 2}}}
+
+
 def test_unset_takes_a_key_out_of_both_forms_and_leaves_no_empty_block(box: Box) -> None:
     box.write(USER, '{"a": 1, "retrieval": {"max_inject": 1}, "memory": {"retrieval": {"max_inject": 2}}}')
     unset(box.config, KEY)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.kernel.text.stem import stem
+from memory_plugin.kernel.text.stem import form, stem
 
 # From the sample vocabulary of the algorithm's page, and its lists of exceptions.
 PUBLISHED = """
@@ -45,3 +45,17 @@ def test_any_letters_have_a_stem_that_is_no_longer(word: str) -> None:
     found = stem(word)
     assert found.islower() or not word
     assert len(found) <= len(word) + 1
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("postgres", "postgr~es"),
+        ("migrating", "migrat~ing"),
+        ("happy", "happi~y"),
+        ("utf8", "utf8~"),
+        ("数据", "数据~"),
+    ],
+)
+def test_the_form_of_a_word(word: str, expected: str) -> None:
+    assert form(word) == expected

@@ -9,10 +9,19 @@ from .tables import words
 
 __all__ = ["assignment_pattern", "names_a_secret", "whole_name"]
 
-_CLOSE = r"""\\*["'`)\]}]{0,2}[ \t]{0,8}"""
+_CLOSE = r"""\\*["'`)\]}*]{0,3}[ \t]{0,8}"""
 _TYPE = r"""(?:: ?[A-Za-z][\w.\[\]<>|? ]{0,24}?(?= ?=))?"""
-_OPERATOR = r"""(?:=>|:=|\?=|\|\|=|={1,3}|:{1,3}|>|(?<=["'`]),|\((?=\\*["'`]))"""
-_OPEN = r"""[ \t]{0,8}(?:[bfruBFRU@$]{1,2}(?=\\*["'`]))?\\*["'`({]{0,2}"""
+_OPERATOR = r"""(?:=>|->(?=[ \t])|[\u2192\u21d2]|:=|\?=|\|\|=|={1,3}|!==?|:{1,3}|>|(?<=["'`]),|\((?=\\*["'`])|(?<=` )(?=`))"""
+_INNER = (
+    r"""(?:["']?(?i:value|values|secret|default|current|plain|plaintext|data)["']?[ \t]{0,3}[:=][ \t]{0,3})"""
+)
+# A list or an object begins, or the value is in the next line, by itself or as the field `value`.
+_NESTED = r"""(?:[\[{][ \t]{0,8}(?:\r?\n[ \t]{0,40})?%s?){0,2}""" % _INNER
+_NEXT_LINE = (
+    r"""(?:[|>][+-]?)?[ \t]{0,4}\r?\n[ \t]{0,20}(?:- )?"""
+    r"""(?:(?<=[ \t])%s|(?=\S{5,400}[ \t]{0,8}(?:\r?\n|\Z))(?!\S{0,400}:[ \t]{0,8}(?:\r?\n|\Z)))"""
+) % _INNER
+_OPEN = r"""[ \t]{0,8}(?:%s|%s)(?:[bfruBFRU@$]{1,2}(?=\\*["'`]))?\\*["'`({*]{0,3}""" % (_NEXT_LINE, _NESTED)
 _TAIL = r"[\w.\-]{0,25}(?![\w.\-])"
 _NAME = re.compile(r"[\w.\-]{1,60}\Z")
 _LOOK_BACK = 60
@@ -51,7 +60,7 @@ def names_a_secret(name: str) -> bool:
 
     Numbers and words such as `prod`, `value` or `base64` may follow the noun.
     """
-    pieces = [piece.lower() for piece in _PIECE.findall(name)]
+    pieces = [piece.lower() for piece in _PIECE.findall(name.rpartition("env.")[2])]  # process.env.API_KEY
     while pieces and (pieces[-1].isdigit() or pieces[-1] in _list("name_suffixes")):
         pieces.pop()
     if not pieces or not _list("name_never").isdisjoint(pieces):

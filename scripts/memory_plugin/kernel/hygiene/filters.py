@@ -30,6 +30,7 @@ _SLUG = r"(?:[A-Za-z]{1,20}\d{0,4}|v?\d{1,10})(?:[-_./:+ @](?:[A-Za-z]{1,20}\d{0
 _FRAGMENT = r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])"
 _DATE = r"(?:19|20)\d\d[-/. ](?:19|20)?\d\d?|\d\d?[-/.]\d\d?[-/.](?:19|20)\d\d"
 _VERSION = r"(?i)(?:version|release|build|ver\.?|[a-z]/|\bv|[=<>~^]=?|@)[\"': ]{0,3}$"
+_TIME_UUID = r"[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[167][0-9A-Fa-f]{3}-[89ABab][0-9A-Fa-f]{3}-[0-9A-Fa-f]{12}"
 _SEQUENCE = "abcdefghijklmnopqrstuvwxyz0123456789abcdefghijklmnopqrstuvwxyz9876543210"
 _LONG_SEQUENCE = 10
 _WORD = 4
@@ -210,6 +211,11 @@ def _range(candidate: Candidate) -> bool:
     return low.isdigit() and high.isdigit() and len(high) - len(low) in (0, 1) and int(low) < int(high)
 
 
+def _time_uuid(candidate: Candidate) -> bool:
+    """Reject a UUID made of the time (RFC 9562, versions 1, 6 and 7): it can be guessed, and names a row."""
+    return _compiled(_TIME_UUID).fullmatch(candidate.value) is not None
+
+
 def _version(candidate: Candidate) -> bool:
     """Reject four numbers after a program's name or a word for versions."""
     return (
@@ -243,6 +249,7 @@ FILTERS: Mapping[str, Callable[[Candidate], bool]] = {
     "slug": _slug,
     "stand-in": _stand_in,
     "template": _template,
+    "time-uuid": _time_uuid,
     "url-stand-in": _url_stand_in,
     "version": _version,
     "wordy": _wordy,

@@ -20,7 +20,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-__all__ = ["FILES", "PACKS", "Rule", "compiled", "files", "rules"]
+__all__ = ["FILES", "PACKS", "Rule", "compiled", "files", "formed_rules", "rules"]
 
 # In order of rank: where two findings overlap, the earlier file and the earlier rule name them.
 FILES = ("keys.json", "services.json", "generic.json", "personal.json")
@@ -94,6 +94,11 @@ def files(packs: Iterable[str] = tuple(PACKS)) -> tuple[str, ...]:
 def rules() -> tuple[Rule, ...]:
     """Return the rules in use by rank. Raises DataError that names the file, the rule and the field."""
     return _rules(files(chosen_packs()))
+
+
+def formed_rules() -> tuple[Rule, ...]:
+    """Return the first rules by rank, those for secrets that have a recognizable form."""
+    return _rules(FILES[:1])
 
 
 @cache

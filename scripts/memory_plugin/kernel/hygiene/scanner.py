@@ -11,7 +11,8 @@ from .anchors import Anchors, starts
 from .assignment import names_a_secret, whole_name
 from .checks import CHECKS
 from .filters import FILTERS, Candidate, entropy
-from .rule_set import Rule, compiled, rules
+from .rule_set import Rule, compiled, formed_rules, rules
+from .shadow import folded, joined
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,13 +84,25 @@ def scan(text: str, kinds: Collection[str] | None, place: str) -> list[Finding]:
     found: list[_Span] = []
     seen: dict[str, int] = {}
     for _ in range(_ROUNDS):
-        spans = _resolved(list(_spans(hidden, anchors, kinds, seen)))
+        spans = _resolved([*_spans(hidden, anchors, kinds, seen), *_disguised(hidden, kinds)])
         if not spans:
             break
         found += spans
         hidden = _without(hidden, spans)
     found.sort(key=_place)
     return [_finding(span, place) for span in found]
+
+
+def _disguised(hidden: str, kinds: Collection[str] | None) -> Iterator[_Span]:
+    """Yield the findings in the shadows of a text, at their places in it; nothing there may touch what is hidden."""
+    for shadow, formed in ((folded(hidden), False), (joined(hidden), True)):
+        if shadow is None:
+            continue
+        for span in _spans(shadow.text, Anchors(shadow.text), kinds, {}, formed):
+            if not formed or shadow.is_changed(span.start, span.end):
+                start, end = shadow.original(span.start, span.end)
+                if _HIDDEN not in hidden[max(0, start - _TOUCH) : end + _TOUCH]:
+                    yield _Span(start, end, span.rank, span.rule)
 
 
 def _finding(span: _Span, place: str) -> Finding:
@@ -118,11 +131,15 @@ def _without(text: str, spans: list[_Span]) -> str:
 
 
 def _spans(
-    text: str, anchors: Anchors, kinds: Collection[str] | None, seen: dict[str, int]
+    text: str, anchors: Anchors, kinds: Collection[str] | None, seen: dict[str, int], formed: bool = False
 ) -> Iterator[_Span]:
-    """Yield the findings of every rule, which may overlap; `seen` counts the characters given to each rule's filters."""
+    """Yield the findings of every rule, which may overlap; `seen` counts the characters given to each rule's filters.
+
+    `formed`: only of rules for secrets with a recognizable form.
+    """
     most = _ALWAYS_SEEN + _TIMES_SEEN * len(text)
-    for rank, rule, begun in _ranked(chosen_packs()):
+    ranked = _ranked(chosen_packs())
+    for rank, rule, begun in ranked[: len(formed_rules())] if formed else ranked:
         if (kinds is None or rule.kind in kinds) and anchors.may_hold(begun):
             for match in _matches(rule, text, anchors):
                 seen[rule.id] = seen.get(rule.id, 0) + match.end() - match.start()

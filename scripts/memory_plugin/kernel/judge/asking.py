@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 
     from ..clock import Deadline
     from ..context import Context
-    from ..paths import Places
     from ..settings.load import Settings
     from .address import AddressSource
     from .calls import CallOutcome
@@ -44,43 +43,46 @@ _OFF_NOTICE = "the judge is off for this session: its provider refused the key (
 
 
 def judge_for(
-    feature: str, context: Context, *, model: str = "", off: str = "", helper: bool = True
+    feature: str, context: Context, *, model: str = "", off: str = "", helper: bool = True, request: str = ""
 ) -> Judge:
     """Return the judge of a feature in this session; `model` is the one that the feature's settings name, unless given.
 
-    `off` and `helper` as for `Judge`.
+    `off`, `helper` and `request` as for `Judge`.
     """
     model = model or context.settings.text(feature + ".judge.model")
-    return Judge(feature, model, context.places, context.settings, context.session, off=off, helper=helper)
+    return Judge(feature, model, context, off=off, helper=helper, request=request)
 
 
 class Judge:
     """One feature's judge in one session.
 
-    `off` is a reason not to ask at all; `helper` allows running the user's `apiKeyHelper`, never while a prompt waits.  `notice` is a line
-    for the user after a refused key has switched the judge off for this session; it appears once.
+    `off` is a reason not to ask at all; `helper` allows running the user's `apiKeyHelper`, never while a prompt waits.  `request` names
+    work whose price the user agreed to: it has an account and a cap of its own, `judge.caps.request_usd`.  `notice` is a line for the user
+    after a refused key has switched the judge off for this session; it appears once.
     """
 
     def __init__(
         self,
         feature: str,
         model: str,
-        places: Places,
-        settings: Settings,
-        session: str,
+        context: Context,
         *,
         off: str = "",
         helper: bool = False,
+        request: str = "",
     ) -> None:
+        settings = context.settings
         self.feature = feature
         self.model = model
         self.backend = settings.text("judge.backend")
         self.notice = ""
-        self._places = places
+        self._places = context.places
         self._settings = settings
-        self._session = session
+        self._session = context.session
         self._off = off
         self._helper = helper
+        self._account = request or context.session
+        self._caps = _caps(settings, is_request=bool(request))
         self._access: ServerAccess | None = None
         self._billing = Billing(model, self.backend, settings.block("judge.prices"))
 
@@ -155,6 +157,12 @@ class Judge:
             self.record(question, verdict)
         return found
 
+    def highest_price(self, questions: Sequence[Question]) -> float:
+        """Return the highest cost of some questions in US dollars, as it would be reserved."""
+        family = family_of(self.model, _FORMAT_OF.get(self.backend, self.backend), iso(now())[:10])
+        options = RequestOptions(family, frozenset())
+        return sum(self._billing.highest(one, options.most_tokens(one)) for one in questions)
+
     @property
     def _folder(self) -> str:
         return self._places.state(FOLDER)
@@ -213,10 +221,9 @@ class Judge:
         self, questions: Sequence[Question], deadline: Deadline, batch: _Round
     ) -> tuple[list[Verdict], list[frozenset[str]]]:
         """Reserve, call in parallel, settle; return the verdicts, and the parts of each request that were rejected by name."""
-        caps = Caps(*(self._settings.number("judge.caps.%s_usd" % span) for span in ("session", "day")))
         needs = [self._billing.highest(asked, batch.options.most_tokens(asked)) for asked in questions]
         try:
-            batch.accounts.admit(self._session, self.server, needs, caps)
+            batch.accounts.admit(self._account, self.server, needs, self._caps)
         except JudgeError as failed:
             nothing = [Verdict(None, failed.name, failed.detail) for _ in questions]
             return nothing, [frozenset() for _ in questions]
@@ -247,7 +254,7 @@ class Judge:
 
     def _settle(self, accounts: SpendingBudget, ends: Sequence[Settlement]) -> None:
         try:
-            refusal = accounts.settle(self._session, self.server, ends)
+            refusal = accounts.settle(self._account, self.server, ends, is_request=self._caps.day is None)
         except JudgeError:
             return  # the reservation stays spent
         if refusal:
@@ -287,6 +294,12 @@ class Judge:
         }
         ledger = open_ledger(self._places, self._settings, "judge-calls")
         ledger.append(self._session, self._places.project_key, row)
+
+
+def _caps(settings: Settings, *, is_request: bool) -> Caps:
+    if is_request:
+        return Caps(settings.number("judge.caps.request_usd"), None)
+    return Caps(settings.number("judge.caps.session_usd"), settings.number("judge.caps.day_usd"))
 
 
 class _Round(NamedTuple):

@@ -40,10 +40,13 @@ _SILENT = ("timeout", "network")
 
 
 class Caps(NamedTuple):
-    """US dollars in one session and in one UTC day."""
+    """US dollars in one session and in one UTC day.
+
+    `day` None: the user asked for this work and agreed to its price, so it has the cap of a request, and uses up no day's.
+    """
 
     session: float
-    day: float
+    day: float | None
 
 
 class Settlement(NamedTuple):
@@ -58,13 +61,15 @@ class Settlement(NamedTuple):
 class Spending(NamedTuple):
     """For display: US dollars spent today and in this session, what switched the session off, and pauses of servers.
 
-    `resting` maps a failure to the end of the pause that it caused, in seconds since 1970.
+    `requested` was spent today on what the user asked for, beside `day`. `resting` maps a failure to the end of the pause that it caused,
+    in seconds since 1970.
     """
 
     day: float
     session: float
     off: str
     resting: dict[str, float]
+    requested: float
 
 
 class _Damaged(JudgeError):
@@ -104,29 +109,29 @@ class SpendingBudget:
             if 0 < left <= limit("breaker", "longest"):
                 raise JudgeError("circuit_open", "after %s, for %d more seconds" % (resting["why"], left + 1))
             need = sum(needs)
-            for name, spent, cap in (
-                ("session", mine["spent"], caps.session),
-                ("day", book["spent"], caps.day),
-            ):
+            total = _total(is_request=caps.day is None)
+            bounds = [("request" if caps.day is None else "session", mine["spent"], caps.session)]
+            if caps.day is not None:
+                bounds.append(("day", book[total], caps.day))
+            for name, spent, cap in bounds:
                 if spent + need > cap + _ROUNDING:
                     raise JudgeError("over_budget", "the cap of $%.2f a %s is reached" % (cap, name))
             mine["spent"] += need
-            book["spent"] += need
+            book[total] += need
 
-    def settle(self, session: str, server: str, ends: Sequence[Settlement]) -> str:
+    def settle(
+        self, session: str, server: str, ends: Sequence[Settlement], *, is_request: bool = False
+    ) -> str:
         """Replace reservations by actual costs; return the failure that switched the session off just now, or "".
 
-        Raises JudgeError `no_state`; the reservations then stay.
+        `is_request` says that they were reserved with the cap of a request. Raises JudgeError `no_state`; the reservations then stay.
         """
         with self._open() as book:
             mine, place = _session(book, session), _server(book, server)
             was_off = mine["off"]
             for end in ends:
-                change = end.spent - end.reserved
-                mine["spent"], book["spent"] = (
-                    max(0.0, mine["spent"] + change),
-                    max(0.0, book["spent"] + change),
-                )
+                for account, name in ((mine, "spent"), (book, _total(is_request=is_request))):
+                    account[name] = max(0.0, account[name] + end.spent - end.reserved)
                 if end.failure in _SWITCHES_OFF:
                     mine["off"] = end.failure
                 _note(place, end)
@@ -157,7 +162,7 @@ class SpendingBudget:
         resting = {
             place["why"]: place["until"] for place in book["servers"].values() if place["until"] > now()
         }
-        return Spending(book["spent"], mine["spent"], mine["off"], resting)
+        return Spending(book["spent"], mine["spent"], mine["off"], resting, book["requested"])
 
     def reset(self) -> None:
         """Switch all sessions on and end all pauses; what was spent stays, unless the file is damaged.
@@ -199,14 +204,26 @@ class SpendingBudget:
         try:
             book = _checked(loads(read_regular(self._path(), _MAX_BYTES)[0].decode("ascii")))
         except FileNotFoundError:
-            book = {"day": today, "spent": 0.0, "sessions": {}, "servers": {}, "refused": {}}
+            book = {
+                "day": today,
+                "spent": 0.0,
+                "requested": 0.0,
+                "sessions": {},
+                "servers": {},
+                "refused": {},
+            }
         except (Unreadable, ValueError):
             raise _Damaged(
                 "no_state", "the file of what was spent is damaged; run: memory judge reset"
             ) from None
         if book["day"] != today:
-            book["day"], book["spent"] = today, 0.0
+            book.update(day=today, spent=0.0, requested=0.0)
         return book
+
+
+def _total(*, is_request: bool) -> str:
+    """Return the name of the day's total to which a call counts."""
+    return "requested" if is_request else "spent"
 
 
 def _session(book: Book, session: str) -> Book:
@@ -270,6 +287,9 @@ def _checked(value: object) -> Book:
         raise ValueError("no book")
     value.pop("plain", None)
     value.setdefault("refused", {})
+    value.setdefault("requested", 0.0)
+    if not _is_amount(value["requested"]):
+        raise ValueError("no book: requested")
     shapes = {"sessions": {"spent": _is_amount, "off": _is_text, "at": _is_amount}}
     shapes["servers"] = {"until": _is_amount, "why": _is_text, "silent": _is_amount}
     shapes["refused"] = {"at": _is_amount, "parts": _is_texts}

@@ -1,6 +1,6 @@
 """Excerpts of a text that may be sent to a judge: short, visible characters only, without private parts and secrets.
 
-A text is redacted before it is cut, so that no part of a secret is left at a cut.
+A text is redacted before it is cut, so that no part of a secret is left at a cut, and again in the form in which it is sent.
 """
 
 from __future__ import annotations
@@ -32,9 +32,11 @@ def excerpt(text: str, limit: int) -> str:
 
 
 def _redacted(text: str) -> str:
-    return block(redact(text, "judge").text, 2 * _MARGIN + 1)
+    return redact(block(redact(text, "judge").text, 2 * _MARGIN + 1), "judge").text
 
 
 def one_line(text: str, limit: int) -> str:
     """Return a short text such as a title on one line of at most `limit` characters."""
-    return plain(redact(without_private(text), "judge").text, limit)
+    first = redact(without_private(text), "judge").text
+    line = plain(first, len(first) + 1)
+    return plain(line if line == first else redact(line, "judge").text, limit)

@@ -31,6 +31,7 @@ __all__ = [
     "data_block",
     "load_rubric",
     "read_reply",
+    "read_rubric",
 ]
 
 _UNSEEN = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
@@ -66,6 +67,11 @@ def load_rubric(name: str) -> Rubric:
         entry = loads(read_regular(path, _MAX_RUBRIC_BYTES)[0].decode("utf-8"))
     except (OSError, ValueError) as error:
         raise RubricError("%s: %s" % (path, error)) from None
+    return read_rubric(entry, name, path)
+
+
+def read_rubric(entry: object, name: str, path: str) -> Rubric:
+    """Return the rubric in an object that was read from `path`. Raises RubricError."""
     if not isinstance(entry, dict) or entry.get("id") != name:
         raise RubricError("%s: expected an object whose id is %s" % (path, name))
     system, closing = (_lines(entry.get(field), path) for field in ("system", "closing"))

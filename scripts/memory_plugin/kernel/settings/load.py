@@ -177,8 +177,10 @@ class Settings:
         return [key[: -len(JUDGE_SWITCH)] for key in self._values if key.endswith(JUDGE_SWITCH)]
 
 
-def load(config_dir: str | None, project_root: str | None) -> Settings:
+def load(config_dir: str | None, project_root: str | None, trial: str = "") -> Settings:
     """Return the settings in effect; None for a folder means that its layer is missing.
+
+    `trial` is a settings file that counts as the user's own beside the usual one, and wins over it.
 
     Never raises: an unusable file, an invalid key, and a key that a project may not set are recorded as problems.
     """
@@ -186,7 +188,8 @@ def load(config_dir: str | None, project_root: str | None) -> Settings:
     contents: Contents = []
     try:
         settings = Settings(defaults())
-        _collect(_user_file(config_dir) + _project_files(config_dir, project_root), settings, contents)
+        own = _user_file(config_dir) + ([(USER, trial)] if trial else [])
+        _collect(own + _project_files(config_dir, project_root), settings, contents)
         if contents:
             from .layers import apply
 

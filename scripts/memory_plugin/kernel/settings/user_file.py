@@ -21,6 +21,7 @@ from .load import JUDGE_SWITCH, MAX_BYTES, SettingsFileError, decoded
 from .schema import keys, must_fit, top_level
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from typing import Any, Callable
 
     Rewrite = Callable[[str], str]
@@ -30,6 +31,8 @@ __all__ = [
     "Change",
     "EditError",
     "Member",
+    "change_text",
+    "change_values",
     "find",
     "line_of",
     "members",
@@ -61,32 +64,43 @@ class Change(NamedTuple):
 
 
 def set_value(config_dir: str | None, name: str, value: object) -> Change:
-    """Set one of `keys()` in the user's file. Raises WrongValueError and EditError.
+    """Set one of `keys()` in the user's file. Raises WrongValueError and EditError."""
+    return change_values(config_dir, {name: value})
+
+
+def change_values(config_dir: str | None, values: Mapping[str, object]) -> Change:
+    """Set several of `keys()` in one change; None removes a key. Raises WrongValueError and EditError.
 
     The first key of a judge's block would switch that judge on, so `enabled: false` is written with it.
     """
-    must_fit(keys()[name], value)
-    parts = tuple(name.split("."))
+    for name, value in values.items():
+        if value is not None:
+            must_fit(keys()[name], value)
 
     def rewrite(text: str) -> str:
-        switch = _unwritten_switch(text, name)
-        if switch:
-            text = with_value(text, _place(text, switch), value=False)
-        return with_value(text, _place(text, parts), value)
+        for name, value in values.items():
+            text = _without(text, name) if value is None else _with(text, name, value)
+        return text
 
-    return _change(config_dir, rewrite)
+    return change_text(config_dir, rewrite)
+
+
+def _with(text: str, name: str, value: object) -> str:
+    switch = _unwritten_switch(text, name)
+    if switch:
+        text = with_value(text, _place(text, switch), value=False)
+    return with_value(text, _place(text, tuple(name.split("."))), value)
+
+
+def _without(text: str, name: str) -> str:
+    for path in _places(tuple(name.split("."))):
+        text = _cut(text, path)
+    return text
 
 
 def unset(config_dir: str | None, name: str) -> Change:
     """Remove a key, known or not, or a whole block from the user's file. Raises EditError."""
-    parts = tuple(name.split("."))
-
-    def rewrite(text: str) -> str:
-        for path in _places(parts):
-            text = _cut(text, path)
-        return text
-
-    return _change(config_dir, rewrite)
+    return change_text(config_dir, lambda text: _without(text, name))
 
 
 def _places(parts: Path) -> list[Path]:
@@ -135,7 +149,8 @@ def _at(content: dict[str, Any], path: Path) -> object:
     return value
 
 
-def _change(config_dir: str | None, rewrite: Rewrite) -> Change:
+def change_text(config_dir: str | None, rewrite: Rewrite) -> Change:
+    """Rewrite the text of the user's file under its lock; `rewrite` may be called again after a change by others. Raises EditError."""
     folder, why = state_folder(config_dir, None)
     if config_dir is None or folder is None:
         raise EditError(why)
@@ -163,7 +178,7 @@ def _attempt(path: str, rewrite: Rewrite) -> Change | None:
     if before:
         decoded(before[0])
     try:
-        after = rewrite(text if text.strip("\ufeff \t\r\n") else _NEW_FILE)
+        after = rewrite(text if text.lstrip("\ufeff").strip() else _NEW_FILE)
     except ValueError as error:
         raise EditError("%s: %s; fix the file first" % (path, error)) from None
     data = after.encode("utf-8")

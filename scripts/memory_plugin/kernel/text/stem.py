@@ -29,6 +29,17 @@ _STEP_4 = (
 )  # fmt: skip
 
 
+def form(word: str) -> str:
+    """Return a word as `stem~ending`; equal words give equal forms."""
+    base = stem(word)
+    if word.startswith(base):
+        return base + "~" + word[len(base) :]
+    shared = 0
+    while shared < len(base) and base[shared] == word[shared]:
+        shared += 1
+    return base + "~" + word[shared:]
+
+
 def stem(word: str) -> str:
     """Return the stem of a lower-case English word; any other word is returned unchanged."""
     if len(word) < 3 or not (word.isascii() and word.isalpha()):

@@ -1,0 +1,139 @@
+"""Shadow copies of a text: what it says once disguises are removed, with the place of each part in the original.
+
+A shadow holds only the surroundings of what it changes, so most texts have none.  `folded` undoes spellings: look-alike letters,
+invisible characters, escapes, strings that are concatenated, base64, cells of tables.  `joined` undoes line breaks inside a token; it
+is for rules with a recognizable form only, since any two words may follow each other on two lines.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+
+from .spellings import Change, decoded, spellings
+from .table_cells import cells
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["Shadow", "folded", "joined"]
+
+_AROUND = 400  # characters kept on each side of a change, up to the end of a word
+_WORD_END = 100
+_GAP = "\n\n\n\0\0\n\n\n"  # no finding reaches over it or touches it
+_BREAK = re.compile(r"\n(?<=[A-Za-z0-9_+/\\\r \t-]\n)[ \t>*#|]{0,20}(?=[A-Za-z0-9_+/=-]{4})")
+_TAIL = 60  # characters of a line's end that tell whether it is a part of a key
+_SHORTEST_PART = 8
+
+
+class Shadow:
+    """A shadow text; `original` maps its places back."""
+
+    __slots__ = ("_ends", "_offsets", "_starts", "text")
+
+    def __init__(self, pieces: Iterable[tuple[str, int, int]]) -> None:
+        kept = [piece for piece in pieces if piece[0]]
+        self.text = "".join(text for text, _, _ in kept)
+        self._starts = [start for _, start, _ in kept]
+        self._ends = [end for _, _, end in kept]
+        self._offsets = [0]
+        for text, _, _ in kept:
+            self._offsets.append(self._offsets[-1] + len(text))
+
+    def original(self, start: int, end: int) -> tuple[int, int]:
+        """Return the span of the original that `text[start:end]`, which must not be empty, was made from."""
+        return self._place(start)[0], self._place(end - 1)[1]
+
+    def is_changed(self, start: int, end: int) -> bool:
+        """Return whether `text[start:end]` differs in length from what it was made from."""
+        first, last = self.original(start, end)
+        return last - first != end - start
+
+    def _place(self, at: int) -> tuple[int, int]:
+        number = bisect_right(self._offsets, at) - 1
+        start, end = self._starts[number], self._ends[number]
+        if end - start != self._offsets[number + 1] - self._offsets[number]:
+            return start, end  # a change: its characters have no places of their own
+        start += at - self._offsets[number]
+        return start, start + 1
+
+
+def folded(text: str) -> Shadow | None:
+    """Return the text in its plainest spelling around each place where that differs; None when it differs nowhere."""
+    pieces = _surroundings(text, _ordered(spellings(text)))
+    for extra in (*decoded(text), *cells(text)):
+        pieces += (*extra, (_GAP, 0, 0))
+    return Shadow(pieces) if pieces else None
+
+
+def joined(text: str) -> Shadow | None:
+    """Return the words that may go on in the next line, joined with its first word; None when there are none."""
+    changes = []
+    for match in _BREAK.finditer(text):
+        tail = text[max(0, match.start() - _TAIL) : match.start()]
+        kept = tail.rstrip("\\ \t\r")
+        if _ends_in_a_part(kept):
+            changes.append(Change(match.start() - len(tail) + len(kept), match.end(), ""))
+    return Shadow(_surroundings(text, changes)) if changes else None
+
+
+def _ends_in_a_part(line: str) -> bool:
+    """Return whether the last word has both letters and digits, as parts of keys have."""
+    if not line[-_SHORTEST_PART:].isascii() or " " in line[-_SHORTEST_PART:]:
+        return False
+    word = line.rpartition(" ")[2]
+    return (
+        len(word) >= _SHORTEST_PART
+        and not word.isalpha()
+        and any(map(str.isdigit, word))
+        and any(map(str.isalpha, word))
+    )
+
+
+def _ordered(changes: Iterable[Change]) -> list[Change]:
+    """Return the changes by place, without overlaps: the longer one of two that begin together."""
+    kept: list[Change] = []
+    for change in sorted(changes, key=_by_place):
+        if not kept or change.start >= kept[-1].end:
+            kept.append(change)
+    return kept
+
+
+def _by_place(change: Change) -> tuple[int, int]:
+    return change.start, -change.end
+
+
+def _surroundings(text: str, changes: list[Change]) -> list[tuple[str, int, int]]:
+    """Return the pieces of the changed text near the changes, with a gap wherever something is left out."""
+    pieces: list[tuple[str, int, int]] = []
+    position = end = 0
+    for change in changes:
+        start = change.start - _AROUND
+        if start > end:
+            start = max(end, _word_start(text, start))
+            pieces += ((text[position:end], position, end), (_GAP, end, end))
+            position = start
+        pieces += (
+            (text[position : change.start], position, change.start),
+            (change.text, change.start, change.end),
+        )
+        position = change.end
+        end = max(position, _word_end(text, position + _AROUND))
+    if changes:
+        pieces += ((text[position:end], position, end), (_GAP, end, end))
+    return pieces
+
+
+def _word_start(text: str, at: int) -> int:
+    """Return a place after white space shortly before `at`, so that no token is cut; `at` itself if there is none."""
+    low = max(0, at - _WORD_END)
+    space = max(text.rfind(mark, low, max(0, at)) for mark in " \n\t")
+    return space + 1 if space >= 0 else max(0, at if low else 0)
+
+
+def _word_end(text: str, at: int) -> int:
+    if at >= len(text):
+        return len(text)
+    ends = [text.find(mark, at, at + _WORD_END) for mark in " \n\t"]
+    return min((end for end in ends if end >= 0), default=at)

@@ -1,0 +1,167 @@
+"""The spellings that hide a secret from patterns, and what each says in plain ASCII."""
+
+from __future__ import annotations
+
+import re
+from binascii import Error as Base64Error
+from binascii import a2b_base64
+from functools import cache
+from html import unescape
+from itertools import groupby
+from unicodedata import category, normalize
+
+from ..text.lookalikes import LOOKALIKES
+from .tables import words
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+__all__ = ["Change", "decoded", "spellings"]
+
+_HIDDEN = "\0"  # stands for what the scanner has already found
+_PERCENT = re.compile(r"%(?:25){0,3}[2-7][0-9A-Fa-f]")
+_ENTITY = re.compile(
+    r"&(?:amp;){0,3}(?:#\d{2,7}|#[xX][0-9A-Fa-f]{2,6}|amp|quot|apos|lt|gt|nbsp|colon|equals|shy|num|dollar);"
+)
+_ESCAPE = re.compile(
+    r"\\(?:(?:u001[bB]|x1[bB]|033|e)\[[0-9;]{0,20}m|u[0-9A-Fa-f]{4}|u\{[0-9A-Fa-f]{1,6}\}|U000[0-9A-Fa-f]{5}"
+    r"|x[2-7][0-9A-Fa-f]|\r?\n[ \t]{0,40})"
+)
+_COLOR = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
+_VALUE = r"[\w+/=.~!#$%^&*-]"
+_LINE = r"[ \t]{0,20}(?:\\?\r?\n[ \t]{0,40})?"
+_CONCATENATION = re.compile(
+    r"([\"'`])(?<=%s[\"'`])(?:%s[+.&]%s|[ \t]{0,20}\\?\r?\n[ \t]{0,40})[bfru]?\1(?=%s)"
+    % (_VALUE, _LINE, _LINE, _VALUE)
+)
+# Without the dashes, dots, arrows and frames that are common in plain text.
+_FOREIGN = re.compile("[^\x00-\x7f\u2013\u2014\u2026\u2190-\u21ff\u2500-\u259f\u2713\u2714\u25cf]+")
+_SPELLED = {"\u0142": "l", "\u00f8": "o", "\u0111": "d", "\u0131": "i", "\u00df": "ss"}
+_SPELLED.update(
+    dict.fromkeys("\u201c\u201d\u201e\u00ab\u00bb\u2033", '"'),
+    **dict.fromkeys("\u2018\u2019\u201a\u2032", "'"),
+)
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{20,8000}={0,2}")
+_SHORTEST_BASE64 = 20
+_SPACE_CATEGORIES = ("Zs", "Zl", "Zp")
+
+
+class Change:
+    """A passage of a text and what it says in plain ASCII."""
+
+    __slots__ = ("end", "start", "text")
+
+    def __init__(self, start: int, end: int, text: str) -> None:
+        self.start, self.end, self.text = start, end, text
+
+
+def spellings(text: str) -> Iterator[Change]:
+    """Yield what is not spelled plainly, for each kind of disguise that the text can hold; some may overlap."""
+    for mark, pattern, plain in _ESCAPES:
+        if mark in text:
+            for match in pattern.finditer(text):
+                yield Change(match.start(), match.end(), plain(match[0]))
+    if '"' in text or "'" in text or "`" in text:
+        for match in _CONCATENATION.finditer(text):
+            yield Change(match.start(), match.end(), "")
+    if not text.isascii():
+        for match in _FOREIGN.finditer(text):
+            yield from _plain_letters(match[0], match.start())
+
+
+def decoded(text: str) -> Iterator[list[tuple[str, int, int]]]:
+    """Yield what base64 in the text says, where that is printable, with its place."""
+    long = {word for word in text.split() if len(word) >= _SHORTEST_BASE64}
+    runs = {run for word in long for run in _BASE64.findall(word)}
+    for run in sorted(runs):
+        plain = _from_base64(run)
+        place = text.find(run) if plain else -1
+        while place >= 0:
+            yield [(plain, place, place + len(run))]
+            place = text.find(run, place + len(run))
+
+
+def _from_base64(value: str) -> str:
+    """Return what base64 says if that is printable ASCII, else an empty text."""
+    value = value.rstrip("=").replace("-", "+").replace("_", "/")
+    try:
+        plain = a2b_base64(value + "=" * (-len(value) % 4)).decode("ascii")
+    except (Base64Error, UnicodeDecodeError):
+        return ""
+    return plain if "".join(plain.split()).isprintable() else ""
+
+
+def _plain_letters(run: str, start: int) -> Iterator[Change]:
+    for match in _password_words().finditer(run):
+        yield Change(start + match.start(), start + match.end(), "password")
+    for same_length, group in groupby(enumerate(run), _keeps_length):
+        places = list(group)
+        plain = "".join([_plain_character(character) for _, character in places])
+        begin = start + places[0][0]
+        if same_length is None:
+            continue
+        if same_length:
+            yield Change(begin, begin + len(places), plain)
+        elif not plain:
+            yield Change(begin, begin + len(places), "")
+        else:
+            for at, character in places:
+                yield Change(start + at, start + at + 1, _plain_character(character))
+
+
+def _keeps_length(numbered: tuple[int, str]) -> bool | None:
+    """Return whether a character becomes one other; None if it stays as it is."""
+    plain = _plain_character(numbered[1])
+    return None if plain == numbered[1] else len(plain) == 1
+
+
+@cache
+def _password_words() -> re.Pattern[str]:
+    return re.compile("|".join(sorted(words("password_words"), key=len, reverse=True)))
+
+
+@cache
+def _plain_character(character: str) -> str:
+    """Return the ASCII that a reader takes a character for, "" for an invisible one, or the character itself."""
+    kind = category(character)
+    if kind in _SPACE_CATEGORIES:
+        return " "
+    if kind in ("Cf", "Mn", "Cc") or character in "\u3164\uffa0\u115f\u1160":
+        return ""
+    plain = _SPELLED.get(character) or character.translate(LOOKALIKES)
+    if plain == character:
+        plain = "".join(c for c in normalize("NFKD", character) if category(c) != "Mn")
+    return plain if plain.isascii() else character
+
+
+def _percent(escaped: str) -> str:
+    return chr(int(escaped[-2:], 16)).replace("\x7f", " ")
+
+
+def _escape(escaped: str) -> str:
+    """Return the character that an escape stands for; nothing for a color and for a line that goes on."""
+    code = escaped.lstrip("\\")
+    if code[0] not in "uUx" or "[" in code:
+        return ""
+    number = int(code[1:].strip("{}"), 16)
+    if not 32 <= number < 0x110000 or 0xD800 <= number < 0xE000:
+        return " "
+    return _plain_character(chr(number)) if number > 127 else chr(number)
+
+
+def _entity(escaped: str) -> str:
+    plain = unescape(unescape("&" + escaped[1:].replace("amp;", "") if escaped != "&amp;" else escaped))
+    return "".join(map(_plain_character, plain.replace(_HIDDEN, " "))) if plain.isprintable() else " "
+
+
+def _nothing(_escaped: str) -> str:
+    return ""
+
+
+_ESCAPES: tuple[tuple[str, re.Pattern[str], Callable[[str], str]], ...] = (
+    ("%", _PERCENT, _percent),
+    ("&", _ENTITY, _entity),
+    ("\\", _ESCAPE, _escape),
+    ("\x1b", _COLOR, _nothing),
+)

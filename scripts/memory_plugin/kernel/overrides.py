@@ -1,0 +1,209 @@
+"""The user's own changes to a feature's numbers and texts: `<config folder>/memory/overrides/FEATURE.json`.
+
+The shipped tables lie in the plugin's folder, which an update replaces. An override names only what differs; `config/overrides.json` says
+what may differ and within which bounds. A file with one invalid entry is not used at all, so that nobody runs on half of their changes.
+"""
+
+from __future__ import annotations
+
+import os
+
+from .data import load_data
+from .fastjson import loads
+from .files import Unreadable, in_words, read_regular
+from .paths import config_folder
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    _Rules = list[tuple[list[str], object]]
+
+__all__ = [
+    "OverrideError",
+    "check_overrides",
+    "load_or_shipped",
+    "load_overridden",
+    "overridable",
+    "override_file",
+    "override_problems",
+]
+
+_MAX_BYTES = 1 << 18
+_MAX_TEXT = 4000  # characters of a text or of one line
+_MAX_LINES = 200
+
+
+class OverrideError(RuntimeError):
+    """An override that cannot be used; the text names the file, the key, what was expected and what was found."""
+
+    def __init__(self, path: str, key: str, expected: str, got: object) -> None:
+        text = repr(got)
+        super().__init__(
+            "%s: %s: expected %s, got %s"
+            % (path, key, expected, text if len(text) <= 80 else text[:77] + "...")
+        )
+
+
+def overridable() -> dict[str, Any]:
+    """Return what may be overridden: by feature, then by part, its file, reason and paths."""
+    found: dict[str, Any] = load_data("overrides")["features"]
+    return found
+
+
+def override_file(feature: str) -> str | None:
+    """Return the path of the user's overrides of a feature; None without a config folder."""
+    config = config_folder()
+    return None if config is None else os.path.join(config, "memory", "overrides", feature + ".json")
+
+
+def load_overridden(feature: str, part: str) -> dict[str, Any]:
+    """Return a table with the user's overrides applied. Raises OverrideError."""
+    path = override_file(feature)
+    if path is None or not os.path.lexists(path):
+        return _shipped(feature, part)
+    given = _read(path, feature)
+    return _merged(path, feature, part, given[part]) if part in given else _shipped(feature, part)
+
+
+def load_or_shipped(feature: str, part: str) -> dict[str, Any]:
+    """Return a table with the user's overrides, or as shipped when they are invalid.
+
+    A hook never fails over them; `memory doctor` and `memory config check` name the problem.
+    """
+    try:
+        return load_overridden(feature, part)
+    except OverrideError:
+        return _shipped(feature, part)
+
+
+def check_overrides(feature: str) -> dict[str, dict[str, Any]]:
+    """Return the merged tables of a feature by part, only those that the user changed. Raises OverrideError for the first problem."""
+    path = override_file(feature)
+    if path is None or not os.path.lexists(path):
+        return {}
+    return {part: _merged(path, feature, part, value) for part, value in _read(path, feature).items()}
+
+
+def override_problems() -> list[str]:
+    """Return what is wrong with the user's overrides, one text per file with a problem."""
+    found = []
+    for feature in overridable():
+        try:
+            check_overrides(feature)
+        except OverrideError as error:
+            found.append(str(error))
+    return found
+
+
+def _shipped(feature: str, part: str) -> dict[str, Any]:
+    # The common case: no override file, and `config/overrides.json` is not read, since a part's file has the part's name.
+    if part == "prompt":
+        return load_data(*overridable()[feature][part]["file"])
+    return load_data(feature, part)
+
+
+def _read(path: str, feature: str) -> dict[str, Any]:
+    """Return the user's file, each of its parts known; all parts are checked, not only the one that is needed now."""
+    try:
+        given = loads(read_regular(path, _MAX_BYTES, follow=True)[0].decode("utf-8-sig"))
+    except (OSError, Unreadable) as error:
+        raise OverrideError(path, "the file", "a readable file", in_words(error)) from None
+    except ValueError:
+        raise OverrideError(path, "the file", "JSON in UTF-8", "other text") from None
+    parts = overridable()[feature]
+    changes = _object(path, "the file", given)
+    for part, value in changes.items():
+        if part not in parts:
+            raise _unknown(path, part, parts)
+        _merged(path, feature, part, value)
+    return changes
+
+
+def _merged(path: str, feature: str, part: str, given: object) -> dict[str, Any]:
+    entry = overridable()[feature][part]
+    rules: _Rules = [(place.split("."), rule) for place, rule in entry["paths"].items()]
+    found = _object(path, part, _apply(path, [part], load_data(*entry["file"]), given, rules))
+    for place, total in entry.get("sums", {}).items():
+        added = round(sum(_numbers_at(found, place.split("."))), 6)
+        if added != total:
+            raise OverrideError(path, "%s.%s" % (part, place), "numbers that add up to %g" % total, added)
+    return found
+
+
+def _apply(path: str, at: list[str], shipped: object, given: object, rules: _Rules) -> object:
+    """Return `shipped` with what is given; `rules` name the places below this one that may change, and what each may be."""
+    leaf = next((rule for place, rule in rules if not place), None)
+    if leaf is not None:
+        return _value(path, ".".join(at), shipped, given, leaf)
+    names = _names(shipped)
+    changed = {}
+    for name, value in _object(path, ".".join(at), given).items():
+        below = [(place[1:], rule) for place, rule in rules if place[0] in ("*", name)]
+        if name not in names or not below:
+            known = [one for one in names if any(place[0] in ("*", one) for place, _ in rules)]
+            raise _unknown(path, ".".join([*at, name]), known)
+        changed[name] = _apply(path, [*at, name], names[name], value, below)
+    merged = {**names, **changed}
+    return list(merged.values()) if isinstance(shipped, list) else merged
+
+
+def _names(table: object) -> dict[str, Any]:
+    """Return the named places of a table: its keys, or the ids of its entries."""
+    if isinstance(table, dict):
+        return table
+    return {entry["id"]: entry for entry in table} if isinstance(table, list) else {}
+
+
+def _numbers_at(table: object, place: list[str]) -> list[float]:
+    """Return the numbers at a place of a table; `*` stands for every name."""
+    if not place:
+        return [table] if isinstance(table, (int, float)) else []
+    names = _names(table)
+    chosen = [value for name, value in names.items() if place[0] in ("*", name)]
+    return [number for value in chosen for number in _numbers_at(value, place[1:])]
+
+
+def _value(path: str, key: str, shipped: object, given: object, rule: object) -> object:
+    """Return the given value. Raises OverrideError where it breaks its rule, or is of another kind than what it replaces."""
+    if isinstance(shipped, bool):
+        fits, expected = isinstance(given, bool), "true or false"
+    elif isinstance(shipped, (int, float)) and isinstance(rule, list):
+        kind = (int,) if isinstance(shipped, int) else (int, float)
+        fits = isinstance(given, kind) and not isinstance(given, bool) and rule[0] <= given <= rule[1]
+        expected = "a %s from %g to %g" % ("whole number" if kind == (int,) else "number", *rule)
+    elif isinstance(shipped, str):
+        fits, expected = _is_text(given), "a text of at most %d characters" % _MAX_TEXT
+    elif isinstance(shipped, list) and not any(map(_is_text, shipped)):
+        fits = (
+            isinstance(given, list)
+            and len(given) == len(shipped)
+            and all(isinstance(one, (int, float)) and not isinstance(one, bool) for one in given)
+        )
+        expected = "a list of %d numbers" % len(shipped)
+    else:
+        fits = isinstance(given, list) and 0 < len(given) <= _MAX_LINES and all(map(_is_text, given))
+        expected = "a list of 1 to %d texts" % _MAX_LINES
+    if not fits:
+        raise OverrideError(path, key, expected, given)
+    return given
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and len(value) <= _MAX_TEXT
+
+
+def _object(path: str, key: str, given: object) -> dict[str, Any]:
+    if not isinstance(given, dict):
+        raise OverrideError(path, key, "an object", given)
+    return given
+
+
+def _unknown(path: str, key: str, known: Iterable[str]) -> OverrideError:
+    from difflib import get_close_matches
+
+    names = list(known)
+    near = get_close_matches(key.rpartition(".")[2], names, 1, 0.5)
+    expected = "a name like %s" % near[0] if near else "one of " + ", ".join(names)
+    return OverrideError(path, key, expected, key.rpartition(".")[2])

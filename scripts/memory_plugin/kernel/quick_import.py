@@ -1,0 +1,84 @@
+"""A short way to this package's cached bytecode, for hooks: most of what an import costs is Python's general search for the file.
+
+Only `NAME.py` in the folder of its package and its cache file count. What is not exactly that, or not fresh, is left to Python's own
+import, which also writes the cache.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from marshal import loads
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from importlib.machinery import ModuleSpec
+    from types import CodeType, ModuleType
+
+__all__ = ["install"]
+
+_PACKAGE = __name__.split(".", 1)[0] + "."
+_MOST_BYTES = 1 << 16
+
+
+class _Finder:
+    """Finds and loads this package's modules; Python asks it before its own finders."""
+
+    def __init__(self, magic: bytes, tag: str) -> None:
+        # PEP 552: with no flags set, a file is valid while the source has the time and size that follow.
+        self._start = magic + bytes(4)
+        self._end = ".%s.pyc" % tag
+        self._codes: dict[str, CodeType] = {}
+
+    def find_spec(self, name: str, path: Sequence[str] | None, *_: object) -> ModuleSpec | None:
+        """Return how to load a module of this package whose cache file is fresh; None for everything else."""
+        if path is None or not name.startswith(_PACKAGE):
+            return None
+        folder, base = path[0] + os.sep, name[name.rfind(".") + 1 :]
+        spec = self._spec(name, folder, base, is_package=False)
+        return spec or self._spec(name, folder + base + os.sep, "__init__", is_package=True)
+
+    def _spec(self, name: str, folder: str, base: str, *, is_package: bool) -> ModuleSpec | None:
+        source = folder + base + ".py"
+        cached = folder + "__pycache__" + os.sep + base + self._end
+        try:
+            self._codes[name] = loads(self._fresh(source, cached))  # noqa: S302 (what Python's import would load)
+        except (OSError, EOFError, ValueError, TypeError):
+            return None  # if it is damaged, Python's own import fails, too, and `bytecode` repairs it
+        spec = type(__spec__)(name, self, origin=source, is_package=is_package)  # type: ignore[arg-type]
+        spec.has_location = True
+        spec.cached = cached
+        if is_package:
+            spec.submodule_search_locations = [folder[:-1]]
+        return spec
+
+    def _fresh(self, source: str, cached: str) -> bytes:
+        """Return the code in a cache file. Raises OSError unless it is that of the source as it is now."""
+        handle = os.open(cached, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        try:
+            data = os.read(handle, _MOST_BYTES)
+        finally:
+            os.close(handle)
+        now = os.stat(source)
+        stamp = (int(now.st_mtime) & 0xFFFFFFFF) | (now.st_size & 0xFFFFFFFF) << 32
+        if data[:16] != self._start + stamp.to_bytes(8, "little"):
+            raise OSError
+        return data[16:]
+
+    def create_module(self, spec: ModuleSpec) -> None:
+        """Leave making the module to Python."""
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Run the code that was found."""
+        exec(self._codes.pop(module.__name__), module.__dict__)  # noqa: S102 (the module's own)
+
+
+def install() -> None:
+    """Let this package's further imports take the short way, where this Python caches bytecode as we know it; once in a process."""
+    magic = getattr(sys.modules.get("_frozen_importlib_external"), "MAGIC_NUMBER", b"")
+    tag = sys.implementation.cache_tag
+    if any(isinstance(finder, _Finder) for finder in sys.meta_path):
+        return
+    if magic and tag and sys.pycache_prefix is None and not sys.flags.optimize:
+        sys.meta_path.insert(0, _Finder(magic, tag))
