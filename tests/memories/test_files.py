@@ -106,7 +106,7 @@ def test_links_pipes_folders_and_hidden_files_are_passed_over(store: Store, put:
     shutil.copy(good, os.path.join(folder, "draft.json.12.abcd1234.tmp"))
     names, problems = found(store)
     assert names == ["good"]
-    assert {os.path.basename(path): reason for path, reason in problems} == {
+    assert {os.path.basename(path): reason for path, reason, _ in problems} == {
         "linked.json": "a symbolic link",
         "device.json": "a symbolic link",
         "dangling.json": "a symbolic link",

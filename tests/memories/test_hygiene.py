@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from typing import Any
 
@@ -146,3 +147,39 @@ def test_items_are_redacted_together_as_each_for_itself(items: list[str], expect
 )
 def test_items_redacted_together_hold_no_secret(items: list[str]) -> None:
     assert not any(SECRET in item for item in shown_items(items, 200))
+
+
+PASSWORD = "kZ8w" + "Qm4tRx2v"
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"password": PASSWORD + " with space"},
+        {"password": "with space " + PASSWORD},
+        {"DB_PASSWORD": [PASSWORD]},
+        {"DB_PASSWORD": ["", [PASSWORD]]},
+        {"api_key": {"value": PASSWORD}},
+        {"api_key": {"value": [PASSWORD]}},
+        {"api_key": {"prod": PASSWORD, "staging": PASSWORD}},
+        {"env": [{"token": PASSWORD}]},
+    ],
+)
+def test_a_fields_name_counts_for_lists_and_objects_in_it(content: dict[str, Any]) -> None:
+    cleaned, redacted = clean_data({"title": "x", "content": content})
+    assert PASSWORD not in json.dumps(cleaned)
+    assert redacted
+    assert clean_data(cleaned) == (cleaned, [])
+
+
+@pytest.mark.parametrize(
+    "content", [{"password": {"policy": "at least 12 characters"}}, {"token": {"header": "X-Api-Version2"}}]
+)
+def test_what_is_said_about_a_secret_is_kept(content: dict[str, Any]) -> None:
+    assert clean_data({"title": "x", "content": content})[0]["content"] == content
+
+
+@pytest.mark.parametrize("between", [":\u00a0", ":\n ", " -> ", "\uff1a"])
+def test_a_title_holds_no_password_in_disguise(between: str) -> None:
+    cleaned, _ = clean_data({"title": "Staging password" + between + PASSWORD, "content": {"a": "b"}})
+    assert PASSWORD not in cleaned["title"]

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from memory_plugin.kernel.fastjson import loads
 from memory_plugin.kernel.paths import Places, data_path
-from memory_plugin.memories.importing import category_for, read
+from memory_plugin.memories.import_categories import category_for
+from memory_plugin.memories.importing import read
 from memory_plugin.memories.stores import Store
 from tests.memories.conftest import Put
 from tests.project import Project
@@ -49,11 +50,11 @@ def test_a_file_of_sections_is_a_memory_for_each(project: Project) -> None:
         "CLAUDE.md", "# Shop\nA shop.\n\n## Code style\nTabs.\n\n## Deploy\n### Staging\nrun a\n"
     )
     assert titles(path) == [
-        ("decision", "Shop"),
-        ("preference", "Code style"),
-        ("runbook", "Deploy: Staging"),
+        ("decision", "Shop: A shop"),
+        ("preference", "Code style: Tabs"),
+        ("runbook", "Staging: run a"),
     ]
-    assert titles(path, "constraint")[0] == ("constraint", "Shop")
+    assert titles(path, "constraint")[0] == ("constraint", "Shop: A shop")
     assert [draft.source for draft in read(path).drafts] == [path + ":1", path + ":4", path + ":8"]
 
 

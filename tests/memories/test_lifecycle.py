@@ -1,4 +1,4 @@
-"""The life of a memory, and whose word each step carries."""
+"""The life of a memory, and which steps the user must have asked for."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import pytest
 from memory_plugin.kernel.clock import iso, now
 from memory_plugin.kernel.paths import Places
 from memory_plugin.memories import lifecycle
-from memory_plugin.memories.files import StoredMemory, all_memories
+from memory_plugin.memories.files import StoredMemory
 from memory_plugin.memories.record import InvalidMemory, categories, new_memory
 from memory_plugin.memories.stores import Store
-from memory_plugin.memories.trust import FOREIGN, PENDING, TRUSTED, load_trust
+from memory_plugin.memories.trust import PENDING, TRUSTED, load_trust
 from tests.memories.conftest import Put, find
 
 DAYS = 30
@@ -29,66 +29,47 @@ def save(places: Places, store: Store, title: str = "Use Postgres", word: bool =
 
 
 def standing(places: Places, store: Store, identity: str) -> str:
-    return load_trust(places, store).review(all_memories(store))[find(store, identity).key]
+    return load_trust(places).standing(find(store, identity))
 
 
-def test_the_user_s_save_begins_a_store_of_theirs(places: Places, store: Store) -> None:
-    save(places, store)
-    assert load_trust(places, store).mine
-    assert standing(places, store, "use-postgres") == TRUSTED
+def accept(places: Places, *memories: StoredMemory) -> None:
+    load_trust(places).accept(memories, "accept")
 
 
-def test_what_claude_saves_unasked_waits_and_begins_nothing(places: Places, store: Store) -> None:
-    save(places, store, word=False)
-    assert not load_trust(places, store).mine
-    assert standing(places, store, "use-postgres") == PENDING
-    save(places, store, "Mine")
-    assert load_trust(places, store).mine
-    assert standing(places, store, "use-postgres") == PENDING
-
-
-def test_a_save_into_a_repository_s_store_trusts_that_memory_alone(
-    places: Places, store: Store, put: Put
+@pytest.mark.parametrize(("word", "expected"), [(True, TRUSTED), (False, PENDING)])
+def test_a_save_is_trusted_only_with_the_user_s_word(
+    places: Places, store: Store, put: Put, word: bool, expected: str
 ) -> None:
     put("theirs")
-    save(places, store)
-    assert not load_trust(places, store).mine
-    assert (standing(places, store, "theirs"), standing(places, store, "use-postgres")) == (FOREIGN, TRUSTED)
+    save(places, store, word=word)
+    assert (standing(places, store, "theirs"), standing(places, store, "use-postgres")) == (PENDING, expected)
 
 
 def test_saving_what_a_repository_holds_already_trusts_it(places: Places, store: Store, put: Put) -> None:
     put("use-postgres", title="Use Postgres", content={"decision": "b"})
-    put("theirs")
     written = lifecycle.save(places, store, data(), word=True)
     assert not written.created
     assert standing(places, store, "use-postgres") == TRUSTED
 
 
+@pytest.mark.parametrize(
+    "more",
+    [{"asked_as": ["anything"]}, {"guard": {"files": ["*"]}}, {"supersedes": ["other"]}, {"tags": ["x"]}],
+)
+def test_saving_what_a_repository_holds_with_more_in_it_does_not_trust_that(
+    places: Places, store: Store, put: Put, more: dict[str, object]
+) -> None:
+    put("use-postgres", title="Use Postgres", content={"decision": "b"}, **more)
+    lifecycle.save(places, store, data(), word=True)
+    assert standing(places, store, "use-postgres") == PENDING
+
+
 def test_many_are_saved_as_one_by_one(places: Places, store: Store) -> None:
     results = lifecycle.save_all(places, store, [data("One"), data(""), data("Two")], word=True)
     assert [isinstance(result, InvalidMemory) for result in results] == [False, True, False]
-    assert load_trust(places, store).mine
     assert standing(places, store, "two") == TRUSTED
     lifecycle.save_all(places, store, [data("Three")], word=False)
     assert standing(places, store, "three") == PENDING
-
-
-def test_accepting_one_trusts_that_content_alone(places: Places, store: Store, put: Put) -> None:
-    put("theirs")
-    put("other")
-    assert lifecycle.accept(places, store, [find(store, "theirs")], whole_store=False) == [
-        "project:decision/theirs"
-    ]
-    assert (standing(places, store, "theirs"), standing(places, store, "other")) == (TRUSTED, FOREIGN)
-    put("theirs", title="Changed since")
-    assert standing(places, store, "theirs") == FOREIGN
-
-
-def test_accepting_the_whole_store_makes_it_the_user_s(places: Places, store: Store, put: Put) -> None:
-    put("theirs")
-    lifecycle.accept(places, store, all_memories(store), whole_store=True)
-    put("by-hand")
-    assert (standing(places, store, "theirs"), standing(places, store, "by-hand")) == (TRUSTED, TRUSTED)
 
 
 def test_an_edit_without_the_user_s_word_waits(places: Places, store: Store) -> None:
@@ -97,6 +78,15 @@ def test_an_edit_without_the_user_s_word_waits(places: Places, store: Store) -> 
     assert standing(places, store, "use-postgres") == PENDING
     lifecycle.edit(places, stored, lambda _: {"title": "Use Postgres"}, "edited", word=False)
     assert standing(places, store, "use-postgres") == TRUSTED
+
+
+def test_an_edit_of_what_somebody_else_changed_meanwhile_is_pending(
+    places: Places, store: Store, put: Put
+) -> None:
+    stored = save(places, store)
+    put("use-postgres", title="Use Postgres", asked_as=["anything"])
+    lifecycle.edit(places, stored, lambda _: {"title": "Use Postgres 17"}, "edited", word=True)
+    assert standing(places, store, "use-postgres") == PENDING
 
 
 def tagged(tag: str, found: dict[str, Any]) -> dict[str, Any]:
@@ -137,7 +127,8 @@ def test_forgetting_now_leaves_nothing(places: Places, store: Store) -> None:
     removal = lifecycle.forget(places, stored, "", at_once=True, grace_days=DAYS)
     assert (removal.deleted, removal.goes_at) == ([stored.path], "")
     assert not os.path.exists(stored.path)
-    assert not load_trust(places, store).is_trusted(stored)
+    assert not load_trust(places).is_trusted(stored)
+    assert os.listdir(places.state("trust", "texts")) == []
 
 
 @pytest.mark.parametrize(
@@ -171,7 +162,6 @@ def test_a_reason_may_hold_no_secret(places: Places, store: Store) -> None:
 def test_restoring_carries_trust_only_with_the_user_s_word(places: Places, store: Store) -> None:
     stored = save(places, store)
     lifecycle.forget(places, stored, "", at_once=False, grace_days=DAYS)
-    load_trust(places, store).review(all_memories(store))
     lifecycle.restore(places, find(store, "use-postgres"), word=False)
     assert standing(places, store, "use-postgres") == PENDING
     lifecycle.forget(places, find(store, "use-postgres"), "", at_once=False, grace_days=DAYS)
@@ -190,9 +180,7 @@ def test_an_archived_memory_is_kept_for_good(places: Places, store: Store) -> No
     assert find(store, "use-postgres").memory.status == "active"
 
 
-def test_nothing_is_deleted_from_a_store_that_is_not_the_user_s(
-    places: Places, store: Store, put: Put
-) -> None:
+def test_what_somebody_else_retired_is_not_deleted(places: Places, store: Store, put: Put) -> None:
     path = put("theirs", record_status="retired", retired_at="2020-01-01T00:00:00Z")
     assert lifecycle.remove_expired_retired(places, store, DAYS) == []
     assert os.path.exists(path)
@@ -211,18 +199,18 @@ def test_a_retired_memory_without_a_readable_date_is_kept(
 def test_redacting_trusts_only_what_was_looked_at(places: Places, store: Store, put: Put) -> None:
     put("theirs")
     seen = find(store, "theirs")
-    lifecycle.accept(places, store, [seen], whole_store=False)
+    accept(places, seen)
     put("theirs", content={"decision": "swapped in the meantime"})
     lifecycle.redact(places, seen)
-    assert standing(places, store, "theirs") == FOREIGN
+    assert standing(places, store, "theirs") == PENDING
 
 
-def test_redacting_a_file_keeps_its_standing(places: Places, store: Store, put: Put) -> None:
+def test_redacting_a_file_keeps_its_trust(places: Places, store: Store, put: Put) -> None:
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     put("theirs", content={"decision": "key " + secret})
     put("accepted", content={"decision": "key " + secret})
-    lifecycle.accept(places, store, [find(store, "accepted")], whole_store=False)
+    accept(places, find(store, "accepted"))
     for identity in ("theirs", "accepted"):
         written = lifecycle.redact(places, find(store, identity))
         assert [found.field for found in written.redacted] == ["content.decision"]
-    assert (standing(places, store, "theirs"), standing(places, store, "accepted")) == (FOREIGN, TRUSTED)
+    assert (standing(places, store, "theirs"), standing(places, store, "accepted")) == (PENDING, TRUSTED)

@@ -15,7 +15,6 @@ from memory_plugin.memories.record import (
     Memory,
     body_content,
     body_text,
-    canonical_digest,
     categories,
     category_named,
     is_id,
@@ -25,6 +24,7 @@ from memory_plugin.memories.record import (
     unreadable_expiry,
     with_change,
 )
+from memory_plugin.memories.trust import text_digests
 
 DECISION = categories()["decision"]
 TITLE, CONTENT = "Use Postgres", {"decision": "Postgres 16", "context": "billing"}
@@ -136,6 +136,7 @@ def test_every_title_has_an_id_that_is_a_file_name(title: str) -> None:
     [
         ("Use Postgres 16!", "use-postgres-16"),
         ("Crème brûlée", "creme-brulee"),
+        ("Größe, Œuvre, Ørsted, Łódź", "grosse-oeuvre-orsted-lodz"),
         ("../../etc/passwd", "etc-passwd"),
         ("--", "memory-"),
     ],
@@ -178,7 +179,7 @@ def test_reformatting_and_noting_a_change_keep_the_digest() -> None:
     noted = with_change(
         json.loads(json.dumps(backwards)), "looked at", {"confidence": 0.5, "source": {"turn": 3}}
     )
-    assert canonical_digest(parse_memory(noted, "use-postgres", DECISION)) == canonical_digest(before)
+    assert text_digests(parse_memory(noted, "use-postgres", DECISION)) == text_digests(before)
 
 
 @pytest.mark.parametrize(
@@ -196,11 +197,11 @@ def test_reformatting_and_noting_a_change_keep_the_digest() -> None:
     ids=str,
 )
 def test_whatever_recall_may_show_changes_the_digest(fields: dict[str, object]) -> None:
-    assert canonical_digest(parsed(**fields)) != canonical_digest(parsed())
+    assert text_digests(parsed(**fields)) != text_digests(parsed())
 
 
 def test_a_lone_surrogate_has_a_digest() -> None:
-    assert canonical_digest(parsed(title="a\ud800")) != canonical_digest(parsed(title="a"))
+    assert text_digests(parsed(title="a\ud800")) != text_digests(parsed(title="a"))
 
 
 def test_changes_are_noted_and_the_last_are_kept() -> None:

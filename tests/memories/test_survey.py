@@ -1,4 +1,4 @@
-"""All memories with their standing, and which one a name means."""
+"""All memories with their trust, and which one a name means."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ import os
 import pytest
 
 from memory_plugin.kernel.paths import Places
-from memory_plugin.memories import lifecycle
 from memory_plugin.memories.record import InvalidMemory
 from memory_plugin.memories.stores import Store, user_store
 from memory_plugin.memories.survey import choose, life, survey, unmistakable
-from memory_plugin.memories.trust import FOREIGN, PENDING, TRUSTED, trust_path
+from memory_plugin.memories.trust import PENDING, REJECTED, TRUSTED, load_trust
 from tests.memories.conftest import Put, find
 
 
@@ -20,37 +19,40 @@ def test_every_store_is_surveyed_and_one_scope_can_be_chosen(places: Places, put
     assert own is not None
     put("theirs")
     put("own", to=own)
+    load_trust(places).accept([find(own, "own")], "accept")
     bad = put("bad", raw=b"{")
-    found = survey(places, accept_pulls=False)
-    assert {item.stored.memory.id: item.trust for item in found.items} == {"theirs": FOREIGN, "own": TRUSTED}
+    found = survey(places)
+    assert {item.stored.memory.id: item.trust for item in found.items} == {"theirs": PENDING, "own": TRUSTED}
     assert [problem.path for problem in found.problems] == [bad]
-    assert [item.stored.memory.id for item in survey(places, accept_pulls=False, scope="user").items] == [
-        "own"
-    ]
+    assert [item.stored.memory.id for item in survey(places, scope="user").items] == ["own"]
 
 
 def test_a_store_that_is_left_alone_is_said_so(places: Places, store: Store) -> None:
     os.makedirs(os.path.dirname(store.root))
     os.symlink("/tmp", store.root)  # noqa: S108
-    assert "symbolic link" in survey(places, accept_pulls=False).left_alone[0]
+    assert "symbolic link" in survey(places).left_alone[0]
 
 
-def test_looking_notes_nothing(places: Places, store: Store, put: Put) -> None:
+def test_looking_records_nothing(places: Places, put: Put) -> None:
     put("theirs")
-    survey(places, accept_pulls=False)
-    assert not os.path.exists(trust_path(places, store))
+    survey(places)
+    assert not os.path.exists(places.state("trust"))
 
 
-def test_why_a_memory_waits_is_said(places: Places, store: Store, put: Put) -> None:
-    put("theirs")
-    put("claudes")
-    lifecycle.edit(places, find(store, "claudes"), lambda _: {"title": "x"}, "edited", word=False)
-    reasons = {
-        item.stored.memory.id: (item.trust, item.reason) for item in survey(places, accept_pulls=False).items
-    }
-    assert reasons == {
-        "theirs": (FOREIGN, "came with the repository"),
-        "claudes": (PENDING, "saved by Claude unasked"),
+def test_why_a_memory_is_not_trusted(places: Places, store: Store, put: Put) -> None:
+    for identity in ("new", "changed", "rejected", "mine"):
+        put(identity)
+    trust = load_trust(places)
+    trust.accept([find(store, "changed"), find(store, "mine")], "accept")
+    trust.reject(find(store, "rejected"))
+    put("changed", title="Changed by hand")
+    assert {
+        item.stored.memory.id: (item.trust, item.reason, item.waits) for item in survey(places).items
+    } == {
+        "new": (PENDING, "you have not accepted it", True),
+        "changed": (PENDING, "changed since you trusted it", True),
+        "rejected": (REJECTED, "you rejected it", False),
+        "mine": (TRUSTED, "", False),
     }
 
 
@@ -69,7 +71,7 @@ def test_where_a_memory_is_in_its_life(
     places: Places, put: Put, fields: dict[str, object], expected: str
 ) -> None:
     put("one", **fields)
-    (item,) = survey(places, accept_pulls=False).items
+    (item,) = survey(places).items
     assert life(item) == expected
     assert item.waits == (expected == "active")
 
@@ -78,8 +80,9 @@ def test_a_name_means_the_one_that_waits(places: Places, put: Put) -> None:
     own = user_store(places)
     assert own is not None
     put("same", to=own)
-    put("same")
-    items = survey(places, accept_pulls=False).items
+    put("same", title="Another text")
+    load_trust(places).accept([find(own, "same")], "accept")
+    items = survey(places).items
     assert choose(items, "same").stored.key == "project:decision/same"
     assert choose(items, "user:decision/same").stored.key == "user:decision/same"
 
@@ -88,7 +91,7 @@ def test_a_name_means_the_one_that_waits(places: Places, put: Put) -> None:
 def test_a_name_that_means_none_or_several_is_refused(places: Places, put: Put, name: str) -> None:
     put("same")
     put("same", category="runbook")
-    items = survey(places, accept_pulls=False).items
+    items = survey(places).items
     with pytest.raises(InvalidMemory, match=r"no memory has this id|more than one"):
         choose(items, name)
     assert choose(items, "runbook/same").stored.memory.category == "runbook"
@@ -103,7 +106,7 @@ def test_the_shortest_name_that_means_one_memory(places: Places, put: Put) -> No
     put("thrice")
     put("thrice", category="runbook")
     put("thrice", to=own)
-    items = survey(places, accept_pulls=False).items
+    items = survey(places).items
     names = unmistakable(items)
     assert names == {
         "project:decision/alone": "alone",
@@ -116,8 +119,8 @@ def test_the_shortest_name_that_means_one_memory(places: Places, put: Put) -> No
     assert all(choose(items, name).stored.key == key for key, name in names.items())
 
 
-def test_without_a_state_folder_everything_is_foreign(places: Places, put: Put) -> None:
+def test_without_a_state_folder_everything_is_pending(places: Places, put: Put) -> None:
     put("one")
     places.state_dir, places.why_no_state = None, "no home folder"
-    (item,) = survey(places, accept_pulls=False).items
-    assert (item.trust, item.reason) == (FOREIGN, "no home folder")
+    (item,) = survey(places).items
+    assert (item.trust, item.reason) == (PENDING, "no home folder")

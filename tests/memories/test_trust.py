@@ -1,221 +1,286 @@
-"""Trust: what is the user's own, what waits, and that no repository, rebuild or damaged record grants any."""
+"""Trust in a text: what is covered, what ends it, and that no damage, move or repository grants any."""
 
 from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from memory_plugin.kernel.paths import Places
-from memory_plugin.memories import gitlog, lifecycle
-from memory_plugin.memories.files import all_memories
-from memory_plugin.memories.record import categories, new_memory
-from memory_plugin.memories.stores import Store, user_store
-from memory_plugin.memories.trust import FOREIGN, PENDING, TRUSTED, load_trust, trust_path
+from memory_plugin.kernel.paths import Places, locate
+from memory_plugin.memories.files import StoredMemory
+from memory_plugin.memories.stores import Store, project_store, user_store
+from memory_plugin.memories.trust import PENDING, REJECTED, TRUSTED, TrustUnreadable, load_trust
 from tests.memories.conftest import Put, find
 from tests.project import Project
 
+SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
-@pytest.fixture(autouse=True)
-def _git_at_rest(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(gitlog, "_SETTLE_SECONDS", 0.0)
+
+def standing(places: Places, store: Store, identity: str = "mine") -> str:
+    return load_trust(places).standing(find(store, identity))
 
 
 @pytest.fixture
-def mine(places: Places, store: Store, project: Project) -> Store:
-    """Return a store of the user's in a repository, with one committed memory."""
-    data = new_memory(categories()["decision"], "", "Mine", {"decision": "b"}, {})
-    lifecycle.save(places, store, data, word=True)
-    commit(project, "first")
-    look(places, store)
-    return store
+def mine(places: Places, store: Store, put: Put) -> StoredMemory:
+    """Return a memory that the user accepted."""
+    put("mine")
+    stored = find(store, "mine")
+    load_trust(places).accept([stored], "accept")
+    return stored
 
 
-def commit(project: Project, message: str) -> None:
-    project.git("add", "-A")
-    project.git("commit", "-q", "-m", message)
+def trusted_file(places: Places) -> str:
+    return places.state("trust", "trusted.jsonl")
 
 
-def look(places: Places, store: Store, accept_pulls: bool = False) -> dict[str, str]:
-    """Return the standing of each memory by id, noted as a refresh does."""
-    trust = load_trust(places, store)
-    standings = trust.review(list(all_memories(store)), accept_pulls)
-    trust.save()
-    return {key.rpartition("/")[2]: standing for key, standing in standings.items()}
+def test_what_nobody_accepted_is_pending_in_every_scope(places: Places, store: Store, put: Put) -> None:
+    own = user_store(places)
+    assert own is not None
+    put("mine")
+    put("mine", to=own)
+    assert (standing(places, store), standing(places, own)) == (PENDING, PENDING)
+    load_trust(places).accept([find(own, "mine")], "accept")
+    assert standing(places, own) == TRUSTED
 
 
-def pulled(project: Project, put: Put, *identities: str, **fields: object) -> None:
-    """Let memories arrive as with a pull: committed on another branch, then merged."""
-    project.git("checkout", "-q", "-b", "theirs")
-    for identity in identities:
-        put(identity, **fields)
-    commit(project, "theirs")
-    project.git("checkout", "-q", "main")
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"title": "Other"},
+        {"content": {"decision": "other"}},
+        {"content": {"decision": "the body of mine", "context": "more"}},
+        {"tags": ["x"]},
+        {"related_files": ["x.py"]},
+        {"asked_as": ["anything"]},
+        {"guard": {"files": ["*"], "action": "deny"}},
+        {"guard": "not even a guard"},
+        {"expires_at": "2999-01-01"},
+        {"record_status": "retired"},
+        {"superseded_by": "other"},
+        {"supersedes": ["other"]},
+    ],
+    ids=str,
+)
+def test_every_change_that_could_matter_is_pending_until_it_is_undone(
+    places: Places, store: Store, put: Put, mine: StoredMemory, change: dict[str, object]
+) -> None:
+    put("mine", **change)
+    assert standing(places, store) == PENDING
+    put("mine")
+    assert standing(places, store) == TRUSTED
 
 
-def merge(project: Project) -> None:
-    project.git("merge", "-q", "--no-ff", "-m", "merge", "theirs")
+def test_a_trusted_text_under_another_name_is_pending(
+    places: Places, store: Store, put: Put, mine: StoredMemory
+) -> None:
+    put("other", title="Title of mine", content={"decision": "the body of mine"})
+    put("mine", category="runbook")
+    assert standing(places, store, "other") == PENDING
 
 
-def test_a_clone_s_store_is_foreign_until_accepted(places: Places, store: Store, put: Put) -> None:
+def test_reformatting_and_noting_a_change_keep_trust(
+    places: Places, store: Store, put: Put, mine: StoredMemory
+) -> None:
+    data = dict(reversed(list(mine.memory.data.items())), updated_at="2030-01-01T00:00:00Z", changes=[])
+    put("mine", raw=json.dumps(data).encode())
+    assert standing(places, store) == TRUSTED
+
+
+def test_the_same_text_is_trusted_in_any_project(
+    places: Places, mine: StoredMemory, make_project: Callable[..., Project], put: Put
+) -> None:
+    elsewhere = locate(make_project().root)
+    other = project_store(elsewhere)
+    put("mine", to=other)
+    assert load_trust(elsewhere).standing(find(other, "mine")) == TRUSTED
+
+
+def test_a_rejected_text_stays_rejected_under_every_name_and_in_every_project(
+    places: Places, store: Store, put: Put, make_project: Callable[..., Project]
+) -> None:
     put("theirs")
-    assert look(places, store) == {"theirs": FOREIGN}
-    assert look(places, store) == {"theirs": FOREIGN}
+    load_trust(places).reject(find(store, "theirs"))
+    elsewhere = locate(make_project().root)
+    put("renamed", title="Title of theirs", content={"decision": "the body of theirs"})
+    put("theirs", to=project_store(elsewhere))
+    assert standing(places, store, "theirs") == standing(places, store, "renamed") == REJECTED
+    assert load_trust(elsewhere).standing(find(project_store(elsewhere), "theirs")) == REJECTED
+    load_trust(places).accept([find(store, "renamed")], "accept")
+    assert standing(places, store, "renamed") == TRUSTED
+    assert standing(places, store, "theirs") == PENDING
 
 
-def test_edits_by_hand_in_the_user_s_store_are_the_user_s(places: Places, mine: Store, put: Put) -> None:
-    put("by-hand")
+def test_rejecting_a_trusted_text_ends_its_trust(places: Places, store: Store, mine: StoredMemory) -> None:
+    load_trust(places).reject(mine)
+    assert standing(places, store) == REJECTED
+
+
+def test_withdrawing_covers_older_texts_of_the_name_and_can_erase_them(
+    places: Places, store: Store, put: Put, mine: StoredMemory
+) -> None:
+    put("mine", title="Newer")
+    load_trust(places).accept([find(store, "mine")], "accept")
+    load_trust(places).withdraw(find(store, "mine"))
+    assert standing(places, store) == PENDING
+    put("mine")
+    assert standing(places, store) == PENDING
+    assert len(os.listdir(places.state("trust", "texts"))) == 2
+    load_trust(places).reject(find(store, "mine"))
+    load_trust(places).erase(find(store, "mine"))
+    assert os.listdir(places.state("trust", "texts")) == []
+    for name in ("trusted", "rejected"):
+        with open(places.state("trust", name + ".jsonl"), encoding="ascii") as file:
+            assert '"mine"' not in file.read()
+    assert standing(places, store) == REJECTED
+    load_trust(places).accept([find(store, "mine")], "accept")
+    assert standing(places, store) == TRUSTED
+
+
+def test_the_last_trusted_text_is_kept_without_secrets(places: Places, store: Store, put: Put) -> None:
+    assert load_trust(places).last_trusted(theirs(store, put)) is None
+    put("mine", content={"decision": "the key is " + SECRET})
+    load_trust(places).accept([find(store, "mine")], "accept")
     put("mine", title="Changed by hand")
-    assert look(places, mine) == {"by-hand": TRUSTED, "mine": TRUSTED}
+    kept = load_trust(places).last_trusted(find(store, "mine"))
+    assert kept is not None
+    assert kept["title"] == "Title of mine"
+    assert SECRET not in json.dumps(kept)
+    load_trust(places).withdraw(find(store, "mine"))
+    assert load_trust(places).last_trusted(find(store, "mine")) is None
 
 
-def test_the_user_s_own_commits_change_nothing(
-    places: Places, mine: Store, put: Put, project: Project
-) -> None:
-    put("by-hand")
-    commit(project, "second")
-    project.git("commit", "-q", "--amend", "-m", "better words")
-    assert look(places, mine) == {"by-hand": TRUSTED, "mine": TRUSTED}
-
-
-def test_what_a_merge_brings_waits(places: Places, mine: Store, put: Put, project: Project) -> None:
-    pulled(project, put, "theirs")
-    look(places, mine)
-    merge(project)
-    assert look(places, mine) == {"theirs": PENDING, "mine": TRUSTED}
-    assert look(places, mine) == {"theirs": PENDING, "mine": TRUSTED}
-    assert "arrived with" in load_trust(places, mine).reason(find(mine, "theirs"))
-
-
-def test_what_a_merge_changes_waits_and_switching_back_keeps_trust(
-    places: Places, mine: Store, put: Put, project: Project
-) -> None:
-    pulled(project, put, "mine", title="Changed by them")
-    look(places, mine)
-    project.git("checkout", "-q", "theirs")
-    assert look(places, mine) == {"mine": PENDING}
-    project.git("checkout", "-q", "main")
-    assert look(places, mine) == {"mine": TRUSTED}
-
-
-def test_an_edit_by_hand_after_the_pull_was_seen_is_the_user_s(
-    places: Places, mine: Store, put: Put, project: Project
-) -> None:
-    pulled(project, put, "theirs")
-    merge(project)
-    look(places, mine)
-    put("later")
-    assert look(places, mine) == {"theirs": PENDING, "later": TRUSTED, "mine": TRUSTED}
+def theirs(store: Store, put: Put) -> StoredMemory:
+    put("mine")
+    return find(store, "mine")
 
 
 @pytest.mark.parametrize(
-    "deed", [("reset", "-q", "--hard", "theirs"), ("rebase", "-q", "theirs"), ("checkout", "-q", "theirs")]
+    ("folder", "fields", "expected"),
+    [
+        ("", {}, TRUSTED),
+        ("", {"guard": {"files": ["*"]}}, PENDING),
+        ("/elsewhere", {}, PENDING),
+        ("/../project", {}, PENDING),
+    ],
+    ids=["its root", "a guard", "another root", "not the real path"],
 )
-def test_so_does_what_other_deeds_of_git_bring(
-    places: Places, mine: Store, put: Put, project: Project, deed: tuple[str, ...]
+def test_what_is_accepted_as_it_comes(
+    places: Places, store: Store, put: Put, folder: str, fields: dict[str, object], expected: str
 ) -> None:
-    pulled(project, put, "theirs")
-    look(places, mine)
-    project.git(*deed)
-    assert look(places, mine)["theirs"] == PENDING
+    put("theirs", **fields)
+    trust = load_trust(places, [places.project_root + folder])
+    assert trust.standing(find(store, "theirs")) == expected
+    trust.reject(find(store, "theirs"))
+    assert trust.standing(find(store, "theirs")) == REJECTED
 
 
-def test_who_accepts_pulls_waits_for_nothing(places: Places, mine: Store, put: Put, project: Project) -> None:
-    pulled(project, put, "theirs")
-    look(places, mine)
-    merge(project)
-    assert look(places, mine, accept_pulls=True) == {"theirs": TRUSTED, "mine": TRUSTED}
-
-
-def test_while_git_is_at_work_a_change_waits_without_being_noted(
-    places: Places, mine: Store, put: Put, project: Project, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    put("by-hand")
-    lock = os.path.join(project.root, ".git", "index.lock")
-    with open(lock, "w", encoding="utf-8"):
-        pass
-    trust = load_trust(places, mine)
-    assert trust.review(list(all_memories(mine)))["project:decision/by-hand"] == PENDING
-    assert not trust.settled
-    os.unlink(lock)
-    assert look(places, mine)["by-hand"] == TRUSTED
-
-
-def test_reformatting_keeps_trust(places: Places, mine: Store, project: Project, put: Put) -> None:
-    path = find(mine, "mine").path
-    project.git("checkout", "-q", "-b", "theirs")
-    with open(path, encoding="utf-8") as file:
-        data = json.load(file)
-    with open(path, "w", encoding="utf-8") as file:
-        json.dump(dict(reversed(list(data.items()))), file)
-    commit(project, "reformatted")
-    assert look(places, mine) == {"mine": TRUSTED}
-
-
-@pytest.mark.parametrize(
-    "record", [b"", b"{", b"[]", b'{"mine": true}', b"\xff", b'{"store": 7, "mine": true}', b"[" * 100_000]
-)
-def test_a_damaged_or_planted_record_grants_nothing(
-    places: Places, store: Store, put: Put, record: bytes
-) -> None:
-    put("theirs")
-    path = trust_path(places, store)
-    os.makedirs(os.path.dirname(path))
-    with open(path, "wb") as file:
-        file.write(record)
-    assert look(places, store) == {"theirs": FOREIGN}
-
-
-def test_the_record_of_another_folder_grants_nothing(places: Places, store: Store, put: Put) -> None:
-    put("theirs")
-    path = trust_path(places, store)
-    os.makedirs(os.path.dirname(path))
-    with open(path, "w", encoding="utf-8") as file:
-        json.dump({"schema": 1, "store": "/somewhere/else", "mine": True, "trusted": {}, "pending": {}}, file)
-    assert look(places, store) == {"theirs": FOREIGN}
-
-
-@pytest.mark.parametrize("field", ["trusted", "pending", "log", "notified", "mine"])
-@pytest.mark.parametrize("value", [None, 7, "x", [1, 2], {"a": 1}, {"decision/mine": [7, None]}], ids=str)
-def test_odd_fields_in_the_record_raise_nothing(
-    places: Places, mine: Store, field: str, value: object
-) -> None:
-    path = trust_path(places, mine)
-    with open(path, encoding="utf-8") as file:
-        record = json.load(file)
-    with open(path, "w", encoding="utf-8") as file:
-        json.dump({**record, field: value}, file)
-    assert look(places, mine)["mine"] in (TRUSTED, FOREIGN, PENDING)
+def test_the_user_s_own_store_is_not_accepted_as_it_comes(places: Places, put: Put) -> None:
+    own = user_store(places)
+    assert own is not None
+    put("mine", to=own)
+    assert load_trust(places, [places.project_root, own.root]).standing(find(own, "mine")) == PENDING
 
 
 def test_the_record_lies_outside_of_the_project_and_is_private(
-    places: Places, mine: Store, project: Project
+    places: Places, project: Project, mine: StoredMemory
 ) -> None:
-    path = trust_path(places, mine)
-    assert path.startswith(project.state)
-    assert os.stat(path).st_mode & 0o777 == 0o600
-    assert os.stat(os.path.dirname(path)).st_mode & 0o777 == 0o700
+    for path in (trusted_file(places), places.state("trust", "texts")):
+        assert path.startswith(project.state)
+        assert os.stat(path).st_mode & 0o077 == 0
 
 
-def test_the_user_s_own_store_is_trusted(places: Places, put: Put) -> None:
-    own = user_store(places)
-    assert own is not None
-    put("by-hand", to=own)
-    assert look(places, own) == {"by-hand": TRUSTED}
+@pytest.mark.parametrize(
+    "torn", [b"x", b'{"schema":1,"digest":"', b"\xff\xfe", b"{}", b"[1]", b'{"schema":2}', b"\0" * 64]
+)
+def test_a_damaged_line_is_passed_over_and_counted_and_swallows_no_record(
+    places: Places, store: Store, put: Put, mine: StoredMemory, torn: bytes
+) -> None:
+    with open(trusted_file(places), "ab") as file:
+        file.write(torn)
+    assert standing(places, store) == TRUSTED
+    put("later")
+    load_trust(places).accept([find(store, "later")], "accept")
+    assert standing(places, store) == standing(places, store, "later") == TRUSTED
+    assert load_trust(places).trusted.damaged_lines() == 1
 
 
-def test_a_waiting_set_is_told_once(places: Places, store: Store) -> None:
-    trust = load_trust(places, store)
-    assert trust.notice_due(["a", "b"])
-    trust.save()
-    assert not load_trust(places, store).notice_due(["b", "a"])
-    assert load_trust(places, store).notice_due(["a", "b", "c"])
+@pytest.mark.parametrize("content", [b"no record\nat all\n", b"{}\n", b"\xff\n\xff", b"\0\n"])
+def test_a_damaged_file_is_set_aside_and_grants_nothing(
+    places: Places, store: Store, mine: StoredMemory, content: bytes
+) -> None:
+    with open(trusted_file(places), "wb") as file:
+        file.write(content)
+    trust = load_trust(places)
+    assert trust.standing(mine) == PENDING
+    with open(trust.trusted.set_aside, "rb") as file:
+        assert file.read() == content
+    trust.accept([mine], "accept")
+    assert standing(places, store) == TRUSTED
 
 
-def test_few_digests_of_one_memory_are_kept(places: Places, mine: Store, put: Put) -> None:
-    for number in range(30):
-        put("mine", title="Title %d" % number)
-        look(places, mine)
-    with open(trust_path(places, mine), encoding="utf-8") as file:
-        assert len(json.load(file)["trusted"]["decision/mine"]) == 20
+def test_a_record_that_cannot_be_read_is_an_error_and_is_kept(
+    places: Places, store: Store, mine: StoredMemory
+) -> None:
+    path = trusted_file(places)
+    os.rename(path, path + ".real")
+    os.symlink(path + ".real", path)
+    with pytest.raises(TrustUnreadable) as raised:
+        load_trust(places)
+    assert "cannot be read (a symbolic link)" in str(raised.value.strerror)
+    assert os.path.islink(path)
+
+
+def test_a_record_of_many_lines_is_searched_and_tabled_alike(places: Places, store: Store, put: Put) -> None:
+    names = ["memory-%d" % number for number in range(40)]
+    for name in names:
+        put(name)
+    load_trust(places).accept([find(store, name) for name in names[:35]], "accept")
+    load_trust(places).withdraw(find(store, "memory-3"))
+    trust = load_trust(places)
+    expected = [TRUSTED if 3 != number < 35 else PENDING for number in range(40)]
+    assert [trust.standing(find(store, name)) for name in names] == expected
+    assert [trust.knows_name(store, "decision", name) for name in names] == [
+        one == TRUSTED for one in expected
+    ]
+
+
+def test_in_a_copy_a_later_change_is_known_as_one_once_the_trusted_text_was_seen(
+    places: Places, mine: StoredMemory, put: Put, tmp_path: Path
+) -> None:
+    other = locate(str(tmp_path / "copy"))
+    there = project_store(other)
+    put("mine", to=there, title=mine.memory.title, content=mine.memory.data["content"])
+    copy = find(there, "mine")
+    assert load_trust(other).is_trusted(copy)
+    assert load_trust(other).last_trusted(copy) is None
+    load_trust(other).note_names([copy])
+    load_trust(other).note_names([copy])
+    with open(places.state("trust", "trusted.jsonl"), encoding="ascii") as file:
+        assert file.read().count('"seen"') == 1
+    put("mine", to=there, title="Changed by somebody")
+    changed = find(there, "mine")
+    trust = load_trust(other)
+    assert trust.standing(changed) == PENDING
+    assert trust.knows_name(there, "decision", "mine")
+    assert (trust.last_trusted(changed) or {})["title"] == mine.memory.title
+    load_trust(places).withdraw(mine)
+    assert load_trust(other).last_trusted(changed) is None, "it was withdrawn in the other project"
+    assert not load_trust(other).knows_name(there, "decision", "mine")
+
+
+def test_a_name_is_noted_for_a_trusted_text_only_and_never_brings_trust_back(
+    places: Places, store: Store, put: Put, mine: StoredMemory, tmp_path: Path
+) -> None:
+    put("theirs")
+    load_trust(places).note_names([find(store, "theirs")])
+    assert standing(places, store, "theirs") == PENDING
+    other = locate(str(tmp_path / "copy"))
+    there = project_store(other)
+    put("mine", to=there, title=mine.memory.title, content=mine.memory.data["content"])
+    before = load_trust(other)
+    load_trust(places).withdraw(mine)
+    before.note_names([find(there, "mine")])
+    assert load_trust(other).standing(find(there, "mine")) == PENDING

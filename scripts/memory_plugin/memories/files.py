@@ -7,7 +7,7 @@ import stat as modes
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..kernel.fastjson import digest, loads
-from ..kernel.files import Unreadable, read_regular, stamp
+from ..kernel.files import ReadFailed, Unreadable, read_regular, stamp
 from .record import InvalidMemory, Memory, categories, parse_memory
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ __all__ = [
     "category_folders",
     "is_read",
     "listing",
+    "memory_key",
     "read_memory",
     "refuse_many_values",
     "why_left_alone",
@@ -56,10 +57,11 @@ class StoredMemory(NamedTuple):
 
 
 class FileProblem(NamedTuple):
-    """A file in a store that is no memory, and why."""
+    """A file in a store that is no memory, and why; or one that could not be read this time, for a reason that `passes`."""
 
     path: str
     reason: str
+    passes: bool = False
 
 
 class TooManyEntries(Exception):
@@ -104,19 +106,24 @@ def category_folders(store: Store) -> list[tuple[Category, str]]:
 
 
 def is_read(folder: str) -> bool:
-    """Return whether a category's folder is read: it exists, and is neither a link nor a repository of its own."""
-    return (
-        os.path.isdir(folder)
-        and not os.path.islink(folder)
-        and not os.path.lexists(os.path.join(folder, ".git"))
-    )
+    """Return whether a category's folder is read: it exists, and is neither a link nor a repository of its own.
+
+    A folder that cannot be looked at this time is read, and `listing` says why it cannot be.
+    """
+    try:
+        status = os.lstat(folder)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (OSError, ValueError):
+        return True
+    return modes.S_ISDIR(status.st_mode) and not os.path.lexists(os.path.join(folder, ".git"))
 
 
 def listing(folder: str, most: int | None = None) -> list[tuple[str, os.stat_result]]:
     """Return the JSON files of a folder with their status; links, folders and hidden files are passed over, and all after 200,000 entries.
 
-    Where the files of at most MAX_BYTES together hold more than MAX_FOLDER_BYTES, the largest are left out. Nothing for a folder that
-    cannot be read. Raises TooManyEntries for a folder of more than `most` entries; None is no limit.
+    Where the files of at most MAX_BYTES together hold more than MAX_FOLDER_BYTES, the largest are left out. Nothing for a folder that is
+    gone. Raises OSError for one that cannot be read, and TooManyEntries for one of more than `most` entries; None is no limit.
     """
     return _within_folder_limit(list(_entries(folder, most)))[0]
 
@@ -139,7 +146,7 @@ def _within_folder_limit(
 def _entries(folder: str, most: int | None = None) -> Iterator[tuple[str, os.stat_result]]:
     try:
         entries = os.scandir(folder)
-    except OSError:
+    except (FileNotFoundError, NotADirectoryError):
         return
     with entries:
         for count, entry in enumerate(entries):
@@ -165,6 +172,8 @@ def read_memory(store: Store, category: Category, path: str) -> StoredMemory:
     try:
         parsed = loads(data.decode("utf-8-sig"))
     except ValueError as error:
+        if b"\n<<<<<<< " in data:
+            raise InvalidMemory("it holds the marks of a merge conflict; resolve the conflict") from None
         raise InvalidMemory("not a JSON text in UTF-8: %s" % error) from None
     memory = parse_memory(parsed, os.path.basename(path)[: -len(".json")], category)
     return StoredMemory(memory, store, path, stamp(status), digest(data))
@@ -187,15 +196,21 @@ def _separators(data: bytes) -> int:
 
 def all_memories(store: Store, problems: list[FileProblem] | None = None) -> Iterator[StoredMemory]:
     """Return every memory of a store; what cannot be read is added to `problems`."""
+    named: list[FileProblem] = [] if problems is None else problems
     for category, folder in category_folders(store):
-        for path, _status in sorted(listing(folder)):
+        try:
+            found = sorted(listing(folder))
+        except OSError as error:
+            named.append(FileProblem(folder, error.strerror or "cannot be read", passes=True))
+            continue
+        for path, _status in found:
             try:
                 yield read_memory(store, category, path)
             except FileNotFoundError:
                 continue
             except (InvalidMemory, Unreadable) as error:
-                if problems is not None:
-                    problems.append(FileProblem(path, str(error).removeprefix(path + ": ")))
+                reason = str(error).removeprefix(path + ": ")
+                named.append(FileProblem(path, reason, passes=isinstance(error, ReadFailed)))
     if problems is not None:
         problems.extend(_passed_over(store))
 
@@ -215,7 +230,11 @@ def _passed_over(store: Store) -> Iterator[FileProblem]:
 
 def _beyond_folder_limit(folder: str) -> Iterator[FileProblem]:
     """Name the folder that holds too much as a whole; what is too large for itself is named elsewhere."""
-    left = [file for file in _within_folder_limit(list(_entries(folder)))[1] if file[1].st_size <= MAX_BYTES]
+    try:
+        beyond = _within_folder_limit(list(_entries(folder)))[1]
+    except OSError:
+        return
+    left = [file for file in beyond if file[1].st_size <= MAX_BYTES]
     if left:
         reason = "expected at most %d bytes of memories in a folder; the %d largest are not read"
         yield FileProblem(folder, reason % (MAX_FOLDER_BYTES, len(left)))
@@ -224,8 +243,7 @@ def _beyond_folder_limit(folder: str) -> Iterator[FileProblem]:
 def _odd_entries(folder: str) -> Iterator[FileProblem]:
     try:
         entries = os.scandir(folder)
-    except OSError as error:
-        yield FileProblem(folder, error.strerror or "cannot be read")
+    except OSError:  # `all_memories` has named it
         return
     with entries:
         for entry in entries:

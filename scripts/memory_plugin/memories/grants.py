@@ -1,7 +1,8 @@
 """Grants: for a few minutes after a request of the user's own, Claude may save or accept something in this session.
 
-A page that Claude reads can ask it to remember something.  So what Claude stores unasked waits for the user, and only a prompt that the
-user typed leaves a grant.  This raises the bar; it is no wall, since Claude runs with the user's rights.
+A page that Claude reads can ask it to remember something. So what Claude stores unasked is pending, and only a prompt that the user typed
+leaves a grant, for three saves at most and until the next prompt; each of them is shown to the user. This raises the bar; it is no wall,
+since Claude runs with the user's rights.
 """
 
 from __future__ import annotations
@@ -9,9 +10,11 @@ from __future__ import annotations
 import os
 
 from ..kernel.clock import now
-from ..kernel.fastjson import digest, dumps, loads
+from ..kernel.fastjson import dumps, loads
 from ..kernel.files import Unreadable, make_folder, read_regular, replace_file
-from ..kernel.paths import data_path
+from ..kernel.locks import FileLock
+from ..kernel.state_file import session_file
+from .save_requests import APPROVAL
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,96 +22,98 @@ if TYPE_CHECKING:
 
     from ..kernel.paths import Places
 
-__all__ = ["SECONDS", "asks_to_remember", "grant", "is_granted"]
+__all__ = [
+    "MOST_SAVES",
+    "SECONDS",
+    "grant",
+    "is_granted",
+    "revoke",
+    "take_saves",
+    "take_unshown",
+    "was_saved",
+]
 
 SECONDS = 600.0
-_MAX_BYTES = 4096
-_LOOKED_AT = 600
-_LONG = 20_000
-_BEFORE = 60
-_FENCES = ("```", "~~~")
-_INDENTED = ("    ", "\t")
+MOST_SAVES = 3
+PART = "grant"
+_MAX_BYTES = 16_384
+_LOCK_WAIT = 1.0
 
 
-def asks_to_remember(prompt: str) -> bool:
-    """Return whether a typed prompt is a `/memory:` command or wishes something to be remembered.
-
-    Only the prompt's own beginning and end count, and no quoted, fenced or indented line: a pasted page must not speak for the user.
-    """
-    text = prompt.strip()
-    if text.startswith("/memory:"):
-        return True
-    head, tail = _ends(text)
-    near = _spoken(head)[:_LOOKED_AT] + " \n " + _spoken(tail)[-_LOOKED_AT:]
-    wishes = _wishes()
-    words = set(wishes["unless_after"])
-    phrases = [phrase for of_language in wishes["phrases"].values() for phrase in of_language]
-    return any(_is_said(phrase, near, words) for phrase in phrases)
+def grant(places: Places, session: str, kind: str) -> None:
+    """Leave a grant of a kind (`save_requests.SAVE` or APPROVAL) for a session and its project. Raises OSError."""
+    until = now() + SECONDS
+    _write(places, session, {"project": places.project_key, "until": until, "kind": kind, "left": MOST_SAVES})
 
 
-def _is_said(phrase: str, text: str, negations: set[str]) -> bool:
-    """Return whether a phrase occurs in a text at least once without a negation before it."""
-    at = text.find(phrase)
-    while at >= 0:
-        clause = text[max(0, at - _BEFORE) : at]
-        for mark in ".,;:!?":
-            clause = clause.rpartition(mark)[2]
-        if negations.isdisjoint(clause.split()[-3:]):
-            return True
-        at = text.find(phrase, at + 1)
-    return False
+def revoke(places: Places, session: str) -> None:
+    """End the grant of a session, if there is one. Raises OSError."""
+    path = session_file(places, session, PART)
+    if os.path.lexists(path):
+        os.unlink(path)
 
 
-def _ends(text: str) -> tuple[str, str]:
-    """Return the beginning and the end of a prompt; of a very long one no end that a fence further up could reach into."""
-    if len(text) <= _LONG:
-        return text, text
-    fenced = any(mark in text[:-_LONG] for mark in _FENCES)
-    return text[:_LONG], "" if fenced else text[-_LONG:]
+def is_granted(places: Places, session: str, *, approval: bool = False) -> bool:
+    """Return whether a grant for this session and project still holds for a save, or for any command (`approval`)."""
+    found = _read(places, session)
+    return _left(found) > 0 and (not approval or found.get("kind") == APPROVAL)
 
 
-def _spoken(text: str) -> str:
-    """Return what of a text the user says themselves, in lower case and on one line."""
-    return " ".join(" ".join(_own_lines(text)).lower().replace("\u2019", "'").split())
+def take_saves(places: Places, session: str, number: int) -> bool:
+    """Use the grant for a number of saves, all or none; return whether it covers them. Raises OSError."""
+    if not is_granted(places, session):
+        return False
+    with FileLock(session_file(places, session, PART) + ".lock", _LOCK_WAIT):
+        found = _read(places, session)
+        left = _left(found)
+        if left >= number:
+            _write(places, session, {**found, "left": left - number})
+    return left >= number
 
 
-def _own_lines(text: str) -> list[str]:
-    kept, fenced = [], False
-    for line in text.splitlines():
-        if line.lstrip().startswith(_FENCES):
-            fenced = not fenced
-        elif not fenced and not line.lstrip().startswith(">") and not line.startswith(_INDENTED):
-            kept.append(line)
-    return kept
+def was_saved(places: Places, session: str, lines: list[str]) -> None:
+    """Keep lines about what was saved under the grant, until `take_unshown` hands them to the user. Raises OSError."""
+    if not os.path.lexists(session_file(places, session, PART)):
+        return
+    with FileLock(session_file(places, session, PART) + ".lock", _LOCK_WAIT):
+        found = _read(places, session)
+        if found:
+            _write(places, session, {**found, "unshown": [*_unshown(found), *lines]})
 
 
-def _wishes() -> dict[str, Any]:
-    with open(data_path("memories", "wishes.json"), encoding="utf-8") as handle:
-        table = loads(handle.read())
-    assert isinstance(table, dict)
-    return table
+def take_unshown(places: Places, session: str) -> list[str]:
+    """Return the lines about what was saved and was not shown yet, once. Raises OSError."""
+    path = session_file(places, session, PART)
+    if not os.path.lexists(path):
+        return []
+    found = _read(places, session)
+    lines = _unshown(found)
+    if lines:
+        _write(places, session, {**found, "unshown": []})
+    return lines
 
 
-def _path(places: Places, session: str) -> str:
-    return places.state("grants", digest(session.encode("utf-8", "replace"), 8) + ".json")
+def _unshown(found: dict[str, Any]) -> list[str]:
+    lines = found.get("unshown")
+    return [line for line in lines if isinstance(line, str)] if isinstance(lines, list) else []
 
 
-def grant(places: Places, session: str) -> None:
-    """Leave a grant for a session and its project. Raises OSError."""
-    path = _path(places, session)
-    make_folder(os.path.dirname(path))
-    replace_file(
-        path, dumps({"project": places.project_key, "until": now() + SECONDS}).encode("ascii"), durable=False
-    )
-
-
-def is_granted(places: Places, session: str) -> bool:
-    """Return whether a grant for this session and project still holds."""
+def _read(places: Places, session: str) -> dict[str, Any]:
     try:
-        data = loads(read_regular(_path(places, session), _MAX_BYTES)[0].decode("ascii"))
+        found = loads(read_regular(session_file(places, session, PART), _MAX_BYTES)[0].decode("ascii"))
     except (FileNotFoundError, Unreadable, ValueError):
-        return False
-    if not isinstance(data, dict) or data.get("project") != places.project_key:
-        return False
-    until = data.get("until")
-    return isinstance(until, float) and now() <= until <= now() + SECONDS
+        return {}
+    return found if isinstance(found, dict) and found.get("project") == places.project_key else {}
+
+
+def _left(found: dict[str, Any]) -> int:
+    """Return how many saves a grant still covers; 0 for one that is damaged or over."""
+    until, left = found.get("until"), found.get("left")
+    holds = isinstance(until, float) and now() <= until <= now() + SECONDS
+    return left if holds and isinstance(left, int) and 0 < left <= MOST_SAVES else 0
+
+
+def _write(places: Places, session: str, found: dict[str, Any]) -> None:
+    path = session_file(places, session, PART)
+    make_folder(os.path.dirname(path))
+    replace_file(path, dumps(found).encode("ascii"), durable=False)

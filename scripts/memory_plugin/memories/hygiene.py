@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernel.hygiene import Redaction, redact
+from ..kernel.hygiene.assignment import names_a_secret
 from ..kernel.text.clean import block, plain
 from ..kernel.text.tags import without_private
 from .record import MAX_DEPTH, MAX_TITLE, InvalidMemory
@@ -54,7 +55,7 @@ def clean_data(data: dict[str, Any]) -> tuple[dict[str, Any], list[Redacted]]:
     cleaned: dict[str, Any] = {}
     for given, value in data.items():
         name = clean_text(given, "a field's name", redacted)
-        cleaned[name] = value if _is_fixed(name, value) else _clean(value, name, redacted, 0)
+        cleaned[name] = value if _is_fixed(name, value) else _clean(value, name, redacted, 0, name)
     cleaned["title"] = plain(str(cleaned.get("title") or ""), MAX_TITLE)
     for name, length in (("tags", MAX_TAG), ("asked_as", MAX_PHRASE)):
         if isinstance(cleaned.get(name), list):
@@ -83,35 +84,50 @@ def _holds_text(value: object) -> bool:
     return any(map(_holds_text, value)) if isinstance(value, list) else bool(value)
 
 
-def _clean(value: object, field: str, redacted: list[Redacted], depth: int) -> object:
+def _clean(value: object, field: str, redacted: list[Redacted], depth: int, name: str = "") -> object:
+    """Return a value without secrets; `name` is what it is stored under, which items of lists and objects inherit."""
     if depth > MAX_DEPTH:
         raise InvalidMemory("%s: nested more than %d levels deep" % (field, MAX_DEPTH))
     if isinstance(value, str):
-        return clean_text(value, field, redacted)
+        return _clean_value(value, field, redacted, name)
     if isinstance(value, list):
-        return [_clean(item, field, redacted, depth + 1) for item in value]
+        return [_clean(item, field, redacted, depth + 1, name) for item in value]
     if isinstance(value, dict):
-        return dict(_clean_field(str(name), item, field, redacted, depth + 1) for name, item in value.items())
+        return dict(
+            _clean_field(str(given), item, field, redacted, depth + 1, name) for given, item in value.items()
+        )
     if isinstance(value, (int, float)) and not isinstance(value, bool):
-        text = clean_text(str(value), field, redacted)
+        text = _clean_value(str(value), field, redacted, name)
         return value if text == str(value) else text
     return value
 
 
 def _clean_field(
-    given: str, value: object, field: str, redacted: list[Redacted], depth: int
+    given: str, value: object, field: str, redacted: list[Redacted], depth: int, outer: str
 ) -> tuple[str, object]:
-    """Return a name with its value: what has no form of its own may be a secret by its name, as in `password: ...`."""
     name = clean_text(given, field, redacted)
-    place = "%s.%s" % (field, name)
-    if isinstance(value, str) and len(value) <= _LONGEST_WORD and not any(map(str.isspace, value)):
-        prefix = name + ": "
+    carried = "%s_%s" % (outer, name)
+    carried = carried if outer and names_a_secret(carried) else name
+    return name, _clean(value, "%s.%s" % (field, name), redacted, depth, carried)
+
+
+def _clean_value(value: str, field: str, redacted: list[Redacted], name: str) -> str:
+    """Return a text without secrets: one of no form of its own may be a secret by its name, as in `password: ...`."""
+    if name and len(value) <= _LONGEST_WORD:
+        prefix = " ".join(name.split()) + ": "
         found: list[Redacted] = []
-        text = clean_text(prefix + value, place, found)
+        text = clean_text(prefix + value, field, found)
         if found and text.startswith(prefix):
             redacted.extend(found)
-            return name, text[len(prefix) :]
-    return name, _clean(value, place, redacted, depth)
+            has_more = names_a_secret(name) and len(value.split()) > 1
+            return "[redacted:%s]" % found[0].rule if has_more else text[len(prefix) :]
+        words = value.split()[1:] if names_a_secret(name) else []
+        for word in words:
+            clean_text(prefix + word, field, found)
+        if found:
+            redacted.append(found[0])
+            return "[redacted:%s]" % found[0].rule
+    return clean_text(value, field, redacted)
 
 
 def _visible(text: str) -> str:

@@ -1,8 +1,7 @@
-"""The life of a memory: saved, accepted, edited, retired, restored, archived, and gone; each step with the trust it implies."""
+"""The life of a memory: saved, edited, retired, restored, archived, and gone; each step with the trust it implies."""
 
 from __future__ import annotations
 
-import os
 from datetime import datetime, timedelta, timezone
 from functools import partial
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
@@ -13,7 +12,7 @@ from .files import StoredMemory, all_memories
 from .hygiene import clean_text
 from .record import ACTIVE, ARCHIVED, MAX_SUPERSEDES, RETIRED, InvalidMemory, with_change
 from .supersession import name_for, older_names
-from .trust import BY_CLAUDE, TRUSTED, load_trust
+from .trust import TRUSTED, load_trust
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,12 +20,10 @@ if TYPE_CHECKING:
     from ..kernel.paths import Places
     from .stores import Store
     from .survey import Item
-    from .trust import StoreTrust
     from .writing import Written
 
 __all__ = [
     "Removal",
-    "accept",
     "archive",
     "edit",
     "forget",
@@ -49,11 +46,10 @@ class Removal(NamedTuple):
     goes_at: str
 
 
-def save(places: Places, store: Store, data: dict[str, Any], word: bool) -> Written:
-    """Store a memory. With the user's `word` it is trusted at once and may begin a store of theirs; without, it waits to be accepted."""
-    begins = _is_empty(store)
+def save(places: Places, store: Store, data: dict[str, Any], word: bool, how: str = "save") -> Written:
+    """Store a memory. If the user asked for it (`word`), it is trusted at once; else it is pending until they accept it."""
     written = writing.add(places, store, data)
-    _settle(places, store, [written], word, begins)
+    _trust(places, [written], word, how)
     return written
 
 
@@ -61,24 +57,13 @@ def save_all(
     places: Places, store: Store, many: Iterable[dict[str, Any]], word: bool
 ) -> list[Written | InvalidMemory]:
     """Store many memories as `save` does; for each what was written, or why not. Raises OSError and Busy, with the earlier ones stored."""
-    begins = _is_empty(store)
     results: list[Written | InvalidMemory] = []
     try:
         results.extend(_added(places, store, data) for data in many)
     finally:
-        _settle(
-            places,
-            store,
-            [result for result in results if not isinstance(result, InvalidMemory)],
-            word,
-            begins,
-        )
+        _trust(places, (one for one in results if not isinstance(one, InvalidMemory)), word, "import")
         catalog.rebuild(store)
     return results
-
-
-def _is_empty(store: Store) -> bool:
-    return not any(True for _ in all_memories(store))
 
 
 def _added(places: Places, store: Store, data: dict[str, Any]) -> Written | InvalidMemory:
@@ -88,6 +73,12 @@ def _added(places: Places, store: Store, data: dict[str, Any]) -> Written | Inva
         return error
 
 
+def _trust(places: Places, many: Iterable[Written], word: bool, how: str) -> None:
+    """Trust what was written as the user asked. The files are there already, and pending until this has happened."""
+    if word:
+        load_trust(places).accept([written.stored for written in many if written.is_exact], how)
+
+
 def edit(
     places: Places,
     stored: StoredMemory,
@@ -95,9 +86,19 @@ def edit(
     summary: str,
     word: bool,
 ) -> Written:
-    """Change some fields of a memory, made by `fields` from its present data; without the user's `word` the changed memory waits."""
-    written = writing.change(places, stored, lambda data: with_change(data, summary, fields(data)))
-    _settle(places, stored.store, [written], word, begins=False)
+    """Change some fields of a memory, made by `fields` from its present data.
+
+    Unless the user asked for it (`word`), the changed memory is pending. It is pending, too, if somebody else changed it to a text that is
+    not trusted since the user saw it as `stored`.
+    """
+    seen: list[bool] = []
+
+    def changed(present: dict[str, Any]) -> dict[str, Any]:
+        seen.append(present == stored.memory.data)
+        return with_change(present, summary, fields(present))
+
+    written = writing.change(places, stored, changed)
+    _trust(places, [written], word and all(seen), "edit")
     return written
 
 
@@ -158,69 +159,34 @@ def rewrite(places: Places, stored: StoredMemory, data: dict[str, Any], summary:
         return with_change(data, summary, {})
 
     written = writing.change(places, stored, replaced)
-    _settle(places, stored.store, [written], word, begins=False)
+    _trust(places, [written], word, "edit")
     return written
 
 
 def redact(places: Places, stored: StoredMemory) -> Written:
-    """Take secrets and hidden characters out of a memory's file; its standing stays what it is, if it is what was looked at."""
+    """Take secrets and hidden characters out of a memory's file; it stays trusted if it is, and if it is what was looked at."""
     seen: list[bool] = []
 
     def cleaned(present: dict[str, Any]) -> dict[str, Any]:
         seen.append(present == stored.memory.data)
         return with_change(present, "secrets taken out", {})
 
+    was_trusted = load_trust(places).is_trusted(stored)
     written = writing.change(places, stored, cleaned)
-    with writing.store_lock(places, stored.store):
-        trust = load_trust(places, stored.store)
-        if all(seen) and trust.is_trusted(stored):
-            trust.trust(written.stored)
-            trust.save()
+    _trust(places, [written], was_trusted and all(seen), "redact")
     return written
 
 
-def _settle(places: Places, store: Store, many: list[Written], word: bool, begins: bool) -> None:
-    with writing.store_lock(places, store):
-        trust = load_trust(places, store)
-        if (
-            word
-            and not trust.mine
-            and (begins or _all_known(trust, store, {written.stored.key for written in many}))
-        ):
-            trust.own()
-        for written in many:
-            if word:
-                trust.trust(written.stored)
-            elif written.created or not trust.is_known(written.stored):
-                trust.hold(written.stored, BY_CLAUDE)
-        trust.save()
-
-
-def _all_known(trust: StoreTrust, store: Store, new: set[str]) -> bool:
-    """Return whether every memory of a store is the user's, accepted, or waiting already: none came unseen with a repository."""
-    return all(stored.key in new or trust.is_known(stored) for stored in all_memories(store))
-
-
-def accept(places: Places, store: Store, memories: Iterable[StoredMemory], whole_store: bool) -> list[str]:
-    """Trust memories as the user asked, the whole store when told so; return their keys."""
-    with writing.store_lock(places, store):
-        trust = load_trust(places, store)
-        accepted = []
-        for stored in memories:
-            trust.trust(stored)
-            accepted.append(stored.key)
-        if whole_store:
-            trust.own()
-        trust.save()
-    return accepted
-
-
 def forget(places: Places, stored: StoredMemory, reason: str, at_once: bool, grace_days: int) -> Removal:
-    """Retire a memory, or delete its file at once. A retired file goes after the grace period."""
+    """Retire a memory, or delete its file at once. A retired file goes after the grace period.
+
+    Trust goes first, so that a file that stays or comes back is pending.
+    """
+    trust = load_trust(places)
     if at_once:
-        deleted = writing.remove(places, stored)
-        _distrust(places, stored)
-        return Removal(stored.memory.id, deleted, "")
+        trust.erase(stored)
+        return Removal(stored.memory.id, writing.remove(places, stored), "")
+    trust.withdraw(stored)
     said = clean_text(reason, "retired_reason", [])
     fields = {
         "record_status": RETIRED,
@@ -228,16 +194,7 @@ def forget(places: Places, stored: StoredMemory, reason: str, at_once: bool, gra
         "retired_reason": said or "forgotten by the user",
     }
     _move(places, stored, fields, "retired")
-    _distrust(places, stored)
     return Removal(stored.memory.id, [], _after(str(fields["retired_at"]), grace_days))
-
-
-def _distrust(places: Places, stored: StoredMemory) -> None:
-    """Drop what is known of a forgotten memory, so that only the user can bring it back."""
-    with writing.store_lock(places, stored.store):
-        trust = load_trust(places, stored.store)
-        trust.forget(stored)
-        trust.save()
 
 
 def archive(places: Places, stored: StoredMemory, reason: str) -> Written:
@@ -273,21 +230,20 @@ def _after(moment: str, days: int) -> str:
 
 
 def remove_expired_retired(places: Places, store: Store, grace_days: int) -> list[str]:
-    """Delete the files of memories that were retired longer ago than the grace period, in a store of the user's; the paths come back.
+    """Delete the files of memories that the user forgot longer ago than the grace period; return the paths that are gone.
 
     What killed writers left behind goes too.
     """
-    if not load_trust(places, store).mine:
-        return []
     gone = writing.sweep(places, store)
+    trust = load_trust(places)
     for stored in list(all_memories(store)):
         goes_at = _after(str(stored.memory.data.get("retired_at") or ""), grace_days)
         if (
             stored.memory.status == RETIRED
             and goes_at
             and goes_at <= now_iso()
-            and os.path.isfile(stored.path)
+            and trust.is_forgotten(stored)
         ):
+            trust.erase(stored)
             gone += writing.remove(places, stored)
-            _distrust(places, stored)
     return gone

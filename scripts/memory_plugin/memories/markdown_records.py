@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernel.fastjson import loads
 from ..kernel.paths import data_path
+from .import_titles import is_general, shortened, title_for, unmarked, without_number
 from .markdown import first_heading
 from .record import CONTEXT, MAX_ASKED_AS
 
@@ -22,12 +23,16 @@ if TYPE_CHECKING:
 
 __all__ = ["WrittenRecord", "is_over", "phrases_in", "questions_in", "records_in"]
 
-_NUMBER = re.compile(r"\A(?:(?:ADR|RFC|DR|Decision)[\s#-]*\d+|\d{1,5})[\s.:)\u2013\u2014-]+", re.IGNORECASE)
+_STATUS_LINE = re.compile(
+    r"^[ \t]*(?:[-*+][ \t]+)?(?:\*\*|__)?(?:status|state|statut|estado)(?:\*\*|__)?[ \t]*:[ \t]*(?:\*\*|__)?[ \t]*(\S.*)$",
+    re.IGNORECASE | re.MULTILINE,
+)
 _MARK = re.compile(r"\A\s*(?:[-*+]|\d{1,3}[.)]|>)\s+")
 _QUOTED = re.compile(r"\A([`*_\"']{1,3})(.*)\1\Z")
 _SENTENCE_END = re.compile(r"(?<=[.!?\uff1f\u3002])\s+|\n+")
 _SHORTEST, _LONGEST = 8, 160
 _MOST_PHRASES = 5
+_FEWEST_WORDS = 3
 _ANSWER, _NOTES = "answer", "notes"
 _OF_RUNBOOKS = frozenset(["steps", "symptoms", "root_cause"])
 
@@ -46,10 +51,11 @@ class WrittenRecord(NamedTuple):
 def records_in(text: str, parts: list[Section], stem: str) -> list[WrittenRecord]:
     """Return the records that a document consists of: the whole document, or one below each heading; empty when it is something else."""
     top = first_heading(text)
-    title = top if top and not _role(top) else stem.replace("-", " ").replace("_", " ")
-    whole = _record(title, parts)
+    title = top if top and not _role(top) else ""
+    whole = _record(title or stem.replace("-", " ").replace("_", " "), parts)
     if whole is not None:
-        return [whole]
+        said = title_for(whole.fields.get(_ANSWER, ""))
+        return [whole if title or len(said.split()) < _FEWEST_WORDS else whole._replace(title=said)]
     groups: dict[str, list[Section]] = {}
     for part in parts:
         owner = part.heading if any(other.above == part.heading for other in parts) else part.above
@@ -85,11 +91,30 @@ def _record(title: str, parts: list[Section]) -> WrittenRecord | None:
         texts[_ANSWER] = "\n".join(filter(None, (texts.get(_ANSWER), texts.pop("steps"))))
     runbook = not _OF_RUNBOOKS.isdisjoint(owners)
     asked = [*phrases_in(texts.get("symptoms", "")), *questions_in(texts.get(CONTEXT, ""))]
+    if "status" not in texts:
+        texts.update(_status_line(texts.get(_NOTES, "")))
     over = is_over(texts.get("status", ""))
-    clean = _NUMBER.sub("", title, count=1).strip() or title
     return WrittenRecord(
-        clean, "runbook" if runbook else "decision", texts, _distinct(asked), over, parts[0].line
+        _title(title, texts.get(_ANSWER, "")),
+        "runbook" if runbook else "decision",
+        texts,
+        _distinct(asked),
+        over,
+        parts[0].line,
     )
+
+
+def _status_line(notes: str) -> dict[str, str]:
+    """Return the status that a line above the sections gives."""
+    found = _STATUS_LINE.search(notes)
+    return {"status": found[1].strip()} if found else {}
+
+
+def _title(title: str, answer: str) -> str:
+    """Return the title of a record without its number, or its answer if nothing else is left of it."""
+    clean = unmarked(without_number(title))
+    sentence = title_for(answer)
+    return sentence if is_general(clean) and len(sentence.split()) >= _FEWEST_WORDS else shortened(clean)
 
 
 def is_over(status: str) -> bool:

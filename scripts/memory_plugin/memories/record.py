@@ -10,14 +10,17 @@ from math import isfinite
 from typing import Any, NamedTuple
 
 from ..kernel.clock import now_iso
-from ..kernel.fastjson import digest, dumps, loads
+from ..kernel.fastjson import digest, loads
 from ..kernel.paths import data_path
+from .guard import Guard, InvalidGuard, parse_guard
 
 __all__ = [
     "ACTIVE",
     "ARCHIVED",
     "CONTEXT",
+    "MAX_ASKED_AS",
     "MAX_CHANGES",
+    "MAX_LISTED",
     "MAX_SUPERSEDES",
     "MAX_TITLE",
     "RETIRED",
@@ -26,9 +29,9 @@ __all__ = [
     "Memory",
     "body_content",
     "body_text",
-    "canonical_digest",
     "categories",
     "category_named",
+    "guard_problem",
     "is_id",
     "new_memory",
     "parse_memory",
@@ -74,7 +77,10 @@ class Category(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """A memory as its file holds it; `data` keeps fields that this version does not know."""
+    """A memory as its file holds it; `data` keeps fields that this version does not know.
+
+    `guard` is None for a memory without one, and for one whose guard cannot be read, which `guard_problem` explains.
+    """
 
     id: str
     category: str
@@ -88,6 +94,7 @@ class Memory(NamedTuple):
     expires_at: str
     superseded_by: str
     supersedes: tuple[str, ...]
+    guard: Guard | None
     data: dict[str, Any]
 
 
@@ -141,6 +148,7 @@ def parse_memory(data: object, identity: str, category: Category) -> Memory:
         expires_at=_expiry(data),
         superseded_by=_text(data.get("superseded_by")),
         supersedes=_texts(data.get("supersedes"))[:MAX_SUPERSEDES],
+        guard=_guard(data),
         data=data,
     )
 
@@ -196,6 +204,23 @@ def unreadable_expiry(memory: Memory) -> str:
     return "" if memory.expires_at else _written_expiry(memory.data)
 
 
+def _guard(data: dict[str, Any]) -> Guard | None:
+    """Return the guard; None also for an invalid one: anyone who damages a guard makes the memory pending, not absent."""
+    try:
+        return parse_guard(data.get("guard"))
+    except InvalidGuard:
+        return None
+
+
+def guard_problem(memory: Memory) -> str:
+    """Return why the guard of a memory cannot be enforced; empty when all is well, or there is none."""
+    try:
+        parse_guard(memory.data.get("guard"))
+    except InvalidGuard as error:
+        return str(error)
+    return ""
+
+
 def _text(value: object) -> str:
     return value if isinstance(value, str) else ""
 
@@ -217,9 +242,28 @@ def _texts(value: object, most: int = MAX_LISTED) -> tuple[str, ...]:
     return tuple(found)
 
 
+# Latin letters that Unicode does not take apart into a letter of ASCII and a mark.
+_LETTERS = str.maketrans(
+    {
+        "ß": "ss",
+        "æ": "ae",
+        "œ": "oe",
+        "ø": "o",
+        "đ": "d",
+        "ð": "d",
+        "þ": "th",
+        "ł": "l",
+        "ħ": "h",
+        "\u0131": "i",
+        "ŋ": "n",
+    }
+)
+
+
 def slug(title: str) -> str:
     """Return an id made from a title: ASCII letters, digits, hyphens; for a title without any, a digest of it."""
-    folded = unicodedata.normalize("NFKD", title).encode("ascii", "ignore").decode("ascii").lower()
+    spelled = unicodedata.normalize("NFKD", title.lower().translate(_LETTERS))
+    folded = spelled.encode("ascii", "ignore").decode("ascii").lower()
     kept = re.sub(r"[^a-z0-9]+", "-", folded).strip("-")[:60].strip("-")
     return kept or "memory-" + digest(title.encode("utf-8", "replace"), 4)
 
@@ -305,28 +349,3 @@ def _readable(value: object) -> str:
             "%s: %s" % (_spoken(k), t) for k, t in ((k, _readable(v)) for k, v in value.items()) if t
         )
     return ""
-
-
-def canonical_digest(memory: Memory) -> str:
-    """Return a digest of all that recall can show Claude except the day of its last change: reformatting or noting a change keeps it."""
-    data = memory.data
-    shown = [
-        memory.category,
-        memory.title,
-        memory.tags,
-        memory.files,
-        memory.asked_as,
-        memory.expires_at,
-        memory.status,
-        data["content"],
-    ]
-    if memory.superseded_by or memory.supersedes:
-        # Only then, so that what was trusted before these fields counted stays trusted.
-        shown += [memory.superseded_by, memory.supersedes]
-    return digest(dumps(_sorted(shown)).encode("ascii"))
-
-
-def _sorted(value: object) -> object:
-    if isinstance(value, dict):
-        return {str(key): _sorted(value[key]) for key in sorted(value, key=str)}
-    return [_sorted(item) for item in value] if isinstance(value, (list, tuple)) else value

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from .record import Memory
 
-__all__ = ["NEAR_DUPLICATE", "SAME_TITLE", "Similarity"]
+__all__ = ["NEAR_DUPLICATE", "SAME_TITLE", "Similarity", "plain_title"]
 
 SAME_TITLE, NEAR_DUPLICATE = "same title", "near duplicate"
 _SAME_QUESTION = "older %s on the same question"
@@ -50,7 +50,7 @@ class Similarity:
 
         A decision is compared with decisions, a runbook with runbooks; technical debt and summaries of sessions answer no question.
         """
-        if _plain(new.title) == _plain(old.title):
+        if plain_title(new.title) == plain_title(old.title):
             return SAME_TITLE
         one, other = self._terms(new), self._terms(old)
         text = self._cosine(one.text, other.text)
@@ -100,7 +100,8 @@ def _numbers_differ(one: frozenset[str], other: frozenset[str]) -> bool:
     return bool(numbers and others) and numbers != others
 
 
-def _plain(title: str) -> str:
+def plain_title(title: str) -> str:
+    """Return a title as it is compared: without case, with single spaces."""
     return " ".join(title.casefold().split())
 
 

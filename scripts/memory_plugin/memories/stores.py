@@ -15,7 +15,6 @@ __all__ = [
     "Store",
     "named_store",
     "project_store",
-    "repository",
     "store_key",
     "stores",
     "user_store",
@@ -56,19 +55,6 @@ def project_store(places: Places) -> Store:
 
 def _inside(root: str) -> str:
     return os.path.join(root, ".claude", "memory")
-
-
-def repository(store: Store) -> str | None:
-    """Return the folder of the git repository that moves a store's files; None for the user's own store.
-
-    That is the innermost one: `.claude`, or the store itself, may be a submodule with a log of its own.
-    """
-    if store.worktree is None:
-        return None
-    for folder in (store.root, os.path.dirname(store.root)):
-        if os.path.lexists(os.path.join(folder, ".git")):
-            return folder
-    return store.worktree
 
 
 def user_store(places: Places) -> Store | None:

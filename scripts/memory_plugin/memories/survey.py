@@ -1,8 +1,9 @@
-"""All memories of the stores at hand, each with its standing: what the commands list, check and count."""
+"""All memories of the stores at hand, each with its trust: what the commands list, check and count."""
 
 from __future__ import annotations
 
 from collections import Counter
+from html import unescape
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..kernel.clock import now_iso
@@ -10,16 +11,19 @@ from .files import FileProblem, StoredMemory, all_memories, why_left_alone
 from .record import ACTIVE, InvalidMemory
 from .stores import stores
 from .supersession import Link, Resolution, named_keys, resolve
-from .trust import FOREIGN, TRUSTED, load_trust
+from .trust import PENDING, TRUSTED, Trust, load_trust
+from .trust_migration import migrate_trust
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from ..kernel.paths import Places
-    from .stores import Store
 
 __all__ = [
     "Item",
     "Survey",
     "choose",
+    "choose_titled",
     "life",
     "naming",
     "successors",
@@ -28,12 +32,14 @@ __all__ = [
     "unmistakable",
 ]
 
+_CUT_OFF = "\u2026. "
+_MOST_NAMED = 10
 EXPIRED, SUPERSEDED = "expired", "superseded"
-CAME_WITH_STORE = "came with the repository"
+CHANGED, NEW, REFUSED = "changed since you trusted it", "you have not accepted it", "you rejected it"
 
 
 class Item(NamedTuple):
-    """A memory, its standing (trusted, pending or foreign), and why it is not trusted (empty for a trusted one).
+    """A memory, its trust (trusted, pending or rejected), and why it is not trusted (empty for a trusted one).
 
     `superseded_by` is the key of the memory that replaces it, or the name that the memory gives where there is none such; else empty.
     """
@@ -46,7 +52,7 @@ class Item(NamedTuple):
     @property
     def waits(self) -> bool:
         """Whether it would be recalled if only the user accepted it."""
-        return self.trust != TRUSTED and life(self) == ACTIVE
+        return self.trust == PENDING and life(self) == ACTIVE
 
 
 class Survey(NamedTuple):
@@ -57,18 +63,24 @@ class Survey(NamedTuple):
     left_alone: list[str]
 
 
-def survey(places: Places, accept_pulls: bool, scope: str = "") -> Survey:
-    """Everything in the stores, or in those of one scope; looking changes no standing.
+def survey(places: Places, accept_from: Collection[str] = (), scope: str = "") -> Survey:
+    """Return everything in the stores, or in those of one scope; looking changes no trust.
 
-    `accept_pulls` is the user's wish to trust what git brings (security rule 4).
+    `accept_from` is the user's setting of that name. Raises TrustUnreadable, and Busy while records of 0.1.0 are migrated elsewhere.
     """
     found = Survey([], [], [])
+    trust = None
+    if places.state_dir is not None:
+        migrate_trust(places)
+        trust = load_trust(places, accept_from)
     for store in stores(places):
         problems = found.problems if scope in ("", store.scope) else []
         reason = why_left_alone(store)
         if reason and scope in ("", store.scope):
             found.left_alone.append(reason)
-        found.items.extend(_items(places, store, accept_pulls, problems))
+        found.items.extend(
+            _item(stored, trust, places.why_no_state) for stored in all_memories(store, problems)
+        )
     superseded = supersession(found.items).superseded
     found.items[:] = [
         item._replace(superseded_by=superseded.get(item.stored.key, ""))
@@ -76,6 +88,18 @@ def survey(places: Places, accept_pulls: bool, scope: str = "") -> Survey:
         if scope in ("", item.stored.store.scope)
     ]
     return found
+
+
+def _item(stored: StoredMemory, trust: Trust | None, why_no_state: str) -> Item:
+    if trust is None:
+        return Item(stored, PENDING, why_no_state)
+    memory, standing = stored.memory, trust.standing(stored)
+    if standing == TRUSTED:
+        return Item(stored, TRUSTED, "")
+    if standing == PENDING:
+        known = trust.knows_name(stored.store, memory.category, memory.id)
+        return Item(stored, PENDING, CHANGED if known else NEW)
+    return Item(stored, standing, REFUSED)
 
 
 def supersession(items: list[Item]) -> Resolution:
@@ -124,26 +148,6 @@ def _link(item: Item) -> Link:
     )
 
 
-def _items(places: Places, store: Store, accept_pulls: bool, problems: list[FileProblem]) -> list[Item]:
-    memories = list(all_memories(store, problems))
-    if places.state_dir is None:
-        return [Item(stored, FOREIGN, places.why_no_state) for stored in memories]
-    trust = load_trust(places, store)
-    standings = trust.review(memories, accept_pulls)
-    return [
-        Item(
-            stored,
-            standings[stored.key],
-            "" if standings[stored.key] == TRUSTED else _why(trust.reason(stored)),
-        )
-        for stored in memories
-    ]
-
-
-def _why(reason: str) -> str:
-    return reason or CAME_WITH_STORE
-
-
 def life(item: Item) -> str:
     """Return where a memory is in its life: active, retired, archived, superseded or expired; only active ones are recalled."""
     memory = item.stored.memory
@@ -160,7 +164,7 @@ def choose(items: list[Item], name: str) -> Item:
     Raises InvalidMemory when there is none, or when the name fits several.
     """
     hits = [item for item in items if name in _names(item)]
-    waiting = [item for item in hits if item.trust != TRUSTED]
+    waiting = [item for item in hits if item.trust == PENDING]
     hits = waiting or hits
     if not hits:
         raise InvalidMemory("%s: no memory has this id; `memory list --status all` shows all" % name)
@@ -168,6 +172,28 @@ def choose(items: list[Item], name: str) -> Item:
         keys = ", ".join(item.stored.key for item in hits)
         raise InvalidMemory("%s: more than one memory has this id; name one of %s" % (name, keys))
     return hits[0]
+
+
+def choose_titled(items: list[Item], name: str) -> Item:
+    """Return the memory that `choose` does, else the one with this title, or with a title that begins so; an active one goes first.
+
+    Titles are compared as the session catalog shows them: escaped, perhaps cut, whatever the case. Raises InvalidMemory.
+    """
+    if any(name in _names(item) for item in items):
+        return choose(items, name)
+    wanted = _comparable(name)
+    titled = [(item, _comparable(item.stored.memory.title)) for item in items]
+    hits = [item for item, title in titled if title == wanted]
+    hits = hits or [item for item, title in titled if wanted and title.startswith(wanted)]
+    hits = [item for item in hits if life(item) == ACTIVE] or hits
+    if len(hits) > 1:
+        keys = ", ".join(item.stored.key for item in hits[:_MOST_NAMED])
+        raise InvalidMemory("%s: %d titles begin like this; name one of %s" % (name, len(hits), keys))
+    return hits[0] if hits else choose(items, name)
+
+
+def _comparable(title: str) -> str:
+    return " ".join(unescape(title).casefold().split()).rstrip(_CUT_OFF)
 
 
 def unmistakable(items: list[Item]) -> dict[str, str]:

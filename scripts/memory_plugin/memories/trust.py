@@ -1,200 +1,253 @@
-"""Which memories may be put before Claude: those that are the user's own, or that the user accepted.
+"""Which memories may be put before Claude: those whose exact text the user saved or accepted, wherever their files are.
 
-The record lies outside every repository and outside the disposable index, one file per store, so that neither a clone nor a rebuild can
-grant anything.  A memory is known by a digest of what recall would inject (`record.canonical_digest`): reformatting keeps trust, and so
-does switching back to content that was trusted before.
+A memory is pending until the digest of its text is appended to the record of trusted texts, which lies outside every repository. A writer
+first writes the file and then appends, so that whatever interrupts it leaves the memory pending. Git is never asked.
 """
 
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any
+from contextlib import suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernel.fastjson import digest, dumps, loads
 from ..kernel.files import Unreadable, make_folder, read_regular, replace_file
-from . import gitlog
-from .record import canonical_digest
-from .stores import USER, repository, store_key
+from ..kernel.paths import locate
+from .hygiene import clean_data
+from .record import InvalidMemory
+from .stores import USER
+from .trust_file import Decision, DecisionFile, TrustUnreadable, decision_paths, trust_lock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from ..kernel.paths import Places
     from .files import StoredMemory
+    from .record import Memory
     from .stores import Store
 
-__all__ = ["FOREIGN", "PENDING", "TRUSTED", "StoreTrust", "load_trust", "trust_path"]
+__all__ = [
+    "PENDING",
+    "REJECTED",
+    "TRUSTED",
+    "TextDigests",
+    "Trust",
+    "TrustUnreadable",
+    "canonical",
+    "load_trust",
+    "text_digests",
+]
 
-TRUSTED, PENDING, FOREIGN = "trusted", "pending", "foreign"
-BY_CLAUDE, ARRIVED = "saved by Claude unasked", "arrived with a pull, merge or checkout"
-_KEPT_DIGESTS = 20
-_MAX_BYTES = 64 << 20
-
-
-def trust_path(places: Places, store: Store) -> str:
-    """Return the file that holds the trust in one store."""
-    return places.state("trust", store_key(store) + ".json")
-
-
-def load_trust(places: Places, store: Store) -> StoreTrust:
-    """Return what is trusted in a store; nothing when no record exists or it cannot be read."""
-    try:
-        data = loads(read_regular(trust_path(places, store), _MAX_BYTES)[0].decode("utf-8"))
-    except (FileNotFoundError, Unreadable, ValueError):
-        data = None
-    if not isinstance(data, dict) or data.get("store") != os.path.realpath(store.root):
-        data = {}
-    return StoreTrust(places, store, data)
+TRUSTED, PENDING, REJECTED = "trusted", "pending", "rejected"
+WITHDRAWN, LIFTED, SEEN = "withdrawn", "lifted", "seen"
+_MAX_TEXT = 1 << 20
 
 
-class StoreTrust:
-    """The trust in one store; `save` writes it when something changed."""
+class TextDigests(NamedTuple):
+    """The digests of a memory's text: `full` covers its id too, `text` does not, so that a rejected text cannot escape by another name."""
 
-    def __init__(self, places: Places, store: Store, data: dict[str, Any]) -> None:
-        self._path = trust_path(places, store)
-        self._store = store
-        self.mine: bool = store.scope == USER or data.get("mine") is True
-        self._trusted: dict[str, list[str]] = _lists(data.get("trusted"))
-        self.pending: dict[str, str] = _reasons(data.get("pending"))
-        self._notified = str(data.get("notified") or "")
-        log = data.get("log")
-        known = isinstance(log, list) and len(log) == 2 and isinstance(log[0], int)
-        self._mark = gitlog.Mark(log[0], str(log[1])) if known and isinstance(log, list) else None
-        self.doubted = data.get("doubted") is True
-        self.settled = True
-        self._before = dumps(self._data())
+    full: str
+    text: str
 
-    def _data(self) -> dict[str, Any]:
-        return {
-            "schema": 1,
-            "store": os.path.realpath(self._store.root),
-            "mine": self.mine,
-            "trusted": self._trusted,
-            "pending": self.pending,
-            "notified": self._notified,
-            "log": list(self._mark) if self._mark else None,
-            "doubted": self.doubted,
-        }
 
-    def save(self) -> None:
-        """Write the record when it changed. Raises OSError."""
-        text = dumps(self._data())
-        if text != self._before:
-            make_folder(os.path.dirname(self._path))
-            replace_file(self._path, text.encode("ascii"))
-            self._before = text
+def text_digests(memory: Memory) -> TextDigests:
+    """Return the digests of everything that can be injected, pointed at, matched or enforced; reformatting keeps them."""
+    text = [
+        memory.category,
+        memory.title,
+        memory.data["content"],
+        memory.tags,
+        memory.files,
+        memory.asked_as,
+        memory.data.get("guard"),
+        memory.expires_at,
+        memory.status,
+        memory.superseded_by,
+        memory.supersedes,
+    ]
+    written = dumps(canonical(text)).encode("ascii")
+    return TextDigests(digest(memory.id.encode("ascii") + b"\n" + written), digest(written))
 
-    def is_known(self, stored: StoredMemory) -> bool:
-        """Return whether this very content was trusted once, or is waiting."""
-        name = _name(stored)
-        return name in self.pending or canonical_digest(stored.memory) in self._trusted.get(name, ())
 
-    def knows_name(self, category: str, identity: str) -> bool:
-        """Return whether some content of a memory of this name was trusted once."""
-        return "%s/%s" % (category, identity) in self._trusted
+def canonical(value: object) -> object:
+    """Return a value with the names in objects sorted, and tuples as lists: one form for all spellings of it in JSON."""
+    if isinstance(value, dict):
+        return {str(key): canonical(value[key]) for key in sorted(value, key=str)}
+    return [canonical(item) for item in value] if isinstance(value, (list, tuple)) else value
+
+
+def load_trust(places: Places, accept_from: Collection[str] = ()) -> Trust:
+    """Return what the user trusts and rejected, in all stores; `accept_from` is the user's own setting of that name.
+
+    Raises TrustUnreadable when a record exists and cannot be read, Busy when another process holds a damaged one, and RuntimeError without
+    a state folder.
+    """
+    return Trust(places, accept_from)
+
+
+class Trust:
+    """The texts that the user trusts and those that the user rejected. Every change is on the disk when its method returns."""
+
+    __slots__ = ("_places", "accept_from", "rejected", "trusted")
+
+    def __init__(self, places: Places, accept_from: Collection[str] = ()) -> None:
+        self._places = places
+        self.accept_from = frozenset(accept_from)
+        self.trusted, self.rejected = map(DecisionFile, decision_paths(places))
+        self._load()
+
+    def _load(self, locked: bool = False) -> None:
+        for file in (self.trusted, self.rejected):
+            file.load(None if locked else partial(trust_lock, self._places))
+
+    def standing(self, stored: StoredMemory) -> str:
+        """Return whether this very text is TRUSTED, REJECTED, or PENDING."""
+        digests = text_digests(stored.memory)
+        if _holds(self.rejected.last_of(digests.text), LIFTED):
+            return REJECTED
+        if _holds(self.trusted.last_of(digests.full), WITHDRAWN) or self.comes_accepted(stored):
+            return TRUSTED
+        return PENDING
 
     def is_trusted(self, stored: StoredMemory) -> bool:
-        """Return whether this very content is trusted."""
-        return canonical_digest(stored.memory) in self._trusted.get(_name(stored), ())
+        """Return whether this very text is trusted."""
+        return self.standing(stored) == TRUSTED
 
-    def trust(self, stored: StoredMemory) -> None:
-        """Trust this content of a memory, as the user asked."""
-        name, mark = _name(stored), canonical_digest(stored.memory)
-        kept = [old for old in self._trusted.get(name, []) if old != mark]
-        self._trusted[name] = [*kept, mark][-_KEPT_DIGESTS:]
-        self.pending.pop(name, None)
+    def comes_accepted(self, stored: StoredMemory) -> bool:
+        """Return whether the user accepts what comes to this project as it comes; never a guard."""
+        folder = stored.store.worktree
+        return (
+            bool(self.accept_from)
+            and folder is not None
+            and os.path.realpath(folder) in self.accept_from
+            and stored.memory.data.get("guard") is None
+        )
 
-    def hold(self, stored: StoredMemory, reason: str) -> None:
-        """Make a memory wait for the user's approval."""
-        self.pending[_name(stored)] = reason
+    def accept(self, memories: Iterable[StoredMemory], how: str) -> None:
+        """Trust these texts from now on, also those rejected before; `how` says by which act of the user.
 
-    def reason(self, stored: StoredMemory) -> str:
-        """Why a memory waits; empty when nothing holds it."""
-        return self.pending.get(_name(stored), "")
-
-    def forget(self, stored: StoredMemory) -> None:
-        """Drop all that is known of a memory that is gone for good."""
-        self._trusted.pop(_name(stored), None)
-        self.pending.pop(_name(stored), None)
-
-    def own(self) -> None:
-        """Take the store as the user's: from now on edits by hand are theirs, and what git brings waits."""
-        self.mine = True
-        self.doubted = False
-        folder = repository(self._store)
-        if self._mark is None and folder:
-            self._mark = gitlog.mark(folder)
-
-    def doubt(self) -> None:
-        """Take every change from now on for one that git brought, until the user's next word: git may have been told what to log."""
-        self.doubted = self.mine and self._store.worktree is not None
-
-    def review(
-        self,
-        found: Iterable[StoredMemory],
-        accept_pulls: bool = False,
-        log: gitlog.Mark | None = None,
-        complete: bool = True,
-    ) -> dict[str, str]:
-        """Return the standing of each memory found, by its key, after taking note of edits by hand and of what git brought.
-
-        `log` is the end of git's log before the files were read: what git brings while they are being read is brought since then.
-        Edits that git may still be making are answered as pending without being noted; while it is at it, `settled` is False and one
-        more look is due. Not `complete` says that other changed files are still to be reviewed: git's log is then read again for them,
-        or what a pull brought with them would pass for an edit by hand.
+        Raises OSError, after which none of them is trusted by this.
         """
-        folder = repository(self._store)
-        logged = bool(folder and self._mark and gitlog.moved_since(folder, self._mark))
-        moved = (logged or self.doubted) and not accept_pulls
-        self.settled = not folder or gitlog.is_settled(folder)
-        standings = {
-            stored.key: self._standing(stored, moved, self.settled or accept_pulls) for stored in found
-        }
-        if complete and self.mine and folder and self.settled:
-            self._mark = log or gitlog.mark(folder)
-        return standings
+        known = [(stored, text_digests(stored.memory)) for stored in memories]
+        with trust_lock(self._places):
+            self._load(locked=True)
+            new = [one for one in known if not _holds(self.trusted.last_of(one[1].full), WITHDRAWN)]
+            for stored, digests in new:
+                self._keep_text(stored, digests.full)
+            lifted = [one for one in known if _holds(self.rejected.last_of(one[1].text), LIFTED)]
+            self.rejected.append(self._decision(stored, one.text, LIFTED) for stored, one in lifted)
+            self.trusted.append(self._decision(stored, one.full, how) for stored, one in new)
 
-    def _standing(self, stored: StoredMemory, moved: bool, settled: bool) -> str:
-        name = _name(stored)
-        if canonical_digest(stored.memory) in self._trusted.get(name, ()):
-            return TRUSTED
-        if name in self.pending:
-            return PENDING
-        if not self.mine:
-            return FOREIGN
-        if moved:
-            self.pending[name] = ARRIVED
-            return PENDING
-        if not settled:
-            return PENDING
-        self.trust(stored)
-        return TRUSTED
+    def reject(self, *memories: StoredMemory) -> None:
+        """Reject these texts under any id and in any project, until the user saves or accepts them. Raises OSError."""
+        with trust_lock(self._places):
+            self.rejected.append(
+                self._decision(stored, text_digests(stored.memory).text, REJECTED) for stored in memories
+            )
 
-    def notice_due(self, waiting: Iterable[str]) -> bool:
-        """Return whether the user was not yet told of exactly this set of waiting memories; asking counts as telling."""
-        mark = digest("\n".join(sorted(waiting)).encode("utf-8", "replace"))
-        due = mark != self._notified
-        self._notified = mark
-        return due
+    def withdraw(self, stored: StoredMemory) -> None:
+        """Trust no text of this memory any more, neither this one nor an older one. Raises OSError."""
+        with trust_lock(self._places):
+            self._load(locked=True)
+            now, digests = self._every_text(stored)
+            held = [one for one in digests if _holds(self.trusted.last_of(one), WITHDRAWN)]
+            self.trusted.append(now._replace(digest=one) for one in held or [now.digest])
+
+    def erase(self, stored: StoredMemory) -> None:
+        """Withdraw trust, and delete the kept texts and the name of this memory; a rejected text stays rejected. Raises OSError."""
+        with trust_lock(self._places):
+            self._load(locked=True)
+            now, digests = self._every_text(stored)
+            self.trusted.rewrite(lambda one: None if one.digest in digests else one)
+            self.rejected.rewrite(lambda one: one._replace(id="") if one.name == now.name else one)
+            for full in digests:
+                with suppress(FileNotFoundError):
+                    os.unlink(self._text_path(full))
+
+    def _every_text(self, stored: StoredMemory) -> tuple[Decision, list[str]]:
+        """Return the decision that ends trust in this text, and the digests of it and of all older ones of its name in this project."""
+        now = self._decision(stored, text_digests(stored.memory).full, WITHDRAWN)
+        older = self.trusted.all_named(now.name)
+        return now, list(dict.fromkeys([now.digest, *(one.digest for one in older)]))
+
+    def last_trusted(self, stored: StoredMemory) -> dict[str, Any] | None:
+        """Return the last trusted version of a memory of this name in this project, redacted; None when none is kept."""
+        last = self._last_held(self._decision(stored, "-", "-").name)
+        if last is None:
+            return None
+        try:
+            found = loads(read_regular(self._text_path(last.digest), _MAX_TEXT)[0].decode("utf-8"))
+        except (FileNotFoundError, Unreadable, ValueError):
+            return None
+        return found if isinstance(found, dict) else None
+
+    def is_forgotten(self, stored: StoredMemory) -> bool:
+        """Return whether the user forgot the memory of this name in this project."""
+        last = self.trusted.last_named(self._decision(stored, "-", "-").name)
+        return last is not None and last.how == WITHDRAWN
+
+    def knows_name(self, store: Store, category: str, identity: str) -> bool:
+        """Return whether some text of a memory of this name in this project is trusted."""
+        name = Decision("-", "-", self._project(store), category, identity).name
+        return self._last_held(name) is not None
+
+    def _last_held(self, name: bytes) -> Decision | None:
+        """Return the last decision about a name, if its text is still trusted; it may have been withdrawn in another project."""
+        last = self.trusted.last_named(name)
+        held = (
+            last is not None
+            and last.how != WITHDRAWN
+            and _holds(self.trusted.last_of(last.digest), WITHDRAWN)
+        )
+        return last if held else None
+
+    def note_names(self, memories: Iterable[StoredMemory]) -> None:
+        """Record which memories of this project hold a trusted text, so that a later change is known as a change of it.
+
+        In a clone, a copy or a worktree the text is trusted, and the name is not known yet. Where the record is locked or cannot be
+        written, a later change counts as a new memory.
+        """
+        new = self._unnamed(memories)
+        if new:
+            with suppress(OSError), trust_lock(self._places, 0.0):
+                self._load(locked=True)
+                named = self._unnamed(new)
+                self.trusted.append(self._decision(one, text_digests(one.memory).full, SEEN) for one in named)
+
+    def _unnamed(self, memories: Iterable[StoredMemory]) -> list[StoredMemory]:
+        """Return those whose text is trusted, and whose name is not known in this project."""
+        return [
+            stored
+            for stored in memories
+            if self.trusted.last_named(self._decision(stored, "-", "-").name) is None
+            and _holds(self.trusted.last_of(text_digests(stored.memory).full), WITHDRAWN)
+        ]
+
+    def _keep_text(self, stored: StoredMemory, full: str) -> None:
+        """Keep the text that is being accepted, without its secrets, to tell later what changed. Raises OSError."""
+        try:
+            cleaned = clean_data(dict(stored.memory.data))[0]
+        except InvalidMemory:  # a rule refuses the text altogether
+            return
+        path = self._text_path(full)
+        make_folder(os.path.dirname(path))
+        replace_file(path, dumps(cleaned).encode("ascii"), durable=False)
+
+    def _text_path(self, full: str) -> str:
+        return self._places.state("trust", "texts", full + ".json")
+
+    def _decision(self, stored: StoredMemory, of: str, how: str) -> Decision:
+        return Decision(of, how, self._project(stored.store), stored.memory.category, stored.memory.id)
+
+    def _project(self, store: Store) -> str:
+        """Return the name of the project that a store belongs to, which for a linked worktree may be the main one."""
+        if store.worktree is None:
+            return USER
+        own = store.worktree == self._places.project_root
+        return (self._places if own else locate(store.worktree)).project_key
 
 
-def _name(stored: StoredMemory) -> str:
-    return "%s/%s" % (stored.memory.category, stored.memory.id)
-
-
-def _lists(value: object) -> dict[str, list[str]]:
-    if not isinstance(value, dict):
-        return {}
-    return {
-        k: [m for m in v if isinstance(m, str)]
-        for k, v in value.items()
-        if isinstance(k, str) and isinstance(v, list)
-    }
-
-
-def _reasons(value: object) -> dict[str, str]:
-    return (
-        {k: v for k, v in value.items() if isinstance(k, str) and isinstance(v, str)}
-        if isinstance(value, dict)
-        else {}
-    )
+def _holds(decision: Decision | None, ended: str) -> bool:
+    """Return whether a decision is in force: there is one, and it is not the one that ends it."""
+    return decision is not None and decision.how != ended

@@ -11,8 +11,9 @@ from ..kernel.locks import FileLock
 from . import catalog
 from .files import MAX_BYTES, StoredMemory, category_folders, read_memory, refuse_many_values, why_left_alone
 from .hygiene import clean_data
-from .record import InvalidMemory, categories, is_id, slug
+from .record import InvalidMemory, categories, is_id, parse_memory, slug
 from .stores import USER, store_key
+from .trust import text_digests
 
 if TYPE_CHECKING:
     from ..kernel.paths import Places
@@ -26,11 +27,16 @@ _MAX_SAME_TITLE = 1000
 
 
 class Written(NamedTuple):
-    """A memory as it was stored, and what was taken out of it on the way."""
+    """A memory as it was stored, and what was taken out of it on the way.
+
+    `created` is False for one that was there already; `is_exact` then says whether it is the very text that was to be stored, and not only
+    the same title and content.
+    """
 
     stored: StoredMemory
     redacted: list[Redacted]
     created: bool
+    is_exact: bool = True
 
 
 def store_lock(places: Places, store: Store, wait: float = LOCK_WAIT) -> FileLock:
@@ -64,7 +70,7 @@ def add(places: Places, store: Store, data: dict[str, Any], listed: bool = True)
                 return Written(stored, redacted, True)
             same = _same(store, category.name, path, data)
             if same is not None:
-                return Written(same, redacted, False)
+                return Written(same, redacted, False, _is_exact(same, data))
     raise InvalidMemory("title: %d memories have this title already" % _MAX_SAME_TITLE)
 
 
@@ -77,6 +83,12 @@ def _same(store: Store, category: str, path: str, data: dict[str, Any]) -> Store
         there.memory.data.get(name) == data.get(name) for name in ("title", "content", "record_status")
     )
     return there if same else None
+
+
+def _is_exact(there: StoredMemory, data: dict[str, Any]) -> bool:
+    """Return whether a stored memory says exactly what `data` says, its tags, phrases, files and guard included."""
+    wanted = parse_memory(data, there.memory.id, categories()[there.memory.category])
+    return text_digests(wanted) == text_digests(there.memory)
 
 
 def change(

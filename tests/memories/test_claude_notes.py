@@ -10,7 +10,7 @@ import shutil
 import pytest
 
 from memory_plugin.kernel.paths import Places
-from memory_plugin.memories.native import native_folders, notes
+from memory_plugin.memories.claude_notes import native_folders, notes
 
 
 def folder(places: Places) -> str:

@@ -1,0 +1,136 @@
+"""The guards in force in a project, prepared in one small file, so that a tool call without one costs next to nothing.
+
+The file is derived from the stores and the trust, like the index, and lies in our state folder: a repository can neither bring nor change
+it. Its first line is what a tool call is compared with, its second the memories' texts, which are parsed only at a match.
+"""
+
+from __future__ import annotations
+
+import os
+
+from ..kernel.fastjson import dumps, loads
+from ..kernel.files import Unreadable, make_folder, read_regular, replace_file
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..kernel.paths import Places
+
+__all__ = ["MAX_GUARDS", "GuardFile", "GuardInForce", "guard_file_path", "saved_rows", "write_guard_file"]
+
+SCHEMA = 1
+MAX_GUARDS = 500
+_MAX_BYTES = 8 << 20
+_FIELDS = ("key", "action", "until", "commands", "files")
+
+
+# What a shell takes out of a word: quotes, escapes, and the line ends after them.
+_REMOVED = str.maketrans("", "", "\\'\"\n\r$")
+
+
+class GuardInForce:
+    """One guard: the memory's key, the action, when it expires (empty for never), its commands as words, and its file patterns."""
+
+    __slots__ = ("action", "commands", "files", "key", "until")
+
+    def __init__(self, row: dict[str, Any]) -> None:
+        """Read a row of the file. Raises KeyError and TypeError for one of another form."""
+        self.key, self.action, self.until = str(row["key"]), str(row["action"]), str(row["until"])
+        self.commands: list[list[str]] = [[str(word) for word in words] for words in row["commands"] if words]
+        self.files: list[str] = [str(pattern) for pattern in row["files"]]
+
+
+class GuardFile:
+    """The prepared guards of a project, none if the file is missing, damaged, or of another project or version."""
+
+    __slots__ = ("_texts", "guards", "has_files")
+
+    def __init__(self, places: Places) -> None:
+        self.guards: list[GuardInForce] = []
+        self.has_files = False
+        self._texts = b""
+        try:
+            head, _, self._texts = read_regular(guard_file_path(places), _MAX_BYTES)[0].partition(b"\n")
+            self._read(loads(head.decode("utf-8")), places.project_root)
+        except (FileNotFoundError, Unreadable, ValueError, KeyError, TypeError):
+            self.guards = []
+
+    def _read(self, data: object, root: str) -> None:
+        if isinstance(data, dict) and data["schema"] == SCHEMA and data["root"] == root:
+            self.has_files = data["has_files"] is True
+            self.guards = [GuardInForce(row) for row in data["guards"]]
+
+    def may_cover(self, tool_input: object) -> bool:
+        """Return whether a guard could cover a tool call with this input: cheap, and wrong only by saying yes."""
+        if not self.guards or not isinstance(tool_input, dict):
+            return False
+        command = tool_input.get("command")
+        return self.may_cover_command(command) if isinstance(command, str) else self.has_files
+
+    def may_cover_command(self, command: str) -> bool:
+        """Return whether a command line could run a guarded command: cheap, and wrong only by saying yes."""
+        bare = command.translate(_REMOVED)
+        commands = [words for guard in self.guards for words in guard.commands]
+        may = any(all(word.translate(_REMOVED) in bare for word in words) for words in commands)
+        return may or (bool(commands) and "$'" in command)  # where any sign may be written as a number
+
+    def text(self, key: str, name: str) -> str:
+        """Return a text of a guard's memory: `title`, `block` (as it is injected), `body`, or `mark`, which changes with it."""
+        try:
+            texts = loads(self._texts.decode("utf-8"))
+        except ValueError:
+            return ""
+        found = texts.get(key) if isinstance(texts, dict) else None
+        value = found.get(name) if isinstance(found, dict) else None
+        return value if isinstance(value, str) else ""
+
+
+def saved_rows(places: Places) -> dict[str, dict[str, Any]]:
+    """Return the rows of the file by key, as `write_guard_file` takes them."""
+    prepared = GuardFile(places)
+    names = ("title", "block", "body", "mark", "path", "current")
+    return {
+        guard.key: {
+            **{name: getattr(guard, name) for name in _FIELDS},
+            "texts": {name: prepared.text(guard.key, name) for name in names},
+        }
+        for guard in prepared.guards
+    }
+
+
+def guard_file_path(places: Places) -> str:
+    """Return the path of the project's file. Raises RuntimeError without a state folder."""
+    return places.state("guards", places.project_key + ".json")
+
+
+def write_guard_file(places: Places, rows: list[dict[str, Any]]) -> bool:
+    """Replace the file if the guards have changed, and return whether they had; without guards there is none. Raises OSError.
+
+    A row holds what `GuardInForce` reads, and `texts`.
+    """
+    path = guard_file_path(places)
+    content = _content(places, rows[:MAX_GUARDS]) if rows else b""
+    try:
+        before = read_regular(path, _MAX_BYTES)[0]
+    except (FileNotFoundError, Unreadable):
+        before = b""
+    if content == before:
+        return False
+    if content:
+        make_folder(os.path.dirname(path))
+        replace_file(path, content, durable=False)
+    elif os.path.lexists(path):
+        os.unlink(path)
+    return True
+
+
+def _content(places: Places, rows: list[dict[str, Any]]) -> bytes:
+    head = {
+        "schema": SCHEMA,
+        "root": places.project_root,
+        "has_files": any(row["files"] for row in rows),
+        "guards": [{name: row[name] for name in _FIELDS} for row in rows],
+    }
+    texts = {row["key"]: row["texts"] for row in rows}
+    return dumps(head).encode("ascii") + b"\n" + dumps(texts).encode("ascii")

@@ -1,0 +1,49 @@
+"""Does a shell command line run a guarded command?
+
+It does when one of its simple commands, with or without prefixes such as `sudo`, begins with the first word of the guard (base names are
+compared) and holds the other words as whole arguments, in the same order.
+"""
+
+from __future__ import annotations
+
+from .command_prefixes import base_name, run_commands
+from .shell_commands import shell_commands
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["guard_words", "run_by"]
+
+# A command line of more is a program; looking on would only use up the time that the call waits.
+_MAX_COMMANDS = 20_000
+
+
+def guard_words(pattern: str) -> list[str]:
+    """Return the words of a guard's command, the first as a base name; empty if it is no single simple command."""
+    commands = shell_commands("run " + pattern)
+    if len(commands) != 1 or commands[0].is_redirected or len(commands[0].words) < 2:
+        return []
+    first, *others = commands[0].words[1:]
+    return [base_name(first), *others] if base_name(first) else []
+
+
+def run_by(text: str, guards: Sequence[Sequence[str]]) -> set[int]:
+    """Return the places in `guards` of the guarded commands, each a list of words, that a command line runs."""
+    by_name: dict[str, list[int]] = {}
+    for at, words in enumerate(guards):
+        by_name.setdefault(words[0], []).append(at)
+    found: set[int] = set()
+    for count, command in enumerate(run_commands(text)):
+        if count >= _MAX_COMMANDS:
+            break
+        for at in by_name.get(base_name(command[0]), ()):
+            if at not in found and _holds(command, guards[at]):
+                found.add(at)
+    return found
+
+
+def _holds(command: list[str], words: Sequence[str]) -> bool:
+    """Return whether the arguments of a command hold the words after the first, in order."""
+    arguments = iter(command[1:])
+    return all(word in arguments for word in words[1:])

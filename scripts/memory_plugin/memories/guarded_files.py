@@ -1,0 +1,139 @@
+"""Does a file pattern of a guard cover a path? Patterns are those of gitignore, from the worktree's root.
+
+A pattern with a slash before its end is anchored at the root, any other one matches at every depth. One that ends in a slash matches
+folders only. A pattern that matches a folder covers everything in it. `*` and `?` stop at a slash, `**` does not, `[a-z]` and `[!a]` are
+sets, and a backslash takes away a sign's meaning. There are no exceptions: a pattern that begins with `!` is refused when it is read.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+__all__ = ["covers", "paths_below", "problem_of"]
+
+# Names differ only by case where the file system says so; elsewhere another case is another file.
+IGNORES_CASE = sys.platform in ("win32", "darwin", "cygwin")
+_ANY_DEPTH = "**"
+
+
+def paths_below(root: str, path: str, folder: str) -> list[str]:
+    """Return the path of a file relative to `root`, with slashes, as it is named and where its links lead; empty for a file elsewhere.
+
+    A path that is not absolute is taken from `folder`.
+    """
+    full = os.path.normpath(os.path.join(folder or root, path))
+    through_links = os.path.join(os.path.realpath(os.path.dirname(full)), os.path.basename(full))
+    start = root.rstrip(os.sep) + os.sep
+    named = dict.fromkeys([full, through_links, os.path.realpath(full)])
+    return [one[len(start) :].replace(os.sep, "/") for one in named if one.startswith(start)]
+
+
+def problem_of(pattern: str) -> str:
+    """Return how to fix a pattern that can cover nothing, or not what it seems to; empty for any other."""
+    if pattern.startswith("!"):
+        return (
+            "there are no exceptions: name only what is guarded, and write \\! for a name that begins with it"
+        )
+    segments = pattern.strip("/").split("/")
+    if any(segment in (".", "..") for segment in segments):
+        return "leave out . and .."
+    return "" if all(segments) else "leave out empty parts"
+
+
+def covers(pattern: str, path: str, *, ignores_case: bool = IGNORES_CASE) -> bool:
+    """Return whether a pattern covers a path, which is relative to the root and has slashes."""
+    if ignores_case:
+        pattern, path = pattern.casefold(), path.casefold()
+    folders_only = pattern.endswith("/")
+    segments = pattern.strip("/").split("/")
+    parts = path.split("/")
+    if "/" not in pattern.rstrip("/"):
+        segments = [_ANY_DEPTH, *segments]
+    lengths = _matched_lengths(segments, parts)
+    return any(length < len(parts) or not folders_only for length in lengths)
+
+
+def _matched_lengths(segments: list[str], parts: list[str]) -> set[int]:
+    """Return how many of the first parts of a path the segments may match, by dynamic programming over the segments."""
+    reached = {0}
+    for at, segment in enumerate(segments):
+        if segment == _ANY_DEPTH:
+            is_last = at == len(segments) - 1
+            reached = set(range(min(reached) + is_last, len(parts) + 1))
+        else:
+            reached = {one + 1 for one in reached if one < len(parts) and _matches(segment, parts[one])}
+        if not reached:
+            break
+    return reached - {0}
+
+
+def _matches(segment: str, name: str) -> bool:
+    """Return whether a segment matches a whole name; a star that fails is tried again one character later, so never exponentially."""
+    tokens = _tokens(segment)
+    at = token = 0
+    star, resume = -1, 0
+    while at < len(name):
+        if token < len(tokens) and tokens[token] == "*":
+            star, resume = token, at
+            token += 1
+        elif token < len(tokens) and _is_one(tokens[token], name[at]):
+            token += 1
+            at += 1
+        elif star >= 0:
+            resume += 1
+            token, at = star + 1, resume
+        else:
+            return False
+    return all(one == "*" for one in tokens[token:])
+
+
+def _tokens(segment: str) -> list[str]:
+    """Return the tokens of a segment: `*`, `?`, a set in brackets, or a backslash with the sign that it stands for."""
+    found: list[str] = []
+    at = 0
+    while at < len(segment):
+        char = segment[at]
+        stop = at + 1
+        if char == "[":
+            stop = _set_end(segment, at)
+        elif char == "\\":
+            stop = at + 2
+        sign = segment[at:stop]
+        if sign != "*" or found[-1:] != ["*"]:
+            found.append(sign if char in "*?\\" or len(sign) > 1 else "\\" + sign)
+        at = stop
+    return found
+
+
+def _set_end(segment: str, start: int) -> int:
+    """Return the place after a set; after the bracket alone if it is never closed, which makes it an ordinary sign."""
+    at = start + 1 + (segment[start + 1 : start + 2] in ("!", "^"))
+    end = segment.find("]", at + 1)
+    return start + 1 if end < 0 else end + 1
+
+
+def _is_one(sign: str, char: str) -> bool:
+    if sign == "?":
+        return True
+    if sign[0] == "\\":
+        return sign[1:] == char
+    if sign[0] != "[":
+        return False
+    inside = sign[1:-1]
+    negated = inside[0] in "!^"
+    return _in_set(inside[negated:], char) != negated
+
+
+def _in_set(inside: str, char: str) -> bool:
+    at = 0
+    while at < len(inside):
+        if inside[at + 1 : at + 2] == "-" and at + 2 < len(inside):
+            if inside[at] <= char <= inside[at + 2]:
+                return True
+            at += 3
+        else:
+            if inside[at] == char:
+                return True
+            at += 1
+    return False

@@ -1,0 +1,116 @@
+"""The category of an imported text: by what it says, and by the heading above it."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any, NamedTuple
+
+from ..kernel.fastjson import loads
+from ..kernel.paths import data_path
+from .import_titles import first_sentence, unmarked
+from .record import categories
+
+__all__ = ["Sign", "category_for", "category_of", "signs"]
+
+_LONGEST = 600
+_PROCEDURE = "runbook"
+
+
+class Sign(NamedTuple):
+    """A pattern that speaks for a category, with its weight."""
+
+    category: str
+    weight: float
+    pattern: re.Pattern[str]
+
+
+def category_of(text: str, heading: str = "", above: str = "", procedure: bool = False) -> str:
+    """Return the category for which the signs in the text, its heading and the heading above weigh most."""
+    first = first_sentence(text)
+    rest = unmarked(text)[len(first) : _LONGEST].lstrip(" .:;!?")
+    weights = dict.fromkeys(categories(), 0.0)
+    for sign in signs():
+        if sign.pattern.search(first):
+            weights[sign.category] += sign.weight
+        elif rest and sign.pattern.search(rest):
+            weights[sign.category] += sign.weight * float(_table()["rest"])
+    for one, share in ((heading, 1.0), (above, 0.6)):
+        named, weight = _heading(one)
+        if named:
+            weights[named] += weight * share
+    if procedure:
+        weights[_PROCEDURE] += float(_table()["procedure"])
+    best = max(weights, key=lambda name: weights[name])
+    return best if weights[best] > 0 else str(_words()[""])
+
+
+def _heading(heading: str) -> tuple[str, float]:
+    """Return the category that a heading speaks for, and how clearly."""
+    named = category_for(heading)
+    weak = _table()["weak_headings"]
+    words = re.findall(r"\w+", heading.lower())
+    clear = any(_words().get(word) == named and word not in weak for word in words)
+    clear = clear or any(phrase in heading.lower() for phrase, _ in _phrases())
+    weight = _table()["clear_headings"].get(named, _table()["heading"]) if clear else _table()["weak_heading"]
+    return named, float(weight)
+
+
+def category_for(text: str, otherwise: bool = False) -> str:
+    """Return the category that a word or a heading stands for; empty when none does, unless there must be one."""
+    table = _words()
+    for phrase, category in _phrases():
+        if phrase in text.lower():
+            return category
+    for word in re.findall(r"\w+", text.lower()):
+        if word in table:
+            return table[word]
+    whole = "_".join(re.findall(r"\w+", text.lower()))
+    if whole in categories():
+        return whole
+    return table[""] if otherwise else ""
+
+
+@cache
+def signs() -> tuple[Sign, ...]:
+    """Return the signs in their order."""
+    table = _table()
+    return tuple(
+        Sign(
+            one["category"],
+            float(one["weight"]),
+            re.compile(
+                re.sub(r"\{(\w+)\}", lambda part: "(?:%s)" % table["parts"][part[1]], one["pattern"]),
+                re.IGNORECASE,
+            ),
+        )
+        for one in table["signs"]
+    )
+
+
+@cache
+def _phrases() -> list[tuple[str, str]]:
+    return [(phrase, category) for phrase, category in _named()["phrases"]]
+
+
+@cache
+def _words() -> dict[str, str]:
+    table = _named()
+    words = {word: category for category, words in table["words"].items() for word in words}
+    return {**words, "": table["otherwise"]}
+
+
+@cache
+def _named() -> dict[str, Any]:
+    with open(data_path("memories", "importing.json"), encoding="utf-8") as handle:
+        table = loads(handle.read())
+    assert isinstance(table, dict)
+    return table
+
+
+@cache
+def _table() -> dict[str, Any]:
+    with open(data_path("memories", "import_signs.json"), encoding="utf-8") as handle:
+        table = loads(handle.read())
+    assert isinstance(table, dict)
+    return table

@@ -1,0 +1,51 @@
+"""Statements that occur more than once in what is imported: the same text, or nearly."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from .record import categories
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["NEAR", "SAME", "repeats"]
+
+SAME, NEAR = "same text", "near duplicate"
+_WORD = re.compile(r"[^\W_]+")
+_SHARED = 0.7  # of all words of both
+_FEWEST = 5
+_MAX_COMPARED = 1000
+
+
+def repeats(many: Sequence[dict[str, Any]]) -> dict[int, tuple[int, str]]:
+    """Return for the index of each repeated memory the index of the earlier one, and whether it is the same or nearly."""
+    found: dict[int, tuple[int, str]] = {}
+    first: dict[tuple[str, str], int] = {}
+    before: list[tuple[int, frozenset[str]]] = []
+    for at, data in enumerate(many):
+        words = _WORD.findall(_text(data).casefold())
+        title = " ".join(_WORD.findall(str(data["title"]).casefold()))
+        earlier = first.setdefault((title, " ".join(words)), at)
+        terms = frozenset(words)
+        if earlier != at:
+            found[at] = (earlier, SAME)
+        elif len(terms) >= _FEWEST and at < _MAX_COMPARED:
+            near = next((one for one, other in before if _is_near(terms, other)), None)
+            if near is None:
+                before.append((at, terms))
+            else:
+                found[at] = (near, NEAR)
+    return found
+
+
+def _text(data: dict[str, Any]) -> str:
+    said = data["content"].get(categories()[data["category"]].primary, "")
+    return "\n".join(map(str, said)) if isinstance(said, list) else str(said)
+
+
+def _is_near(one: frozenset[str], other: frozenset[str]) -> bool:
+    if {word for word in one ^ other if word.isdigit()}:
+        return False  # another limit or version
+    return len(one & other) >= _SHARED * len(one | other)

@@ -1,0 +1,108 @@
+"""Titles for imported memories: what a text says, never the number or the general word of its heading."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from ..kernel.fastjson import loads
+from ..kernel.paths import data_path
+from .record import MAX_TITLE
+
+__all__ = [
+    "first_sentence",
+    "is_general",
+    "says_something",
+    "shortened",
+    "title_for",
+    "unmarked",
+    "without_number",
+]
+
+_KIND = r"(?:ADR|RFC|DR|Decision(?: record)?|Runbook)"
+_NUMBER = re.compile(
+    r"\A(?:%s[\s#-]*\d+[\s.:)\u2013\u2014-]+|%s\s*[:\u2013\u2014]\s*|0\d{1,4}[\s.:)\u2013\u2014-]+|\d{1,5}(?:[.:)]|\s+[\u2013\u2014-])\s+)"
+    % (_KIND, _KIND),
+    re.IGNORECASE,
+)
+_LINK = re.compile(r"!?\[([^\]\n]*)\](?:\([^)\n]*\)|\[[^\]\n]*\])")
+_MARK = re.compile(r"\A\s*(?:[-*+](?:\s+\[[ xX]\])?|\d{1,3}[.)]|>+|#{1,6})\s+")
+_STRONG = re.compile(r"(\*\*|__|~~)(?=\S)(.+?)(?<=\S)\1")
+_EMPHASIS = re.compile(r"(?<![\w*])([*_])(?=[^\s*_])([^*_\n]+?)\1(?![\w*])")
+_COMMENT = re.compile(r"<!--.*?-->|</?[a-z][^>\n]{0,200}>", re.DOTALL | re.IGNORECASE)
+_SENTENCE_END = re.compile(
+    r"(?<![A-Z.])(?<!\be\.g)(?<!\bi\.e)(?<!\betc)(?<!\bvs)[.!?](?=\s+[\"'`(]?[^\Wa-z_])|[\uff1f\u3002]"
+)
+_CLAUSE = re.compile(r"[;:]\s|,\s|\s[-\u2013\u2014]\s|\s\(")
+_WORD = re.compile(r"[^\W_]+")
+_FEWEST, _SHORTEST_CUT = 3, 40
+_MOST_GENERAL = 2
+
+
+def unmarked(text: str) -> str:
+    """Return a text as one line without Markdown's marks; code keeps its backticks."""
+    text = _LINK.sub(r"\1", _COMMENT.sub(" ", text))
+    lines = (_MARK.sub("", line).strip() for line in text.splitlines())
+    text = " ".join(line for line in lines if line and not line.startswith(("```", "~~~", "|--", "---")))
+    for _ in range(2):
+        text = _EMPHASIS.sub(r"\2", _STRONG.sub(r"\2", text))
+    return " ".join(text.split())
+
+
+def first_sentence(text: str) -> str:
+    """Return the first sentence of a text without its period; a line of a list or a paragraph ends one, too."""
+    for part in re.split(r"\n\s*\n|\n(?=\s*(?:[-*+]|\d{1,3}[.)])\s)|\n(?=```)", text.strip()):
+        line = unmarked(part)
+        if line:
+            found = _SENTENCE_END.search(line)
+            return (line[: found.end()] if found else line).rstrip(" .:;,")
+    return ""
+
+
+def shortened(text: str, most: int = MAX_TITLE) -> str:
+    """Return a text of at most `most` characters, cut where a clause ends, or else a word."""
+    if len(text) <= most:
+        return text
+    ends = [found.start() for found in _CLAUSE.finditer(text, 0, most) if found.start() >= _SHORTEST_CUT]
+    balanced = [
+        end
+        for end in ends
+        if text.count("`", 0, end) % 2 == 0 and text.count("(", 0, end) == text.count(")", 0, end)
+    ]
+    if balanced:
+        return text[: balanced[-1]].rstrip()
+    return text[: most - 1].rpartition(" ")[0].rstrip(" ,;:(`") + "\u2026"
+
+
+def without_number(title: str) -> str:
+    """Return a title without the number or the word "ADR 7:" in front of it; unchanged when nothing would be left."""
+    return _NUMBER.sub("", title, count=1).strip() or title
+
+
+def is_general(heading: str) -> bool:
+    """Return whether a heading says nothing of its own: a number, or only words such as "testing", "decision", "notes 3"."""
+    words = [word for word in _WORD.findall(heading.lower()) if not word.isdigit()]
+    return len(words) <= _MOST_GENERAL and all(word in _general() for word in words)
+
+
+def says_something(heading: str) -> bool:
+    """Return whether a heading is enough of a title for the text below it."""
+    return len(_WORD.findall(heading)) >= _FEWEST and not is_general(heading)
+
+
+def title_for(text: str, heading: str = "") -> str:
+    """Return the title of a text: its first sentence, with the heading in front of it if it is too short to be understood alone."""
+    sentence = first_sentence(text)
+    heading = unmarked(heading)
+    few = len(_WORD.findall(sentence)) < _FEWEST
+    if not sentence:
+        return shortened(heading)
+    return shortened("%s: %s" % (heading, sentence) if few and heading else sentence)
+
+
+@cache
+def _general() -> frozenset[str]:
+    with open(data_path("memories", "importing.json"), encoding="utf-8") as handle:
+        table = loads(handle.read())
+    assert isinstance(table, dict)
+    return frozenset(table["general"])

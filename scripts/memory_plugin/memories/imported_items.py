@@ -1,0 +1,201 @@
+"""What was read elsewhere as the data of memories: items of an export, notes with front matter, records, and single statements."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from .import_categories import category_for, category_of
+from .import_exports import normalized
+from .import_titles import is_general, shortened, title_for, unmarked, without_number
+from .markdown import Section, sections
+from .markdown_records import is_over, questions_in, records_in
+from .record import (
+    ARCHIVED,
+    CONTEXT,
+    MAX_ASKED_AS,
+    InvalidMemory,
+    body_content,
+    categories,
+    category_named,
+    is_id,
+    new_memory,
+    parse_memory,
+)
+
+if TYPE_CHECKING:
+    from .markdown_records import WrittenRecord
+    from .markdown_rules import Statement
+
+    Fields = dict[str, str | list[str]]
+
+__all__ = ["bound_files", "item_data", "note_data", "record_data", "statement_data"]
+
+_TYPE = re.compile(r"^type:[ \t]*(\w+)", re.MULTILINE)
+_FILE_NAME = re.compile(r"[a-z0-9]+(?:[_-][a-z0-9]+)+(?:\.md)?\Z", re.IGNORECASE)
+_WHY = re.compile(
+    r"^[ \t>*-]*(?:\*\*|__)(?:why|reason|because|context)[:.]?(?:\*\*|__):?[ \t]*(\S.*)$",
+    re.IGNORECASE | re.MULTILINE,
+)
+_FENCE = re.compile(r"^[ \t]*(?:```|~~~).*\n?", re.MULTILINE)
+_MAX_FILES = 12
+_RUNBOOK = "runbook"
+_CODE_SPAN = re.compile(r"`([^`\s]+)`")
+_PATH = re.compile(r"(?![/@~]|\w+:)(?:[\w.*{},@+\[\]-]+/)+(?:[\w.*{},@+\[\]-]+\.\w{1,5}|\*+)?\Z")
+_BOUND = ("globs", "paths", "applyto")
+_EVERYTHING = ("**", "*", "**/*", "")
+
+
+def bound_files(fields: Fields) -> list[str]:
+    """Return the paths and patterns for which a rule file says it holds."""
+    named = [one.strip() for name in _BOUND for one in _listed(fields.get(name, []))]
+    return [one for one in named if one not in _EVERYTHING][:_MAX_FILES]
+
+
+def statement_data(
+    statement: Statement, section: Section, stem: str, category: str, bound: list[str]
+) -> dict[str, Any]:
+    """Return the memory of one thing that a section says; `bound` are the files for which its document holds."""
+    heading = unmarked(section.heading)
+    chosen = category or category_of(statement.text, heading, section.above, statement.is_procedure)
+    spans = _CODE_SPAN.findall("%s %s %s" % (section.above, section.heading, statement.text))
+    files = [one for one in spans if _PATH.match(one)]
+    item = {
+        "title": statement.title or stem,
+        "body": _FENCE.sub("", statement.text) if chosen == _RUNBOOK else statement.text,
+        CONTEXT: statement.context or _why(statement.text),
+        "files": list(dict.fromkeys([*bound, *files]))[:_MAX_FILES],
+        "tags": _topic(heading, section.above),
+        "asked_as": questions_in(section.heading),
+    }
+    return _data(item, chosen)
+
+
+def _topic(heading: str, above: str) -> list[str]:
+    """Return the short headings above a statement, as tags."""
+    plain = (without_number(one).lower() for one in (unmarked(above), heading))
+    return [re.sub(r"[^\w]+", "-", one).strip("-") for one in plain if 0 < len(one.split()) <= 2]
+
+
+def note_data(fields: Fields, text: str, stem: str, category: str) -> dict[str, Any]:
+    """Return the one memory of a note with fields at its head."""
+    parts = sections(text)
+    headings = [section.heading for section in parts if section.heading]
+    inner = _TYPE.search(_one(fields, "metadata"))
+    named = _one(fields, "category") or _one(fields, "type") or (inner[1] if inner else "")
+    chosen = category_for(named) or category or ("decision" if _one(fields, "problem") else "")
+    records = records_in(text, parts, stem)
+    if len(records) == 1:
+        record = records[0]
+        return record_data(record._replace(title=_one(fields, "title") or record.title), chosen, fields)
+    body = "\n\n".join(part for part in (_one(fields, "description"), text.strip()) if part)
+    title = _note_title(fields, headings, text, stem)
+    item = {"title": title, "body": body, **_about(fields)}
+    item.setdefault(CONTEXT, _why(text))
+    item.setdefault("asked_as", [heading for heading in headings if questions_in(heading)][:MAX_ASKED_AS])
+    return _data(item, chosen or category_of(body, title))
+
+
+def _note_title(fields: Fields, headings: list[str], text: str, stem: str) -> str:
+    """Return the title of a note: the first of its names that says something; a name such as `feedback_tests` is a file's."""
+    names = [_one(fields, "title"), _one(fields, "name"), _one(fields, "description"), *headings[:1]]
+    kept = [without_number(unmarked(one)) for one in names if one and not _FILE_NAME.match(one)]
+    said = [one for one in kept if not is_general(one)]
+    return shortened(said[0]) if said else title_for(text) or (kept or [stem])[0]
+
+
+def _why(text: str) -> str:
+    found = _WHY.search(text)
+    return unmarked(found[1]) if found else ""
+
+
+def _about(fields: Fields) -> dict[str, Any]:
+    """Return what the fields at a note's head say other than its title, under the names that `_item` knows."""
+    found: dict[str, Any] = {"tags": _listed(fields.get("tags", []))}
+    for name, others in _HEAD_FIELDS.items():
+        said = [value for other in others for value in _listed(fields.get(other, []))]
+        if said:
+            found[name] = said
+    context = _one(fields, "context") or _one(fields, "problem")
+    return {**found, "context": context} if context else found
+
+
+def _listed(value: str | list[str]) -> list[str]:
+    return value.split(",") if isinstance(value, str) else value
+
+
+def record_data(record: WrittenRecord, category: str, fields: Fields) -> dict[str, Any]:
+    """Return the memory of a decision record or a runbook."""
+    chosen = categories()[category or record.category]
+    about = _about(fields)
+    status = _one(fields, "status")
+    texts = {**record.fields, **({"context": about["context"]} if "context" in about else {})}
+    content = body_content(chosen, texts.pop("answer"))
+    content.update((name, texts[name].strip()) for name in (*chosen.fields, *texts) if name in texts)
+    asked = [*about.get("asked_as", []), *record.asked_as]
+    item = {
+        "title": record.title,
+        "body": "-",
+        **about,
+        "asked_as": list(dict.fromkeys(asked))[:MAX_ASKED_AS],
+    }
+    data = _data(item, chosen.name)
+    data["content"] = content
+    if record.is_over or is_over(status):
+        data.update(record_status=ARCHIVED, archived_reason=(status or texts.get("status", "")).strip()[:200])
+    return data
+
+
+def _one(fields: Fields, name: str) -> str:
+    value = fields.get(name, "")
+    return value if isinstance(value, str) else ", ".join(value)
+
+
+def item_data(item: object, category: str, identity: str = "") -> dict[str, Any]:
+    """Return the data of one memory. Raises InvalidMemory naming the field that is wrong."""
+    if not isinstance(item, dict):
+        raise InvalidMemory("expected an object, got %s" % type(item).__name__)
+    return _data(normalized(item), category, identity)
+
+
+def _data(item: dict[str, Any], category: str, identity: str = "") -> dict[str, Any]:
+    title = item.get("title")
+    if not isinstance(title, str) or not title.strip():
+        raise InvalidMemory("title: expected a text, got %.80r" % (title,))
+    named = item.get("category")
+    if isinstance(named, str) and named.strip():
+        category = category_for(named) or category_named(named).name
+    body = item.get("body")
+    chosen = categories()[category or category_of(body if isinstance(body, str) else title, title)]
+    if isinstance(item.get("content"), dict):
+        wished = item.get("id") if is_id(item.get("id")) else identity
+        data = {
+            **new_memory(chosen, "", title, {}, {}),
+            **item,
+            "category": chosen.name,
+            "id": wished if is_id(wished) else "",
+        }
+        parse_memory(data, "checked", chosen)
+        return data
+    if not isinstance(body, str) or not body.strip():
+        raise InvalidMemory("body: expected a text, got %.80r" % (body,))
+    extra: dict[str, Any] = {name: _texts(item.get(old)) for name, old in _LISTS.items() if item.get(old)}
+    content = body_content(chosen, body)
+    if isinstance(item.get(CONTEXT), str) and item[CONTEXT].strip():
+        content[CONTEXT] = item[CONTEXT].strip()
+    if item.get("created_at"):
+        extra["created_at"] = item["created_at"]
+    wished = item.get("id") if is_id(item.get("id")) else ""
+    return new_memory(chosen, str(wished), title, content, extra)
+
+
+_LISTS = {"tags": "tags", "related_files": "files", "asked_as": "asked_as", "supersedes": "supersedes"}
+_HEAD_FIELDS = {
+    "asked_as": ("asked_as", "aliases", "questions", "symptoms"),
+    "files": ("files", "related_files"),
+}
+
+
+def _texts(value: object) -> list[str]:
+    parts = value.split(",") if isinstance(value, str) else value if isinstance(value, list) else []
+    return [part.strip() for part in parts if isinstance(part, str) and part.strip()]

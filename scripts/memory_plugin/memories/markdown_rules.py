@@ -1,0 +1,139 @@
+"""The single statements of a Markdown section: a memory for each rule of a list, one for a procedure, one for a running text."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from .import_titles import (
+    first_sentence,
+    is_general,
+    says_something,
+    shortened,
+    title_for,
+    unmarked,
+    without_number,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .markdown import Section
+
+__all__ = ["Statement", "statements_in"]
+
+_ITEM = re.compile(r"(\s*)(?:[-*+]|(\d{1,3})[.)])\s+\S")
+_FENCE = re.compile(r"\s*(?:```|~~~)")
+_WORD = re.compile(r"[^\W_]+")
+_TEXT, _RULE, _STEP, _CODE = "text", "rule", "step", "code"
+_LONGEST_LEAD = 400
+_FEWEST_WORDS = 3
+
+
+class Statement(NamedTuple):
+    """One thing that a section says; `context` is the paragraph that introduces it, `line` counts from the section's heading."""
+
+    title: str
+    text: str
+    context: str
+    is_procedure: bool
+    line: int
+
+
+class _Block(NamedTuple):
+    kind: str
+    text: str
+    line: int
+
+
+def statements_in(section: Section) -> list[Statement]:
+    """Return what a section says."""
+    blocks = list(_blocks(section.text))
+    rules = [block for block in blocks if block.kind == _RULE]
+    if not rules or _are_names(rules):
+        return [_whole(section, blocks)]
+    lead, rest = _lead(blocks)
+    found: list[Statement] = []
+    for block in rest:
+        if block.kind == _RULE:
+            found.append(_rule(block, section.heading, lead))
+        elif found:  # a paragraph or code after a rule explains it
+            found[-1] = found[-1]._replace(text="%s\n\n%s" % (found[-1].text, block.text))
+        else:
+            found.append(Statement(title_for(block.text, section.heading), block.text, "", False, block.line))
+    return found
+
+
+def _rule(block: _Block, heading: str, lead: str) -> Statement:
+    text = re.sub(r"\A\s*[-*+]\s+(?:\[[ xX]\]\s+)?", "", block.text)
+    front = (
+        lead.rstrip(" :.")
+        if lead.endswith(":") and len(_WORD.findall(lead)) <= _FEWEST_WORDS + 3
+        else heading
+    )
+    return Statement(title_for(text, unmarked(front)), text, lead, False, block.line)
+
+
+def _are_names(rules: list[_Block]) -> bool:
+    """Return whether the items of a list are names or the like, which say nothing without the others."""
+    few = [len(_WORD.findall(first_sentence(block.text))) < _FEWEST_WORDS for block in rules]
+    return 2 * sum(few) > len(few)
+
+
+def _lead(blocks: list[_Block]) -> tuple[str, list[_Block]]:
+    """Return the one short paragraph that introduces a list, and the blocks without it."""
+    introduced = len(blocks) > 1 and blocks[0].kind == _TEXT and blocks[1].kind == _RULE
+    if introduced and len(blocks[0].text) <= _LONGEST_LEAD:
+        return unmarked(blocks[0].text), blocks[1:]
+    return "", blocks
+
+
+def _whole(section: Section, blocks: list[_Block]) -> Statement:
+    heading = without_number(unmarked(section.heading))
+    general = is_general(heading)
+    if general and section.above and not is_general(section.above):
+        heading, general = unmarked(section.above), True
+    items = [first_sentence(block.text) for block in blocks if block.kind == _RULE]
+    sentence = ", ".join(items) if items else first_sentence(section.text) or _first_command(section.text)
+    procedure = sum(block.kind in (_STEP, _CODE) for block in blocks) * 2 > len(blocks)
+    if says_something(heading) or not sentence:
+        title = shortened(heading)
+    elif general and len(_WORD.findall(sentence)) > _FEWEST_WORDS and not items and not section.above:
+        title = shortened(sentence)
+    else:
+        title = shortened("%s: %s" % (heading, sentence) if heading else sentence)
+    return Statement(title, section.text, "", procedure, 0)
+
+
+def _first_command(text: str) -> str:
+    lines = (line.strip() for line in text.splitlines() if not _FENCE.match(line))
+    return next((line for line in lines if line and not line.startswith("#")), "")
+
+
+def _blocks(text: str) -> Iterator[_Block]:
+    """Return the paragraphs, list items and code of a text, an item with all that is indented below it."""
+    kind, start, indent, blank, fence = "", 0, 0, False, False
+    lines: list[str] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        item = None if fence else _ITEM.match(line)
+        inside = kind in (_RULE, _STEP) and (len(line) - len(line.lstrip()) > indent or not (blank or item))
+        starts_item = item is not None and not (kind in (_RULE, _STEP) and len(item[1]) > indent)
+        if line.strip() and not fence and (starts_item or (not inside and (blank or not kind))):
+            if lines:
+                yield _Block(kind, "\n".join(lines).rstrip(), start)
+            lines, start = [], number
+            kind = _kind(line, item)
+            indent = len(item[1]) if item else 0
+        if _FENCE.match(line):
+            fence = not fence
+        if kind:
+            lines.append(line)
+        blank = not line.strip()
+    if lines:
+        yield _Block(kind, "\n".join(lines).rstrip(), start)
+
+
+def _kind(line: str, item: re.Match[str] | None) -> str:
+    if item is None:
+        return _CODE if _FENCE.match(line) else _TEXT
+    return _STEP if item[2] else _RULE

@@ -1,0 +1,90 @@
+"""What a memory says, field by field, and what changed between two versions of it: for a person who decides whether to accept it."""
+
+from __future__ import annotations
+
+from difflib import ndiff
+from typing import TYPE_CHECKING, NamedTuple
+
+from .guard import guard_in_words
+from .hygiene import shown_block, shown_line
+from .record import guard_problem
+
+if TYPE_CHECKING:
+    from .record import Memory
+
+__all__ = ["Change", "changes", "readable_fields"]
+
+_LONGEST = 20_000
+_MOST_LINES = 400
+_LONGEST_LINE = 2000
+_CUT = "... the rest is not shown here; read the file"
+
+
+class Change(NamedTuple):
+    """A field that differs: its lines with the marks `- `, `+ ` and two spaces, as `diff` shows them."""
+
+    field: str
+    lines: list[str]
+
+
+def readable_fields(memory: Memory) -> dict[str, list[str]]:
+    """Return the lines of every field that can be injected, matched or enforced, without secrets; empty fields are left out.
+
+    A text that is cut says so in its last line: nobody should accept what they did not see.
+    """
+    found = {
+        "title": _lines(memory.title),
+        "tags": _lines(", ".join(memory.tags)),
+        "files": _lines(", ".join(memory.files)),
+        "asked as": _lines("\n".join(memory.asked_as)),
+        "guard": _guard_lines(memory),
+        "expires": _lines(memory.expires_at),
+        "status": _lines(memory.status),
+        "superseded by": _lines(memory.superseded_by),
+        "supersedes": _lines(", ".join(memory.supersedes)),
+    }
+    content = {
+        shown_line(name).replace("_", " "): _lines(_text(value))
+        for name, value in memory.data["content"].items()
+    }
+    return {name: lines for name, lines in {**found, **content}.items() if lines}
+
+
+def changes(old: Memory, new: Memory) -> list[Change]:
+    """Return the fields in which two versions of a memory differ, in the order in which they are read."""
+    before, after = readable_fields(old), readable_fields(new)
+    return [
+        Change(name, _difference(before.get(name, []), after.get(name, [])))
+        for name in dict.fromkeys([*after, *before])
+        if before.get(name, []) != after.get(name, [])
+    ]
+
+
+def _difference(old: list[str], new: list[str]) -> list[str]:
+    return [line for line in ndiff(old, new) if not line.startswith("?")]
+
+
+def _guard_lines(memory: Memory) -> list[str]:
+    if memory.guard is not None:
+        return [shown_line(guard_in_words(memory.guard), _LONGEST_LINE)]
+    problem = guard_problem(memory)
+    return ["cannot hold: " + shown_line(problem, _LONGEST_LINE)] if problem else []
+
+
+def _lines(text: str) -> list[str]:
+    """Return a text as lines of limited number and length."""
+    if not text:
+        return []
+    given = shown_block(text, _LONGEST).splitlines()
+    lines = [line[:_LONGEST_LINE] for line in given[:_MOST_LINES]]
+    is_cut = len(text) > _LONGEST or lines != given
+    return [*lines, _CUT] if is_cut else lines
+
+
+def _text(value: object, mark: str = "") -> str:
+    """Return a value of a memory's content as lines, the items of lists with a dash."""
+    if isinstance(value, list):
+        return "\n".join(_text(item, "- ") for item in value)
+    if isinstance(value, dict):
+        return "\n".join("%s%s: %s" % (mark, name, _text(item)) for name, item in value.items())
+    return "" if value is None or isinstance(value, bool) else mark + str(value)

@@ -1,0 +1,229 @@
+"""Whether the user themselves asks for something to be kept, in a prompt that may also hold what they pasted.
+
+A page, a mail or a file can ask to be remembered. So quoted, tagged, fenced and listed passages do not count, nor what a line announces,
+nor a prompt that the client or an editor wrote. In doubt nothing counts. Every prompt runs this, so nothing here uses `re`.
+"""
+
+from __future__ import annotations
+
+from ..kernel.data import load_data
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+__all__ = ["APPROVAL", "NOTHING", "SAVE", "request_in"]
+
+NOTHING, SAVE, APPROVAL = "", "save", "approval"
+_LOOKED_AT = 4000
+_SHORT = 300
+_LONGEST_PARAGRAPH = 1000
+_MOST_LINES = 30
+_FENCES = ("```", "~~~")
+_INDENTED = ("    ", "\t")
+_RULES = ("---", "===", "***", "___", "#", "|", "//")
+_BULLETS = ("- ", "* ", "+ ", "\u2022", "\u2013 ")
+_QUOTES = {
+    '"': '"',
+    "\u201c": "\u201d",
+    "\u201e": "\u201c\u201d",
+    "\u00ab": "\u00bb",
+    "\u300c": "\u300d",
+    "\u300e": "\u300f",
+    "`": "`",
+}
+_ENDS = ".!?;\u3002\uff01\uff1f\n"
+_CLAUSES = ",:(\u2014\u2013\uff0c\u3001\uff1a"
+
+
+def request_in(prompt: str) -> str:
+    """Return what a typed prompt asks for: APPROVAL of any command, SAVE for something to be kept, or NOTHING."""
+    if prompt.lstrip().startswith("/memory:"):
+        return APPROVAL
+    text = prompt.strip("\r\n")
+    phrases_of = load_data("memories", "save_requests")
+    lower = text[:_LOOKED_AT].lower().replace("\u2019", "'").replace("\uff1a", ": ")
+    groups = [_phrases(phrases_of, name) for name in ("strong", "weak", "approving", "unspaced")]
+    if not any(phrase in lower for phrases in groups for phrase in phrases):
+        return NOTHING
+    # The rules are four times as long as the phrases, and most prompts hold none of these.
+    table = {**phrases_of, **load_data("memories", "save_request_rules")}
+    if any(mark in prompt.lower() for mark in table["client_marks"]["values"]):
+        return NOTHING
+    return _own_request(lower, len(text) > _LOOKED_AT, table, groups)
+
+
+def _phrases(table: dict[str, Any], name: str) -> list[str]:
+    return [phrase for phrases in table[name]["values"].values() for phrase in phrases]
+
+
+def _own_request(text: str, is_cut: bool, table: dict[str, Any], groups: list[list[str]]) -> str:
+    strong, weak, approving, unspaced = groups
+    paragraphs = _paragraphs(_own_lines(_unquoted(_untagged(_unfenced(text))), table))
+    said = "\n".join(paragraphs)
+    if not paragraphs or any(mark in text for mark in table["about_text"]["values"]):
+        return NOTHING
+    near = [paragraphs[0]] if is_cut else [paragraphs[0], paragraphs[-1]]
+    near = [paragraph for paragraph in near if len(paragraph) <= _LONGEST_PARAGRAPH]
+    is_short = len(paragraphs) == 1 and len(text) <= _SHORT
+    if is_short and _asks(said, approving, table, starts_sentence=True):
+        return APPROVAL
+    if is_short and _asks(said, weak, table, starts_sentence=True):
+        return SAVE
+    asks = any(_asks(one, strong, table, starts_sentence=False) for one in near)
+    return SAVE if asks or any(phrase in one for one in near for phrase in unspaced) else NOTHING
+
+
+def _unfenced(text: str) -> str:
+    """Return the text without fenced blocks; one that is not closed reaches to the end."""
+    kept, fenced = [], False
+    for line in text.splitlines():
+        if line.lstrip().startswith(_FENCES):
+            fenced = not fenced
+        elif not fenced:
+            kept.append(line)
+    return "\n".join(kept)
+
+
+def _untagged(text: str) -> str:
+    """Return the text without tags, comments and what is between them; what is not closed reaches to the end."""
+    kept = ""
+    while True:
+        before, found, rest = text.partition("<")
+        kept += before
+        if not found:
+            return kept
+        if not rest[:1].isalpha() and rest[:1] not in "!/?":
+            kept += "<"
+            text = rest
+            continue
+        end = "-->" if rest.startswith("!--") else "</%s" % _tag_name(rest)
+        at = rest.rfind(end)
+        if at < 0:
+            return kept
+        text = rest[at + len(end) :] if end == "-->" else rest[at:].partition(">")[2]
+
+
+def _tag_name(text: str) -> str:
+    end = 0
+    while end < len(text) and (text[end].isalnum() or text[end] in "-_:"):
+        end += 1
+    return text[:end]
+
+
+def _unquoted(text: str) -> str:
+    """Return the text without quoted passages; one that is not closed reaches to the end."""
+    kept = ""
+    at = 0
+    while at < len(text):
+        sign = text[at]
+        closing = _QUOTES.get(sign, "")
+        if sign == "'" and (at == 0 or text[at - 1].isspace()):
+            closing = "'"
+        if not closing:
+            kept += sign
+            at += 1
+            continue
+        ends = [end for mark in closing if (end := text.find(mark, at + 1)) >= 0]
+        if not ends:
+            return kept
+        kept += " "
+        at = min(ends) + 1
+    return kept
+
+
+def _own_lines(text: str, table: dict[str, Any]) -> list[str]:
+    """Return the lines that the user wrote as far as one can tell, up to the first that announces or begins a text of somebody else."""
+    kept: list[str] = []
+    lines = text.splitlines()
+    for number, line in enumerate(lines):
+        said = line.strip()
+        if (
+            said.startswith(_RULES)
+            or said.startswith(tuple(table["greetings"]["values"]))
+            or _is_stamped(said)
+        ):
+            break
+        below = any(map(str.strip, lines[number + 1 :]))
+        if kept and below and said.strip(" ,.!-") in table["sign_offs"]["values"]:
+            return []  # what is above it is the letter
+        if line.startswith(_INDENTED) or said.startswith(">") or _is_listed(said):
+            continue
+        before, colon, _ = said.partition(": ")
+        announces = colon and not _may_precede(before, table)
+        kept.append(before if announces else said)
+        words = set(" ".join(c if c.isalnum() or c in "-'" else " " for c in said).split())
+        padded = " %s " % " ".join(said.split())
+        if (
+            announces
+            or (said.endswith(":") and below)
+            or (
+                below and any(one in words or " %s " % one in padded for one in table["announcing"]["values"])
+            )
+        ):
+            break
+    return kept if len(kept) <= _MOST_LINES else []
+
+
+def _may_precede(before: str, table: dict[str, Any]) -> bool:
+    """Return whether the user's own words may follow these and a colon: a request, or no more than an address."""
+    groups = ("strong", "weak", "unspaced")
+    phrases = (phrase.strip(" :,") for name in groups for phrase in _phrases(table, name))
+    return before.strip() in table["before_colon"]["values"] or any(phrase in before for phrase in phrases)
+
+
+def _is_stamped(line: str) -> bool:
+    """Return whether a line begins a message of a chat: `[10:32] bob: hello`, or `bob  10:32 AM`."""
+    words = line.split()
+    times = [word.strip("[]()").replace(":", "").isdigit() and ":" in word for word in words[:4]]
+    return any(times) and (times[0] or (len(words) <= 4 and line.endswith((" am", " pm"))))
+
+
+def _is_listed(line: str) -> bool:
+    number = line.partition(" ")[0]
+    return line.startswith(_BULLETS) or (number[:-1].isdigit() and number[-1] in ".)")
+
+
+def _paragraphs(lines: list[str]) -> list[str]:
+    return [one.strip() for one in "\n".join(lines).split("\n\n") if one.strip()]
+
+
+def _asks(text: str, phrases: list[str], table: dict[str, Any], *, starts_sentence: bool) -> bool:
+    """Return whether one of the phrases begins a clause of a text, or a sentence, with nothing before it but words that lead to it."""
+    for phrase in phrases:
+        at = text.find(phrase)
+        while at >= 0:
+            if not text[at - 1 : at].isalnum() and _is_request(text, at, table, starts_sentence):
+                return True
+            at = text.find(phrase, at + 1)
+    return False
+
+
+def _is_request(text: str, at: int, table: dict[str, Any], starts_sentence: bool) -> bool:
+    start = 1 + max(text.rfind(end, 0, at) for end in _ENDS)
+    ends = [end for sign in _ENDS if (end := text.find(sign, at)) >= 0]
+    before = text[start:at]
+    if any(word.strip(_CLAUSES) in table["others"]["values"] for word in before.split()):
+        return False
+    if ends and text[min(ends)] in "?\uff1f" and not any(one in before for one in table["asking"]["values"]):
+        return False
+    clause = before if starts_sentence else before[1 + max(before.rfind(sign) for sign in _CLAUSES) :]
+    for sign in _CLAUSES:
+        clause = clause.replace(sign, " ")
+    return _leads(clause.split(), table, starts_sentence)
+
+
+def _leads(words: list[str], table: dict[str, Any], starts_sentence: bool) -> bool:
+    """Return whether words before a request leave it the user's own: from the beginning, or from a word that joins clauses."""
+    leads = table["leads"]["values"]
+    first = len(words)
+    while first > 0 and words[first - 1] in leads:
+        first -= 1
+    dangling = table["dangling"]["values"].get(words[-1]) if words else None
+    if dangling and len(words) > 1 and words[-2] in dangling:
+        dangling = None
+    if dangling is not None:
+        return False
+    return first == 0 or (
+        not starts_sentence and first < len(words) and words[first] in table["joining"]["values"]
+    )

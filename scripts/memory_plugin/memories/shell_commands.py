@@ -1,0 +1,251 @@
+"""The simple commands of a shell command line (POSIX and bash), without running or expanding anything.
+
+It finds what a guard needs to know: the words of each command, without quotes and redirections, in lists, pipes, groups, substitutions and
+heredocs. Never raises, takes linear time, and reads on where a shell would stop with a syntax error. Not understood are aliases, the values
+of variables, globs and brace expansion: such words stay as they are written.
+"""
+
+from __future__ import annotations
+
+from .shell_words import WordReader
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from .shell_words import Word
+
+__all__ = ["MAX_CHARACTERS", "SimpleCommand", "shell_commands"]
+
+MAX_CHARACTERS = 200_000
+_FILE, _HEREDOC, _TABBED_HEREDOC, _TEXT = "file", "heredoc", "tabbed heredoc", "text"
+_OPERATORS = ";&|()<>"
+_REDIRECTIONS = ("&>>", "&>", "<<<", "<<-", "<<", "<>", "<&", "<", ">>", ">&", ">|", ">")
+_TARGETS = {"<<": _HEREDOC, "<<-": _TABBED_HEREDOC, "<<<": _TEXT}
+# Words before a command that are no part of it; `for`, `select` and `[[` begin words that are no command either.
+_RESERVED = frozenset(
+    ["if", "then", "elif", "else", "fi", "while", "until", "do", "done", "!", "{", "}", "coproc"]
+)
+_PATTERN, _BODY = "pattern", "body"
+
+
+class SimpleCommand:
+    """One command: its words, whether there were redirections, and the texts that heredocs and here-strings give it as input."""
+
+    __slots__ = ("inputs", "is_redirected", "words")
+
+    def __init__(self) -> None:
+        self.is_redirected = False
+        self.words: list[str] = []
+        self.inputs: list[str] = []
+
+
+class _Heredoc:
+    """A heredoc whose body begins after the line."""
+
+    __slots__ = ("command", "end", "quoted", "tabbed")
+
+    def __init__(self, command: SimpleCommand, word: Word, *, tabbed: bool) -> None:
+        self.command, self.end, self.quoted, self.tabbed = command, word.text, not word.plain, tabbed
+
+
+class _Block:
+    """What is known of the list of commands being read: the command so far, open brackets and `case`s, and what a word is awaited for."""
+
+    __slots__ = ("brackets", "cases", "command", "names_function", "target")
+
+    def __init__(self) -> None:
+        self.command = SimpleCommand()
+        self.brackets = 0
+        self.cases: list[str] = []
+        self.target = ""
+        self.names_function = False
+
+    @property
+    def in_pattern(self) -> bool:
+        """Return whether a pattern of a `case` is being read."""
+        return bool(self.cases) and self.cases[-1] == _PATTERN
+
+    @property
+    def in_test(self) -> bool:
+        """Return whether the words are those of `[[`, where operators separate nothing."""
+        words = self.command.words
+        return bool(words) and words[0] == "[["
+
+
+def shell_commands(text: str, depth: int = 0) -> list[SimpleCommand]:
+    """Return the simple commands of a text, of which the first 200,000 characters are read; those of a substitution come first.
+
+    `depth` is how deep the text is nested in others.
+    """
+    reader = _ScriptReader(text[:MAX_CHARACTERS].replace("\r\n", "\n"), depth)
+    reader.read_script("")
+    return reader.found
+
+
+class _ScriptReader(WordReader):
+    """Reads commands; the words are read by the class above."""
+
+    __slots__ = ("found", "heredocs")
+
+    def __init__(self, text: str, depth: int) -> None:
+        super().__init__(text, depth)
+        self.found: list[SimpleCommand] = []
+        self.heredocs: list[_Heredoc] = []
+
+    def read_script(self, closing: str) -> None:
+        """Read commands up to the end, or up to and including the closing bracket."""
+        block = _Block()
+        while self.at < self.end:
+            char = self.text[self.at]
+            if char in " \t":
+                self.at += 1
+            elif char == "\n":
+                self._end_line(block)
+            elif char == "#":
+                self.at = self.find("\n")
+            elif self.text.startswith("\\\n", self.at):
+                self.at += 2
+            elif char not in _OPERATORS or self._is_process_substitution():
+                self._take(block, self.read_word())
+            elif self._operator(block, closing):
+                return
+        self._end_command(block)
+
+    def _is_process_substitution(self) -> bool:
+        return self.text.startswith(("<(", ">("), self.at) and self.may_descend()
+
+    def read_nested(self, text: str, *, as_script: bool) -> None:
+        """Read a text of its own: a script in backticks, or a text in which only substitutions are executed."""
+        nested = _ScriptReader(text, self.depth + 1)
+        if as_script:
+            nested.read_script("")
+        else:
+            nested.read_expansions()
+        self.found += nested.found
+
+    def _end_command(self, block: _Block) -> None:
+        if block.command.words and not block.in_pattern:
+            self.found.append(block.command)
+        if not block.in_pattern:
+            block.command = SimpleCommand()
+        block.target = ""
+
+    def _end_line(self, block: _Block) -> None:
+        self.at += 1
+        self._end_command(block)
+        pending, self.heredocs = self.heredocs, []
+        for heredoc in pending:
+            body = self._heredoc_body(heredoc)
+            heredoc.command.inputs.append(body)
+            if not heredoc.quoted and self.may_descend():
+                self.read_nested(body, as_script=False)
+
+    def _heredoc_body(self, heredoc: _Heredoc) -> str:
+        lines = []
+        while self.at < self.end:
+            stop = self.find("\n")
+            line = self.text[self.at : stop]
+            self.at = min(stop + 1, self.end)
+            if heredoc.tabbed:
+                line = line.lstrip("\t")
+            if line == heredoc.end:
+                break
+            lines.append(line)
+        return "\n".join(lines)
+
+    def _take(self, block: _Block, word: Word) -> None:
+        """Put a word where it belongs: a redirection's target, a pattern, an assignment, a reserved word, or the command."""
+        words = block.command.words
+        if block.target:
+            self._take_target(block, word)
+        elif block.in_pattern:
+            if word.plain and word.text == "esac":
+                block.cases.pop()
+        elif block.names_function:
+            block.names_function = False
+        elif words and words[0] == "case" and len(words) == 2 and word.text == "in":
+            block.command = SimpleCommand()
+            block.cases.append(_PATTERN)
+        elif block.in_test and word.plain and word.text == "]]":
+            block.command = SimpleCommand()
+        elif words or not (word.assigns or (word.plain and self._is_reserved(block, word.text))):
+            words.append(word.text)
+
+    def _is_reserved(self, block: _Block, text: str) -> bool:
+        """Return whether a word before a command is no part of it, and note what it begins or ends."""
+        if text == "esac" and block.cases:
+            block.cases.pop()
+            return True
+        block.names_function = text == "function"
+        return block.names_function or text in _RESERVED
+
+    def _take_target(self, block: _Block, word: Word) -> None:
+        if block.target == _TEXT:
+            block.command.inputs.append(word.text)
+        elif block.target != _FILE:
+            self.heredocs.append(_Heredoc(block.command, word, tabbed=block.target == _TABBED_HEREDOC))
+        block.target = ""
+
+    def _operator(self, block: _Block, closing: str) -> bool:
+        """Read an operator; return whether it was the closing bracket."""
+        char = self.text[self.at]
+        if block.in_test:
+            self.at += 1
+        elif char in "<>" or self.text.startswith("&>", self.at):
+            self._redirect(block)
+        elif char == "(":
+            self._open(block)
+        elif char == ")":
+            return self._close(block, closing)
+        else:
+            self._separate(block)
+        return False
+
+    def _redirect(self, block: _Block) -> None:
+        sign = next(one for one in _REDIRECTIONS if self.text.startswith(one, self.at))
+        words = block.command.words
+        joined = self.at > 0 and self.text[self.at - 1] not in " \t\n"
+        if words and joined and sign[0] != "&" and words[-1].isdigit() and words[-1].isascii():
+            words.pop()  # the number of a file descriptor
+        self.at += len(sign)
+        block.command.is_redirected = True
+        block.target = _TARGETS.get(sign, _FILE)
+
+    def _open(self, block: _Block) -> None:
+        after = self.at + 1
+        if block.in_pattern:
+            self.at = after
+            return
+        end = self.arithmetic_end(self.at)
+        if end:
+            self.read_nested_between(after + 1, end - 2)
+            self.at = end
+            return
+        while after < self.end and self.text[after] in " \t":
+            after += 1
+        if len(block.command.words) == 1 and self.text.startswith(")", after):
+            block.command = SimpleCommand()  # `name ()` begins a function, whose body is a group
+            self.at = after + 1
+            return
+        self._end_command(block)
+        block.brackets += 1
+        self.at += 1
+
+    def _close(self, block: _Block, closing: str) -> bool:
+        self.at += 1
+        if block.in_pattern:
+            block.cases[-1] = _BODY
+            return False
+        self._end_command(block)
+        if block.brackets:
+            block.brackets -= 1
+            return False
+        return closing == ")"
+
+    def _separate(self, block: _Block) -> None:
+        """Read `;`, `&`, `|` and their combinations, of which those with two semicolons end a branch of a `case`."""
+        ends_branch = block.cases and self.text.startswith((";;", ";&"), self.at)
+        self._end_command(block)
+        self.at += 1
+        if ends_branch:
+            self.at += 1
+            block.cases[-1] = _PATTERN

@@ -1,0 +1,250 @@
+"""Append-only files of what the user decided about texts: `trust/trusted.jsonl` and `trust/rejected.jsonl`.
+
+The last record of a digest decides. Few digests are looked up in the bytes of the file, so that 100,000 lines cost a prompt milliseconds.
+Only a file that is not there counts as empty: one that cannot be read is an error, and one that holds no record at all is set aside.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from contextlib import suppress
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..kernel.clock import now_iso
+from ..kernel.fastjson import dumps, loads
+from ..kernel.files import BINARY, Unreadable, make_folder, read_regular, replace_file
+from ..kernel.locks import FileLock
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from ..kernel.paths import Places
+
+__all__ = ["Decision", "DecisionFile", "TrustUnreadable", "decision_paths", "trust_lock"]
+
+NOTHING = (0, 0)
+SCHEMA = 1
+_LOCK_WAIT = 5.0
+_MAX_BYTES = 256 << 20
+# One search through 20 MB takes 2 ms, and a table of its 100,000 lines 90 ms.
+_FEW = 30
+_APPEND = (
+    os.O_RDWR | os.O_CREAT | os.O_APPEND | BINARY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+)
+_DIGEST = b'"digest":"'
+_NAME = b'"project":'
+
+
+class TrustUnreadable(OSError):
+    """A record of trust is there and cannot be read, so nothing is known of what is trusted."""
+
+    def __init__(self, path: str, reason: str) -> None:
+        text = (
+            "the record of what you trust cannot be read (%s); nothing was changed, `memory doctor` says more"
+        )
+        super().__init__(errno.EIO, text % reason, path)
+
+
+class Decision(NamedTuple):
+    """One record: what was decided, `how`, about the text with a digest, and which memory that was."""
+
+    digest: str
+    how: str
+    project: str
+    category: str
+    id: str
+
+    @property
+    def name(self) -> bytes:
+        """The last fields of the line, which say which memory it is about."""
+        fields = {"project": self.project, "category": self.category, "id": self.id}
+        return dumps(fields).encode("ascii")[1:]
+
+
+def decision_paths(places: Places) -> tuple[str, str]:
+    """Return the paths of the records of trusted and of rejected texts."""
+    return places.state("trust", "trusted.jsonl"), places.state("trust", "rejected.jsonl")
+
+
+def trust_lock(places: Places, wait: float = _LOCK_WAIT) -> FileLock:
+    """Return the one lock of all records of trust, waited for at most `wait` seconds."""
+    folder = places.state("locks")
+    make_folder(folder)
+    return FileLock(os.path.join(folder, "trust.lock"), wait)
+
+
+class DecisionFile:
+    """One file of decisions, read when it is first asked and again after it changed. A caller that appends holds `trust_lock`.
+
+    `end` are the inode and the size of what was read, by which a later reader finds what was appended since.
+    """
+
+    __slots__ = ("_asked", "_data", "_tables", "end", "path", "set_aside")
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.end = NOTHING
+        self.set_aside = ""
+        self._data = b""
+        self._asked = 0
+        self._tables: dict[bytes, dict[bytes, int]] = {}
+
+    def load(self, lock: Callable[[], FileLock] | None) -> None:
+        """Read the file if it changed, and set it aside if it is damaged as a whole, for which the lock is taken unless it is None.
+
+        Raises TrustUnreadable and Busy.
+        """
+        self._read()
+        if lock is not None and self._is_damaged():
+            with lock():
+                self._read()
+                if self._is_damaged():
+                    self._set_aside()
+
+    def _read(self) -> None:
+        with suppress(OSError):
+            if self.end == _end(os.lstat(self.path)):
+                return
+        try:
+            data, status = read_regular(self.path, _MAX_BYTES)
+            self._data, self.end = data, (status.st_ino, len(data))
+        except FileNotFoundError:
+            self._data, self.end = b"", NOTHING
+        except Unreadable as error:
+            raise TrustUnreadable(self.path, str(error).removeprefix(self.path + ": ")) from None
+        self._asked = 0
+        self._tables.clear()
+
+    def _is_damaged(self) -> bool:
+        lines = self._data.split(b"\n", 1)
+        if len(lines) < 2 or _decision(lines[0]) is not None:
+            return False
+        return not any(_decision(line) for line in lines[1].splitlines())
+
+    def _set_aside(self) -> None:
+        kept = "%s.damaged-%s" % (self.path, now_iso().replace(":", ""))
+        try:
+            os.replace(self.path, kept)
+        except OSError as error:
+            raise TrustUnreadable(self.path, "damaged: %s" % error.strerror) from None
+        self.set_aside = kept
+        self._read()
+
+    def damaged_lines(self) -> int:
+        """Return the number of lines that hold no decision; a line that a killed writer left is one."""
+        return sum(bool(line.strip()) and _decision(line) is None for line in self._data.splitlines())
+
+    def last_of(self, digest: str) -> Decision | None:
+        """Return the last decision about a text; None when there is none."""
+        return self._last(_DIGEST, digest.encode("ascii", "replace") + b'"')
+
+    def last_named(self, name: bytes) -> Decision | None:
+        """Return the last decision about the memory with this `Decision.name`."""
+        return self._last(_NAME, name.removeprefix(_NAME))
+
+    def all_named(self, name: bytes) -> list[Decision]:
+        """Return every decision about the memory with this `Decision.name`, the oldest first."""
+        lines = (line for line in self._data.splitlines() if name in line)
+        return [found for line in lines if (found := _decision(line)) is not None]
+
+    def since(self, end: tuple[int, int]) -> list[Decision] | None:
+        """Return what was decided after the file ended there; None when it is another file, or was cut."""
+        if end == self.end:
+            return []
+        if (self.end[0] != end[0] and end != NOTHING) or self.end[1] < end[1]:
+            return None
+        return [found for line in self._data[end[1] :].splitlines() if (found := _decision(line)) is not None]
+
+    def _last(self, mark: bytes, rest: bytes) -> Decision | None:
+        self._asked += 1
+        at = self._data.rfind(mark + rest) if self._asked < _FEW else self._table(mark).get(rest, -1)
+        while at >= 0:
+            start = self._data.rfind(b"\n", 0, at) + 1
+            found = _decision(self._line(start))
+            if found is not None:
+                return found
+            at = self._data.rfind(mark + rest, 0, start)
+        return None
+
+    def _line(self, start: int) -> bytes:
+        end = self._data.find(b"\n", start)
+        return self._data[start:end] if end >= 0 else self._data[start:]
+
+    def _table(self, mark: bytes) -> dict[bytes, int]:
+        """Return where each digest, or each name, occurs last. Text of others cannot hold the mark: its quotes are escaped in JSON."""
+        if mark not in self._tables:
+            table: dict[bytes, int] = {}
+            end = b'"' if mark == _DIGEST else b"}"
+            at = self._data.find(mark)
+            for piece in self._data.split(mark)[1:]:
+                table[piece[: piece.find(end) + 1]] = at
+                at += len(mark) + len(piece)
+            self._tables[mark] = table
+        return self._tables[mark]
+
+    def append(self, decisions: Iterable[Decision]) -> None:
+        """Append decisions in one write, and wait for the disk. Raises OSError, after which none of them counts, as far as that can be."""
+        lines = b"".join(map(_line_of, decisions))
+        if not lines:
+            return
+        make_folder(os.path.dirname(self.path))
+        handle = os.open(self.path, _APPEND, 0o600)
+        try:
+            size = os.fstat(handle).st_size
+            if size and _last_byte(handle) != b"\n":
+                lines = b"\n" + lines  # after a torn line, which must not swallow this one
+            try:
+                _write_durably(handle, lines)
+            except OSError:
+                os.ftruncate(handle, size)
+                raise
+        finally:
+            os.close(handle)
+        self._read()
+
+    def rewrite(self, changed: Callable[[Decision], Decision | None]) -> None:
+        """Replace each decision by what `changed` makes of it, None for nothing; all other lines stay. Raises OSError."""
+        kept = []
+        for line in self._data.splitlines(keepends=True):
+            found = _decision(line)
+            new = None if found is None else changed(found)
+            if found is None or new == found:
+                kept.append(line)
+            elif new is not None:
+                kept.append(line[: line.index(_NAME)] + new.name + b"\n")
+        if (data := b"".join(kept)) != self._data:
+            replace_file(self.path, data)
+            self._read()
+
+
+def _end(status: os.stat_result) -> tuple[int, int]:
+    """Return the inode and the size of a file that only grows, which tell whether it is the one that was read."""
+    return status.st_ino, status.st_size
+
+
+def _write_durably(handle: int, lines: bytes) -> None:
+    if os.write(handle, lines) != len(lines):
+        raise OSError(errno.ENOSPC, "disk full")
+    os.fsync(handle)
+
+
+def _last_byte(handle: int) -> bytes:
+    os.lseek(handle, -1, os.SEEK_END)
+    return os.read(handle, 1)
+
+
+def _line_of(decision: Decision) -> bytes:
+    head = {"schema": SCHEMA, "time": now_iso(), "digest": decision.digest, "how": decision.how}
+    return dumps(head).encode("ascii")[:-1] + b"," + decision.name + b"\n"
+
+
+def _decision(line: bytes) -> Decision | None:
+    try:
+        row = loads(line.decode("ascii"))
+    except ValueError:
+        return None
+    if not isinstance(row, dict) or row.get("schema") != SCHEMA:
+        return None
+    values = [str(row[name]) for name in Decision._fields if isinstance(row.get(name), str)]
+    return Decision(*values) if len(values) == len(Decision._fields) else None

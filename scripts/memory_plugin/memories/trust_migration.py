@@ -1,0 +1,104 @@
+"""Trust records of 0.1.0, one file per store with digests of another form: what they trust is recorded again, and they are deleted."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from ..kernel.fastjson import digest, dumps, loads
+from ..kernel.files import Unreadable, read_regular
+from .files import all_memories, category_folders, listing
+from .record import RETIRED
+from .stores import store_key, stores
+from .trust import canonical, load_trust
+from .trust_file import TrustUnreadable
+
+if TYPE_CHECKING:
+    from ..kernel.paths import Places
+    from .files import FileProblem, StoredMemory
+    from .record import Memory
+    from .stores import Store
+
+__all__ = ["has_old_trust", "migrate_trust"]
+
+MIGRATED = "migrated"
+_MAX_BYTES = 64 << 20
+
+
+def has_old_trust(places: Places) -> bool:
+    """Return whether a store at hand has a record of 0.1.0 that was not migrated yet."""
+    return any(os.path.lexists(_old_path(places, store)) for store in stores(places))
+
+
+def migrate_trust(places: Places, most: int | None = None) -> bool:
+    """Trust what 0.1.0 trusted and that is still the same text; return False when a store is left for later.
+
+    That is one of more than `most` files, or one that could not be read completely.
+
+    An old record is deleted after everything in it is recorded, so that this may be interrupted at any point. Raises OSError.
+    """
+    complete = True
+    for store in stores(places):
+        path = _old_path(places, store)
+        if not os.path.lexists(path) or not os.path.isdir(store.root):
+            continue
+        if most is not None and sum(len(listing(folder)) for _, folder in category_folders(store)) > most:
+            complete = False
+            continue
+        found = _record_of(path, store)
+        trust = load_trust(places)
+        known = found.get("trusted")
+        problems: list[FileProblem] = []
+        memories = list(all_memories(store, problems))
+        if any(problem.passes for problem in problems):
+            complete = False  # what could not be read this time may be trusted
+            continue
+        if isinstance(known, dict):
+            trust.accept([one for one in memories if _is_known(one, known)], MIGRATED)
+        for one in memories:
+            if one.memory.status == RETIRED and found.get("mine") is True:
+                trust.withdraw(one)  # the user forgot it, so its file goes after the grace period
+        os.unlink(path)
+    return complete
+
+
+def _old_path(places: Places, store: Store) -> str:
+    return places.state("trust", store_key(store) + ".json")
+
+
+def _record_of(path: str, store: Store) -> dict[str, object]:
+    """Return the record of 0.1.0 of a store; a damaged one grants nothing. Raises TrustUnreadable."""
+    try:
+        found = loads(read_regular(path, _MAX_BYTES)[0].decode("utf-8"))
+    except Unreadable as error:
+        raise TrustUnreadable(path, str(error).removeprefix(path + ": ")) from None
+    except (FileNotFoundError, ValueError):
+        return {}
+    known = isinstance(found, dict) and found.get("store") == os.path.realpath(store.root)
+    return found if known and isinstance(found, dict) else {}
+
+
+def _is_known(stored: StoredMemory, known: dict[str, object]) -> bool:
+    digests = known.get("%s/%s" % (stored.memory.category, stored.memory.id))
+    return (
+        isinstance(digests, list)
+        and stored.memory.data.get("guard") is None  # 0.1.0 did not cover guards
+        and _old_digest(stored.memory) in digests
+    )
+
+
+def _old_digest(memory: Memory) -> str:
+    """Return the digest by which 0.1.0 knew a memory."""
+    shown = [
+        memory.category,
+        memory.title,
+        memory.tags,
+        memory.files,
+        memory.asked_as,
+        memory.expires_at,
+        memory.status,
+        memory.data["content"],
+    ]
+    if memory.superseded_by or memory.supersedes:
+        shown += [memory.superseded_by, memory.supersedes]
+    return digest(dumps(canonical(shown)).encode("ascii"))

@@ -1,0 +1,124 @@
+"""A guard: what a memory's file may say of it, and the errors that name key, expected, got and the fix."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory_plugin.memories.guard import (
+    ASK,
+    MAX_PATTERN_LENGTH,
+    MAX_PATTERNS,
+    REMIND,
+    Guard,
+    InvalidGuard,
+    guard_in_words,
+    guard_json,
+    parse_guard,
+)
+from memory_plugin.memories.record import (
+    categories,
+    guard_problem,
+    new_memory,
+    parse_memory,
+)
+from memory_plugin.memories.trust import text_digests
+
+if TYPE_CHECKING:
+    from memory_plugin.memories.record import Memory
+
+RULE = categories()["constraint"]
+FORCE: dict[str, Any] = {
+    "files": ["db/migrations/*.sql"],
+    "commands": ["git push --force"],
+    "action": "remind",
+}
+
+
+def memory_with(guard: object) -> Memory:
+    data = new_memory(RULE, "no-force", "Never force-push", {"rule": "Never."}, {"guard": guard})
+    return parse_memory(data, "no-force", RULE)
+
+
+def test_a_guard_is_read_from_a_memory_and_written_back() -> None:
+    guard = memory_with(FORCE).guard
+    assert guard == Guard(("db/migrations/*.sql",), ("git push --force",), REMIND)
+    assert guard_json(guard) == FORCE
+    assert parse_guard(guard_json(guard)) == guard
+
+
+def test_a_memory_without_a_guard_has_none() -> None:
+    assert (memory_with(None).guard, guard_problem(memory_with(None))) == (None, "")
+
+
+@pytest.mark.parametrize(
+    ("value", "problem"),
+    [
+        pytest.param(["git push"], "guard: expected an object such as .*, got list; fix it", id="a list"),
+        pytest.param({}, "guard: expected files or commands, got neither; add one", id="an empty object"),
+        pytest.param({"commands": "git push"}, r"guard\.commands: expected a list .*got str; put", id="a text"),
+        pytest.param({"commands": [""]}, r"guard\.commands\[0\]: expected a text, got ''; fix", id="empty"),
+        pytest.param({"files": ["a", 3]}, r"guard\.files\[1\]: expected a text, got 3; fix", id="a number"),
+        pytest.param({"files": ["a\nb"]}, r"guard\.files\[0\]: expected one line", id="two lines"),
+        pytest.param({"files": ["a\u202eb"]}, r"guard\.files\[0\]: expected one line of visible", id="hidden"),
+        pytest.param(
+            {"files": ["a" * (MAX_PATTERN_LENGTH + 1)]}, r"expected at most 200 characters, got 201", id="long"
+        ),
+        pytest.param(
+            {"commands": ["a"] * (MAX_PATTERNS + 1)}, r"expected at most 32 entries, got 33", id="many"
+        ),
+        pytest.param({**FORCE, "action": "deny"}, r"guard\.action: expected one of remind, ask, got 'deny'", id="action"),
+        pytest.param({**FORCE, "regex": ["."]}, r"guard\.regex: expected one of files, .*; remove it", id="key"),
+    ],
+)  # fmt: skip
+def test_an_invalid_guard_names_key_expected_got_and_the_fix(value: object, problem: str) -> None:
+    with pytest.raises(InvalidGuard, match=problem):
+        parse_guard(value)
+    memory = memory_with(value)
+    assert memory.guard is None
+    assert guard_problem(memory).startswith("guard")
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: (
+        st.lists(inner) | st.dictionaries(st.sampled_from(["files", "commands", "action", "x"]), inner)
+    ),
+)
+
+
+@given(JSON)
+def test_any_value_is_a_guard_none_or_refused(value: object) -> None:
+    try:
+        guard = parse_guard(value)
+    except InvalidGuard:
+        return
+    if guard is not None:
+        assert parse_guard(guard_json(guard)) == guard
+
+
+def test_a_guard_counts_as_content() -> None:
+    """A guard that is added, changed, damaged or removed makes another text of the memory."""
+    variants = [None, FORCE, {**FORCE, "action": "ask"}, {**FORCE, "files": []}, "damaged"]
+    digests = [text_digests(memory_with(value)) for value in variants]
+    assert len(set(digests)) == len(variants)
+
+
+@pytest.mark.parametrize(
+    ("given_guard", "words"),
+    [
+        (
+            Guard(("*.sql",), ("git push --force", "terraform apply"), ASK),
+            "the client asks you whenever Claude runs `git push --force` or `terraform apply` or changes `*.sql`",
+        ),
+        (
+            Guard((), ("psql",), REMIND),
+            "the first time in a session that Claude runs `psql`, the call is held back with this memory as the reason",
+        ),
+    ],
+)
+def test_a_guard_in_words(given_guard: Guard, words: str) -> None:
+    assert guard_in_words(given_guard) == words

@@ -1,0 +1,186 @@
+"""Guarded commands: the table of command lines, the examples of the prefixes, and what holds for any text."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from memory_plugin.kernel.data import load_data
+from memory_plugin.memories.guard_file import GuardFile, GuardInForce
+from memory_plugin.memories.guarded_commands import guard_words, run_by
+from memory_plugin.memories.shell_commands import MAX_CHARACTERS, shell_commands
+
+FORCE = ["git", "push", "--force"]
+
+
+def rows() -> list[dict[str, Any]]:
+    """Return the table, which was written before the matcher; half of it was not looked at while the matcher was made."""
+    with open(os.path.join(os.path.dirname(__file__), "guard_commands.jsonl"), encoding="utf-8") as file:
+        return [json.loads(line) for line in file]
+
+
+TABLE = rows()
+
+
+@pytest.mark.parametrize("row", TABLE, ids=lambda row: row["id"])
+def test_a_command_line_of_the_table(row: dict[str, Any]) -> None:
+    words = guard_words(row["guard"])
+    assert bool(run_by(row["command"], [words])) == row["match"], row["why"]
+
+
+def test_the_table_has_enough_of_both() -> None:
+    assert len(TABLE) >= 100
+    assert len({row["id"] for row in TABLE}) == len(TABLE)
+    for half in ("development", "held out"):
+        kinds = [row["match"] for row in TABLE if row["half"] == half]
+        assert min(kinds.count(True), kinds.count(False)) >= 30
+
+
+@pytest.mark.parametrize("row", [row for row in TABLE if row["match"]], ids=lambda row: row["id"])
+def test_the_quick_look_never_misses(row: dict[str, Any]) -> None:
+    guard = {"key": "k", "action": "ask", "until": "", "commands": [guard_words(row["guard"])], "files": []}
+    prepared = GuardFile.__new__(GuardFile)
+    prepared.guards = [GuardInForce(guard)]
+    assert prepared.may_cover_command(row["command"])
+
+
+PREFIXES = load_data("memories", "command_prefixes")["prefixes"]
+
+
+@pytest.mark.parametrize(
+    ("command", "runs"),
+    [
+        pytest.param(command, kind == "hit", id="%s: %s" % (prefix["id"], command))
+        for prefix in PREFIXES
+        for kind in ("hit", "miss")
+        for command in prefix[kind]
+    ],
+)
+def test_the_examples_of_a_prefix(command: str, *, runs: bool) -> None:
+    assert bool(run_by(command, [["git", "push"]])) == runs
+
+
+def test_each_prefix_has_a_reason_and_examples_of_both() -> None:
+    assert len({prefix["id"] for prefix in PREFIXES}) == len(PREFIXES)
+    assert [p["id"] for p in PREFIXES if not (p["reason"] and p["hit"] and p["miss"])] == []
+
+
+def test_all_guards_that_match_are_found() -> None:
+    guards = [FORCE, ["git", "push"], ["terraform", "apply"], ["rm"]]
+    assert run_by("git push --force && sudo terraform apply", guards) == {0, 1, 2}
+
+
+@pytest.mark.parametrize(
+    ("pattern", "words"),
+    [
+        ("git push --force", FORCE),
+        ("  /usr/bin/git  push '--force'", FORCE),
+        ("psql -c 'DROP TABLE'", ["psql", "-c", "DROP TABLE"]),
+        ("sudo reboot", ["sudo", "reboot"]),
+        ("", []),
+        ("# comment", []),
+        ("a && b", []),
+        ("a | b", []),
+        ("a > b", []),
+        ("a <<E", []),
+        ("$(a) b", []),
+        ("a `b`", []),
+        ("(a)", []),
+        ("a\nb", []),
+        ("dir/", []),
+    ],
+)
+def test_the_words_of_a_guard(pattern: str, words: list[str]) -> None:
+    assert guard_words(pattern) == words
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        pytest.param("a 1>b c", [["a", "c"]], id="a descriptor"),
+        pytest.param("a b=c d", [["a", "b=c", "d"]], id="an assignment after the command is an argument"),
+        pytest.param("x[1]=2 a", [["a"]], id="an assignment to an element"),
+        pytest.param("x+=2 a", [["a"]], id="an assignment that appends"),
+        pytest.param("a ''", [["a", ""]], id="an empty argument"),
+        pytest.param("if a; then b; else c; fi", [["a"], ["b"], ["c"]], id="if"),
+        pytest.param("case x in (a) b;; c|d) e;& *) f;;& esac; g", [["b"], ["e"], ["f"], ["g"]], id="case"),
+        pytest.param("[[ a && (b || c) ]] && d", [["d"]], id="a test"),
+        pytest.param("((a = b << 2)); c", [["c"]], id="arithmetic with a shift"),
+        pytest.param("((a); b)", [["a"], ["b"]], id="two groups"),
+        pytest.param("a $((1 << 2)) <<E\nb\nE\nc", [["a", "$((1 << 2))"], ["c"]], id="a shift is no heredoc"),
+        pytest.param("a $'x\\ty\\x41\\101\\u00e9'", [["a", "x\tyAA\u00e9"]], id="ansi escapes"),
+        pytest.param('a "b\\c\\"\\\nd"', [["a", 'b\\c"d']], id="escapes in double quotes"),
+        pytest.param("a ${b:-'}'} c", [["a", "${b:-}}", "c"]], id="a bracket in quotes in an expansion"),
+        pytest.param("a `b \\`c\\``", [["c"], ["b", "$()"], ["a", "$()"]], id="nested backticks"),
+        pytest.param("a <(b) >(c)", [["b"], ["c"], ["a", "$()", "$()"]], id="process substitutions"),
+        pytest.param("function f { a; }", [["a"]], id="function"),
+        pytest.param("x=(a b #c)\n d $(e)) f", [["e"], ["f"]], id="an array"),
+    ],
+)
+def test_the_commands_of_a_text(text: str, words: list[list[str]]) -> None:
+    assert [command.words for command in shell_commands(text)] == words
+
+
+PIECES = st.sampled_from(
+    ["git", " ", "push", "--force", "'", '"', "\\", "$(", ")", "`", "${", "}", "<<E\n", "\nE\n", "((", "))", "|", "&&",
+     ";", ";;", "case x in", "esac", "[[", "]]", "#", "\n", "<", ">", "<(", "$'", "=", "=(", "bash -c ", "eval ", "sudo ",
+     "find -exec ", "2>&1", "é", "\0", "\ud800"]
+)  # fmt: skip
+
+
+@given(st.one_of(st.text(), st.lists(PIECES, max_size=60).map("".join)))
+@example("$(" * 500)
+@example("`" * 501)
+@example("(" * 3000 + ")" * 3000)
+@example("${" * 500)
+@example("<(" * 500)
+@example("bash -c " * 100)
+def test_any_text_is_read(text: str) -> None:
+    assert run_by(text, [FORCE]) <= {0}
+    guard_words(text)
+
+
+@given(st.lists(PIECES, max_size=30).map("".join))
+def test_a_command_is_found_whatever_complete_lines_come_before(text: str) -> None:
+    """What stands on lines of its own hides nothing, unless it opens a quote, a group or a heredoc."""
+    if not any(sign in text for sign in "'\"\\`{(<[=#$") and "case" not in text and "E" not in text:
+        assert run_by(text + "\ngit push --force", [FORCE]) == {0}
+
+
+REPEATED = [
+    "git push;", "$(", "`", "(", "((", "${", "'a' ", '"', "\\", "<<E\n", "<(", "=", "a=", "x=(", "sudo ", "bash -c ", "eval ",
+    "env A=b ", "case x in a) ", "[[ ", "$((", "find -exec ", "# ", "-=", '"$(', "git push --force --force ", "xargs -I ", "$'\\x",
+]  # fmt: skip
+
+
+def calls(text: str) -> int:
+    """Return how many functions are called to read a text, those in C included: a measure of work that no other process disturbs."""
+    count = 0
+
+    def note(_frame: object, event: str, _argument: object) -> None:
+        nonlocal count
+        count += event in ("call", "c_call")
+
+    sys.setprofile(note)
+    try:
+        run_by(text, [FORCE, ["git", "push", "--never"]])
+    finally:
+        sys.setprofile(None)
+    return count
+
+
+@pytest.mark.parametrize("piece", REPEATED)
+def test_a_long_command_takes_work_in_proportion(piece: str) -> None:
+    short, long = (calls((piece * (length // len(piece) + 1))[:length]) for length in (4_000, 16_000))
+    assert long < 5 * short + 1000
+
+
+def test_only_the_first_characters_are_read() -> None:
+    assert run_by(" " * MAX_CHARACTERS + "git push --force", [FORCE]) == set()
+    assert run_by(" " * (MAX_CHARACTERS - 20) + "git push --force", [FORCE]) == {0}

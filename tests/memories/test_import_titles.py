@@ -1,0 +1,100 @@
+"""Titles of imported statements: what they say, cut where a clause ends, never a number or a general word."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory_plugin.memories.import_titles import is_general, shortened, title_for, unmarked, without_number
+from memory_plugin.memories.markdown import sections
+from memory_plugin.memories.markdown_rules import statements_in
+from memory_plugin.memories.record import MAX_TITLE
+
+
+@pytest.mark.parametrize(
+    "heading", ["Testing", "Decision", "17", "Testing 0", "ADR-0007", "Notes 3", "", "Code style"]
+)
+def test_a_heading_that_says_nothing(heading: str) -> None:
+    assert is_general(heading)
+
+
+@pytest.mark.parametrize("heading", ["Use Postgres", "Record architecture decisions", "Billing"])
+def test_a_heading_that_says_something(heading: str) -> None:
+    assert not is_general(heading)
+
+
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        ("**Never** mock [the database](db.md). It hides `JOIN` bugs.", "Never mock the database"),
+        ("Use tools, e.g. Ruff, in CI.", "Use tools, e.g. Ruff, in CI"),
+        ("- [x] Pin versions exactly.", "Pin versions exactly"),
+        ("Node 20.1 is required. Older ones fail.", "Node 20.1 is required"),
+        ("Tabs.", "Style: Tabs"),
+    ],
+)
+def test_the_first_sentence_is_the_title(text: str, title: str) -> None:
+    assert title_for(text, "Style") == title
+
+
+@pytest.mark.parametrize(
+    ("title", "rest"),
+    [
+        ("7. Use Redis", "Use Redis"),
+        ("ADR-012: Use Redis", "Use Redis"),
+        ("Decision: Postgres", "Postgres"),
+        ("3 - CoAP", "CoAP"),
+        ("2 databases are enough", "2 databases are enough"),
+        ("Decisions are recorded", "Decisions are recorded"),
+        ("ADR 7", "ADR 7"),
+        ("0012 Use Redis", "Use Redis"),
+    ],
+)
+def test_the_number_of_a_record_is_no_title(title: str, rest: str) -> None:
+    assert without_number(title) == rest
+
+
+@given(st.text(max_size=400))
+def test_any_text_has_a_short_title(text: str) -> None:
+    assert len(title_for(text, "Heading")) <= MAX_TITLE
+    assert "\n" not in unmarked(text)
+
+
+def test_a_long_title_ends_with_a_clause() -> None:
+    text = (
+        "Readings are buffered in RocksDB for seven days, because the uplink is lost in winter, "
+        + "and so on " * 9
+    )
+    assert (
+        shortened(text)
+        == "Readings are buffered in RocksDB for seven days, because the uplink is lost in winter"
+    )
+
+
+def said(text: str) -> list[tuple[str, str]]:
+    return [(one.title, one.context) for part in sections(text) for one in statements_in(part)]
+
+
+def test_each_rule_of_a_list_stands_alone_and_keeps_what_belongs_to_it() -> None:
+    text = "## Testing\nThe CI has two cores.\n\n- Never mock the database.\n  It hides bugs.\n  - not once\n- Run the slow tests last.\n"
+    assert said(text) == [
+        ("Never mock the database", "The CI has two cores."),
+        ("Run the slow tests last", "The CI has two cores."),
+    ]
+
+
+def test_names_in_a_list_are_one_statement() -> None:
+    assert said("## Stack\n- Node 20\n- Postgres 16\n- Redis\n") == [
+        ("Stack: Node 20, Postgres 16, Redis", "")
+    ]
+
+
+def test_a_procedure_stays_together() -> None:
+    assert said("## Release a version\n1. Tag it.\n2. Push it.\n\n```sh\nmake publish\n```\n") == [
+        ("Release a version", "")
+    ]
+
+
+def test_a_list_in_a_code_fence_is_code() -> None:
+    assert said("## Config file\n```yaml\n- a: 1\n- b: 2\n```\n") == [("Config file: a: 1", "")]

@@ -1,0 +1,182 @@
+"""Records of trust of 0.1.0: what they trust stays trusted, nothing else is, and an interruption at any point loses nothing."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from memory_plugin.kernel.paths import Places
+from memory_plugin.memories import lifecycle
+from memory_plugin.memories.stores import Store, store_key
+from memory_plugin.memories.survey import survey
+from memory_plugin.memories.trust import PENDING, TRUSTED, TrustUnreadable, load_trust
+from memory_plugin.memories.trust_migration import has_old_trust, migrate_trust
+from tests.memories.conftest import Put, find
+
+# Texts with the digests that 0.1.0 wrote down for them.
+POSTGRES = {
+    "title": "Use Postgres",
+    "content": {"decision": "Billing runs on Postgres."},
+    "tags": ["db"],
+    "related_files": ["a.py"],
+    "asked_as": ["which database"],
+    "expires_at": "2999-01-01",
+}
+SQLITE = {"title": "Use SQLite", "content": {"decision": "The index is SQLite."}, "supersedes": ["old"]}
+FORGOTTEN = {
+    "title": "Forgotten",
+    "content": {"decision": "No more."},
+    "record_status": "retired",
+    "retired_at": "2020-01-01T00:00:00Z",
+}
+DIGESTS = {
+    "decision/postgres": ["0" * 32, "e5c7b799867c2b1cdf5eb967aa585f61"],
+    "decision/sqlite": ["991d45275bb621bccbda27bdc3493879"],
+    "decision/guarded": ["e5c7b799867c2b1cdf5eb967aa585f61"],
+    "decision/gone": ["1" * 32],
+}
+Record = Callable[..., str]
+
+
+@pytest.fixture
+def record(places: Places, store: Store, put: Put) -> Record:
+    """Put memories into the store, and return the path of a record of 0.1.0 about them; its fields may be given."""
+    put("postgres", **POSTGRES)
+    put("sqlite", **SQLITE)
+    put("guarded", **POSTGRES, guard={"files": ["*"]})
+    put("edited", title="Edited since")
+    put("forgotten", **FORGOTTEN)
+    path = places.state("trust", store_key(store) + ".json")
+    os.makedirs(os.path.dirname(path))
+
+    def written(**fields: Any) -> str:  # noqa: ANN401
+        known = {"schema": 1, "store": os.path.realpath(store.root), "mine": True, "trusted": DIGESTS}
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump({**known, "pending": {}, "notified": "", "log": None, "doubted": False, **fields}, file)
+        return path
+
+    return written
+
+
+def standings(places: Places) -> dict[str, str]:
+    return {item.stored.memory.id: item.trust for item in survey(places).items}
+
+
+EXPECTED = {
+    "postgres": TRUSTED,
+    "sqlite": TRUSTED,
+    "guarded": PENDING,
+    "edited": PENDING,
+    "forgotten": PENDING,
+}
+
+
+def test_what_was_trusted_stays_trusted_and_the_old_record_goes(places: Places, record: Record) -> None:
+    path = record()
+    assert has_old_trust(places)
+    assert standings(places) == EXPECTED
+    assert not os.path.exists(path)
+    assert not has_old_trust(places)
+    assert standings(places) == EXPECTED
+
+
+def test_what_the_user_had_forgotten_is_still_deleted_in_time(
+    places: Places, store: Store, record: Record
+) -> None:
+    record()
+    migrate_trust(places)
+    path = find(store, "forgotten").path
+    assert lifecycle.remove_expired_retired(places, store, 30) == [path]
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"store": "/elsewhere"},
+        {"store": 7},
+        {"trusted": None},
+        {"trusted": [1]},
+        {"trusted": {"decision/postgres": "x"}},
+    ],
+    ids=str,
+)
+def test_an_odd_or_planted_record_grants_nothing(
+    places: Places, record: Record, fields: dict[str, object]
+) -> None:
+    record(**fields)
+    assert set(standings(places).values()) == {PENDING}
+
+
+def test_an_unreadable_record_is_an_error_and_stays(places: Places, record: Record) -> None:
+    path = record()
+    os.rename(path, path + ".real")
+    os.symlink(path + ".real", path)
+    with pytest.raises(TrustUnreadable):
+        migrate_trust(places)
+    assert os.path.lexists(path)
+
+
+def test_a_store_that_is_not_there_keeps_its_record(places: Places, store: Store, record: Record) -> None:
+    path = record()
+    os.rename(store.root, store.root + "-away")
+    assert migrate_trust(places)
+    assert os.path.exists(path)
+    os.rename(store.root + "-away", store.root)
+    assert standings(places) == EXPECTED
+
+
+def test_a_prompt_leaves_a_large_store_to_a_command(places: Places, record: Record) -> None:
+    path = record()
+    assert not migrate_trust(places, most=3)
+    assert os.path.exists(path)
+    assert migrate_trust(places, most=5)
+
+
+@pytest.mark.parametrize("failing", ["open", "scandir"])
+def test_what_cannot_be_read_this_time_is_migrated_later(
+    places: Places, store: Store, record: Record, monkeypatch: pytest.MonkeyPatch, failing: str
+) -> None:
+    path, true = record(), getattr(os, failing)
+
+    def fails(name: str, *rest: int) -> object:
+        if str(name).startswith(store.root):
+            raise OSError(errno.EIO, "Input/output error", name)
+        return true(name, *rest)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, failing, fails)
+        assert not migrate_trust(places)
+    assert os.path.exists(path)
+    assert standings(places) == EXPECTED
+
+
+def test_an_interruption_before_the_old_record_goes_is_made_good(
+    places: Places, record: Record, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record()
+
+    def killed(_: str) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.unlink", killed)
+        with pytest.raises(KeyboardInterrupt):
+            migrate_trust(places)
+    before = os.path.getsize(places.state("trust", "trusted.jsonl"))
+    assert standings(places) == EXPECTED
+    with open(places.state("trust", "trusted.jsonl"), encoding="ascii") as file:
+        accepted = [line for line in file if '"how":"migrated"' in line]
+    assert len(accepted) == 2
+    assert before > 0
+
+
+def test_withdrawn_trust_does_not_come_back(places: Places, store: Store, record: Record) -> None:
+    record()
+    migrate_trust(places)
+    load_trust(places).withdraw(find(store, "postgres"))
+    assert standings(places)["postgres"] == PENDING
