@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memory_plugin.kernel.fastjson import digest
-from memory_plugin.recall.index_documents import Document
+from memory_plugin.recall.documents import Document
 
 
 def memory(  # noqa: PLR0913 - a record, made by keyword
@@ -35,7 +35,7 @@ def memory(  # noqa: PLR0913 - a record, made by keyword
         stamp="1:2:3",
         digest=digest(key.encode("utf-8", "replace")),
         injectable=injectable,
-        trust="trusted" if injectable else "foreign",
+        trust="trusted" if injectable else "pending",
         expires_at=expires_at,
         updated_at="2026-01-01T00:00:00Z",
         inject="%s: %s" % (title, body),

@@ -13,6 +13,9 @@ from typing import Any
 import pytest
 
 from memory_plugin.kernel.paths import Places, locate
+from memory_plugin.memories.files import all_memories
+from memory_plugin.memories.stores import stores
+from memory_plugin.memories.trust import load_trust
 from tests.project import Project
 
 TITLE = "Use Postgres for the billing database"
@@ -40,8 +43,25 @@ def store(project: Project, *names: str) -> str:
 
 
 def put(project: Project, name: str, data: object, folder: str = "decisions") -> str:
-    """Return the path of a file written into the store past the command line, as an editor or git does it."""
-    return project.write(os.path.join(".claude", "memory", folder, name + ".json"), data)
+    """Return the path of a file put into the store past the command line, as an editor or git does it: under another name, then renamed."""
+    path = os.path.join(".claude", "memory", folder, name + ".json")
+    target = os.path.join(project.root, path)
+    os.replace(project.write(path + ".new", data), target)
+    return target
+
+
+def put_accepted(project: Project, name: str, data: object) -> str:
+    """Put a file into the store and accept it; return its path."""
+    path = put(project, name, data)
+    with at_home(project) as places:
+        accept_all(places)
+    return path
+
+
+def accept_all(places: Places) -> None:
+    """Trust every memory of all stores, as `memory accept` does."""
+    found = [stored for one in stores(places) for stored in all_memories(one)]
+    load_trust(places).accept(found, "accept")
 
 
 def rewrite_in_place(path: str, data: dict[str, Any]) -> None:

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from memory_plugin.kernel.sqlite import Connection
-from memory_plugin.recall.candidates import candidates, keyword_candidates
 from memory_plugin.recall.index_documents import put
 from memory_plugin.recall.index_file import create_index
-from memory_plugin.recall.model import Model, load_model
 from memory_plugin.recall.query import Term, analyze, weighted
+from memory_plugin.recall.ranking import Model, load_model
+from memory_plugin.recall.scoring import candidates, keyword_candidates
 from tests.recall.memories import memory
 
 MANY = [memory("note %d" % at, "common words here", key="k%03d" % at) for at in range(50)]

@@ -8,10 +8,9 @@ from hypothesis import strategies as st
 
 from memory_plugin.kernel.paths import Places
 from memory_plugin.kernel.settings.load import Settings, load
-from memory_plugin.recall.decision import Choice, Limits, choose
+from memory_plugin.recall.decision import Choice, Limits, choose, estimated_tokens, pointer_line, render
 from memory_plugin.recall.history import RecallHistory
 from memory_plugin.recall.ranking import Hit
-from memory_plugin.recall.rendering import estimated_tokens, pointer_line, render
 
 NOWHERE = Places("/")  # a history without a session keeps nothing
 

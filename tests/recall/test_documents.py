@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memory_plugin.memories.claude_notes import NativeNote
 from memory_plugin.memories.files import StoredMemory
-from memory_plugin.memories.native import NativeNote
 from memory_plugin.memories.record import InvalidMemory, categories, parse_memory
 from memory_plugin.memories.stores import Store
 from memory_plugin.recall.documents import MAX_CONTEXT, MAX_LESSON, memory_document, note_document
@@ -95,7 +95,7 @@ def test_a_long_body_is_cut_for_injection_and_kept_longer_for_search() -> None:
 
 
 @pytest.mark.parametrize(
-    ("standing", "injectable"), [("trusted", True), ("pending", False), ("foreign", False)]
+    ("standing", "injectable"), [("trusted", True), ("pending", False), ("rejected", False)]
 )
 def test_only_what_is_trusted_may_be_injected(standing: str, *, injectable: bool) -> None:
     document = memory_document(stored(memory()), standing)

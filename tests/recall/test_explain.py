@@ -80,6 +80,16 @@ def test_lines_that_are_none_are_passed_over(project: Project) -> None:
         ),
         ({"reason": ["x"]}, "silent: ['x']"),
         ({}, "silent: no reason noted"),
+        ({"place": "prompt", "outcome": "injected", "injected": ["a"]}, "told Claude 1 memory"),
+        (
+            {"place": "tool", "outcome": "pointed", "pointed": ["a"]},
+            "at a tool call: pointed Claude to 1 memory",
+        ),
+        (
+            {"place": "failure", "outcome": "injected", "injected": ["a"]},
+            "after a failed command: told Claude 1 memory",
+        ),
+        ({"place": ["x"], "outcome": "pointed", "pointed": ["a"]}, "pointed Claude to 1 memory"),
     ],
 )
 def test_a_decision_is_put_into_words(row: dict[str, object], words: str) -> None:

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from memory_plugin.kernel.sqlite import Connection
-from memory_plugin.recall.freshness import changed_paths, save_snapshot, snapshot
-from memory_plugin.recall.index_file import create_index, meta_set
+from memory_plugin.recall.index_file import changed_paths, create_index, meta_set, save_snapshot, snapshot
 
 
 @pytest.fixture
@@ -100,16 +99,6 @@ def test_a_folder_from_the_future_is_not_read_again_on_each_prompt(
     assert changed_paths(connection) == set()
     (folder / "x").write_text("x", encoding="utf-8")
     assert changed_paths(connection) == {str(folder)}
-
-
-def test_a_file_that_is_replaced_as_a_whole_is_told_at_once(connection: Connection, tmp_path: Path) -> None:
-    path = tmp_path / "trust.json"
-    path.write_text("1", encoding="utf-8")
-    save_snapshot(connection, snapshot([str(path)], replaced=[str(path)]))
-    assert changed_paths(connection) == set()
-    (tmp_path / "draft").write_text("2", encoding="utf-8")
-    os.replace(tmp_path / "draft", path)
-    assert changed_paths(connection) == {str(path)}
 
 
 @pytest.mark.parametrize("kept", ["[]", "5", '"x"'])

@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 import os
+import threading
 
 import pytest
 
-from memory_plugin.recall.history import RecallHistory, forget_session
+from memory_plugin.kernel.locks import Busy, FileLock
+from memory_plugin.kernel.paths import Places
+from memory_plugin.kernel.settings.load import load
+from memory_plugin.kernel.state_file import session_file
+from memory_plugin.recall.history import (
+    CATALOG,
+    FAILURE,
+    TOOL,
+    RecallHistory,
+    forget_session,
+    left_for_tools,
+)
 from tests.project import Project
 from tests.recall.store_files import ASK, BODY, TITLE, TOLD, at_home, last, memory, no_threshold, put
 
@@ -30,6 +42,168 @@ def test_a_text_is_known_for_so_many_turns(project: Project) -> None:
             assert not told.was_injected("key", "another text", 4)
             assert not told.was_injected("another key", "text", 4)
             told.save()
+
+
+def tell(places: Places, place: str, key: str, agent: str = "") -> None:
+    """Record that a place gave a full text and a pointer."""
+    with RecallHistory(places, "s", place, agent) as history:
+        history.note_injected(key, "text")
+        history.note_pointed(key + "-near", "line")
+
+
+def test_all_places_share_what_was_told_and_have_counts_of_their_own(project: Project) -> None:
+    with at_home(project) as places:
+        tell(places, CATALOG, "rule")
+        tell(places, TOOL, "one")
+        tell(places, TOOL, "two")
+        tell(places, FAILURE, "three")
+        history = RecallHistory(places, "s")
+        assert all(history.was_injected(key, "text", 9) for key in ("rule", "one", "two", "three"))
+        assert history.was_pointed("one-near", "line")
+        assert (history.told_at(CATALOG), history.told_at(TOOL, FAILURE)) == ((1, 1), (3, 3))
+
+
+def left(project: Project, places: Places, **settings: object) -> int:
+    """Return what is left for tool calls under these settings."""
+    project.write_settings(retrieval=settings)
+    return left_for_tools(RecallHistory(places, "s", TOOL), load(places.config_dir, None))
+
+
+def test_tool_calls_of_both_kinds_share_one_limit(project: Project) -> None:
+    """A full text and a pointer count one each; what the other places said counts nothing."""
+    with at_home(project) as places:
+        tell(places, CATALOG, "rule")
+        tell(places, TOOL, "one")
+        tell(places, FAILURE, "two")
+        assert left(project, places, tool={"max_per_session": 9}) == 5
+        assert left(project, places, tool={"max_per_session": 3}) == 0
+        assert left(project, places, tool={"enabled": False}) == 0
+        assert left(project, places, enabled=False) == 0
+
+
+def test_only_prompts_are_turns(project: Project) -> None:
+    with at_home(project) as places:
+        for turn in (1, 2, 3):
+            tell(places, TOOL, "key%d" % turn)
+            history = RecallHistory(places, "s")
+            assert history.turn == turn
+            history.save()
+        assert RecallHistory(places, "s", TOOL).turn == 3
+
+
+def test_a_subagent_has_a_record_of_its_own(project: Project) -> None:
+    """What a sub-agent is told reaches no other context; after a compaction of the session its context is still what it was."""
+    with at_home(project) as places:
+        tell(places, TOOL, "key", agent="a1")
+        known = [
+            RecallHistory(places, "s", TOOL, agent).was_injected("key", "text", 9)
+            for agent in ("", "a1", "a2")
+        ]
+        assert known == [False, True, False]
+        tell(places, TOOL, "key")
+        forget_session(places, "s")
+        assert not RecallHistory(places, "s", TOOL).was_injected("key", "text", 9)
+        assert RecallHistory(places, "s", TOOL, "a1").was_injected("key", "text", 9)
+
+
+def test_parallel_tool_calls_lose_nothing_and_say_nothing_twice(project: Project) -> None:
+    told: list[int] = []
+
+    def call(places: Places, number: int) -> None:
+        try:
+            with RecallHistory(places, "s", TOOL) as history:
+                if not history.was_injected("shared", "text", 9):
+                    told.append(number)
+                    history.note_injected("shared", "text")
+                history.note_injected("own%d" % number, "text")
+        except Busy:
+            return
+
+    with at_home(project) as places:
+        threads = [threading.Thread(target=call, args=(places, number)) for number in range(12)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        history = RecallHistory(places, "s", TOOL)
+        known = [number for number in range(12) if history.was_injected("own%d" % number, "text", 9)]
+        assert len(told) == 1
+        assert history.told_at(TOOL) == (len(known) + 1, 0)
+
+
+def test_a_hook_without_the_lock_is_told_so_soon(project: Project) -> None:
+    with at_home(project) as places:
+        tell(places, TOOL, "key")
+        waiting, prompt = RecallHistory(places, "s", TOOL), RecallHistory(places, "s")
+        with FileLock(session_file(places, "s"), 1.0):
+            with pytest.raises(Busy), waiting:
+                pytest.fail("entered without the lock")
+            prompt.note_injected("other", "text")
+            with pytest.raises(Busy):
+                prompt.save()
+        prompt.save()
+        assert RecallHistory(places, "s").was_injected("other", "text", 9)
+
+
+def test_nothing_is_noted_when_the_answer_fails(project: Project) -> None:
+    def fail(history: RecallHistory) -> None:
+        with history:
+            history.note_injected("key", "text")
+            raise KeyError
+
+    with at_home(project) as places:
+        with pytest.raises(KeyError):
+            fail(RecallHistory(places, "s", TOOL))
+        assert not RecallHistory(places, "s").was_injected("key", "text", 9)
+        tell(places, TOOL, "key")  # the lock is free again
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        b'{"place": "tool", "inj',
+        b"\xff\x00",
+        b"[1]",
+        b'{"place": 7}',
+        b'{"place": "tool", "injected": [1], "pointed": 3}',
+    ],
+    ids=["cut off", "bytes", "a list", "no place", "other types"],
+)
+def test_damaged_rows_are_skipped(project: Project, damage: bytes) -> None:
+    with at_home(project) as places:
+        tell(places, TOOL, "before")
+        with open(session_file(places, "s"), "ab") as file:
+            file.write(b"\n" + damage)
+        tell(places, TOOL, "after")
+        history = RecallHistory(places, "s")
+        assert [history.was_injected(key, "text", 9) for key in ("before", "after")] == [True, True]
+
+
+def test_the_record_of_an_older_version_is_no_record(project: Project) -> None:
+    with at_home(project) as places:
+        os.makedirs(places.state("sessions"))
+        with open(session_file(places, "s"), "w", encoding="ascii") as file:
+            file.write('{"turn": 3, "header": true, "injected": {"a": ["b", 2]}, "pointed": {"c": "d"}}')
+        assert RecallHistory(places, "s").turn == 1
+        tell(places, TOOL, "key")
+        assert RecallHistory(places, "s").was_injected("key", "text", 9)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with names")
+def test_a_pipe_in_its_place_is_an_error_and_no_wait(project: Project) -> None:
+    with at_home(project) as places:
+        os.makedirs(places.state("sessions"))
+        os.mkfifo(session_file(places, "s"))
+        with pytest.raises(OSError, match="not a regular file"):
+            tell(places, TOOL, "key")
+
+
+def test_a_session_without_an_id_has_no_record(project: Project) -> None:
+    with at_home(project) as places:
+        with RecallHistory(places, "", TOOL) as history:
+            history.note_injected("key", "text")
+        assert not RecallHistory(places, "").was_injected("key", "text", 9)
+        assert not os.path.exists(places.state("sessions"))
 
 
 def test_a_session_that_was_told_nothing_leaves_nothing(project: Project) -> None:
@@ -59,9 +233,11 @@ def test_a_session_is_told_once(recalling: Project) -> None:
 
 def test_a_change_is_told_again(recalling: Project) -> None:
     put(recalling, "port", memory("The port of the ledger proxy", "It listens on 7777."))
+    recalling.cli("accept", "port")
     question = "Which port does the ledger proxy listen on?"
     assert "7777" in recalling.prompt(question).context
     put(recalling, "port", memory("The port of the ledger proxy", "It listens on 8888."))
+    recalling.cli("accept", "port")
     assert "8888" in recalling.prompt(question).context
 
 

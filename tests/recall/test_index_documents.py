@@ -12,8 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memory_plugin.kernel.sqlite import Connection
+from memory_plugin.recall.documents import Document
 from memory_plugin.recall.index_documents import (
-    Document,
     all_documents,
     count_documents,
     drop,
@@ -92,7 +92,7 @@ def test_dropping_what_is_not_there_changes_nothing(connection: Connection) -> N
     put(connection, [memory("a", "postgres")])
     before = counts(connection)
     drop(connection, ["b"])
-    set_flags(connection, "b", injectable=False, trust="foreign")
+    set_flags(connection, "b", injectable=False, trust="pending")
     assert counts(connection) == before
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import time
 from contextlib import closing
@@ -12,15 +13,16 @@ from memory_plugin.kernel.locks import Busy, FileLock
 from memory_plugin.kernel.paths import Places
 from memory_plugin.kernel.settings.load import load
 from memory_plugin.memories.files import all_memories
-from memory_plugin.memories.lifecycle import accept
 from memory_plugin.memories.stores import project_store
+from memory_plugin.memories.trust import load_trust
+from memory_plugin.memories.trust_file import trust_lock
 from memory_plugin.memories.writing import store_lock
 from memory_plugin.recall import index_documents, index_refresh
 from memory_plugin.recall.due_files import Share
 from memory_plugin.recall.index_file import index_path, open_index
 from memory_plugin.recall.index_refresh import RefreshReport, index_state, refresh, refresh_index
 from tests.project import Project
-from tests.recall.store_files import at_home, memory, put, store
+from tests.recall.store_files import accept_all, at_home, memory, put, store
 
 
 def inline(places: Places, most: int = 60, characters: int = 65_536) -> RefreshReport:
@@ -102,7 +104,7 @@ def test_an_accept_reaches_the_index_however_long_ago_it_was(project: Project, p
         put(project, "m", memory("Memory"))
         fully(places)
         assert injectable(places) == set()
-        accept(places, project_store(places), list(all_memories(project_store(places))), whole_store=True)
+        accept_all(places)
         time.sleep(pause)
         assert fully(places).regraded == 1
         assert injectable(places) == {"Memory"}
@@ -124,16 +126,65 @@ def test_a_store_that_is_gone_leaves_the_index(project: Project) -> None:
         assert titles(places) == set()
 
 
-def test_a_store_that_somebody_writes_is_waited_for_a_moment_only(project: Project) -> None:
+def test_a_refresh_does_not_wait_for_a_writer(project: Project) -> None:
     with at_home(project) as places:
         fully(places)
         put(project, "m", memory("Memory"))
-        with store_lock(places, project_store(places)):
-            begun = time.monotonic()
-            with pytest.raises(Busy):
-                inline(places)
-            assert time.monotonic() - begun < 5
-        assert inline(places).read == 1
+        with store_lock(places, project_store(places)), trust_lock(places):
+            assert inline(places).read == 1
+
+
+@pytest.mark.parametrize("error", [errno.EIO, errno.EMFILE, errno.EWOULDBLOCK], ids=errno.errorcode.get)
+@pytest.mark.parametrize("failing", ["open", "scandir"])
+def test_what_cannot_be_read_this_time_stays_and_is_read_later(
+    project: Project, monkeypatch: pytest.MonkeyPatch, error: int, failing: str
+) -> None:
+    with at_home(project) as places:
+        put(project, "m", memory("Memory"))
+        put(project, "n", memory("Other"))
+        accept_all(places)
+        fully(places)
+        later()
+        path = put(project, "m", memory("Memory", tags=["changed"]))
+        put(project, "o", memory("New"))
+        accept_all(places)
+        later()
+        true = getattr(os, failing)
+
+        def fails(name: str, *rest: int) -> object:
+            if name in (path, os.path.dirname(path)):
+                raise OSError(error, os.strerror(error), name)
+            return true(name, *rest)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(os, failing, fails)
+            report = inline(places)
+        assert os.strerror(error) in report.problem
+        assert {"Memory", "Other"} <= injectable(places)
+        assert inline(places).read == (2 if failing == "scandir" else 1)
+        assert injectable(places) == {"Memory", "Other", "New"}
+        later()
+        assert inline(places) == RefreshReport()
+
+
+def test_decisions_of_elsewhere_are_followed_without_reading_the_store(project: Project) -> None:
+    with at_home(project) as places:
+        for number in range(5):
+            put(project, "m%d" % number, memory("Memory %d" % number))
+        fully(places)
+        later()
+        stored = [one for one in all_memories(project_store(places)) if one.memory.id == "m3"]
+        load_trust(places).accept(stored, "accept")
+        later()
+        assert inline(places) == RefreshReport(regraded=1)
+        load_trust(places).reject(stored[0])
+        later()
+        assert inline(places) == RefreshReport(regraded=1)
+        assert injectable(places) == set()
+        os.unlink(places.state("trust", "rejected.jsonl"))
+        later()
+        assert inline(places).regraded == 5
+        assert injectable(places) == {"Memory 3"}
 
 
 def test_two_refreshes_never_run_at_once(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,11 +1,25 @@
-"""What a prompt asks for."""
+"""What a prompt asks for: its words, and its intents in seven languages."""
 
 from __future__ import annotations
 
+import json
+from typing import Any
+
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.recall.query import MAX_CHARACTERS, analyze
+from memory_plugin.kernel.paths import data_path
+from memory_plugin.recall.query import MAX_CHARACTERS, QUESTION, analyze, by_first_word, found_intents, spaced
+
+with open(data_path("recall", "intents.json"), encoding="utf-8") as file:
+    ENTRIES: dict[str, Any] = json.load(file)["entries"]
+INTENTS = {
+    name: [passage for passages in entry["value"].values() for passage in passages]
+    for name, entry in ENTRIES.items()
+}
+PREPARED = by_first_word(INTENTS)
+LANGUAGES = {"en", "de", "fr", "es", "pt", "zh", "ja"}
 
 
 def test_the_turn_before_adds_only_what_the_prompt_lacks() -> None:
@@ -25,3 +39,50 @@ def test_a_long_prompt_is_its_head_and_tail() -> None:
 def test_any_text_makes_a_query(text: str, extra: str) -> None:
     query = analyze(text, extra)
     assert not set(query.words) & set(query.extra)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [(name, text) for name, entry in ENTRIES.items() for text in entry["hit"]]
+)
+def test_hits(name: str, text: str) -> None:
+    assert name in found_intents(text, PREPARED)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"), [(name, text) for name, entry in ENTRIES.items() for text in entry["miss"]]
+)
+def test_misses(name: str, text: str) -> None:
+    assert name not in found_intents(text, PREPARED)
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_every_language_has_passages_in_the_form_they_are_looked_up_in(name: str) -> None:
+    assert set(ENTRIES[name]["value"]) == LANGUAGES
+    assert len(ENTRIES[name]["reason"]) > 20
+    for passage in INTENTS[name]:
+        assert all(spaced(part) == " %s " % part.strip() for part in passage.lstrip("^").split("*")), passage
+
+
+def test_a_passage_matches_whole_words() -> None:
+    assert found_intents("in our house", by_first_word({"we": ["our"]})) == {"we"}
+    assert found_intents("four hours", by_first_word({"we": ["our"]})) == set()
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        pytest.param("which database do we use", True, id="a name between"),
+        pytest.param("which do we use", True, id="nothing between"),
+        pytest.param("which one. " + "x" * 50 + " do we", False, id="too far"),
+        pytest.param("which " + "y" * 50 + " and which one do we use", True, id="a second beginning"),
+        pytest.param("do we know which", False, id="the other way round"),
+    ],
+)
+def test_a_gap(text: str, *, expected: bool) -> None:
+    assert bool(found_intents(text, by_first_word({"asks": ["which * do we"]}))) is expected
+
+
+def test_a_start() -> None:
+    assert found_intents("Where is it", by_first_word({QUESTION: ["^where"]})) == {QUESTION}
+    assert found_intents("look where it is", by_first_word({QUESTION: ["^where"]})) == set()
+    assert found_intents("look where it is?", by_first_word({QUESTION: ["^where"]})) == {QUESTION}

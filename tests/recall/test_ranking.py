@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from memory_plugin.kernel.clock import Deadline
 from memory_plugin.kernel.data import load_data
 from memory_plugin.kernel.sqlite import Connection
-from memory_plugin.recall.index_documents import Document, put
+from memory_plugin.recall.documents import Document
+from memory_plugin.recall.index_documents import put
 from memory_plugin.recall.index_file import create_index, transaction
 from memory_plugin.recall.ranking import CATEGORIES, Hit, analyze, rank
 from tests.recall.memories import memory

@@ -15,17 +15,15 @@ from memory_plugin.kernel.paths import Places
 from memory_plugin.memories import files as memory_files
 from memory_plugin.memories import hygiene
 from memory_plugin.memories.files import MAX_FOLDER_BYTES, all_memories
-from memory_plugin.memories.lifecycle import accept
 from memory_plugin.memories.stores import project_store
 from memory_plugin.recall.due_files import LARGEST, PROMPT_ENTRIES, PROMPT_FILES, Share, prompt_share
 from memory_plugin.recall.index_file import index_path, open_or_create
 from memory_plugin.recall.store_refresh import RefreshReport
 from tests.project import Project
-from tests.recall.store_files import ASK, TITLE, TOLD, at_home, memory, put, store
+from tests.recall.store_files import ASK, TITLE, TOLD, accept_all, at_home, memory, put, store
 from tests.recall.test_index_refresh import fully, injectable, inline, later, titles
 
 NEAR_SECRET = "xoxd-/" * 41_666
-GIT_LINE = "%s %s Ada <ada@example.org> 1700000000 +0000\tpull: Fast-forward\n" % ("0" * 40, "1" * 40)
 
 
 class Redacted:
@@ -52,11 +50,6 @@ def places(project: Project) -> Iterator[Places]:
 @pytest.fixture
 def redacted(monkeypatch: pytest.MonkeyPatch) -> Redacted:
     return Redacted(monkeypatch)
-
-
-def accept_all(places: Places) -> None:
-    """Make the project's store the user's own."""
-    accept(places, project_store(places), list(all_memories(project_store(places))), whole_store=True)
 
 
 HOSTILE = {
@@ -139,30 +132,6 @@ def test_a_prompt_without_an_index_finds_what_is_named_after_its_words(project: 
     project.cli("accept", "--all")
     shutil.rmtree(os.path.join(project.state, "index"))
     assert TOLD in project.prompt(ASK).context
-
-
-def test_a_pull_is_held_back_also_where_a_prompt_reads_only_some_of_its_files(
-    project: Project, places: Places
-) -> None:
-    put(project, "mine", memory("Mine"))
-    log = os.path.join(project.root, ".git", "logs", "HEAD")
-    os.makedirs(os.path.dirname(log), exist_ok=True)
-    with open(log, "w", encoding="utf-8") as file:
-        file.write(GIT_LINE)
-    accept_all(places)
-    fully(places)
-    later()
-    with open(log, "a", encoding="utf-8") as file:
-        file.write(GIT_LINE)
-    for number in range(30):
-        put(project, "pulled%d" % number, memory("Pulled %d" % number))
-    left = [inline(places, most=7).left for _ in range(5)]
-    assert left == [23, 16, 9, 2, 0]
-    assert injectable(places) == {"Mine"}
-    later()
-    put(project, "by-hand", memory("By hand"))
-    inline(places)
-    assert injectable(places) == {"Mine", "By hand"}, "after the last file the log counts as read"
 
 
 def test_an_accept_that_a_prompt_can_follow_in_part_is_followed_to_the_end(

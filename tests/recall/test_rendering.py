@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memory_plugin.recall.decision import Budget, estimated_tokens, pointer_line, receipt, render
 from memory_plugin.recall.ranking import Hit
-from memory_plugin.recall.rendering import Budget, estimated_tokens, pointer_line, receipt, render
 
 
 def hit(text: str, title: str = "title", name: str = "id") -> Hit:

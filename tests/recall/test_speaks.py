@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from benchmarks.recall_adapter import document, thresholds
 from benchmarks.recall_natural import current, figures, grown, same_side, whole
 from benchmarks.recall_stores import sets
-from memory_plugin.recall.index_documents import Document, put
+from memory_plugin.recall.documents import Document
+from memory_plugin.recall.index_documents import put
 from memory_plugin.recall.index_file import create_index_in_memory, transaction
 from memory_plugin.recall.ranking import Hit, analyze, rank
 from tests.project import PLUGIN_ROOT

@@ -9,16 +9,13 @@ import pytest
 
 from memory_plugin.kernel.paths import Places
 from memory_plugin.kernel.settings.load import load
-from memory_plugin.memories.files import all_memories
-from memory_plugin.memories.lifecycle import accept
-from memory_plugin.memories.stores import project_store
 from memory_plugin.recall import index_documents
 from memory_plugin.recall.due_files import prompt_share
 from memory_plugin.recall.index_file import index_path, open_index
 from memory_plugin.recall.index_refresh import refresh, refresh_index
 from memory_plugin.recall.memory_search import search
 from tests.project import Project
-from tests.recall.store_files import at_home, memory, put, store
+from tests.recall.store_files import accept_all, at_home, memory, put, store
 
 OLD = memory("Invoices are stored in MySQL", "MySQL 5.", asked_as=["where do bills live"])
 NEW = memory("Invoices are stored in Postgres", "Postgres 16.", supersedes=["old"])
@@ -27,7 +24,7 @@ NEW = memory("Invoices are stored in Postgres", "Postgres 16.", supersedes=["old
 def settle(places: Places, *, trusted: bool = True) -> None:
     """Bring the index up to date as a prompt does, after the user accepted what is there."""
     if trusted:
-        accept(places, project_store(places), list(all_memories(project_store(places))), whole_store=True)
+        accept_all(places)
     settings = load(places.config_dir, places.project_root)
     if not os.path.exists(index_path(places)):
         refresh_index(places, settings)

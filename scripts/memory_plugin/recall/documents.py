@@ -1,32 +1,91 @@
-"""Turning a memory into the document that the index holds: text for matching, and the block to inject, redacted and escaped."""
+"""What the index holds of a memory: its text and the block to inject, redacted and escaped, and the terms of its fields for matching.
+
+A field is one text in which every term stands as `" stem~ending "`, the ending being what the stem took off the word.  So everything
+ranking needs is a substring search at C speed: `" migrat~"` counts the term, `" migrat~ing "` that very form, `"rat~"` an end, `"igra"`
+an inside.  A line break separates the phrases of `asked_as`, so that one phrase can be compared with a prompt.
+"""
 
 from __future__ import annotations
 
 import os
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..kernel.clock import now_iso
 from ..kernel.text.clean import block, escape, escape_content, plain
+from ..kernel.text.stem import form
+from ..kernel.text.tokens import language, words
 from ..memories.hygiene import shown_block, shown_items, shown_line
 from ..memories.record import MAX_TITLE, body_text, categories
-from ..memories.trust import TRUSTED
-from .index_documents import Document
+from ..memories.trust import TRUSTED, text_digests
+from .catalog_block import LONGEST_RULE, rule_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ..memories.claude_notes import NativeNote
     from ..memories.files import StoredMemory
-    from ..memories.native import NativeNote
+    from ..memories.record import Memory
 
-__all__ = ["MAX_CONTEXT", "MAX_LESSON", "may_inject", "memory_document", "note_document"]
+__all__ = [
+    "FIELDS",
+    "MAX_CONTEXT",
+    "MAX_LESSON",
+    "Document",
+    "Terms",
+    "document_terms",
+    "may_inject",
+    "memory_document",
+    "note_document",
+]
 
 MAX_LESSON = 1500
 # A context is indexed in full, because prompts are worded like the problem. Claude needs the answer, and the problem only if it is short.
 MAX_CONTEXT = 160
 MAX_INDEXED = 20_000
+FIELDS = ("title", "tags", "body", "files", "asked_as")
+# More words than this of one field are not indexed: a memory is a note, and a pasted log must not outweigh a thousand notes.
+MAX_WORDS = 2000
+_PHRASE_WORDS = 100
 _MAX_SHOWN_FILES = 5
+_RULES = ("preference", "constraint")  # categories
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T|\Z)")
+
+
+class Document(NamedTuple):
+    """One memory as the index sees it.
+
+    `key` is unique over all scopes, `path` is its source file, `stamp` is "mtime_ns:size:inode" of that file and `digest` the digest of its
+    bytes; `full_digest` and `text_digest` are those of `memories.trust`. `expires_at` is "" for never, else ISO 8601 in UTC. `inject` is
+    the text that a prompt gets, already redacted and escaped. `rule` is the line of a standing rule in the session catalog, redacted and
+    not escaped, and empty for other memories.
+    A document read back from the index has an empty `body`, because the index keeps only its terms.
+    `superseded_by` and `supersedes` are what the memory says of others, `inherited` the phrases of older memories that it replaces.
+    """
+
+    key: str
+    scope: str
+    id: str
+    category: str
+    title: str
+    tags: list[str]
+    body: str
+    files: list[str]
+    asked_as: list[str]
+    path: str
+    stamp: str
+    digest: str
+    injectable: bool
+    trust: str
+    expires_at: str
+    updated_at: str
+    inject: str
+    full_digest: str = ""
+    text_digest: str = ""
+    rule: str = ""
+    superseded_by: str = ""
+    supersedes: Sequence[str] = ()
+    inherited: Sequence[str] = ()
 
 
 def memory_document(stored: StoredMemory, trust: str, inherited: Sequence[str] = ()) -> Document:
@@ -35,6 +94,7 @@ def memory_document(stored: StoredMemory, trust: str, inherited: Sequence[str] =
     `inherited` are the phrases of memories that this one replaces.
     """
     memory = stored.memory
+    digests = text_digests(memory)
     label = categories()[memory.category].label
     title = shown_line(memory.title, MAX_TITLE)
     text, short = body_text(memory), body_text(memory, MAX_CONTEXT)
@@ -59,10 +119,21 @@ def memory_document(stored: StoredMemory, trust: str, inherited: Sequence[str] =
         expires_at=memory.expires_at,
         updated_at=memory.updated_at,
         inject=_block(memory.id, memory.category, memory.updated_at, title, lesson, files),
+        full_digest=digests.full,
+        text_digest=digests.text,
+        rule=_rule(memory, title),
         superseded_by=shown_line(memory.superseded_by, 200),
         supersedes=[shown_line(name, 200) for name in memory.supersedes],
         inherited=[shown_line(phrase, 200) for phrase in inherited],
     )
+
+
+def _rule(memory: Memory, title: str) -> str:
+    """Return the line of a standing rule: a preference or constraint that is about no file in particular; empty for other memories."""
+    if memory.category not in _RULES or memory.files:
+        return ""
+    rule = memory.data["content"].get(categories()[memory.category].primary)
+    return rule_line(title, shown_line(rule, LONGEST_RULE) if isinstance(rule, str) else "")
 
 
 def may_inject(stored: StoredMemory, trust: str) -> bool:
@@ -108,3 +179,54 @@ def _block(name: str, category: str, updated: str, title: str, body: str, files:
     if files:
         lines.append("Files: " + escape_content(", ".join(files[:_MAX_SHOWN_FILES])))
     return "\n".join([*filter(None, lines), "</memory>"])
+
+
+class Terms:
+    """The terms of one document, field by field in the order of FIELDS."""
+
+    __slots__ = ("fields",)
+
+    def __init__(self, fields: tuple[str, ...]) -> None:
+        self.fields = fields
+
+    def lengths(self) -> list[int]:
+        """Return the number of terms per field."""
+        return [field.count("~") for field in self.fields]
+
+    def strong(self) -> set[str]:
+        """Return the terms in the fields other than the body."""
+        title, tags, _, files, asked_as = self.fields
+        return _stems(title + tags + files + asked_as)
+
+    def weak(self) -> set[str]:
+        """Return the terms that only the body holds."""
+        return _stems(self.fields[2]) - self.strong()
+
+
+def document_terms(document: Document, stop: dict[str, frozenset[str]], memo: dict[str, str]) -> Terms:
+    """Return the terms of a document without its language's stop words; `memo` keeps forms between calls."""
+    texts = (
+        document.title,
+        "\n".join(document.tags),
+        document.body,
+        "\n".join(document.files),
+    )
+    fields = [words(text)[:MAX_WORDS] for text in texts]
+    phrases = [words(text)[:_PHRASE_WORDS] for text in (*document.asked_as, *document.inherited)]
+    idle = stop[language([word for field in (*fields, *phrases) for word in field], stop)]
+    asked_as = "\n".join(filter(None, (_field(phrase, idle, memo) for phrase in phrases)))
+    return Terms((*(_field(field, idle, memo) for field in fields), asked_as))
+
+
+def _field(found: list[str], idle: frozenset[str], memo: dict[str, str]) -> str:
+    forms: list[str] = []
+    for word in found:
+        if word not in idle:
+            if word not in memo:
+                memo[word] = form(word)
+            forms.append(memo[word])
+    return " " + "  ".join(forms) + " " if forms else ""
+
+
+def _stems(field: str) -> set[str]:
+    return {term.partition("~")[0] for term in field.split()}

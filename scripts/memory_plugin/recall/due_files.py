@@ -1,7 +1,7 @@
 """Which files a refresh of the index has to read, and how many of them at once.
 
-Due is what changed in the folders that changed, and everything in a store whose trust changed. How much of it one refresh reads is counted
-in files and characters, not in time, so that no store can make a prompt wait.
+Due is what changed in the folders that changed, and the memories about whose text the user decided something. How much of it one refresh
+reads is counted in files and characters, not in time, so that no store can make a prompt wait.
 """
 
 from __future__ import annotations
@@ -9,21 +9,18 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..kernel.files import stamp
+from ..kernel.files import cause, stamp
 from ..memories.files import TooManyEntries, category_folders, is_read, listing, why_left_alone
-from ..memories.trust import load_trust, trust_path
 from .index_documents import file_stamps
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from typing import TypeVar
 
-    from ..kernel.paths import Places
     from ..kernel.sqlite import Connection
-    from ..memories.gitlog import Mark
     from ..memories.record import Category
     from ..memories.stores import Store
-    from ..memories.trust import StoreTrust
+    from ..memories.trust import Trust
 
     Item = TypeVar("Item")
 
@@ -67,13 +64,15 @@ class DueFile(NamedTuple):
 class View(NamedTuple):
     """What is known before a refresh.
 
-    `changed` are the paths that changed (None: unknown), `everything` asks to check all of them regardless, `edited` are files known to
-    differ from the index, and `inactive` maps files that hold no active memory to their marks. `done` are files that an earlier round of
-    this run has read; `entries` is how many directory entries of a store may be listed, None for all.
+    `changed` are the paths that changed (None: unknown), `everything` asks to check all of them regardless, `recheck` to read all files
+    since their trust may have changed, `edited` are files known to differ from the index or in their trust, and `inactive` maps files that
+    hold no active memory to their marks. `done` are files that an earlier round of this run has read; `entries` is how many directory
+    entries of a store may be listed, None for all.
     """
 
     changed: set[str] | None
     everything: bool
+    recheck: bool
     edited: set[str]
     inactive: dict[str, str]
     done: set[str]
@@ -85,47 +84,50 @@ class View(NamedTuple):
 
     def is_due(self, folder: str) -> bool:
         """Return whether a folder has to be listed."""
+        near = self.edited.union(self.changed or ())
         return (
             self.everything
+            or self.recheck
             or self.has_changed(folder)
-            or any(os.path.dirname(p) == folder for p in self.edited)
+            or any(os.path.dirname(path) == folder for path in near)
         )
 
 
 class DueWork(NamedTuple):
-    """What is due in one store; `log` is the end of git's log before anything was read.
+    """What is due in one store.
 
-    `unseen` says that the store has more entries than may be listed, so that nothing is known of it. `again` are the folders of files that
-    an earlier round has read and that are due again, because git was at work then; `left` is what is due and not read now.
+    `unseen` says that the store has more entries than may be listed, so that nothing is known of it. `again` are the folders that the next
+    pass has to list: they hold files that an earlier round has read and that changed since, or could not be read, for the reason
+    `problem`; `left` is what is due and not read now.
     """
 
     store: Store
-    log: Mark | None
     changed: list[DueFile]
     gone: list[str]
     again: list[str]
     left: list[DueFile]
     unseen: bool = False
+    problem: str = ""
 
 
-def find_due(connection: Connection, places: Places, store: Store, log: Mark | None, view: View) -> DueWork:
-    """Return what is due in a store: everything when its trust changed, else the files whose stamp differs from the indexed one."""
+def find_due(connection: Connection, store: Store, view: View) -> DueWork:
+    """Return what is due in a store: the files whose stamp differs from the indexed one, and those whose trust may have changed."""
     known = file_stamps(connection, store.scope)
     if why_left_alone(store):
-        return DueWork(store, None, [], [key for key, _, _ in known.values()], [], [])
-    recheck = view.has_changed(trust_path(places, store))
+        return DueWork(store, [], [key for key, _, _ in known.values()], [], [])
     fresh: list[DueFile] = []
-    again: list[str] = []
+    failed: dict[str, str] = {}
     try:
-        seen = _list_folders(store, view, recheck)
+        seen = _list_folders(store, view, failed)
     except TooManyEntries:
-        return DueWork(store, None, [], [], [], [], unseen=True)
+        return DueWork(store, [], [], [], [], unseen=True)
+    again = list(failed)
     listed = set(seen)
     for folder, (category, files) in seen.items():
         for path, status in files.items():
             mark = _inactive_mark(status)
             as_known = path in known and known[path][1] == stamp(status) and path not in view.edited
-            if view.inactive.get(path) == mark or (as_known and not recheck):
+            if view.inactive.get(path) == mark or (as_known and not view.recheck):
                 continue
             if path in view.done:
                 again.append(folder)
@@ -136,18 +138,23 @@ def find_due(connection: Connection, places: Places, store: Store, log: Mark | N
         del view.inactive[path]
     outside = {path for path in known if os.path.dirname(os.path.dirname(path)) != store.root}
     gone = [path for path in known if path not in paths and (path in outside or _is_gone(path, listed))]
-    return DueWork(store, log, fresh, [known[path][0] for path in gone], again, [])
+    problem = next(iter(failed.values()), "")
+    return DueWork(store, fresh, [known[path][0] for path in gone], again, [], problem=problem)
 
 
 def _list_folders(
-    store: Store, view: View, recheck: bool
+    store: Store, view: View, failed: dict[str, str]
 ) -> dict[str, tuple[Category, dict[str, os.stat_result]]]:
-    """Return the files of each folder that is due. Raises TooManyEntries."""
+    """Return the files of each folder that is due; those that cannot be listed now are put into `failed`. Raises TooManyEntries."""
     found: dict[str, tuple[Category, dict[str, os.stat_result]]] = {}
     left = view.entries
     for category, folder in category_folders(store):
-        if recheck or view.is_due(folder):
-            found[folder] = (category, dict(listing(folder, left)))
+        if view.is_due(folder):
+            try:
+                found[folder] = (category, dict(listing(folder, left)))
+            except OSError as error:
+                failed[folder] = cause(error)
+                continue
             left = None if left is None else left - len(found[folder][1])
     return found
 
@@ -163,7 +170,7 @@ def _inactive_mark(status: os.stat_result) -> str:
     return "%s:%d" % (stamp(status), status.st_ctime_ns)
 
 
-def within_share(work: list[DueWork], places: Places, edited: set[str], share: Share) -> list[DueWork]:
+def within_share(work: list[DueWork], trust: Trust, edited: set[str], share: Share) -> list[DueWork]:
     """Return the work with everything that exceeds the share moved to `left`.
 
     Files known to be edited come first, then small ones of all stores that may be injected, among them those named after words of the
@@ -171,8 +178,7 @@ def within_share(work: list[DueWork], places: Places, edited: set[str], share: S
     """
     due = [(at, file) for at, part in enumerate(work) for file in part.changed]
     if len(due) > share.files or sum(cost(file.size) for _, file in due) > share.characters:
-        trusts = [load_trust(places, part.store) for part in work]
-        due.sort(key=lambda one: _urgency(one[1], edited, trusts[one[0]], share.wanted))
+        due.sort(key=lambda one: _urgency(one[1], work[one[0]].store, edited, trust, share.wanted))
     taken: list[list[DueFile]] = [[] for _ in work]
     left: list[list[DueFile]] = [[] for _ in work]
     full = False
@@ -183,10 +189,10 @@ def within_share(work: list[DueWork], places: Places, edited: set[str], share: S
 
 
 def _urgency(
-    file: DueFile, edited: set[str], trust: StoreTrust, wanted: frozenset[str]
+    file: DueFile, store: Store, edited: set[str], trust: Trust, wanted: frozenset[str]
 ) -> tuple[bool, bool, bool, int, int, str]:
     identity = os.path.basename(file.path)[: -len(".json")]
-    unknown = not trust.knows_name(file.category.name, identity)
+    unknown = not trust.knows_name(store, file.category.name, identity)
     shared = len(wanted.intersection(identity.split("-")))  # an id is made of the title's words
     return file.path not in edited, file.size > _SMALL, unknown, -shared, file.size, file.path
 

@@ -6,11 +6,13 @@ from math import floor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernel.ledger import Ledger
+from .decision import own_threshold
 
 if TYPE_CHECKING:
     from ..kernel.paths import Places
 
 __all__ = [
+    "PLACES",
     "REASONS",
     "Outcome",
     "decisions",
@@ -19,6 +21,7 @@ __all__ = [
     "problem",
     "reason_text",
     "remedy",
+    "same_turn",
     "sentence",
     "thresholds",
 ]
@@ -50,6 +53,9 @@ REASONS = {
     "edited": "the file of every good match was edited just now and could not be read again in time",
     "fault": "a fault of the plugin; the events ledger names the place",
     "timeout": "there was no time left",
+    "already_reminded": "Claude was reminded already in this session",
+    "guards_disabled": "guards are switched off in the settings",
+    "unchanged": "Claude was told this in the session already, and nothing has changed",
 }
 # The names of reasons in records of version 0.1.0.
 _OLD_REASONS = {"healing": "refreshing", "healed_elsewhere": "refreshed_elsewhere"}
@@ -68,7 +74,30 @@ _REMEDIES = {
     "no_match": "memory search WORDS",
     "fault": "memory doctor",
 }
+_PROMPT, _GUARD = "prompt", "guard"
+_GUARDED = {
+    "reminded": "a guard held a call back once and reminded Claude",
+    "asked": "a guard had the client ask you about a call",
+}
+_LAST = "last"
+_ALL = 100_000
+# What is told elsewhere than on a prompt.
+_PLACES = {
+    "catalog": "at the start of the session",
+    "subagent": "at the start of a sub-agent",
+    "tool": "at a tool call",
+    "failure": "after a failed command",
+}
+_WAYS = {
+    "file": "it names the file",
+    "pattern": "it names a pattern that covers the file",
+    "folder": "it names a folder above the file",
+    "text": "its text names the file, or a folder above it",
+    "kin": "it names a file like this new one",
+}
+PLACES = (_PROMPT, *_PLACES, _GUARD)
 _INJECTED, _POINTED, _WITHHELD_MARK = "injected", "pointed", "withheld"
+_LISTED = "listed"  # titles of the session catalog without any rule
 
 
 class Outcome(NamedTuple):
@@ -90,23 +119,58 @@ def decisions(places: Places, session: str = "", last: int = 20) -> list[dict[st
     return rows[::-1]
 
 
-def find_decision(places: Places, which: str, session: str = "") -> dict[str, Any] | None:
-    """Return the decision about one prompt, named `last` or by its id or the start of its id; None when there is none."""
-    for row in decisions(places, session, last=1 if which == "last" else 100_000):
-        if which == "last" or str(row.get("prompt_id") or "").startswith(which):
-            return row
-    return None
+def find_decision(places: Places, which: str, session: str = "", place: str = "") -> dict[str, Any] | None:
+    """Return the decision about one prompt, named `last` or by its id or the start of its id; None when there is none.
+
+    Of several in one turn it is that of the prompt itself, or of the `place` that is given.
+    """
+    rows = decisions(places, session, last=_ALL)
+    if which != _LAST:
+        rows = [row for row in rows if str(row.get("prompt_id") or "").startswith(which)]
+    if place:
+        rows = [row for row in rows if _place(row) == place]
+    return next((row for row in rows if _place(row) == _PROMPT), rows[0] if rows else None)
+
+
+def same_turn(places: Places, row: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return what other places decided after the same prompt, the oldest first."""
+    prompt_id, session = row.get("prompt_id"), str(row.get("session") or "")
+    if not prompt_id:
+        return []
+    rows = decisions(places, session, last=_ALL)[::-1]
+    return [one for one in rows if one.get("prompt_id") == prompt_id and one != row]
+
+
+def _place(row: dict[str, Any]) -> str:
+    return str(row.get("place") or _PROMPT)
 
 
 def sentence(row: dict[str, Any]) -> str:
-    """Return one decision as a sentence."""
+    """Return one decision as a sentence, with the place if it was not a prompt."""
+    place = str(row.get("place"))
+    if place == _GUARD:
+        return _guard_sentence(row)
+    return _PLACES[place] + ": " + _what(row) if place in _PLACES else _what(row)
+
+
+def _what(row: dict[str, Any]) -> str:
     injected, pointed = _keys(row, _INJECTED), _keys(row, _POINTED)
     if row.get("outcome") == _INJECTED:
         told = "told Claude " + _memories(len(injected))
+        if listed := _count(row.get("listed")):
+            told += " and the titles of %d" % listed
         return told + (", pointed to %d" % len(pointed) if pointed else "")
     if row.get("outcome") == _POINTED:
         return "pointed Claude to " + _memories(len(pointed))
+    if row.get("outcome") == _LISTED:
+        return "told Claude the titles of " + _memories(_count(row.get("listed")))
     return "silent: " + (reason_text(str(row.get("reason") or "")) or "no reason noted")
+
+
+def _guard_sentence(row: dict[str, Any]) -> str:
+    said = _GUARDED.get(str(row.get("outcome")), "a guarded call went through")
+    why = reason_text(str(row.get("reason") or ""))
+    return "%s (%s)%s" % (said, ", ".join(_keys(row, "guards")), ": " + why if why else "")
 
 
 def reason_text(reason: str) -> str:
@@ -127,6 +191,10 @@ def remedy(row: dict[str, Any]) -> str:
 
 def _memories(number: int) -> str:
     return "%d memor%s" % (number, "y" if number == 1 else "ies")
+
+
+def _count(value: object) -> int:
+    return value if isinstance(value, int) and value > 0 else 0
 
 
 def _keys(row: dict[str, Any], name: str) -> list[str]:
@@ -151,10 +219,10 @@ def outcomes(row: dict[str, Any]) -> list[Outcome]:
 
 def _outcome(candidate: dict[str, Any], row: dict[str, Any]) -> Outcome:
     key = str(candidate.get("key"))
-    sure = _sure(candidate.get("confidence"))
+    sure = _WAYS.get(str(candidate.get("way"))) or _sure(candidate.get("confidence"))
     judges = _opinion(candidate.get("key"), row)
     withheld = str(candidate.get("withheld") or "")
-    inject, pointer = thresholds(row)
+    inject, pointer = (_moved(threshold, candidate) for threshold in thresholds(row))
     confidence = _number(candidate.get("confidence"))
     below = not judges and confidence is not None and inject is not None and confidence < inject
     needed = ", %s needed" % _percent(inject) if below and inject is not None else ""
@@ -169,6 +237,11 @@ def _outcome(candidate: dict[str, Any], row: dict[str, Any]) -> Outcome:
         )
     also = " (%s for a pointer)" % _percent(pointer) if needed and pointer is not None else ""
     return Outcome(key, _WITHHELD_MARK, sure + judges + needed + also, lacks_words=bool(needed))
+
+
+def _moved(threshold: float | None, candidate: dict[str, Any]) -> float | None:
+    """Return a threshold as it was for one candidate, whose own feedback may have moved it."""
+    return None if threshold is None else own_threshold(threshold, _number(candidate.get("shift")) or 0.0)
 
 
 def _opinion(key: object, row: dict[str, Any]) -> str:

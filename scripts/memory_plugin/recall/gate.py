@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["SHORT", "Gate", "Prompt", "effective_length", "last_turn", "load_gate", "typed_text"]
+__all__ = ["SHORT", "Gate", "Prompt", "effective_length", "last_turn", "load_gate", "turn_text", "typed_text"]
 
 CONFIRMATION, COMMAND, EMPTY, NOT_TYPED, SHORT, TOLD_NOT_TO = (
     "confirmation",
@@ -40,17 +40,21 @@ class Prompt:
 
     `text` is what the host sent; `typed` is the part that may be looked at and, if the user allows it, written down: without private
     passages. `is_typed` says that a person typed it, as far as one can tell. `judges_off` says that the project may not use judges.
+    `turn_before` is the turn before it where that is known already; else the end of the transcript says.
     """
 
-    __slots__ = ("id", "is_typed", "judges_off", "text", "transcript", "typed")
+    __slots__ = ("id", "is_typed", "judges_off", "text", "transcript", "turn_before", "typed")
 
-    def __init__(self, text: str, identity: str, transcript: str, *, judges_off: bool = False) -> None:
+    def __init__(
+        self, text: str, identity: str, transcript: str, *, judges_off: bool = False, turn_before: str = ""
+    ) -> None:
         self.text = text
         self.typed = typed_text(text)
         self.is_typed = load_gate().is_typed(text)
         self.id = identity
         self.transcript = transcript
         self.judges_off = judges_off
+        self.turn_before = turn_before
 
 
 def load_gate() -> Gate:
@@ -86,7 +90,7 @@ class Gate:
             return NOT_TYPED
         head = _folded(text)
         words = split_words(head)
-        if self._opts_out(text):
+        if self.opts_out(text):
             return TOLD_NOT_TO
         if len(text) <= _MAX_CHAT and self._filler.issuperset(words):
             return CONFIRMATION
@@ -105,7 +109,7 @@ class Gate:
             split_words(_folded(text))
         )
 
-    def _opts_out(self, text: str) -> bool:
+    def opts_out(self, text: str) -> bool:
         """Return whether a prompt asks for no memories: by a tag anywhere, or in words near its beginning or end."""
         lowered = text.lower()
         if not any(hint in lowered for hint in self._opt_out_hints):
@@ -167,4 +171,9 @@ def last_turn(path: str) -> str:
         question = without_private(asked(record)[1]).strip()
         if question:
             break
+    return turn_text(question, reply)
+
+
+def turn_text(question: str, reply: str) -> str:
+    """Return a turn as a follow-up reads it: the beginning of the prompt and the end of the reply, 800 characters each."""
     return (question[:_MAX_OF_TURN] + " \n" + reply[-_MAX_OF_TURN:]).strip()

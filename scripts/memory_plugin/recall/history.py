@@ -1,25 +1,54 @@
-"""What Claude was already told in a session, so that it gets neither a memory nor a pointer twice."""
+"""A session's record: what Claude was told in it and where, so that it gets nothing twice and no place speaks more often than it may.
+
+A place is where the plugin speaks: `prompt`, `catalog`, `tool`, `failure`, `subagent` or `guard`. The record is a file of JSON lines that
+is only ever appended to, because the hooks of parallel tool calls write it at the same time. A hook that must not repeat what another one
+is about to say decides inside `with history:`, under a lock. The wait for it is short and ends with Busy, on which the hook should stay
+silent: the same memory several times in one answer is worse than none. What cannot be appended is lost, and may be said again.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
+import stat as modes
 
-from ..kernel.fastjson import digest
-from ..kernel.state_file import read_state, session_file, write_state
+from ..kernel.fastjson import digest, dumps, loads
+from ..kernel.files import BINARY, Unreadable, make_folder, read_regular
+from ..kernel.locks import lock_handle
+from ..kernel.state_file import session_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from types import TracebackType
+
     from ..kernel.paths import Places
+    from ..kernel.settings.load import Settings
 
-__all__ = ["RecallHistory", "forget_session"]
+__all__ = [
+    "CATALOG",
+    "FAILURE",
+    "GUARD",
+    "PROMPT",
+    "SUBAGENT",
+    "TOOL",
+    "RecallHistory",
+    "forget_session",
+    "left_for_tools",
+]
 
-_MAX_BYTES = 4 << 20
+PROMPT, CATALOG, TOOL, FAILURE = "prompt", "catalog", "tool", "failure"
+SUBAGENT, GUARD = "subagent", "guard"
+_MAX_BYTES = 4 << 20  # tens of thousands of records; a larger file starts again
+_LOCK_WAIT = 0.05  # seconds; a hook holds the lock for a few milliseconds
+_OPEN = (
+    os.O_RDWR | os.O_CREAT | os.O_APPEND | BINARY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+)
 
 
 def forget_session(places: Places, session: str) -> None:
-    """Delete the history of a session, because its context was compacted or cleared.
+    """Delete the record of a session, because its context was compacted or cleared. Sub-agents keep theirs: each has its own context.
 
-    Raises OSError, but not for a session without a history.
+    Raises OSError, but not for a session without a record.
     """
     try:
         os.unlink(session_file(places, session))
@@ -27,65 +56,194 @@ def forget_session(places: Places, session: str) -> None:
         return
 
 
-class RecallHistory:
-    """The history of one session: the memories injected and in which turn, the pointers, and whether the header was said.
+def left_for_tools(history: RecallHistory, settings: Settings) -> int:
+    """Return how many memories tool calls may still tell Claude in this session, in full or as a pointer; 0 if that is switched off."""
+    if not (settings.flag("retrieval.enabled") and settings.flag("retrieval.tool.enabled")):
+        return 0
+    return max(0, settings.integer("retrieval.tool.max_per_session") - sum(history.told_at(TOOL, FAILURE)))
 
-    A turn is a prompt that was looked up since something was first injected. Keys and texts are saved as digests only. A session without an
-    id has no history.
+
+class RecallHistory:
+    """The record of one session, as one place reads it and adds to it.
+
+    A turn is a prompt that was looked up since the record began; what another place says belongs to the turn of the last prompt. Keys and
+    texts are kept as digests only. A session without an id has no record, so it knows nothing and counts nothing. `agent` is the client's
+    id of a sub-agent: what one is told reaches no other context, so each has a record of its own.
     """
 
-    __slots__ = ("_injected", "_path", "_pointed", "header_said", "turn")
+    __slots__ = (
+        "_counts",
+        "_handle",
+        "_has_rows",
+        "_injected",
+        "_path",
+        "_place",
+        "_pointed",
+        "_said",
+        "header_said",
+        "turn",
+    )
 
-    def __init__(self, places: Places, session: str) -> None:
-        self._path = session_file(places, session) if session else ""
-        self._injected: dict[str, list[object]] = {}
+    def __init__(self, places: Places, session: str, place: str = PROMPT, agent: str = "") -> None:
+        self._place = place
+        self._handle = -1
+        self._path = ""
+        if session:
+            part = "agent-" + _digest(agent) if agent else ""
+            self._path = session_file(places, session, part)
+        self._read(self._content())
+
+    def _content(self) -> bytes:
+        try:
+            return read_regular(self._path, _MAX_BYTES)[0] if self._path else b""
+        except (FileNotFoundError, Unreadable):
+            return b""
+
+    def _read(self, content: bytes) -> None:
+        """Forget what is known and read the record; lines that are damaged or cut off are skipped."""
+        self._injected: dict[str, tuple[str, int]] = {}
         self._pointed: dict[str, str] = {}
+        self._counts: dict[str, list[int]] = {}
+        self._said: dict[str, dict[str, str]] = {"injected": {}, "pointed": {}}
+        self._has_rows = False
         self.header_said = False
-        self.turn = 1
-        if self._path:
-            self._load()
+        self.turn = 0
+        for line in content.split(b"\n"):
+            if line:
+                self._read_row(line)
+        if self._place == PROMPT:
+            self.turn += 1
 
-    def _load(self) -> None:
-        data = read_state(self._path, _MAX_BYTES)
-        if not isinstance(data.get("turn"), int):
+    def _read_row(self, line: bytes) -> None:
+        try:
+            row = loads(line.decode("utf-8"))
+        except ValueError:
             return
-        self.turn = data["turn"] + 1
-        self.header_said = data.get("header") is True
-        injected, pointed = data.get("injected"), data.get("pointed")
-        if isinstance(injected, dict):
-            self._injected = {k: v for k, v in injected.items() if isinstance(v, list) and len(v) == 2}
-        if isinstance(pointed, dict):
-            self._pointed = {k: v for k, v in pointed.items() if isinstance(v, str)}
+        if not isinstance(row, dict) or not isinstance(place := row.get("place"), str):
+            return
+        self._has_rows = True
+        self.turn += place == PROMPT
+        self.header_said = self.header_said or row.get("header") is True
+        injected, pointed = _texts(row.get("injected")), _texts(row.get("pointed"))
+        self._injected.update((key, (text, self.turn)) for key, text in injected.items())
+        self._pointed.update(pointed)
+        self._count(place, len(injected), len(pointed))
+
+    def _count(self, place: str, injected: int, pointed: int) -> None:
+        counts = self._counts.setdefault(place, [0, 0])
+        counts[0] += injected
+        counts[1] += pointed
 
     def was_injected(self, key: str, text: str, repeat_after: int) -> bool:
-        """Return whether this very text of a memory was injected fewer than `repeat_after` turns ago."""
-        said = self._injected.get(_digest(key))
-        if said is None or said[0] != _digest(text):
-            return False
-        return isinstance(said[1], int) and self.turn - said[1] < repeat_after
+        """Return whether this very text of a memory was injected at any place fewer than `repeat_after` turns ago."""
+        said, turn = self._injected.get(_digest(key), ("", 0))
+        return said == _digest(text) and self.turn - turn < repeat_after
 
     def was_pointed(self, key: str, line: str) -> bool:
-        """Return whether this very line was given as a pointer to a memory."""
+        """Return whether this very line was given as a pointer to a memory at any place."""
         return self._pointed.get(_digest(key)) == _digest(line)
 
+    def told_at(self, *places: str) -> tuple[int, int]:
+        """Return how many full texts and how many pointers these places have given in this session, for their common limit."""
+        found = [self._counts.get(place, (0, 0)) for place in places]
+        return sum(counts[0] for counts in found), sum(counts[1] for counts in found)
+
     def note_injected(self, key: str, text: str) -> None:
-        """Note that a memory is injected in this turn."""
-        self._injected[_digest(key)] = [_digest(text), self.turn]
+        """Note that a memory is injected now, at this record's place."""
+        self._injected[_digest(key)] = (_digest(text), self.turn)
+        self._said["injected"][_digest(key)] = _digest(text)
+        self._count(self._place, 1, 0)
 
     def note_pointed(self, key: str, line: str) -> None:
-        """Note that a pointer to a memory is given."""
+        """Note that a pointer to a memory is given now, at this record's place."""
         self._pointed[_digest(key)] = _digest(line)
+        self._said["pointed"][_digest(key)] = _digest(line)
+        self._count(self._place, 0, 1)
 
     def save(self) -> None:
-        """Save the history, with this turn counted, for the next prompt. Raises OSError."""
-        if self._path and (self._injected or self._pointed):
-            state = {
-                "turn": self.turn,
-                "header": self.header_said,
-                "injected": self._injected,
-                "pointed": self._pointed,
-            }
-            write_state(self._path, state)
+        """Append what was noted; a prompt in a session that has a record is a turn even if nothing was. Raises OSError, among it Busy."""
+        if not self._path or not self._is_worth_a_row():
+            return
+        if self._handle >= 0:
+            self._append()
+            return
+        self._open()
+        try:
+            self._append()
+        finally:
+            self._close()
+
+    def __enter__(self) -> RecallHistory:  # noqa: PYI034 - `Self` would cost a hook an import
+        """Lock the record and read it again. Raises Busy after 50 ms, and OSError."""
+        if self._path:
+            self._open()
+            try:
+                self._read(self._locked_content())
+            except BaseException:
+                self._close()
+                raise
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Append what was noted, unless an exception passes through, and release the lock. Raises OSError."""
+        try:
+            if kind is None:
+                self.save()
+        finally:
+            self._close()
+
+    def _is_worth_a_row(self) -> bool:
+        if self._said["injected"] or self._said["pointed"]:
+            return True
+        return self._has_rows and self._place == PROMPT
+
+    def _open(self) -> None:
+        make_folder(os.path.dirname(self._path))
+        handle = os.open(self._path, _OPEN, 0o600)
+        try:
+            _refuse_odd(handle)
+            lock_handle(handle, _LOCK_WAIT)
+            if os.fstat(handle).st_size > _MAX_BYTES:
+                os.ftruncate(handle, 0)
+        except BaseException:
+            os.close(handle)
+            raise
+        self._handle = handle
+
+    def _close(self) -> None:
+        if self._handle >= 0:
+            os.close(self._handle)
+            self._handle = -1
+
+    def _locked_content(self) -> bytes:
+        os.lseek(self._handle, 0, os.SEEK_SET)
+        parts = []
+        while part := os.read(self._handle, 1 << 20):
+            parts.append(part)
+        return b"".join(parts)
+
+    def _append(self) -> None:
+        """Append one row. Its line end comes first, so that it also ends a row that was cut off."""
+        row: dict[str, object] = {"place": self._place}
+        if self.header_said:
+            row["header"] = True
+        row.update((name, said) for name, said in self._said.items() if said)
+        line = b"\n" + dumps(row).encode("ascii")
+        if os.write(self._handle, line) != len(line):
+            raise OSError(errno.ENOSPC, "disk full")
+        self._has_rows = True
+        self._said = {"injected": {}, "pointed": {}}
+
+
+def _refuse_odd(handle: int) -> None:
+    if not modes.S_ISREG(os.fstat(handle).st_mode):
+        raise OSError(errno.EINVAL, "not a regular file")
+
+
+def _texts(value: object) -> dict[str, str]:
+    return {k: v for k, v in value.items() if isinstance(v, str)} if isinstance(value, dict) else {}
 
 
 def _digest(text: str) -> str:

@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from ..kernel.fastjson import dumps, loads
-from .index_file import POSTINGS, has_fts5
-from .index_terms import FIELDS, STRONG_MARK, Terms, document_terms
-from .model import load_model
+from .documents import FIELDS, Document, Terms, document_terms
+from .index_file import POSTINGS, STRONG_MARK, has_fts5
+from .ranking import load_model
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     from ..kernel.sqlite import Connection
 
 __all__ = [
-    "Document",
     "all_documents",
     "count_documents",
     "drop",
     "file_stamps",
+    "files_by_trust",
+    "files_of_texts",
     "find_document",
     "forget_stamps",
     "inherited_phrases",
@@ -31,53 +32,38 @@ __all__ = [
     "set_superseded",
     "superseded_documents",
     "total_documents",
-    "untrusted_documents",
 ]
 
 _COLUMNS = (
     "key", "scope", "id", "category", "title", "tags", "files", "asked_as", "path", "stamp", "digest", "injectable", "trust", "expires_at",
-    "updated_at", "inject",
+    "updated_at", "inject", "full_digest", "text_digest", "rule",
 )  # fmt: skip
 _LISTS = ("tags", "files", "asked_as")
 _SELECT = "SELECT %s FROM documents " % ", ".join(_COLUMNS)
 _INSERT = "INSERT INTO documents (%s) VALUES (%s)" % (", ".join(_COLUMNS), ", ".join("?" * len(_COLUMNS)))
 
 
-class Document(NamedTuple):
-    """One memory as the index sees it.
-
-    `key` is unique over all scopes, `path` is its source file, `stamp` is "mtime_ns:size:inode" of that file and `digest` the digest of its
-    bytes. `expires_at` is "" for never, else ISO 8601 in UTC. `inject` is the text that a prompt gets, already redacted and escaped.
-    A document read back from the index has an empty `body`, because the index keeps only its terms.
-    `superseded_by` and `supersedes` are what the memory says of others, `inherited` the phrases of older memories that it replaces.
-    """
-
-    key: str
-    scope: str
-    id: str
-    category: str
-    title: str
-    tags: list[str]
-    body: str
-    files: list[str]
-    asked_as: list[str]
-    path: str
-    stamp: str
-    digest: str
-    injectable: bool
-    trust: str
-    expires_at: str
-    updated_at: str
-    inject: str
-    superseded_by: str = ""
-    supersedes: Sequence[str] = ()
-    inherited: Sequence[str] = ()
-
-
 def file_stamps(connection: Connection, scope: str) -> dict[str, tuple[str, str, str]]:
     """Return source file -> (key, stamp, digest) for every document of a scope."""
     rows = connection.execute("SELECT path, key, stamp, digest FROM documents WHERE scope = ?", (scope,))
     return {path: (key, stamp, digest) for path, key, stamp, digest in rows}
+
+
+def files_by_trust(connection: Connection, trust: str, most: int) -> list[str]:
+    """Return the source files of at most so many documents of this trust."""
+    rows = connection.execute("SELECT path FROM documents WHERE trust = ? LIMIT ?", (trust, most))
+    return [path for (path,) in rows]
+
+
+def files_of_texts(connection: Connection, digests: Iterable[str]) -> set[str]:
+    """Return the source files of the documents whose text has one of these digests, with its id or without."""
+    found: set[str] = set()
+    for digest in digests:
+        rows = connection.execute(
+            "SELECT path FROM documents WHERE full_digest = ? OR text_digest = ?", (digest, digest)
+        )
+        found.update(path for (path,) in rows)
+    return found
 
 
 def notes_by_file(connection: Connection) -> dict[str, tuple[str, list[str]]]:
@@ -126,16 +112,6 @@ def _document(row: tuple[object, ...]) -> Document:
 def _texts(value: object) -> list[str]:
     found = loads(str(value))
     return [str(item) for item in found] if isinstance(found, list) else []
-
-
-def untrusted_documents(connection: Connection, trusted: str) -> dict[str, str]:
-    """Return key -> trust of every document whose trust is not `trusted`; superseded ones are left out."""
-    return dict(
-        connection.execute(
-            "SELECT key, trust FROM documents WHERE trust != ? AND key NOT IN (SELECT key FROM superseded) ORDER BY key",
-            (trusted,),
-        ).fetchall()
-    )
 
 
 def superseded_documents(connection: Connection) -> dict[str, str]:

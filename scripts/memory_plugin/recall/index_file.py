@@ -1,19 +1,23 @@
-"""The index file of a project: where it is, how it is opened or created, and what is wrong with one that cannot answer.
+"""The index file of a project: where it is, how it is opened or created, whether it is up to date, what is wrong if it cannot answer.
 
 It is created under a temporary name and opened only if it is complete and of this version. What fails differs in what it asks for: a locked
-index is left to its writer, one that cannot be written is used as it is, a damaged one is rebuilt.
+index is left to its writer, one that cannot be written is used as it is, a damaged one is rebuilt. Whether the stores have changed since
+they were indexed is told by a handful of `stat` calls per prompt.
 """
 
 from __future__ import annotations
 
 import os
+from time import time
 
+from ..kernel.fastjson import dumps, loads
 from ..kernel.files import in_words
 from ..kernel.locks import FileLock
 from ..kernel.sqlite import Connection, SqliteError, connect
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from types import TracebackType
 
     from ..kernel.paths import Places
@@ -22,11 +26,15 @@ __all__ = [
     "INDEX_ERRORS",
     "LOCKED",
     "POSTINGS",
+    "RULES_DIGEST",
     "SCHEMA",
+    "STRONG_MARK",
+    "UNSURE",
     "IndexLocked",
     "IndexMissing",
     "IndexUnavailable",
     "IndexUnusable",
+    "changed_paths",
     "create_index",
     "create_index_in_memory",
     "failure_reason",
@@ -40,21 +48,33 @@ __all__ = [
     "open_or_create",
     "refresh_lock",
     "refresh_model",
+    "save_snapshot",
     "set_redaction",
+    "snapshot",
     "transaction",
 ]
 
 # Another number makes every older index unusable, so that it is rebuilt. It changes with the tables, the analysis of texts, the stop
 # words, the background, the form of what is injected and the signals that weights name; other weights alone are copied into an existing
 # index by `refresh_model`.
-SCHEMA = 6
-_version = [SCHEMA]
+SCHEMA = 8
+# Of the hygiene rules and their code: an index that older rules redacted is rebuilt. `python3 tests/config/rules_digest.py` writes it.
+RULES_DIGEST = 0x274FF4
+_version = [SCHEMA | RULES_DIGEST << 8]
+# Marks the posting of a term in a strong field; no term contains it, because it is not a character of words.
+STRONG_MARK = "+"
 POSTINGS = {True: "postings", False: "postings_held"}
 # From SQLite's messages for READONLY, FULL, IOERR and CANTOPEN (sqlite3ErrStr); Python hands on no error code before 3.11.
 _UNWRITABLE_SIGNS = ("readonly", "full", "disk i/o", "unable to open")
-
-
 DAMAGED, LOCKED, UNWRITABLE = "index_damaged", "index_locked", "index_unwritable"
+_WATCHED = "watched"
+# A file that changes again within the clock's resolution keeps the stamp we saw, so such a folder is checked again (git: "racy").
+_GRAIN_SECONDS = 0.05
+_COARSE_GRAIN_SECONDS = 2.1
+# A file server's clock may be ahead by this much. A stamp further in the future was set (`touch`, an archive, a clock set back) and may
+# stay there for years.
+_SKEW_SECONDS = 60.0
+UNSURE, _ABSENT = "?", "-"  # marks of a path
 
 
 class IndexUnavailable(Exception):
@@ -78,8 +98,11 @@ INDEX_ERRORS = (SqliteError, IndexUnavailable, ValueError, TypeError, LookupErro
 
 
 def index_path(places: Places) -> str:
-    """Return the path of the index file of a project."""
-    return places.state("index", places.project_key + ".sqlite3")
+    """Return the path of the index file of a project.
+
+    Its name holds the number of its layout: a command from pip and the plugin may differ, and would rebuild each other's index for ever.
+    """
+    return places.state("index", "%s.%d.sqlite3" % (places.project_key, SCHEMA))
 
 
 def refresh_lock(path: str, wait: float) -> FileLock:
@@ -89,7 +112,7 @@ def refresh_lock(path: str, wait: float) -> FileLock:
 
 def set_redaction(mark: int) -> None:
     """Accept only an index whose texts were redacted by this choice of hygiene rules; 0 is the default choice."""
-    _version[0] = SCHEMA | mark << 8
+    _version[0] = SCHEMA | (RULES_DIGEST ^ mark) << 8
 
 
 def open_index(path: str, timeout: float = 0.05) -> Connection:
@@ -107,7 +130,8 @@ def open_index(path: str, timeout: float = 0.05) -> Connection:
         raise _unusable(path, error) from None
     if version != _version[0]:
         connection.close()
-        raise IndexUnusable("%s has version %s, expected %d" % (path, version, _version[0]))
+        numbers = (path, version & 255, version >> 8, _version[0] & 255, _version[0] >> 8)
+        raise IndexUnusable("%s has version %d, rules %x; expected version %d, rules %x" % numbers)
     return connection
 
 
@@ -199,6 +223,44 @@ class transaction:  # noqa: N801 - used as a statement
         except SqliteError:
             if kind is None:
                 raise  # else SQLite has rolled back already, and the first error is the one that matters
+
+
+def snapshot(paths: Iterable[str]) -> dict[str, str]:
+    """Return the present mark of each path: time of change, inode, the inode of a link to it, and owner.
+
+    `-` where nothing is, `?` where it changed too recently to tell, or could not be looked at this time.
+    """
+    moment = time()
+    return {path: _mark(path, moment) for path in paths}
+
+
+def _mark(path: str, moment: float) -> str:
+    try:
+        status, own = os.stat(path), os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return _ABSENT
+    except OSError:
+        return UNSURE
+    coarse = status.st_mtime_ns % 1_000_000_000 == 0
+    grain = _COARSE_GRAIN_SECONDS if coarse else _GRAIN_SECONDS
+    if -_SKEW_SECONDS < moment - status.st_mtime < grain:
+        return UNSURE
+    return "%d:%d:%d:%d" % (status.st_mtime_ns, status.st_ino, own.st_ino, status.st_uid)
+
+
+def save_snapshot(connection: Connection, marks: dict[str, str]) -> None:
+    """Replace the marks of watched paths in the index with these, inside the caller's transaction."""
+    meta_set(connection, _WATCHED, dumps(marks))
+
+
+def changed_paths(connection: Connection) -> set[str] | None:
+    """Return the watched paths that have changed since they were indexed, or may have; None when no marks were ever saved."""
+    saved = meta_get(connection, _WATCHED)
+    marks = loads(saved) if saved else None
+    if not isinstance(marks, dict):
+        return None
+    now = snapshot(marks)
+    return {path for path, mark in marks.items() if mark == UNSURE or now[path] != mark}
 
 
 def is_locked(error: Exception) -> bool:

@@ -15,19 +15,21 @@ from typing import TYPE_CHECKING
 from ..kernel.clock import now
 from ..kernel.fastjson import dumps, loads
 from ..kernel.files import Unreadable, make_folder
-from ..memories import gitlog
+from ..memories.claude_notes import native_folders
 from ..memories.files import read_memory
-from ..memories.native import native_folders
 from ..memories.record import InvalidMemory, categories
-from ..memories.stores import project_store, repository, stores
-from ..memories.trust import trust_path
+from ..memories.stores import project_store, stores
+from ..memories.trust import PENDING, load_trust
+from ..memories.trust_file import decision_paths
+from ..memories.trust_migration import migrate_trust
 from .documents import memory_document
 from .due_files import View, find_due, round_share, within_share
-from .freshness import changed_paths, save_snapshot, snapshot
-from .index_documents import count_documents, scrub, total_documents
+from .guard_rows import GuardRows
+from .index_documents import count_documents, files_by_trust, files_of_texts, scrub, total_documents
 from .index_file import (
     INDEX_ERRORS,
     IndexUnavailable,
+    changed_paths,
     create_index,
     index_path,
     is_locked,
@@ -36,8 +38,12 @@ from .index_file import (
     open_index,
     refresh_lock,
     refresh_model,
+    save_snapshot,
+    snapshot,
     transaction,
 )
+from .named_files import named_files_path
+from .named_rows import prepare_named_files
 from .store_refresh import RefreshPass, RefreshReport, is_active, refresh_notes, refresh_store
 from .superseding import apply_supersession
 
@@ -47,8 +53,9 @@ if TYPE_CHECKING:
     from ..kernel.paths import Places
     from ..kernel.settings.load import Settings
     from ..kernel.sqlite import Connection
+    from ..memories.trust import Trust
+    from .documents import Document
     from .due_files import Share
-    from .index_documents import Document
 
 __all__ = [
     "RefreshReport",
@@ -65,7 +72,10 @@ _PAUSE = 0.01  # seconds in which a waiting prompt or command gets the lock
 _MAX_INACTIVE = 4 << 20  # bytes of the list of inactive files, above which no prompt reads it
 _LOCK_WAIT = 20.0
 _WRITER_WAIT = 5.0
-_INACTIVE = "inactive"
+_INACTIVE, _DECIDED = "inactive", "decided"
+# An editor that undoes a change in place does not touch the folder, and no prompt looks at a memory that is not recalled.
+_WATCHED_PENDING = 50
+_MIGRATED_BY_PROMPT = 200  # memories of a store whose trust 0.1.0 recorded; more are read in the background
 
 
 def refresh_index(places: Places, settings: Settings, rounds: int = _MAX_ROUNDS) -> RefreshReport:
@@ -139,33 +149,41 @@ def refresh(
     The caller must hold `refresh_lock`.
     """
     share = share or round_share()
-    # First git's logs, then the folders: what git changes in between belongs to the next refresh.
-    repositories = [repository(store) for store in stores(places)]
-    logs = [gitlog.mark(folder) if folder else None for folder in repositories]
     if _is_large(connection, share):
         return RefreshReport(left=1)
+    migrated = migrate_trust(places, None if share.entries is None else _MIGRATED_BY_PROMPT)
+    # First the marks, then the records and the files: what changes in between belongs to the next refresh.
+    marks = snapshot(_watched(places, settings))
+    trust = load_trust(places, settings.texts("trust.accept_from"))
+    decided, seen = _decided(connection, trust)
     view = View(
         changed_paths(connection),
         full,
-        set(edited),
+        decided is None,
+        files_of_texts(connection, decided or ()).union(edited),
         _inactive_files(connection),
         set() if done is None else done,
         share.entries,
     )
-    run = RefreshPass(
-        connection, places, settings, view, snapshot(_watched(places, settings), _trust_paths(places))
-    )
-    work = [find_due(connection, places, store, log, view) for store, log in zip(stores(places), logs)]
-    report = RefreshReport()
-    for part in within_share(work, places, view.edited, share):
+    run = RefreshPass(connection, trust, view, marks, GuardRows(places, connection))
+    work = [find_due(connection, store, view) for store in stores(places)]
+    aside = trust.trusted.set_aside or trust.rejected.set_aside
+    problem = "a damaged record of trust was set aside" if aside else ""
+    report = RefreshReport(left=int(not migrated), problem=problem)
+    for part in within_share(work, trust, view.edited, share):
         report = report.plus(refresh_store(run, part))
     folders = native_folders(places) if settings.flag("native.enabled") else []
     if full or view.edited or view.has_changed(*_native_paths(folders)):
         report = report.plus(refresh_notes(run, folders, share))
+    run.marks.update(snapshot(files_by_trust(connection, PENDING, _WATCHED_PENDING)))
     with transaction(connection):
         apply_supersession(connection, lambda document, phrases: _read_again(places, document, phrases))
         save_snapshot(connection, run.marks)
         meta_set(connection, _INACTIVE, dumps(view.inactive))
+        meta_set(connection, _DECIDED, seen)
+        run.guards.save(places, connection)
+    if full or report.has_changes() or not os.path.lexists(named_files_path(places)):
+        prepare_named_files(places, connection)
     return report
 
 
@@ -198,21 +216,34 @@ def _inactive_files(connection: Connection) -> dict[str, str]:
 
 
 def _watched(places: Places, settings: Settings) -> list[str]:
-    """Return every folder and file whose change means that the index is out of date, or that git has moved."""
-    paths = [os.path.join(places.project_root, ".claude", "memory")]
+    """Return every folder and file whose change means that the index is out of date."""
+    paths = [os.path.join(places.project_root, ".claude", "memory"), *decision_paths(places)]
+    if places.config_dir:
+        paths.append(os.path.join(places.config_dir, "settings.json"))  # for `trust.accept_from`
     for store in stores(places):
-        paths += [store.root, trust_path(places, store)]
+        paths.append(store.root)
         paths += [os.path.join(store.root, category.folder) for category in categories().values()]
-        folder = repository(store)
-        if folder:
-            paths += filter(None, [gitlog.log_path(folder)])
     if settings.flag("native.enabled"):
         paths += _native_paths(native_folders(places))
     return list(dict.fromkeys(paths))
 
 
-def _trust_paths(places: Places) -> list[str]:
-    return [trust_path(places, store) for store in stores(places)]
+def _decided(connection: Connection, trust: Trust) -> tuple[set[str] | None, str]:
+    """Return the digests about which the user decided something since the last refresh, None for any; and what is known now."""
+    present = [trust.trusted.end, trust.rejected.end, sorted(trust.accept_from)]
+    saved = meta_get(connection, _DECIDED)
+    if saved == dumps(present):
+        return set(), saved
+    before = loads(saved) if saved else None
+    digests: set[str] = set()
+    if not isinstance(before, list) or before[2] != present[2]:
+        return None, dumps(present)
+    for file, (inode, size) in zip((trust.trusted, trust.rejected), before):
+        new = file.since((inode, size))
+        if new is None:
+            return None, dumps(present)
+        digests.update(decision.digest for decision in new)
+    return digests, dumps(present)
 
 
 def _native_paths(folders: list[str]) -> list[str]:

@@ -9,7 +9,7 @@ from ..kernel.data import load_data
 from ..kernel.fastjson import dumps
 from ..kernel.sqlite import SqliteError
 from .index_file import POSTINGS, meta_set
-from .intents import by_first_word
+from .query import by_first_word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +24,12 @@ CREATE TABLE documents (
   rowid INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, scope TEXT NOT NULL, id TEXT NOT NULL, category TEXT NOT NULL,
   title TEXT NOT NULL, tags TEXT NOT NULL, files TEXT NOT NULL, asked_as TEXT NOT NULL, path TEXT NOT NULL, stamp TEXT NOT NULL,
   digest TEXT NOT NULL, injectable INTEGER NOT NULL, trust TEXT NOT NULL, expires_at TEXT NOT NULL, updated_at TEXT NOT NULL,
-  inject TEXT NOT NULL);
+  inject TEXT NOT NULL, full_digest TEXT NOT NULL, text_digest TEXT NOT NULL, rule TEXT NOT NULL);
+CREATE INDEX full_digests ON documents (full_digest);
+CREATE INDEX text_digests ON documents (text_digest);
+CREATE INDEX trusts ON documents (trust, key);
+CREATE INDEX newest ON documents (updated_at, expires_at) WHERE injectable = 1 AND scope != 'native';
+CREATE INDEX newest_rules ON documents (updated_at) WHERE rule != '';
 CREATE TABLE vectors (
   rowid INTEGER PRIMARY KEY, expires_at TEXT NOT NULL, title TEXT NOT NULL, tags TEXT NOT NULL, body TEXT NOT NULL,
   files TEXT NOT NULL, asked_as TEXT NOT NULL);

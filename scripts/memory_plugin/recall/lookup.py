@@ -13,11 +13,11 @@ from ..kernel.files import Unreadable, cause, make_folder, read_regular
 from ..kernel.locks import Busy
 from ..kernel.sqlite import SqliteError
 from ..kernel.text.tokens import words
-from .freshness import changed_paths
 from .index_file import (
     INDEX_ERRORS,
     IndexMissing,
     IndexUnavailable,
+    changed_paths,
     failure_reason,
     index_path,
     is_damaged,
@@ -218,4 +218,6 @@ class Lookup:
         if report.left:
             self.problem = "refreshing"
             self.needs_refresh = True
+        if report.problem:
+            self.problem = "not_read: %s" % report.problem
         return bool(done or not report.left)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ..kernel.clock import Deadline, now_iso
 from ..kernel.files import in_words
 from ..kernel.sqlite import SqliteError
-from ..memories.native import native_folders, notes
+from ..memories.claude_notes import native_folders, notes
 from ..memories.survey import supersession, survey
 from .documents import memory_document, note_document
 from .index_documents import put, set_superseded, superseded_documents
@@ -24,8 +24,7 @@ from .index_file import (
     transaction,
 )
 from .index_refresh import is_active, rebuild_index, refresh_index
-from .model import load_model
-from .ranking import analyze, candidate_backend, rank
+from .ranking import analyze, candidate_backend, load_model, rank
 
 if TYPE_CHECKING:
     from ..kernel.paths import Places
@@ -114,7 +113,7 @@ def _search_index(places: Places, settings: Settings, query: str, limit: int) ->
 def _temporary_index(places: Places, settings: Settings) -> Connection:
     """Return an index of every file, made in memory for one question."""
     connection = create_index_in_memory()
-    items = survey(places, settings.text("trust.pulls") == "accept").items
+    items = survey(places, settings.texts("trust.accept_from")).items
     resolution = supersession(items)
     documents = [
         memory_document(item.stored, item.trust, resolution.inherited.get(item.stored.key, ()))

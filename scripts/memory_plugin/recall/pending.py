@@ -1,63 +1,91 @@
-"""Memories that await approval: which they are, and when to tell the user about them."""
+"""Memories that await approval: which they are, and when to tell the user about them.
+
+The start of a session asks this each time, so the modules that read memories and trust are loaded only where something is wrong.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+import stat as modes
 
-from ..kernel.sqlite import SqliteError
-from ..memories.stores import stores
-from ..memories.trust import TRUSTED, load_trust
-from ..memories.writing import store_lock
-from .index_documents import untrusted_documents
-from .index_file import IndexUnavailable, index_path, open_index
-from .lookup import Lookup
+from ..kernel.fastjson import digest
+from ..kernel.files import cause
+from ..kernel.state_file import read_state, write_state
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..kernel.context import Context
     from ..kernel.paths import Places
+    from ..kernel.sqlite import Connection
 
 __all__ = ["due_notice", "pending_keys"]
 
-_LOCK_WAIT = 0.5
+_PENDING = "pending"
+_RECORDS = ("trusted.jsonl", "rejected.jsonl")
+_OLD_RECORD = ".json"  # how the records of 0.1.0 end, one a store
 
 
-def pending_keys(places: Places) -> dict[str, str]:
-    """Return key -> trust of the memories that search finds but recall does not use; empty when no index answers."""
-    try:
-        connection = open_index(index_path(places))
-    except IndexUnavailable:
-        return {}
-    try:
-        return untrusted_documents(connection, TRUSTED)
-    except SqliteError:
-        return {}
-    finally:
-        connection.close()
+def pending_keys(connection: Connection) -> list[str]:
+    """Return the keys of the memories that await approval, in order; superseded ones are left out. Raises SqliteError."""
+    rows = connection.execute(
+        "SELECT key FROM documents WHERE trust = ? AND key NOT IN (SELECT key FROM superseded) ORDER BY key",
+        (_PENDING,),
+    )
+    return [key for (key,) in rows]
 
 
-def due_notice(context: Context) -> str:
+def due_notice(places: Places, connection: Connection | None) -> str:
     """Return one line for the user on what awaits approval, the first time that exactly these memories do; else an empty text.
 
-    The index is brought up to date first where that takes little, so that a new clone is mentioned in its first session.
+    `connection` is the index, None where it cannot answer. Raises SqliteError.
     """
-    Lookup(context).refresh()
-    pending = pending_keys(context.places)
-    if not pending or not _is_due(context.places, pending):
+    folder = places.state("trust")
+    if any(_looks_unreadable(os.path.join(folder, name)) for name in _RECORDS):
+        from ..memories.trust import load_trust
+
+        try:
+            load_trust(places)
+        except OSError as error:
+            return "memory: " + cause(error)
+    pending = [] if connection is None else pending_keys(connection)
+    if not pending or _has_old_records(places, folder) or not _is_due(places, pending):
         return ""
     subject = "1 memory awaits" if len(pending) == 1 else "%d memories await" % len(pending)
     return (
-        "memory: %s approval and will not be recalled until then; /memory:status shows and accepts" % subject
+        "memory: %s approval and will not be recalled until then; /memory:review goes through them" % subject
     )
 
 
-def _is_due(places: Places, pending: dict[str, str]) -> bool:
-    """Return whether this set of memories was never mentioned, and record that it is now."""
-    store = stores(places)[0]
+def _looks_unreadable(path: str) -> bool:
+    """Return whether a file is there and may not be readable; if it is, reading it says so."""
     try:
-        with store_lock(places, store, _LOCK_WAIT):
-            trust = load_trust(places, store)
-            due = trust.notice_due(pending)
-            trust.save()
+        status = os.lstat(path)
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+    return not modes.S_ISREG(status.st_mode) or not os.access(path, os.R_OK)
+
+
+def _has_old_records(places: Places, folder: str) -> bool:
+    try:
+        names = os.listdir(folder)
     except OSError:
         return False
-    return due
+    if not any(name.endswith(_OLD_RECORD) for name in names):
+        return False
+    from ..memories.trust_migration import has_old_trust
+
+    return has_old_trust(places)
+
+
+def _is_due(places: Places, pending: list[str]) -> bool:
+    """Return whether this set of memories was never mentioned, and record that it is now."""
+    path = places.state("notices", places.project_key + ".json")
+    told = digest("\n".join(pending).encode("utf-8", "replace"))
+    if read_state(path).get(_PENDING) == told:
+        return False
+    try:
+        write_state(path, {_PENDING: told})
+    except OSError:
+        return False
+    return True

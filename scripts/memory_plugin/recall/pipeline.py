@@ -6,6 +6,8 @@ The judges, if the user wants them, decide where the thresholds are unsure.
 
 from __future__ import annotations
 
+import os
+
 from ..kernel.files import cause
 from .gate import SHORT, effective_length, last_turn, load_gate
 
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from .lookup import Lookup
     from .ranking import Hit
 
-__all__ = ["EXPECTED_PROBLEMS", "Answer", "recall"]
+__all__ = ["EXPECTED_PROBLEMS", "Answer", "check", "decide", "recall"]
 
 # A refresh under way is not a fault: what is indexed already is recalled meanwhile.
 EXPECTED_PROBLEMS = ("refreshing", "refreshed_elsewhere")
@@ -70,29 +72,46 @@ def recall(answer: Answer, prompt: Prompt, room: int, context: Context) -> Answe
     settings = context.settings
     if not settings.flag("retrieval.enabled"):
         return answer.silent("disabled", "skipped")
-    before, refusal = _check(prompt, settings)
+    before, refusal = check(prompt, settings)
     if refusal:
         return answer.silent(refusal, "skipped")
     from .history import RecallHistory
+
+    history = RecallHistory(context.places, context.session)
+    decide(answer, prompt, before, room, history, context)
+    _save(history, answer)
+    return answer
+
+
+def decide(
+    answer: Answer,
+    prompt: Prompt,
+    before: str,
+    room: int,
+    history: RecallHistory,
+    context: Context,
+    *,
+    ask_judges: bool = True,
+) -> None:
+    """Look a prompt up and fill in the answer; `history` learns what Claude gets, and is not saved."""
     from .lookup import Lookup  # SQLite is not loaded for a prompt that is skipped
 
+    settings = context.settings
     lookup = Lookup(context.within(_RANKING_SECONDS))
-    history = RecallHistory(context.places, context.session)
     try:
         hits = lookup.best(prompt.typed, before, settings.integer("retrieval.judge.candidate_pool_size"))
+        _apply_feedback(hits, context)
         judged = None
-        if hits and lookup.answered_by == "fts5" and settings.judge_asked_for("retrieval"):
+        if hits and ask_judges and lookup.answered_by == "fts5" and settings.judge_asked_for("retrieval"):
             judged = _judge(answer, prompt, before, _not_injected_yet(hits, history, settings), context)
         choice = _decide(answer, room, lookup, history, hits, judged, settings)
         _describe(answer, lookup, hits, choice, settings)
     finally:
         answer.needs_refresh = answer.needs_refresh or lookup.needs_refresh
         lookup.close()
-    _save(history, answer)
-    return answer
 
 
-def _check(prompt: Prompt, settings: Settings) -> tuple[str, str]:
+def check(prompt: Prompt, settings: Settings) -> tuple[str, str]:
     """Return the turn before if the prompt refers to it, and the reason why the prompt gets no memories, mostly empty."""
     gate = load_gate()
     refusal = gate.refusal(prompt.typed)
@@ -101,13 +120,24 @@ def _check(prompt: Prompt, settings: Settings) -> tuple[str, str]:
     before = ""
     if (
         settings.flag("retrieval.followups")
-        and prompt.transcript
+        and (prompt.turn_before or prompt.transcript)
         and gate.is_followup(prompt.typed, settings.integer("retrieval.followup_length"))
     ):
-        before = last_turn(prompt.transcript)
+        before = prompt.turn_before or last_turn(prompt.transcript)
     if not before and effective_length(prompt.typed) < settings.integer("retrieval.min_prompt_length"):
         refusal = SHORT
     return before, refusal
+
+
+def _apply_feedback(hits: list[Hit], context: Context) -> None:
+    """Move the thresholds of the hits that people called useful or wrong; mostly there is no such file."""
+    if not hits or not os.path.exists(context.places.state("feedback.json")):
+        return
+    from .feedback import Feedback
+
+    feedback = Feedback(context.places)
+    for hit in hits:
+        hit.shift = feedback.shift(hit.key)
 
 
 def _not_injected_yet(hits: list[Hit], history: RecallHistory, settings: Settings) -> list[Hit]:
@@ -166,7 +196,7 @@ def _apply_judges(limits: Limits, judged: Judged | None, settings: Settings) -> 
 
 def _render(answer: Answer, choice: Choice, history: RecallHistory, settings: Settings) -> None:
     """Render what was chosen, and note it in the session's history and in the record."""
-    from .rendering import estimated_tokens, pointer_line, receipt, render
+    from .decision import estimated_tokens, pointer_line, receipt, render
 
     with_header = bool(choice.full) and not history.header_said  # a list of titles says itself what it is
     answer.context = render(choice.full, choice.pointers, with_header=with_header)
@@ -214,6 +244,8 @@ def _candidate(hit: Hit, withheld: str) -> dict[str, Any]:
         "pointer_confidence": round(hit.pointer_confidence, 4),
         "score": round(hit.score, 3),
     }
+    if hit.shift:
+        found["shift"] = round(hit.shift, 3)
     if withheld:
         found["withheld"] = withheld
     found["parts"] = _numbers(hit.parts)

@@ -3,24 +3,35 @@
 from __future__ import annotations
 
 from ..kernel.fastjson import loads
-from .candidates import candidates, keyword_candidates
-from .confidence import confidences
-from .index_file import has_fts5
-from .model import load_model
+from .confidence import Trees, confidences
+from .index_file import IndexUnusable, has_fts5, meta_get
 from .query import Query, analyze, rarities, weighted
-from .scoring import best_matches
+from .scoring import best_matches, candidates, keyword_candidates
 from .signals import compared
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any
+
     from ..kernel.clock import Deadline
     from ..kernel.sqlite import Connection
     from .confidence import Confidence
-    from .model import Model
     from .query import Term
     from .scoring import Match
 
-__all__ = ["FTS5", "KEYWORD", "Hit", "Query", "analyze", "candidate_backend", "rank"]
+__all__ = [
+    "CATEGORIES",
+    "FTS5",
+    "HIT_COLUMNS",
+    "KEYWORD",
+    "Hit",
+    "Model",
+    "Query",
+    "analyze",
+    "candidate_backend",
+    "load_model",
+    "rank",
+]
 
 FTS5, KEYWORD = "fts5", "keyword"
 # Of hits with equal scores, those of an earlier category come first.
@@ -28,19 +39,54 @@ CATEGORIES = ("DECISION", "CONSTRAINT", "PREFERENCE", "RUNBOOK", "TECH_DEBT", "S
 
 # The signals that tell a person most; the others are in `Hit.signals`.
 _EXPLAINED = ("concerns", "answers", "wants", "covered", "phrase_covered", "title_covered", "missed", "named")
-_COLUMNS = "key, id, scope, category, title, tags, path, digest, trust, expires_at, inject"
+HIT_COLUMNS = "key, id, scope, category, title, tags, path, digest, trust, expires_at, inject"
+
+
+class Model:
+    """The ranking model as the index file holds it, so that a prompt reads no configuration.
+
+    Stop words by language, intents, their passages by first word, trees, and the values of `ranking.json` and `confidence.json`.
+    """
+
+    __slots__ = ("answers", "confidence", "intents", "passages", "ranking", "stopwords", "wants")
+
+    def __init__(
+        self,
+        stopwords: dict[str, str],
+        ranking: dict[str, Any],
+        confidence: dict[str, Any],
+        intents: list[str],
+        passages: dict[str, str],
+        trees: dict[str, dict[str, Any]],
+    ) -> None:
+        self.stopwords = {language: frozenset(words.split()) for language, words in stopwords.items()}
+        self.intents, self.passages = intents, passages
+        self.answers, self.wants = Trees(**trees["answers"]), Trees(**trees["wants"])
+        self.ranking = ranking
+        self.confidence = confidence
+        self.confidence["session_words"] = frozenset(confidence["session_words"].split())
+
+
+def load_model(connection: Connection) -> Model:
+    """Return the model that this index holds. Raises IndexUnusable when it holds none."""
+    text = meta_get(connection, "model")
+    try:
+        found = loads(text or "")
+        return Model(**found)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        raise IndexUnusable("the index holds no ranking model") from None
 
 
 class Hit:
     """A ranked memory.  `score` says how well its words match within one query, `parts` explains it.
 
     `confidence` in [0, 1] says whether its full text is worth injecting, `pointer_confidence` whether its title is worth a line; both
-    compare across queries.
+    compare across queries. `shift` is how far people moved this memory's own thresholds (`feedback`), 0 for most.
     """
 
     __slots__ = (
         "category", "confidence", "digest", "expires_at", "id", "inject", "key", "parts", "path", "pointer_confidence", "scope", "score",
-        "signals", "tags", "title", "trust",
+        "shift", "signals", "tags", "title", "trust",
     )  # fmt: skip
 
     def __init__(
@@ -71,6 +117,7 @@ class Hit:
         self.pointer_confidence = confidence if pointer_confidence is None else pointer_confidence
         self.parts = parts
         self.signals: dict[str, float] = {}
+        self.shift = 0.0
 
 
 def rank(
@@ -103,7 +150,7 @@ def rank(
         documents,
     )
     sure = confidences(query, terms, matches, documents, averages[-1], others, model)
-    hits = [_hit(connection, match, found) for match, found in zip(matches, sure)]
+    hits = _hits(connection, matches, sure)
     hits.sort(key=lambda hit: (-hit.score, _category_order(hit.category), hit.key))
     return _reordered(hits, model)
 
@@ -146,9 +193,17 @@ def _reordered(hits: list[Hit], model: Model) -> list[Hit]:
     return first + hits[len(first) :]
 
 
-def _hit(connection: Connection, match: Match, sure: Confidence) -> Hit:
-    row = connection.execute("SELECT %s FROM documents WHERE rowid = ?" % _COLUMNS, (match.rowid,)).fetchone()
-    hit = Hit(row, match.score, sure.confidence, _parts(match, sure.signals), sure.pointer_confidence)
+def _hits(connection: Connection, matches: list[Match], sure: list[Confidence]) -> list[Hit]:
+    rowids = [match.rowid for match in matches]
+    select = "SELECT rowid, %s FROM documents WHERE rowid IN (%s)"
+    rows = connection.execute(select % (HIT_COLUMNS, ",".join("?" * len(rowids))), rowids)
+    columns = {row[0]: row[1:] for row in rows}
+    return [_hit(columns[match.rowid], match, found) for match, found in zip(matches, sure)]
+
+
+def _hit(columns: tuple[str, ...], match: Match, sure: Confidence) -> Hit:
+    parts = _parts(match, sure.signals)
+    hit = Hit(columns, match.score, sure.confidence, parts, sure.pointer_confidence)
     hit.signals = sure.signals
     return hit
 

@@ -9,12 +9,12 @@ from __future__ import annotations
 from math import lgamma, log, sqrt
 
 from ..kernel.text.tokens import is_whole
-from .intents import found_intents, spaced
+from .query import found_intents, spaced
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .model import Model
     from .query import Query, Term
+    from .ranking import Model
     from .scoring import Match
 
 _TINY = 1e-9

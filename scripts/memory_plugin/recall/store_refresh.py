@@ -1,4 +1,4 @@
-"""One store in a refresh of the index: its due files are read, their trust reviewed, and the index updated, batch by batch.
+"""One store in a refresh of the index: its due files are read, their trust looked up, and the index updated, batch by batch.
 
 Also the notes of Claude Code's own memory, file by file. Everything is committed in batches and may be interrupted at any point: a file
 that was not read is still due.
@@ -10,17 +10,12 @@ import os
 from time import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..kernel.files import Unreadable, stamp
-from ..memories import gitlog
+from ..kernel.files import ReadFailed, Unreadable, cause, stamp
+from ..memories.claude_notes import note_files, notes_in
 from ..memories.files import StoredMemory, read_memory
-from ..memories.native import note_files, notes_in
 from ..memories.record import ACTIVE, InvalidMemory
-from ..memories.stores import repository
-from ..memories.trust import load_trust, trust_path
-from ..memories.writing import LOCK_WAIT, store_lock
 from .documents import may_inject, memory_document, note_document
 from .due_files import batches
-from .freshness import UNSURE, snapshot
 from .index_documents import (
     drop,
     file_stamps,
@@ -30,54 +25,68 @@ from .index_documents import (
     set_flags,
     superseded_documents,
 )
-from .index_file import transaction
+from .index_file import UNSURE, transaction
 
 if TYPE_CHECKING:
-    from ..kernel.paths import Places
-    from ..kernel.settings.load import Settings
     from ..kernel.sqlite import Connection
     from ..memories.stores import Store
+    from ..memories.trust import Trust
     from .due_files import DueFile, DueWork, Share, View
+    from .guard_rows import GuardRows
 
 __all__ = ["RefreshPass", "RefreshReport", "is_active", "refresh_notes", "refresh_store"]
 
 _BATCH = 500
 # A file changed this recently may still be being written; the coarsest clock of a file system steps by 2 s.
 _RACY_SECONDS = 2.1
-_PROMPT_LOCK_WAIT = 0.1
 
 
 class RefreshReport(NamedTuple):
-    """Memories read again, dropped, and given another trust; files that hold no memory; files left for the next refresh, at least."""
+    """Memories read again, dropped, and given another trust; files that hold no memory; files left for the next refresh, at least.
+
+    `problem` is why something could not be read this time; what the index holds of it stays.
+    """
 
     read: int = 0
     dropped: int = 0
     regraded: int = 0
     unreadable: int = 0
     left: int = 0
+    problem: str = ""
+
+    def has_changes(self) -> bool:
+        """Return whether the index holds other memories, or other trust, than before."""
+        return bool(self.read or self.dropped or self.regraded)
 
     def plus(self, other: RefreshReport) -> RefreshReport:
-        """Return the sums of two reports."""
-        return RefreshReport(*(a + b for a, b in zip(self, other)))
+        """Return the sums of two reports, with the first problem of both."""
+        return RefreshReport(
+            self.read + other.read,
+            self.dropped + other.dropped,
+            self.regraded + other.regraded,
+            self.unreadable + other.unreadable,
+            self.left + other.left,
+            self.problem or other.problem,
+        )
 
 
 class RefreshPass:
     """One pass over the stores: the index, what is known before it, and the marks by which the next pass sees what changed.
 
-    A pass that leaves something marks its folder UNSURE, so that the next one checks it again. A prompt waits less for a store's lock.
+    A pass that leaves something marks its folder UNSURE, so that the next one checks it again.
     """
 
-    __slots__ = ("connection", "marks", "places", "settings", "view", "wait")
+    __slots__ = ("connection", "guards", "marks", "problem", "trust", "view")
 
     def __init__(
-        self, connection: Connection, places: Places, settings: Settings, view: View, marks: dict[str, str]
+        self, connection: Connection, trust: Trust, view: View, marks: dict[str, str], guards: GuardRows
     ) -> None:
         self.connection = connection
-        self.places = places
-        self.settings = settings
+        self.trust = trust
         self.view = view
         self.marks = marks
-        self.wait = LOCK_WAIT if view.entries is None else _PROMPT_LOCK_WAIT
+        self.guards = guards
+        self.problem = ""
 
     def check_again(self, files: list[DueFile]) -> None:
         """Let the next pass list the folders of these files."""
@@ -88,17 +97,15 @@ def refresh_store(run: RefreshPass, work: DueWork) -> RefreshReport:
     """Bring the index up to date with the due files of one store. Raises Busy, OSError and SqliteError."""
     if work.unseen:
         run.marks.update((path, UNSURE) for path in run.marks if path.startswith(work.store.root))
-        run.marks[trust_path(run.places, work.store)] = UNSURE
         return RefreshReport(left=1)
     run.marks.update((folder, UNSURE) for folder in work.again)
     taken = batches(work.changed, lambda file: file.size)
     report = RefreshReport(left=len(work.left))
+    run.problem = work.problem
     for at, files in enumerate(taken or [[]]):
-        part = work._replace(changed=files, gone=[] if at else work.gone)
-        complete = not work.left and not work.again and at >= len(taken) - 1
-        report = report.plus(_refresh_batch(run, part, complete))
+        report = report.plus(_refresh_batch(run, work._replace(changed=files, gone=[] if at else work.gone)))
     _leave(run, work.store, work.left)
-    return report
+    return report._replace(problem=run.problem)
 
 
 def _leave(run: RefreshPass, store: Store, left: list[DueFile]) -> None:
@@ -115,36 +122,35 @@ def _looks_unchanged(file: DueFile, known: dict[str, tuple[str, str, str]]) -> b
     return file.path in known and file.mark.startswith(known[file.path][1] + ":")
 
 
-def _refresh_batch(run: RefreshPass, work: DueWork, complete: bool) -> RefreshReport:
-    """Read and index some files of a store; `complete` says that nothing of the store remains unread after them."""
+def _refresh_batch(run: RefreshPass, work: DueWork) -> RefreshReport:
+    """Read and index some files of a store."""
     found, unreadable = _read(run, work)
-    with store_lock(run.places, work.store, run.wait):
-        trust = load_trust(run.places, work.store)
-        reviewed = trust.review(found, run.settings.text("trust.pulls") == "accept", work.log, complete)
-        trust.save()
-        own_file = trust_path(run.places, work.store)
-        run.marks.update(snapshot([own_file], [own_file]))
+    run.trust.note_names(found)
+    run.guards.update(found, run.trust)
     run.view.done.update(file.path for file in work.changed)
-    if not trust.settled:  # git was at work: what it was doing decides about the trust, so look again
-        run.check_again(work.changed)
-        log = gitlog.log_path(repository(work.store) or "")
-        run.marks.update((path, UNSURE) for path in run.marks if path == log)
-        found = [stored if trust.is_known(stored) else stored._replace(stamp="") for stored in found]
     known = file_stamps(run.connection, work.store.scope)
     gone = work.gone + [known[path][0] for path in unreadable if path in known]
-    regraded = _write(run.connection, found, reviewed, known, gone)
+    regraded = _write(run, found, known, gone)
     return RefreshReport(len(found) - regraded, len(gone), regraded, len(unreadable))
 
 
 def _read(run: RefreshPass, work: DueWork) -> tuple[list[StoredMemory], list[str]]:
-    """Return the memories in the due files, and the files that hold none; `inactive` of the pass is updated."""
+    """Return the memories in the due files, and the files that hold none; `inactive` of the pass is updated.
+
+    A file that could not be read this time is in neither, and is due again.
+    """
     inactive = run.view.inactive
     found: list[StoredMemory] = []
     unreadable: list[str] = []
+    failed: list[DueFile] = []
     for file in work.changed:
         inactive.pop(file.path, None)
         try:
             stored = read_memory(work.store, file.category, file.path)
+        except ReadFailed as error:
+            run.problem = run.problem or "a memory could not be read: %s" % cause(error)
+            failed.append(file)
+            continue
         except (InvalidMemory, Unreadable, FileNotFoundError):
             unreadable.append(file.path)
             inactive[file.path] = file.mark
@@ -155,6 +161,7 @@ def _read(run: RefreshPass, work: DueWork) -> tuple[list[StoredMemory], list[str
         found.append(stored)
         if not is_active(stored):
             inactive[file.path] = file.mark
+    _leave(run, work.store, failed)
     return found, unreadable
 
 
@@ -164,17 +171,16 @@ def is_active(stored: StoredMemory) -> bool:
 
 
 def _write(
-    connection: Connection,
+    run: RefreshPass,
     found: list[StoredMemory],
-    reviewed: dict[str, str],
     known: dict[str, tuple[str, str, str]],
     gone: list[str],
 ) -> int:
     """Put what was found into the index, in batches, so that no reader waits long; return how many needed no analysis.
 
-    `reviewed` maps keys to their trust, `known` files to what the index holds of them.
+    `known` maps files to what the index holds of them.
     """
-    regraded = 0
+    connection, regraded = run.connection, 0
     superseded = superseded_documents(connection)
     with transaction(connection):
         drop(connection, gone)
@@ -182,7 +188,7 @@ def _write(
         with transaction(connection):
             documents = []
             for stored in found[start : start + _BATCH]:
-                trust = reviewed[stored.key]
+                trust = run.trust.standing(stored)
                 injectable = may_inject(stored, trust) and stored.key not in superseded
                 if not is_active(stored):
                     drop(connection, [stored.key])

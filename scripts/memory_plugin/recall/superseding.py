@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from ..kernel.sqlite import Connection
     from ..memories.supersession import Resolution
-    from .index_documents import Document
+    from .documents import Document
 
 __all__ = ["apply_supersession"]
 

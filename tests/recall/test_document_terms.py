@@ -2,26 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
-from memory_plugin.recall.index_terms import document_terms, form
+from memory_plugin.recall.documents import document_terms
 from tests.recall.memories import memory
 
 STOP = {"en": frozenset(("the", "for")), "de": frozenset(("die", "der"))}
-
-
-@pytest.mark.parametrize(
-    ("word", "expected"),
-    [
-        ("postgres", "postgr~es"),
-        ("migrating", "migrat~ing"),
-        ("happy", "happi~y"),
-        ("utf8", "utf8~"),
-        ("数据", "数据~"),
-    ],
-)
-def test_the_form_of_a_word(word: str, expected: str) -> None:
-    assert form(word) == expected
 
 
 def test_fields_are_kept_apart_and_stop_words_left_out() -> None:

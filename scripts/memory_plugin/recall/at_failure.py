@@ -1,0 +1,64 @@
+"""Recall after a failed command, from top to bottom: what failed, look-up, confidence, choice, block, record."""
+
+from __future__ import annotations
+
+from .at_tool import apply_feedback, fill_in
+from .failures import FailedCommand, grade
+from .history import FAILURE, RecallHistory, left_for_tools
+from .lookup import Lookup
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..kernel.context import Context
+    from .at_tool import ToolAnswer
+
+__all__ = ["failed_command", "recall_at_failure"]
+
+_POOL = 15
+_SECONDS = 2.0
+# What the client reports as an error though nothing has failed: the person or a hook did not let the command run.
+_REFUSED = (
+    "The user doesn't want",
+    "The user does not want",
+    "[Request interrupted",
+    "Permission to use",
+    "Permission for this",
+    "The project's memory holds this call back",
+)
+
+
+def failed_command(payload: dict[str, object]) -> FailedCommand | None:
+    """Return the command that failed and its error; None for one that was interrupted or refused, and for any other event."""
+    given = payload.get("tool_input")
+    command = given.get("command") if isinstance(given, dict) else None
+    error = payload.get("error")
+    if payload.get("is_interrupt") is True or not isinstance(command, str) or not isinstance(error, str):
+        return None
+    if not error.strip() or error.lstrip().startswith(_REFUSED):
+        return None
+    return FailedCommand(command, error)
+
+
+def recall_at_failure(answer: ToolAnswer, failed: FailedCommand, agent: str, context: Context) -> bool:
+    """Fill in the answer to a failed command; return whether a background process should bring the index up to date."""
+    places, settings = context.places, context.settings
+    if not left_for_tools(RecallHistory(places, context.session, FAILURE, agent), settings):
+        answer.silent("disabled")
+        return False
+    lookup = Lookup(context.within(_SECONDS))
+    try:
+        hits = grade(failed, lookup.best(failed.text, "", _POOL))
+        apply_feedback(hits, context)
+        answer.record.update(
+            answered_by=lookup.answered_by,
+            found=len(hits),
+            inject_threshold=settings.number("retrieval.inject_threshold"),
+            pointer_threshold=settings.number("retrieval.pointer_threshold"),
+        )
+        if hits:
+            fill_in(answer, hits, {}, agent, context)
+        else:
+            answer.silent(lookup.problem or "no_match")
+        return lookup.needs_refresh
+    finally:
+        lookup.close()

@@ -1,0 +1,181 @@
+"""Recall at a call on a file, from top to bottom: the memories that name the path, what the session knows, choice, block, record.
+
+The prepared file of `named_files` has said which memories name it; here the index gives their texts.
+"""
+
+from __future__ import annotations
+
+import os
+
+from ..kernel.clock import now_iso
+from ..kernel.fastjson import digest
+from ..kernel.files import Unreadable, read_regular
+from ..kernel.locks import Busy
+from .decision import Limits, choose, estimated_tokens, pointer_line, receipt, render
+from .history import TOOL, RecallHistory, left_for_tools
+from .index_file import INDEX_ERRORS, failure_reason, index_path, open_index
+from .named_files import FILE, FOLDER, PATTERN, WAYS
+from .ranking import CATEGORIES, HIT_COLUMNS, Hit
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..kernel.context import Context
+    from .decision import Choice
+
+__all__ = ["ToolAnswer", "apply_feedback", "fill_in", "recall_at_file"]
+
+_MOST_TEXTS, _MOST_POINTERS = 1, 2
+_MAX_CHARACTERS = 9000
+_MAX_FILE = 512 * 1024
+_LOCK_TRIES = 3
+_BOTH, _ONE = "both", "one"  # as judges approve: the full text, or a pointer
+_ORDER = ("CONSTRAINT", *(one for one in CATEGORIES if one != "CONSTRAINT"))
+
+
+class ToolAnswer:
+    """What Claude gets at a tool call, empty for nothing; the line for the person; and the record, which is saved if there is a text."""
+
+    __slots__ = ("context", "receipt", "record")
+
+    def __init__(self, place: str, tool: str, call: str) -> None:
+        self.context = ""
+        self.receipt = ""
+        self.record: dict[str, Any] = {
+            "place": place,
+            "outcome": "failed",
+            "reason": "fault",
+            "answered_by": "rules",
+            "candidates": [],
+            "injected": [],
+            "pointed": [],
+            "tool": tool,
+            "tool_use_id": call,
+        }
+
+    def silent(self, reason: str) -> ToolAnswer:
+        """Return this answer, recorded as silent for a reason."""
+        self.record.update(outcome="silent", reason=reason)
+        return self
+
+
+def recall_at_file(answer: ToolAnswer, named: dict[str, str], agent: str, context: Context) -> ToolAnswer:
+    """Fill in the answer to a call on a file that memories name, and return it; `named` is how each of them does."""
+    if not left_for_tools(RecallHistory(context.places, context.session, TOOL, agent), context.settings):
+        return answer.silent("disabled")
+    try:
+        hits = _documents(named, context)
+    except INDEX_ERRORS as error:
+        return answer.silent(failure_reason(error))
+    if not hits:
+        return answer.silent("no_match")
+    approvals = {hit.key: _BOTH if _is_sure(named[hit.key]) and hit.shift <= 0 else _ONE for hit in hits}
+    return fill_in(answer, hits, approvals, agent, context)
+
+
+def _is_sure(way: str) -> bool:
+    return way in (FILE, PATTERN, FOLDER)
+
+
+def _documents(named: dict[str, str], context: Context) -> list[Hit]:
+    """Return the memories that may be injected, the surest first, with the shift of their thresholds. Raises INDEX_ERRORS."""
+    connection = open_index(index_path(context.places))
+    try:
+        rows = connection.execute(
+            "SELECT %s, updated_at FROM documents WHERE injectable = 1 AND key IN (%s)"
+            % (HIT_COLUMNS, ",".join("?" * len(named))),
+            list(named),
+        ).fetchall()
+    finally:
+        connection.close()
+    now = now_iso()
+    found = [(Hit(row[:-1], 0.0, 1.0, {"way": named[row[0]]}), row[-1]) for row in rows]
+    found.sort(key=lambda one: one[1], reverse=True)
+    hits = [hit for hit, _ in found if not hit.expires_at or hit.expires_at > now]
+    hits.sort(key=lambda hit: (WAYS.index(named[hit.key]), _rank(hit.category)))
+    apply_feedback(hits, context)
+    return hits
+
+
+def _rank(category: str) -> int:
+    return _ORDER.index(category) if category in _ORDER else len(_ORDER)
+
+
+def apply_feedback(hits: list[Hit], context: Context) -> None:
+    """Put into each hit how far people moved its thresholds: one that they called wrong earns only a pointer here."""
+    if not os.path.exists(context.places.state("feedback.json")):
+        return
+    from .feedback import Feedback
+
+    feedback = Feedback(context.places)
+    for hit in hits:
+        hit.shift = feedback.shift(hit.key)
+
+
+def fill_in(
+    answer: ToolAnswer, hits: list[Hit], approvals: dict[str, str], agent: str, context: Context
+) -> ToolAnswer:
+    """Choose under the lock of the session's record, so that parallel calls say nothing twice, and fill in the answer."""
+    place = str(answer.record["place"])
+    for attempt in range(_LOCK_TRIES):
+        try:
+            with RecallHistory(context.places, context.session, place, agent) as history:
+                return _choose(answer, hits, approvals, history, context)
+        except Busy:
+            if attempt == _LOCK_TRIES - 1 or not context.deadline.remaining():
+                break
+        except OSError:
+            break
+    return answer.silent("index_locked")
+
+
+def _choose(
+    answer: ToolAnswer, hits: list[Hit], approvals: dict[str, str], history: RecallHistory, context: Context
+) -> ToolAnswer:
+    settings = context.settings
+    left = left_for_tools(history, settings)
+    limits = Limits(settings, _MAX_CHARACTERS)
+    limits.max_inject = min(limits.max_inject, _MOST_TEXTS, left)
+    limits.max_pointers = min(limits.max_pointers, _MOST_POINTERS, left)
+    choice = choose(hits, approvals, limits, history, is_current)
+    del choice.pointers[max(0, left - len(choice.full)) :]
+    if not choice.full and not choice.pointers:
+        return answer.silent(choice.reason or "over_limit")
+    _render(answer, choice, history, settings.text("retrieval.receipt"))
+    return answer
+
+
+def _render(answer: ToolAnswer, choice: Choice, history: RecallHistory, which: str) -> None:
+    with_header = bool(choice.full) and not history.header_said
+    answer.context = render(choice.full, choice.pointers, with_header=with_header)
+    answer.receipt = receipt(choice.full, choice.pointers, which)
+    history.header_said = history.header_said or with_header
+    for hit in choice.full:
+        history.note_injected(hit.key, hit.inject)
+    for hit in choice.pointers:
+        history.note_pointed(hit.key, pointer_line(hit))
+    answer.record.update(
+        candidates=[_candidate(hit) for hit in choice.full + choice.pointers],
+        outcome="injected" if choice.full else "pointed",
+        reason="",
+        injected=[hit.key for hit in choice.full],
+        pointed=[hit.key for hit in choice.pointers],
+        tokens=estimated_tokens(answer.context),
+        characters=len(answer.context),
+    )
+
+
+def _candidate(hit: Hit) -> dict[str, Any]:
+    if "way" in hit.parts:
+        return {"key": hit.key, "way": hit.parts["way"]}
+    sure = {"confidence": round(hit.confidence, 4), "pointer_confidence": round(hit.pointer_confidence, 4)}
+    return {"key": hit.key, **sure, "score": round(hit.score, 3)}
+
+
+def is_current(hit: Hit) -> bool:
+    """Return whether the file of a memory still holds what was indexed."""
+    try:
+        return digest(read_regular(hit.path, _MAX_FILE)[0]) == hit.digest
+    except (FileNotFoundError, Unreadable):
+        return False

@@ -1,0 +1,138 @@
+"""What people said about single memories, and which ones replies used: kept in `feedback.json`, and reversible.
+
+A memory's own threshold moves with it: lower where it was useful, higher where it was wrong, within bounds. Guards and the session catalog
+do not follow it, because they do not depend on a threshold.
+"""
+
+from __future__ import annotations
+
+import os
+
+from ..kernel.clock import now_iso
+from ..kernel.fastjson import digest, loads
+from ..kernel.files import make_folder, read_regular
+from ..kernel.locks import FileLock
+from ..kernel.state_file import read_state, write_state
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from typing import Any
+
+    from ..kernel.paths import Places
+
+__all__ = ["USED", "USEFUL", "WRONG", "Feedback", "record_feedback", "reset_feedback"]
+
+USED, USEFUL, WRONG = "used", "useful", "wrong"
+# Twice useful brings a memory that was pointed at to a full text at the default thresholds; once wrong takes back more than once useful
+# gave, since a wrong text costs trust and a missed one a search.
+_USEFUL_STEP = 0.1
+_WRONG_STEP = 0.15
+_LOWEST_SHIFT, _HIGHEST_SHIFT = -0.2, 0.45
+_USER_SCOPE = "user:"
+_MAX_BYTES = 4 << 20
+_MAX_ENTRIES = 20_000
+_LOCK_WAIT = 2.0
+_SCHEMA = 1
+
+
+class Feedback:
+    """The feedback on the memories of one project and of the user; memories are known by digests of their keys only."""
+
+    __slots__ = ("_entries", "_project")
+
+    def __init__(self, places: Places) -> None:
+        """Read the file; one that is missing or damaged says nothing about any memory."""
+        self._project = places.project_key
+        self._entries = _entries(read_state(_path(places), _MAX_BYTES))
+
+    def shift(self, key: str) -> float:
+        """Return how far a memory's thresholds lie from those of the settings, from -0.2 to 0.45; 0 for most."""
+        entry = self._entries.get(_mark(self._project, key))
+        if entry is None:
+            return 0.0
+        moved = _WRONG_STEP * _count(entry, WRONG) - _USEFUL_STEP * _count(entry, USEFUL)
+        return max(_LOWEST_SHIFT, min(_HIGHEST_SHIFT, moved))
+
+    def counts(self, key: str) -> dict[str, int]:
+        """Return how often a memory was called useful and wrong, and how many replies used it."""
+        entry = self._entries.get(_mark(self._project, key), {})
+        return {name: _count(entry, name) for name in (USEFUL, WRONG, USED)}
+
+    def used_at(self, key: str) -> str:
+        """Return when a reply last used a memory, as in ledgers; empty if none did."""
+        value = self._entries.get(_mark(self._project, key), {}).get("used_at")
+        return value if isinstance(value, str) else ""
+
+
+def record_feedback(places: Places, keys: Iterable[str], kind: str) -> None:
+    """Count one more USED, USEFUL or WRONG for some memories. Raises OSError, and Busy when another process holds the file."""
+    with _locked(places):
+        entries = _entries_to_change(places)
+        for key in keys:
+            entry = entries.setdefault(_mark(places.project_key, key), {})
+            entry[kind] = _count(entry, kind) + 1
+            entry["time"] = now_iso()
+            if kind == USED:
+                entry["used_at"] = entry["time"]
+        _write(places, entries)
+
+
+def reset_feedback(places: Places, keys: Iterable[str] | None) -> int:
+    """Forget the feedback on some memories, None for all of every project; return on how many there was any. Raises OSError, Busy."""
+    with _locked(places):
+        entries = _entries_to_change(places)
+        marks = list(entries) if keys is None else [_mark(places.project_key, key) for key in keys]
+        known = [mark for mark in marks if entries.pop(mark, None) is not None]
+        if known:
+            _write(places, entries)
+    return len(known)
+
+
+def _path(places: Places) -> str:
+    return places.state("feedback.json")
+
+
+def _locked(places: Places) -> FileLock:
+    make_folder(places.state("locks"))
+    return FileLock(places.state("locks", "feedback.lock"), _LOCK_WAIT)
+
+
+def _mark(project: str, key: str) -> str:
+    """Return what stands for a memory: a digest, because ids are made from titles; the user's own are the same in all projects."""
+    name = key if key.startswith(_USER_SCOPE) else project + "\0" + key
+    return digest(name.encode("utf-8", "replace"), 8)
+
+
+def _entries(data: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    found = data.get("memories")
+    if not isinstance(found, dict):
+        return {}
+    return {mark: entry for mark, entry in found.items() if isinstance(entry, dict)}
+
+
+def _count(entry: dict[str, Any], kind: str) -> int:
+    value = entry.get(kind)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+
+
+def _entries_to_change(places: Places) -> dict[str, dict[str, Any]]:
+    """Return what the file holds; a damaged one is kept beside it under another name. Raises OSError where it cannot be read.
+
+    A file that cannot be read at this moment is no empty one: replacing it would lose what people said.
+    """
+    try:
+        data = loads(read_regular(_path(places), _MAX_BYTES)[0].decode("utf-8"))
+    except FileNotFoundError:
+        return {}
+    except ValueError:
+        os.replace(_path(places), _path(places) + ".damaged")
+        return {}
+    return _entries(data) if isinstance(data, dict) else {}
+
+
+def _write(places: Places, entries: dict[str, dict[str, Any]]) -> None:
+    if len(entries) > _MAX_ENTRIES:
+        newest = sorted(entries, key=lambda mark: str(entries[mark].get("time")))[-_MAX_ENTRIES:]
+        entries = {mark: entries[mark] for mark in newest}
+    write_state(_path(places), {"schema": _SCHEMA, "memories": entries}, durable=True)

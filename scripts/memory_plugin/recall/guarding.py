@@ -1,0 +1,273 @@
+"""Guards at a tool call, from top to bottom: prepared guards, match, settings, what the session was reminded of, answer, record.
+
+The first matching call in a session is denied with the memory as the reason (`remind`), or the client asks the person (`ask`). Nothing but
+a guard in the prepared file can do that, and on any fault the call goes through.
+"""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    from ..kernel.context import Context
+    from ..kernel.paths import Places
+    from ..memories.guard_file import GuardFile, GuardInForce
+    from .history import RecallHistory
+
+__all__ = [
+    "ASK",
+    "DENY",
+    "GuardAnswer",
+    "GuardMatch",
+    "GuardedCall",
+    "ToolCall",
+    "decide",
+    "guarded_call",
+    "match_call",
+]
+
+DENY, ASK = "deny", "ask"  # a guard's action `ask` is spelled like the client's
+_COMMAND_TOOL = "Bash"
+_FILE_TOOLS = {"Edit": "file_path", "Write": "file_path", "NotebookEdit": "notebook_path"}
+_FOREVER = 1 << 30  # turns
+_LOCK_TRIES = 10
+_MAX_REASON = 9000  # characters; the client shows a longer output of a hook as a file
+_MAX_COVERED = 600
+_TAIL_BYTES = 4 << 20
+_MAX_ROWS = 200
+# The client shows a person the first line only.
+_HELD_BACK = "The project's memory holds this call back once: %s."
+_BECAUSE = "These are constraints that the user set:"
+_AFTER = "If the call is right all the same, the same call goes through when it is made again."
+
+
+class ToolCall:
+    """A tool call as the client describes it: the tool, the command or path that it is about, its id, its folder and its sub-agent."""
+
+    __slots__ = ("agent", "command", "folder", "id", "path", "tool", "transcript")
+
+    def __init__(self, payload: dict[str, object]) -> None:
+        given = payload.get("tool_input")
+        fields: dict[str, object] = given if isinstance(given, dict) else {}
+        self.tool = _text(payload.get("tool_name"))
+        self.command = _text(fields.get("command")) if self.tool == _COMMAND_TOOL else ""
+        self.path = _path(fields.get(_FILE_TOOLS.get(self.tool, "")))
+        self.id = _text(payload.get("tool_use_id"))
+        self.folder = _path(payload.get("cwd"))
+        self.transcript = _path(payload.get("transcript_path"))
+        self.agent = _text(payload.get("agent_id"))
+
+
+class GuardMatch:
+    """A guard that covers a call, and the command or pattern by which it does."""
+
+    __slots__ = ("guard", "pattern")
+
+    def __init__(self, guard: GuardInForce, pattern: str) -> None:
+        self.guard = guard
+        self.pattern = pattern
+
+
+class GuardedCall:
+    """A tool call, the guards that cover it, and the file that holds their texts."""
+
+    __slots__ = ("call", "matches", "prepared")
+
+    def __init__(self, call: ToolCall, matches: list[GuardMatch], prepared: GuardFile) -> None:
+        self.call = call
+        self.matches = matches
+        self.prepared = prepared
+
+
+class GuardAnswer:
+    """The answer to a guarded call: `decision` is DENY, ASK, or empty to let it through; `record` is for the ledger."""
+
+    __slots__ = ("decision", "reason", "record")
+
+    def __init__(self, guarded: GuardedCall) -> None:
+        self.decision = ""
+        self.reason = ""
+        self.record: dict[str, Any] = {
+            "place": "guard",
+            "outcome": "let_through",
+            "reason": "fault",
+            "answered_by": "rules",
+            "guards": [match.guard.key for match in guarded.matches],
+            "injected": [],
+            "pointed": [],
+            "tool": guarded.call.tool,
+            "tool_use_id": guarded.call.id,
+        }
+
+
+def match_call(call: ToolCall, prepared: GuardFile, root: str) -> list[GuardMatch]:
+    """Return the guards that cover a call, each with the first of its commands or patterns that does."""
+    if prepared.may_cover_command(call.command):
+        found = _match_command(call.command, prepared)
+    elif call.path and prepared.has_files:
+        found = _match_path(call, prepared, root)
+    else:
+        return []
+    return [match for match in found if _is_in_force(match.guard)]
+
+
+def _match_command(command: str, prepared: GuardFile) -> list[GuardMatch]:
+    from ..memories.guarded_commands import run_by
+
+    commands = [(guard, words) for guard in prepared.guards for words in guard.commands]
+    found: dict[str, GuardMatch] = {}
+    for at in sorted(run_by(command, [words for _, words in commands])):
+        guard, words = commands[at]
+        found.setdefault(guard.key, GuardMatch(guard, " ".join(words)))
+    return list(found.values())
+
+
+def _match_path(call: ToolCall, prepared: GuardFile, root: str) -> list[GuardMatch]:
+    from ..memories.guarded_files import covers, paths_below
+
+    paths = paths_below(root, call.path, call.folder)
+    found = []
+    for guard in prepared.guards:
+        pattern = next((one for one in guard.files if any(covers(one, path) for path in paths)), "")
+        if pattern:
+            found.append(GuardMatch(guard, pattern))
+    return found
+
+
+def _is_in_force(guard: GuardInForce) -> bool:
+    if not guard.until:
+        return True
+    from ..kernel.clock import now_iso
+
+    return guard.until > now_iso()
+
+
+def guarded_call(payload: dict[str, object], places: Places, prepared: GuardFile) -> GuardedCall | None:
+    """Return the call with the guards that cover it; None if there are none."""
+    call = ToolCall(payload)
+    matches = match_call(call, prepared, places.project_root)
+    return GuardedCall(call, matches, prepared) if matches else None
+
+
+def decide(answer: GuardAnswer, guarded: GuardedCall, context: Context) -> None:
+    """Let the client ask if any guard wants that, else remind of the memories that this session was not reminded of.
+
+    Raises OSError where the session's record cannot be read or written: the call goes through.
+    """
+    if not context.settings.flag("guards.enabled"):
+        answer.record["reason"] = "guards_disabled"
+        return
+    asking = [match for match in guarded.matches if match.guard.action == ASK]
+    due = [] if asking else _not_reminded(guarded, context)
+    if asking:
+        answer.decision, answer.reason = ASK, _question(asking, guarded.prepared)
+        answer.record.update(outcome="asked", reason="")
+    elif due:
+        answer.decision, answer.reason = DENY, _reminder(due, guarded.prepared)
+        answer.record.update(outcome="reminded", reason="", injected=[match.guard.key for match in due])
+    else:
+        answer.record["reason"] = "already_reminded"
+
+
+def _not_reminded(guarded: GuardedCall, context: Context) -> list[GuardMatch]:
+    """Return the guards of which this session was not reminded, and note that it is now, under the lock of its record.
+
+    Without a session nothing could be noted, and the call would be denied for ever: it goes through.
+    """
+    from ..kernel.locks import Busy
+    from .history import GUARD, RecallHistory
+
+    if not context.session:
+        return []
+    for attempt in range(_LOCK_TRIES):
+        try:
+            with RecallHistory(context.places, context.session, GUARD, guarded.call.agent) as history:
+                return _note_due(guarded, history)
+        except Busy:
+            if attempt == _LOCK_TRIES - 1 or not context.deadline.remaining():
+                raise
+    return []
+
+
+def _note_due(guarded: GuardedCall, history: RecallHistory) -> list[GuardMatch]:
+    due = []
+    for match in guarded.matches:
+        key = match.guard.key
+        mark = guarded.prepared.text(key, "mark")
+        if not history.was_injected(_mark_key(match), mark, _FOREVER):
+            history.note_injected(key, guarded.prepared.text(key, "block"))
+            history.note_injected(_mark_key(match), mark)
+            history.note_pointed(_mark_key(match), guarded.call.id)
+            due.append(match)
+        elif _was_made_with_denied(guarded.call, match, history):
+            due.append(match)
+    return due
+
+
+def _was_made_with_denied(call: ToolCall, match: GuardMatch, history: RecallHistory) -> bool:
+    """Return whether Claude made this call in the message whose other call was denied, so that it has not read the reminder yet."""
+    others = _calls_of_message(call.transcript, call.id) if call.id else set()
+    return any(history.was_pointed(_mark_key(match), other) for other in others)
+
+
+def _calls_of_message(transcript: str, call: str) -> set[str]:
+    """Return the ids of the other calls in the message that holds a call; empty for a call that the transcript does not hold yet.
+
+    The client writes a row for each block of a message, all with the message's id.
+    """
+    from ..kernel.transcript.tail import records_backwards
+
+    calls: dict[str, set[str]] = {}
+    for record in records_backwards(transcript, _TAIL_BYTES, _MAX_ROWS):
+        message = record.get("message")
+        if record.get("type") == "assistant" and isinstance(message, dict):
+            calls.setdefault(str(message.get("id")), set()).update(_calls(message.get("content")))
+    found = next((ids for ids in calls.values() if call in ids), set())
+    return found - {call}
+
+
+def _calls(content: Any) -> Iterator[str]:  # noqa: ANN401  (any JSON value)
+    for block in content if isinstance(content, list) else ():
+        if isinstance(block, dict) and block.get("type") == "tool_use" and isinstance(block.get("id"), str):
+            yield block["id"]
+
+
+def _mark_key(match: GuardMatch) -> str:
+    """Return the name under which a session's record notes a reminder; the memory alone may have been told without one."""
+    return "guard " + match.guard.key
+
+
+def _reminder(due: list[GuardMatch], prepared: GuardFile) -> str:
+    """Return the reason for Claude: what covers the call, the memories as they are injected, and that a repeated call goes through."""
+    covered = "; ".join(
+        '"%s" covers `%s`' % (prepared.text(one.guard.key, "title"), one.pattern) for one in due
+    )
+    lines = [_HELD_BACK % covered[:_MAX_COVERED], _BECAUSE]
+    room = _MAX_REASON - sum(map(len, lines)) - len(_AFTER)
+    for match in due:
+        block = prepared.text(match.guard.key, "block")
+        if len(block) < room:
+            lines.append(block)
+            room -= len(block) + 1
+    return "\n".join([*lines, _AFTER])
+
+
+def _question(asking: list[GuardMatch], prepared: GuardFile) -> str:
+    """Return the reason for the person, who sees it in the client's question."""
+    lines = []
+    for match in asking:
+        title, body = (prepared.text(match.guard.key, name) for name in ("title", "body"))
+        lines.append('memory: "%s" guards `%s`: %s' % (title, match.pattern, body))
+    return "\n".join(lines)[:_MAX_REASON]
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _path(value: object) -> str:
+    """Return a path that the system can be asked about; empty for anything else."""
+    text = _text(value)
+    return "" if "\0" in text or any("\ud800" <= char <= "\udfff" for char in text) else text

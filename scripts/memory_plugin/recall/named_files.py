@@ -1,0 +1,234 @@
+"""Which memories name which files, prepared in one file, so that a tool call on any other file opens no index.
+
+The file is derived from the index and lies beside it: a repository can neither bring nor change it. Its first line holds what all
+calls need, then comes one line for each path, in order, so that a call looks for the few lines that it needs and parses no others.
+"""
+
+from __future__ import annotations
+
+import os
+
+from ..kernel.fastjson import dumps, loads
+from ..kernel.files import Unreadable, make_folder, read_regular, replace_file
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from typing import Any
+
+    from ..kernel.paths import Places
+
+__all__ = ["FILE", "FOLDER", "KIN", "PATTERN", "TEXT", "NamedFiles", "named_files_path", "write_named_files"]
+
+SCHEMA = 1
+# How a memory names a file, the surest way first: itself, by a pattern, by a folder above it, in its title or body, or one of its kin.
+FILE, PATTERN, FOLDER, TEXT, KIN = "file", "pattern", "folder", "text", "kin"
+WAYS = (FILE, PATTERN, FOLDER, TEXT, KIN)
+MAX_PATHS = 50_000
+_MAX_BYTES = 16 << 20
+_MAX_PATTERNS = 500
+# A folder that more memories name says nothing about a new file in it.
+_MOST_KIN = 2
+_MOST_LINES = 2000
+_SHARED_FOLDERS = 2
+_CREATES = "Write"
+
+
+class NamedFiles:
+    """The prepared paths of a project; none if the file is missing, damaged, or of another project or version."""
+
+    __slots__ = ("_lines", "_patterns")
+
+    def __init__(self, places: Places) -> None:
+        self._lines = b""
+        self._patterns: list[tuple[str, str]] = []
+        try:
+            head, _, lines = read_regular(named_files_path(places), _MAX_BYTES)[0].partition(b"\n")
+            data = loads(head.decode("ascii"))
+            if isinstance(data, dict) and data["schema"] == SCHEMA and data["root"] == places.project_root:
+                self._patterns = [(str(pattern), str(key)) for pattern, key in data["patterns"]]
+                self._lines = b"\n" + lines
+        except (FileNotFoundError, Unreadable, ValueError, KeyError, TypeError):
+            self._lines = b""
+
+    def any(self) -> bool:
+        """Return whether a memory names any file."""
+        return bool(self._lines)
+
+    def named_by(self, payload: dict[str, object], root: str) -> dict[str, str]:
+        """Return the keys of the memories that name the file of a tool call, and the surest way in which each does."""
+        from ..memories.guarded_files import paths_below
+
+        path, folder = _given_path(payload), payload.get("cwd")
+        paths = paths_below(root, path, folder if isinstance(folder, str) else "") if path else []
+        found: dict[str, str] = {}
+        for one in paths:
+            is_new = payload.get("tool_name") == _CREATES and not os.path.lexists(os.path.join(root, one))
+            for key, way in self.naming(one, is_new=is_new).items():
+                _add(found, key, way)
+        return found
+
+    def naming(self, path: str, *, is_new: bool) -> dict[str, str]:
+        """Return the keys of the memories that name a file, and the surest way in which each does.
+
+        `path` is relative to the root and has slashes. Only a new file has kin: files beside it with the same ending, and files of the
+        same name in a neighboring folder.
+        """
+        path = _folded(path)
+        found: dict[str, str] = {}
+        for key, way in self._entry(path):
+            _add(found, key, way)
+        for pattern, key in self._patterns:
+            if _matches(pattern, path):
+                _add(found, key, PATTERN)
+        for folder in _folders_above(path):
+            for key, way in self._entry(folder):
+                if way == FILE:
+                    _add(found, key, FOLDER)
+            for key, way in self._entry(folder + "/"):
+                _add(found, key, FOLDER if way == FILE else TEXT)
+        if not found and is_new:
+            found.update(dict.fromkeys(self._kin(path), KIN))
+        return found
+
+    def _entry(self, path: str) -> list[tuple[str, str]]:
+        at = self._lines.find(b"\n" + _encoded(path) + b"\t")
+        return self._marks(at + 1) if at >= 0 else []
+
+    def _marks(self, start: int) -> list[tuple[str, str]]:
+        """Return the keys and ways of the line that starts there; none if it is damaged."""
+        end = self._lines.find(b"\n", start)
+        line = self._lines[start : end if end >= 0 else None]
+        try:
+            marks = loads(line.partition(b"\t")[2].decode("ascii"))
+            return [(str(key), str(way)) for key, way in _pairs(marks) if way in WAYS]
+        except (ValueError, TypeError):
+            return []
+
+    def _kin(self, path: str) -> set[str]:
+        """Return the memories that name the kin of a new file, if they are few."""
+        folder, _, name = path.rpartition("/")
+        if not folder:
+            return set()
+        beside: set[str] = set()
+        alike: set[str] = set()
+        for rest, start in self._below(folder):
+            if "/" not in rest and rest:
+                keys = {key for key, way in self._marks(start) if way == FILE}
+                beside |= keys
+                if _ending(rest) == _ending(name):
+                    alike |= keys
+        kin = alike if len(beside) <= _MOST_KIN else set()
+        return kin or self._namesakes(folder, name)
+
+    def _namesakes(self, folder: str, name: str) -> set[str]:
+        """Return the memories that name a file of the same name in a folder that has its first two folders in common."""
+        segments = folder.split("/")
+        if len(segments) <= _SHARED_FOLDERS - 1:
+            return set()
+        found: set[str] = set()
+        for rest, start in self._below("/".join(segments[:_SHARED_FOLDERS])):
+            if rest.rpartition("/")[2] == name:
+                found |= {key for key, way in self._marks(start) if way == FILE}
+        return found if len(found) <= _MOST_KIN else set()
+
+    def _below(self, folder: str) -> Iterator[tuple[str, int]]:
+        """Yield the rest of each path below a folder, and where its line starts; a folder with too many is cut off."""
+        prefix = b"\n" + _encoded(folder) + b"/"
+        at = self._lines.find(prefix)
+        for _ in range(_MOST_LINES):
+            if at < 0 or not self._lines.startswith(prefix, at):
+                return
+            start = at + len(prefix)
+            yield _decoded(self._lines[start : self._lines.find(b"\t", start)]), at + 1
+            at = self._lines.find(b"\n", start)
+
+
+def _given_path(payload: dict[str, object]) -> str:
+    """Return the path that a tool call is about; empty for one that the system cannot be asked about."""
+    given = payload.get("tool_input")
+    fields = given if isinstance(given, dict) else {}
+    path = fields.get("file_path", fields.get("notebook_path"))
+    return path if isinstance(path, str) and path.isprintable() else ""
+
+
+def _pairs(value: Any) -> list[list[str]]:  # noqa: ANN401  (any JSON value)
+    return value if isinstance(value, list) else []
+
+
+def _add(found: dict[str, str], key: str, way: str) -> None:
+    if key not in found or WAYS.index(way) < WAYS.index(found[key]):
+        found[key] = way
+
+
+def _folders_above(path: str) -> list[str]:
+    parts = path.split("/")
+    return ["/".join(parts[:end]) for end in range(1, len(parts))]
+
+
+def _matches(pattern: str, path: str) -> bool:
+    """Return whether a pattern covers a path; brackets may be a set or, as in the names of routes, part of a name."""
+    from ..memories.guarded_files import covers
+
+    return covers(pattern, path) or ("[" in pattern and covers(pattern.replace("[", "\\["), path))
+
+
+def _ending(name: str) -> str:
+    return name.partition(".")[2]
+
+
+def _folded(path: str) -> str:
+    from ..memories.guarded_files import IGNORES_CASE
+
+    return path.casefold() if IGNORES_CASE else path
+
+
+def _encoded(path: str) -> bytes:
+    return dumps(path)[1:-1].encode("ascii")
+
+
+def _decoded(path: bytes) -> str:
+    return str(loads('"%s"' % path.decode("ascii")))
+
+
+def named_files_path(places: Places) -> str:
+    """Return the path of the project's file. Raises RuntimeError without a state folder."""
+    return places.state("index", places.project_key + ".files")
+
+
+def write_named_files(places: Places, named: Iterable[tuple[str, str, str]]) -> bool:
+    """Replace the file if what is named has changed, and return whether it had; if nothing is named there is none. Raises OSError.
+
+    `named` has a path or pattern, a memory's key, and the way.
+    """
+    path = named_files_path(places)
+    content = _content(places, named)
+    try:
+        before = read_regular(path, _MAX_BYTES)[0]
+    except (FileNotFoundError, Unreadable):
+        before = b""
+    if content == before:
+        return False
+    if content:
+        make_folder(os.path.dirname(path))
+        replace_file(path, content, durable=False)
+    elif os.path.lexists(path):
+        os.unlink(path)
+    return True
+
+
+def _content(places: Places, named: Iterable[tuple[str, str, str]]) -> bytes:
+    patterns: set[tuple[str, str]] = set()
+    ways: dict[str, dict[str, str]] = {}
+    for path, key, way in named:
+        if way == PATTERN:
+            patterns.add((path, key))
+        else:
+            _add(ways.setdefault(_folded(path), {}), key, way)
+    if not patterns and not ways:
+        return b""
+    head = {"schema": SCHEMA, "root": places.project_root, "patterns": sorted(patterns)[:_MAX_PATTERNS]}
+    lines = sorted(
+        _encoded(path) + b"\t" + dumps(sorted(marks.items())).encode("ascii") for path, marks in ways.items()
+    )
+    return b"\n".join([dumps(head).encode("ascii"), *lines[:MAX_PATHS], b""])

@@ -1,0 +1,92 @@
+"""Past prompts again under other settings, without a model and without leaving a trace: what Claude would have been told.
+
+The stores are those of today. Each session gets a history of its own in memory, so that nothing is told twice in it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..kernel.clock import iso
+from ..kernel.text.tags import without_private
+from ..kernel.transcript.lines import Lines
+from ..kernel.transcript.reader import open_transcript
+from ..kernel.transcript.tail import asked, replied
+from .gate import Prompt, turn_text
+from .pipeline import Answer, check, decide
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..kernel.context import Context
+    from .history import RecallHistory
+
+__all__ = ["PastPrompt", "Result", "past_prompts", "replay_prompt"]
+
+
+class PastPrompt(NamedTuple):
+    """A prompt of a transcript: its text, the turn before it as a follow-up reads it, its time in UTC, and its id."""
+
+    text: str
+    before: str
+    time: str
+    id: str
+
+
+class Result(NamedTuple):
+    """What Claude would be told on a prompt: keys in full, keys pointed at, why nothing, and the estimated tokens of the block."""
+
+    injected: list[str]
+    pointed: list[str]
+    reason: str
+    tokens: int
+
+    @property
+    def outcome(self) -> str:
+        """Return injected, pointed or silent."""
+        return "injected" if self.injected else "pointed" if self.pointed else "silent"
+
+
+def past_prompts(path: str, oldest: float) -> Iterator[PastPrompt]:
+    """Yield the prompts that a person typed in a transcript, from `oldest` (seconds since 1970) on; one without a time counts as new.
+
+    Repeated rows, such as those of a resumed session, are yielded once. Raises OSError.
+    """
+    seen: set[str] = set()
+    first = iso(oldest)
+    question = reply = ""
+    with open_transcript(path) as file:
+        for record in Lines(file):
+            text = replied(record)
+            if text:
+                reply = without_private(text).strip()
+            kind, said = asked(record)
+            if kind != "prompt":
+                continue
+            identity = str(record.get("uuid") or "")
+            if identity in seen:
+                continue
+            seen.add(identity)
+            time = str(record.get("timestamp") or "")
+            if not time or time >= first:
+                yield PastPrompt(said, turn_text(question, reply), time, identity)
+            question, reply = without_private(said).strip(), ""
+
+
+def replay_prompt(past: PastPrompt, history: RecallHistory, context: Context, room: int) -> Result:
+    """Return what Claude would be told on a past prompt; the history is that of its session, and learns it."""
+    settings = context.settings
+    if not settings.flag("retrieval.enabled"):
+        return Result([], [], "disabled", 0)
+    prompt = Prompt(past.text, past.id, "", turn_before=past.before)
+    before, refusal = check(prompt, settings)
+    if refusal:
+        return Result([], [], refusal, 0)
+    answer = Answer()
+    decide(answer, prompt, before, room, history, context, ask_judges=False)
+    if answer.context or history.turn > 1:
+        history.turn += 1
+    record = answer.record
+    return Result(
+        record["injected"], record["pointed"], str(record["reason"]), int(record.get("tokens") or 0)
+    )

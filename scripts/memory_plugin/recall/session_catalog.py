@@ -1,0 +1,195 @@
+"""The session catalog: what Claude is told before any prompt, so that a standing rule holds without anyone asking for it.
+
+First the rules, which count as injected, then the titles of the other memories, which count as nothing: no prompt that says "add a message
+handler" finds "write the test first", a list does. A sub-agent gets the rules alone. Everything comes from the index, where its text was
+prepared; a memory whose file changed since is left out.
+"""
+
+from __future__ import annotations
+
+from ..kernel.files import cause
+from .catalog_block import arrange
+from .catalog_entries import (
+    count_memories,
+    named_titles,
+    near_titles,
+    newest_titles,
+    recently_used,
+    standing_rules,
+)
+from .decision import estimated_tokens
+from .history import CATALOG, SUBAGENT, RecallHistory
+from .index_file import INDEX_ERRORS, IndexUnavailable, changed_paths, index_path, open_index
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..kernel.context import Context
+    from ..kernel.sqlite import Connection
+    from .catalog_entries import Entry
+
+__all__ = ["CatalogAnswer", "current_index", "is_catalog_on", "session_catalog", "subagent_rules"]
+
+_RESUME = "resume"  # the one source after which the context still holds what it was told
+_SUBAGENT_TOKENS = 300
+_SHORTEST_LINE = 5  # tokens; so no list has more lines than its tokens divided by this
+_MOST_USED = 50
+_FOREVER = 1 << 30  # turns
+# Names in a session's record: of all that a catalog is made of, and of one title in it, which does not count as a pointer.
+_WHOLE, _LISTED = "catalog", "catalog "
+_FITS = 30  # memories whose titles fit into any catalog
+
+
+class CatalogAnswer:
+    """What Claude is told at a start, empty for nothing; the line about it for a person who wants to see everything; and the record."""
+
+    __slots__ = ("context", "receipt", "record")
+
+    def __init__(self, place: str) -> None:
+        self.context = ""
+        self.receipt = ""
+        self.record: dict[str, Any] = {
+            "place": place,
+            "outcome": "silent",
+            "reason": "unchanged",
+            "answered_by": "index",
+            "injected": [],
+            "pointed": [],
+        }
+
+
+def is_catalog_on(context: Context) -> bool:
+    """Return whether the settings want a catalog."""
+    return context.settings.flag("retrieval.enabled") and context.settings.flag("retrieval.catalog.enabled")
+
+
+def current_index(context: Context) -> Connection | None:
+    """Return the index, brought up to date first where that takes little; None where it cannot answer."""
+    path = index_path(context.places)
+    try:
+        connection = open_index(path)
+        if changed_paths(connection) == set():
+            return connection
+        connection.close()
+    except INDEX_ERRORS:
+        pass
+    from .lookup import Lookup  # ranking and reading memories, which most starts do without
+
+    Lookup(context).refresh()
+    try:
+        return open_index(path)
+    except IndexUnavailable:
+        return None
+
+
+def session_catalog(connection: Connection, source: str, context: Context) -> CatalogAnswer | None:
+    """Return the catalog for a session that starts or goes on; None without memories. Raises SqliteError.
+
+    A resumed session is told only if something changed, and then only the rules and titles that it does not know.
+    """
+    rules = standing_rules(connection)
+    titles = newest_titles(
+        connection, context.settings.integer("retrieval.catalog.max_tokens") // _SHORTEST_LINE
+    )
+    if not rules and not titles:
+        return None
+    answer = CatalogAnswer(CATALOG)
+    answer.record["source"] = source
+    history = RecallHistory(context.places, context.session, CATALOG)
+    content = "\n".join([one.inject for one in rules] + sorted(one.title for one in titles))
+    known: set[str] = set()
+    if source == _RESUME:
+        if history.was_pointed(_WHOLE, content):
+            return answer
+        known = {one.key for one in rules if history.was_injected(one.key, one.inject, _FOREVER)}
+        known |= {one.key for one in titles if history.was_pointed(_LISTED + one.key, one.title)}
+    history.note_pointed(_WHOLE, content)
+    total = count_memories(connection) - len(known)
+    ordered = _in_order(connection, [one for one in titles if one.key not in known], known, total, context)
+    _tell(answer, [one for one in rules if one.key not in known], ordered, total, history, context)
+    return answer
+
+
+def _in_order(
+    connection: Connection, titles: list[Entry], known: set[str], total: int, context: Context
+) -> list[Entry]:
+    """Return the titles, recently used and changed ones first; in a store too large for a catalog those near to the work at hand first."""
+    used = recently_used(context)
+    there = {one.key for one in titles} | known
+    ordered = titles + named_titles(connection, [key for key in used if key not in there][-_MOST_USED:])
+    ordered.sort(key=lambda one: (max(used.get(one.key, ""), one.updated_at), one.key in used), reverse=True)
+    if total <= _FITS:
+        return ordered
+    near = [one for one in near_titles(connection, _work(context)) if one.key not in known]
+    keys = {one.key for one in near}
+    return near + [one for one in ordered if one.key not in keys]
+
+
+def _work(context: Context) -> str:
+    """Return the words of what the user is working on: the branch's name and the changed files."""
+    from .working_tree import branch_name, changed_files
+
+    root = context.places.project_root
+    return "\n".join([branch_name(root), *changed_files(root)])
+
+
+def subagent_rules(connection: Connection, agent: str, context: Context) -> CatalogAnswer | None:
+    """Return the standing rules for a sub-agent with this id; None without rules. Raises SqliteError.
+
+    What it is told reaches no other context, so its record is its own.
+    """
+    rules = standing_rules(connection)
+    if not rules:
+        return None
+    answer = CatalogAnswer(SUBAGENT)
+    history = RecallHistory(context.places, context.session, SUBAGENT, agent)
+    _tell(answer, rules, [], 0, history, context)
+    return answer
+
+
+def _tell(
+    answer: CatalogAnswer,
+    rules: list[Entry],
+    titles: list[Entry],
+    total: int,
+    history: RecallHistory,
+    context: Context,
+) -> None:
+    """Fill in the answer with what fits of some rules and titles, and note it in the session's record; rules count as injected."""
+    max_tokens = context.settings.integer("retrieval.catalog.max_tokens")
+    if answer.record["place"] == SUBAGENT:
+        max_tokens = min(_SUBAGENT_TOKENS, max_tokens)
+    block = arrange([one.rule for one in rules], [one.title for one in titles], max_tokens)
+    told, listed = rules[: len(block.rules)], titles[: len(block.titles)]
+    if not told and not listed:
+        return
+    for one in told:
+        history.note_injected(one.key, one.inject)
+    for one in listed:
+        history.note_pointed(_LISTED + one.key, one.title)
+    left = max(0, total - len(told) - len(listed))
+    answer.context = block.render(left)
+    answer.receipt = _receipt(len(told), len(listed))
+    answer.record.update(
+        outcome="injected" if told else "listed",
+        reason="",
+        injected=[one.key for one in told],
+        listed=len(listed),
+        unlisted=left,
+        tokens=estimated_tokens(answer.context),
+        characters=len(answer.context),
+    )
+    try:
+        history.save()
+    except OSError as error:  # Claude may be told a rule twice, which is the lesser evil
+        answer.record["problem"] = "session: " + cause(error)
+
+
+def _receipt(rules: int, titles: int) -> str:
+    parts = []
+    if rules:
+        parts.append("1 standing rule" if rules == 1 else "%d standing rules" % rules)
+    if titles:
+        parts.append("1 title" if titles == 1 else "%d titles" % titles)
+    return "memory: told Claude " + " and ".join(parts)

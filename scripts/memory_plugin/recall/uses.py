@@ -1,0 +1,210 @@
+"""Which injected memories a reply used: those whose rare words or paths stand in it or in its tool calls, and guards that it heeded.
+
+Anything else is unknown, never "not used": Claude may follow a rule without repeating its words. What called for a memory is no use of it:
+not the words of the prompt, and not the tool call at which it was told.
+"""
+
+from __future__ import annotations
+
+import os
+
+from ..kernel.fastjson import loads
+from ..kernel.ledger import open_ledger
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from ..kernel.context import Context
+    from ..kernel.sqlite import Connection
+    from ..kernel.transcript.turn import Turn
+
+__all__ = ["Told", "find_uses", "told_in_session"]
+
+_TAIL_BYTES = 64 * 1024
+_MOST_MEMORIES = 30
+# A rule of the catalog is told in every session, so repeating it says little; what a sub-agent was told is not before Claude.
+_ELSEWHERE = ("catalog", "subagent")
+_MAX_CHARACTERS = 20_000  # of the reply, of its tool calls and of the prompts, each
+_TRANSCRIPT_BYTES = 256 * 1024
+# A rare word is held by at most this many memories of the store, or this share of them, and by few texts of everyday technical English.
+_FEW_MEMORIES = 2
+_FEW_SHARE = 0.02
+_RARE_SHARE = 0.002
+_SHORTEST_RARE = 4
+_RARE_WORDS_NEEDED = 2
+_SHORTEST_NAME = 5
+_TOOL, _FAILURE, _GUARD = "tool", "failure", "guard"
+_REMINDED, _LET_THROUGH = "reminded", "let_through"
+
+
+class Told:
+    """How a memory was told: the place, the id of the tool call if it was at one, the prompt, and for a guard whether Claude heeded it."""
+
+    __slots__ = ("call", "heeded", "place", "prompt_id")
+
+    def __init__(self, row: dict[str, Any]) -> None:
+        self.place, self.call, self.prompt_id = (
+            str(row.get(name) or "") for name in ("place", "tool_use_id", "prompt_id")
+        )
+        self.heeded = self.place == _GUARD and row.get("outcome") == _REMINDED
+
+
+def told_in_session(context: Context) -> dict[str, Told]:
+    """Return the memories that this session's ledger lines say were injected, by key, the last 30 at most.
+
+    A guard is heeded until the call that it held back is made again.
+
+    Only the end of the ledger is read; empty where it cannot be.
+    """
+    ledger = open_ledger(context.places, context.settings, "recalls")
+    try:
+        with open(ledger.path(), "rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - _TAIL_BYTES))
+            lines = file.read(_TAIL_BYTES).split(b"\n")
+    except OSError:
+        return {}
+    mark = context.session.encode("utf-8", "replace")
+    told: dict[str, Told] = {}
+    for line in lines[1:] if size > _TAIL_BYTES else lines:
+        if mark in line and b'"injected"' in line:
+            row = _row(line, context)
+            told.update((key, Told(row)) for key in _keys(row, "injected"))
+            for key in _keys(row, "guards"):
+                if key in told and row.get("outcome") == _LET_THROUGH:
+                    told[key].heeded = False
+    return dict(list(told.items())[-_MOST_MEMORIES:])
+
+
+def _row(line: bytes, context: Context) -> dict[str, Any]:
+    """Return a line of this session and project; empty for any other."""
+    try:
+        row = loads(line.decode("utf-8"))
+    except ValueError:
+        return {}
+    if not isinstance(row, dict) or row.get("session") != context.session:
+        return {}
+    is_here = row.get("project") == context.places.project_key and row.get("place") not in _ELSEWHERE
+    return row if is_here else {}
+
+
+def _keys(row: dict[str, Any], name: str) -> list[str]:
+    keys = row.get(name)
+    return [key for key in keys if isinstance(key, str)] if isinstance(keys, list) else []
+
+
+def find_uses(
+    told: dict[str, Told], reply: str, transcript: str, context: Context, prompt_id: str = ""
+) -> list[str]:
+    """Return which of these memories the last reply used, and the guards that it heeded on this prompt."""
+    heeded = [key for key, one in told.items() if one.heeded and prompt_id and one.prompt_id == prompt_id]
+    others = {key: one for key, one in told.items() if key not in heeded}
+    return heeded + (_found_in_reply(others, reply, transcript, context) if others else [])
+
+
+def _found_in_reply(told: dict[str, Told], reply: str, transcript: str, context: Context) -> list[str]:
+    """Return which memories have rare words or paths in the reply or its calls; empty where the index cannot be read."""
+    from ..kernel.sqlite import SqliteError  # neither is loaded in a session that was told nothing
+    from ..kernel.transcript.reader import turns_since_prompt
+    from .index_file import INDEX_ERRORS, index_path, open_index
+
+    turns = turns_since_prompt(transcript, _TRANSCRIPT_BYTES) if transcript else []
+    prompted = _stems("\n".join(turn.prompt for turn in turns)[:_MAX_CHARACTERS])
+    texts = {
+        call: reply[-_MAX_CHARACTERS:] + "\n" + _calls(turns, call)
+        for call in {_telling_call(one) for one in told.values()}
+    }
+    stems = {call: _stems(said) - prompted for call, said in texts.items()}
+    if not any(stems.values()):
+        return []
+    try:
+        connection = open_index(index_path(context.places))
+    except INDEX_ERRORS:
+        return []
+    try:
+        return [
+            key
+            for key, one in told.items()
+            if _is_used(
+                connection,
+                key,
+                stems[_telling_call(one)],
+                "" if one.place == _TOOL else texts[_telling_call(one)],
+            )
+        ]
+    except SqliteError:
+        return []
+    finally:
+        connection.close()
+
+
+def _telling_call(told: Told) -> str:
+    return told.call if told.place in (_TOOL, _FAILURE) else ""
+
+
+def _calls(turns: list[Turn], telling: str) -> str:
+    """Return the texts that the turns' tool calls were given, the last ones first, without the call at which a memory was told."""
+    parts: list[str] = []
+    room = _MAX_CHARACTERS
+    for turn in reversed(turns):
+        for call in turn.calls:
+            if telling and call.id == telling:
+                continue
+            for value in call.input.values():
+                if isinstance(value, str) and room > 0:
+                    parts.append(value[:room])
+                    room -= len(value)
+    return "\n".join(parts)
+
+
+def _stems(text: str) -> set[str]:
+    from ..kernel.text.stem import form
+    from ..kernel.text.tokens import words
+
+    return {form(word).partition("~")[0] for word in words(text)}
+
+
+def _is_used(connection: Connection, key: str, stems: set[str], said: str) -> bool:
+    """Return whether a text holds a path of a memory, or some stems hold its rare words; a memory told at its file gets no text."""
+    row = connection.execute(
+        "SELECT vectors.title || vectors.tags || vectors.body, documents.files FROM documents "
+        "JOIN vectors ON vectors.rowid = documents.rowid WHERE documents.key = ?",
+        (key,),
+    ).fetchone()
+    if row is None:
+        return False
+    if any(path in said for path in _paths(row[1])):
+        return True
+    from ..kernel.text.tokens import is_whole
+
+    own = {term.partition("~")[0] for term in row[0].split()}
+    shared = _rare(connection, own & stems)
+    return len(shared) >= _RARE_WORDS_NEEDED or any(
+        is_whole(stem) and len(stem) >= _SHORTEST_NAME for stem in shared
+    )
+
+
+def _paths(files: str) -> list[str]:
+    try:
+        found = loads(files)
+    except ValueError:
+        return []
+    return (
+        [path for path in found if isinstance(path, str) and len(path) >= _SHORTEST_NAME]
+        if isinstance(found, list)
+        else []
+    )
+
+
+def _rare(connection: Connection, stems: set[str]) -> list[str]:
+    """Return those of some stems that tell memories of this store apart and are no everyday words."""
+    documents = connection.execute("SELECT SUM(documents) FROM totals").fetchone()[0] or 0
+    most = max(_FEW_MEMORIES, _FEW_SHARE * documents)
+    wanted = sorted(stem for stem in stems if len(stem) >= _SHORTEST_RARE)[:500]
+    rows = connection.execute(
+        "SELECT term, strong + weak + held_strong + held_weak, share FROM vocabulary WHERE term IN (%s)"
+        % ",".join("?" * len(wanted)),
+        wanted,
+    )
+    return [term for term, held, share in rows if held <= most and share < _RARE_SHARE]

@@ -1,0 +1,175 @@
+"""The prepared paths: which memories name a file, and how."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from memory_plugin.kernel.paths import Places
+from memory_plugin.recall.named_files import (
+    FILE,
+    FOLDER,
+    KIN,
+    PATTERN,
+    TEXT,
+    NamedFiles,
+    named_files_path,
+    write_named_files,
+)
+from memory_plugin.recall.named_rows import named_in_files, named_in_text
+from tests.project import Project
+from tests.recall.store_files import at_home
+
+NAMED = [
+    ("src/api/users.py", "users", FILE),
+    ("src/api/teams.py", "teams", FILE),
+    ("docs/api/", "pages", FILE),
+    ("build", "built", FILE),
+    ("app/(shop)/[slug]/page.tsx", "route", FILE),
+    ("db/**/*.sql", "migrations", PATTERN),
+    ("infra/orders/main.tf", "orders", FILE),
+    ("src/core/", "core", TEXT),
+    ("über straße/größe.md", "words", FILE),
+]
+
+
+@pytest.fixture
+def places(project: Project) -> Iterator[Places]:
+    """Return the places of a project with the paths above prepared."""
+    with at_home(project) as found:
+        assert write_named_files(found, NAMED)
+        yield found
+
+
+@pytest.mark.parametrize(
+    ("path", "named"),
+    [
+        ("src/api/users.py", {"users": FILE}),
+        ("src/api/users.pyc", {}),
+        ("rc/api/users.py", {}),
+        ("lib/src/api/users.py", {}),
+        ("src/api", {}),
+        ("docs/api/auth/login.md", {"pages": FOLDER}),
+        ("docs/apis/login.md", {}),
+        ("build/out.js", {"built": FOLDER}),
+        ("app/(shop)/[slug]/page.tsx", {"route": FILE}),
+        ("db/2025/01/a.sql", {"migrations": PATTERN}),
+        ("db/a.py", {}),
+        ("src/core/loop.py", {"core": TEXT}),
+        ("über straße/größe.md", {"words": FILE}),
+        ("src/api/roles.py", {}),
+        ('"\\\t\n', {}),
+        ("", {}),
+    ],
+)
+def test_paths_are_compared_as_paths(places: Places, path: str, named: dict[str, str]) -> None:
+    assert NamedFiles(places).naming(path, is_new=False) == named
+
+
+@pytest.mark.parametrize(
+    ("path", "named"),
+    [
+        ("src/api/roles.py", {"users": KIN, "teams": KIN}),
+        ("src/api/roles.md", {}),
+        ("src/api/deep/roles.py", {}),
+        ("src/roles.py", {}),
+        ("infra/pricing/main.tf", {}),
+        ("roles.py", {}),
+    ],
+)
+def test_a_new_file_has_kin_beside_it(places: Places, path: str, named: dict[str, str]) -> None:
+    assert NamedFiles(places).naming(path, is_new=True) == named
+
+
+def test_a_new_file_has_kin_of_its_name_in_a_neighboring_folder(places: Places) -> None:
+    write_named_files(places, [("stacks/rds/orders/main.tf", "orders", FILE)])
+    prepared = NamedFiles(places)
+    assert prepared.naming("stacks/rds/pricing/main.tf", is_new=True) == {"orders": KIN}
+    assert prepared.naming("stacks/rds/pricing/outputs.tf", is_new=True) == {}
+    assert prepared.naming("stacks/s3/pricing/main.tf", is_new=True) == {}
+
+
+def test_a_folder_that_many_memories_name_has_no_kin(places: Places) -> None:
+    write_named_files(places, [("src/%d.py" % at, "m%d" % at, FILE) for at in range(3)])
+    assert NamedFiles(places).naming("src/new.py", is_new=True) == {}
+
+
+def test_the_surest_way_counts(places: Places) -> None:
+    write_named_files(places, [("a/b.py", "m", TEXT), ("a/", "m", FILE), ("*.py", "m", PATTERN)])
+    assert NamedFiles(places).naming("a/b.py", is_new=False) == {"m": PATTERN}
+
+
+def test_the_file_goes_when_nothing_is_named(places: Places) -> None:
+    assert not write_named_files(places, NAMED)
+    assert write_named_files(places, [])
+    assert not os.path.lexists(named_files_path(places))
+    assert not NamedFiles(places).any()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\xff\xfe",
+        b"[]\nsrc/a.py\t[]",
+        b'{"schema": 9, "root": "/", "patterns": []}\nsrc/a.py\t[["m", "file"]]',
+        b'{"schema": 1, "root": "/elsewhere", "patterns": []}\nsrc/a.py\t[["m", "file"]]',
+    ],
+)
+def test_a_damaged_file_names_nothing(places: Places, content: bytes) -> None:
+    with open(named_files_path(places), "wb") as file:
+        file.write(content)
+    assert NamedFiles(places).naming("src/a.py", is_new=True) == {}
+
+
+@pytest.mark.parametrize("line", [b"src/a.py\t{", b"src/a.py\t[1]", b'src/a.py\t[["m"]]', b"src/a.py\t7"])
+def test_a_damaged_line_names_nothing(places: Places, line: bytes) -> None:
+    with open(named_files_path(places), "rb") as file:
+        head = file.readline()
+    with open(named_files_path(places), "wb") as file:
+        file.write(head + line + b"\n")
+    assert NamedFiles(places).naming("src/a.py", is_new=False) == {}
+
+
+@pytest.mark.parametrize(
+    ("entry", "named"),
+    [
+        ("src/a.py", [("src/a.py", FILE)]),
+        ("./src/a.py:12", [("src/a.py", FILE)]),
+        ("src/a.py:12-40", [("src/a.py", FILE)]),
+        ("src\\win\\a.py", [("src/win/a.py", FILE)]),
+        ("/work/src/a.py", [("src/a.py", FILE)]),
+        ("db/migrations/", [("db/migrations/", FILE)]),
+        ("*.sql", [("*.sql", PATTERN)]),
+        ("app/[slug]/page.tsx", [("app/[slug]/page.tsx", FILE)]),
+        ("/etc/passwd", []),
+        ("../other/a.py", []),
+        ("~/notes.md", []),
+        ("**", []),
+        ("*", []),
+        ("", []),
+    ],
+)
+def test_what_an_entry_of_files_names(entry: str, named: list[tuple[str, str]]) -> None:
+    assert named_in_files(entry, "/work") == named
+
+
+@pytest.mark.parametrize(
+    ("text", "paths"),
+    [
+        ("Changes under app/safety/ need two reviewers.", {"app/safety/"}),
+        ("Import `db` from `lib/db.ts`, not from prisma.", {"lib/db.ts"}),
+        ("See (docs/api.md).", {"docs/api.md"}),
+        ("Workflows are in .github/workflows/ci.yml.", {".github/workflows/ci.yml"}),
+        ("The folder src/ holds all of it.", set()),
+        ("Read it, then write and commit.", set()),
+        ("It is version 2.5 of 2024.", set()),
+    ],
+)
+def test_what_a_text_names(text: str, paths: set[str]) -> None:
+    assert paths <= named_in_text(text)
+    assert {path for path in named_in_text(text) if path.startswith(tuple("abcdelsv"))} == {
+        path for path in paths if not path.startswith(".")
+    }

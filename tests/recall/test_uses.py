@@ -1,0 +1,161 @@
+"""A reply used a memory if it, or a tool call, holds the memory's rare words or paths; anything else is unknown."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from memory_plugin.kernel.clock import Deadline
+from memory_plugin.kernel.context import Context
+from memory_plugin.kernel.settings.load import load
+from memory_plugin.recall.feedback import Feedback
+from memory_plugin.recall.uses import Told, find_uses, told_in_session
+from tests.project import SESSION, Project
+from tests.recall.store_files import ASK, BODY, TITLE, at_home, no_threshold
+from tests.replies.builders import assistant_record, call_record, user_record, write_transcript
+
+KEY = "project:decision/use-postgres-for-the-billing-database"
+
+
+@pytest.fixture
+def told(project: Project) -> Project:
+    """Return a project in whose session one memory was injected."""
+    no_threshold(project)
+    project.save(TITLE, BODY, "--file", "billing/schema.sql")
+    project.save("Deploy on Tuesdays only", "The ops team is small.")
+    assert "Postgres 15" in project.prompt(ASK).context
+    return project
+
+
+@pytest.mark.parametrize(
+    ("reply", "calls", "used"),
+    [
+        pytest.param("It stores its invoices in Postgres 15.", [], True, id="rare words in the reply"),
+        pytest.param(
+            "Done.", [("Edit", {"file_path": "/x/billing/schema.sql"})], True, id="its path in a call"
+        ),
+        pytest.param(
+            "Done.",
+            [("Bash", {"command": "psql -c 'select invoices' # postgres"})],
+            True,
+            id="rare words in a call",
+        ),
+        pytest.param(
+            "Which database do we use for the billing service?", [], False, id="only the prompt's words"
+        ),
+        pytest.param("I renamed the file and ran the tests.", [], False, id="other words"),
+        pytest.param("Postgres.", [], False, id="one rare word is not enough"),
+        pytest.param("", [], False, id="no text"),
+    ],
+)
+def test_a_use_is_seen_by_rare_words_and_paths(
+    told: Project, reply: str, calls: list[tuple[str, dict[str, str]]], used: bool
+) -> None:
+    rows = [user_record(ASK), *(call_record(name, given) for name, given in calls), assistant_record(reply)]
+    path = write_transcript(os.path.join(told.config, "projects", "p", SESSION + ".jsonl"), *rows)
+    with at_home(told) as places:
+        context = Context(places, load(places.config_dir, places.project_root), Deadline(60), SESSION)
+        told_now = told_in_session(context)
+        assert list(told_now) == [KEY]
+        assert find_uses(told_now, reply, path, context) == ([KEY] if used else [])
+
+
+def test_the_end_of_a_reply_notes_the_use(told: Project) -> None:
+    event = told.event("Stop", last_assistant_message="Its invoices are in Postgres 15.", prompt_id="p1")
+    run = told.hook("Stop", event)
+    assert (run.returncode, run.stdout) == (0, "")
+    with at_home(told) as places:
+        assert Feedback(places).counts(KEY)["used"] == 1
+        assert Feedback(places).used_at(KEY)
+    (row,) = told.ledger("feedback")
+    assert (row["kind"], row["memories"], row["prompt_id"]) == ("used", [KEY], "p1")
+
+
+@pytest.mark.parametrize("setting", ["off", "another session", "nothing told"])
+def test_nothing_is_noted_without_a_reason(told: Project, setting: str) -> None:
+    event = told.event("Stop", last_assistant_message="Its invoices are in Postgres 15.", prompt_id="p1")
+    if setting == "off":
+        no_threshold(told, feedback=False)
+    elif setting == "another session":
+        event["session_id"] = "another"
+    else:
+        os.unlink(os.path.join(told.state, "recalls.jsonl"))
+    assert told.hook("Stop", event).returncode == 0
+    assert told.ledger("feedback") == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [b"{", b"[]", b'{"session": 5, "injected": ["x"]}', b'{"injected": "x"}', b"\xff\xfe"],
+    ids=["torn", "a list", "a number", "a text", "no UTF-8"],
+)
+def test_odd_lines_of_the_ledger_are_skipped(told: Project, line: bytes) -> None:
+    with open(os.path.join(told.state, "recalls.jsonl"), "ab") as file:
+        file.write(line.replace(b"}", b', "also": "%s"}' % SESSION.encode()) + b"\n")
+    with at_home(told) as places:
+        context = Context(places, load(places.config_dir, places.project_root), Deadline(60), SESSION)
+        assert list(told_in_session(context)) == [KEY]
+
+
+def test_a_missing_index_or_transcript_is_no_use(told: Project) -> None:
+    with at_home(told) as places:
+        context = Context(places, load(places.config_dir, places.project_root), Deadline(60), SESSION)
+        assert find_uses({KEY: Told({})}, "invoices in Postgres 15", "/no/such/file", context) == [KEY]
+        for name in os.listdir(places.state("index")):
+            os.unlink(places.state("index", name))
+        assert find_uses({KEY: Told({})}, "invoices in Postgres 15", "", context) == []
+
+
+def call(project: Project, tool: str, call_id: str, prompt_id: str = "p1", **given: str) -> None:
+    """Run the hook before a tool call."""
+    event = {"tool_name": tool, "tool_input": given, "tool_use_id": call_id, "prompt_id": prompt_id}
+    assert project.hook("PreToolUse", project.event("PreToolUse", **event)).returncode == 0
+
+
+def stop(project: Project, prompt_id: str = "p1", reply: str = "Done.") -> list[list[str]]:
+    """End the reply and return the memories of each line of feedback."""
+    event = project.event("Stop", last_assistant_message=reply, prompt_id=prompt_id)
+    assert project.hook("Stop", event).returncode == 0
+    return [row["memories"] for row in project.ledger("feedback")]
+
+
+def test_a_guard_was_used_if_claude_did_something_else_instead(project: Project) -> None:
+    project.save("Never force-push", "Ask.", "--guard-command", "git push --force")
+    call(project, "Bash", "t1", command="git push --force")
+    key = "project:decision/never-force-push"
+    assert stop(project) == [[key]]
+    assert stop(project, "p2") == [[key]]  # it was about the prompt before
+
+
+def test_a_guard_whose_call_was_made_again_may_have_been_used_or_not(project: Project) -> None:
+    project.save("Never force-push", "Ask.", "--guard-command", "git push --force")
+    for call_id in ("t1", "t2"):
+        call(project, "Bash", call_id, command="git push --force")
+    assert stop(project) == []
+
+
+@pytest.mark.parametrize(
+    ("later", "used"),
+    [
+        pytest.param([], False, id="only read"),
+        pytest.param([("Edit", {"file_path": "/x/billing/schema.sql"})], False, id="edited later"),
+        pytest.param([("Bash", {"command": "psql postgres -c 'select invoices'"})], True, id="rare words"),
+    ],
+)
+def test_the_call_at_which_a_memory_was_told_is_no_use(
+    project: Project, later: list[tuple[str, dict[str, str]]], used: bool
+) -> None:
+    project.save(TITLE, BODY, "--file", "billing/schema.sql")
+    project.save("Deploy on Tuesdays only", "The ops team is small.")
+    file = os.path.join(project.root, "billing/schema.sql")
+    first = call_record("Read", {"file_path": file})
+    call(project, "Read", first["message"]["content"][0]["id"], file_path=file)
+    rows = [
+        user_record("Go on."),
+        first,
+        *(call_record(*one, "t2") for one in later),
+        assistant_record("Done."),
+    ]
+    write_transcript(os.path.join(project.config, "projects", "p", SESSION + ".jsonl"), *rows)
+    assert bool(stop(project)) == used
