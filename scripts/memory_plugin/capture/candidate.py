@@ -1,0 +1,216 @@
+"""A candidate: something that may be worth keeping, with its evidence, redacted before it is made."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..kernel.clock import now_iso
+from ..kernel.data import load_data
+from ..kernel.fastjson import digest
+from ..kernel.text.clean import block, plain
+from ..kernel.text.stem import stem
+from ..kernel.text.tokens import words
+from ..memories.hygiene import clean_text
+from ..memories.record import InvalidMemory
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = [
+    "CHANGED",
+    "HINTS",
+    "KINDS",
+    "Candidate",
+    "Finding",
+    "Origin",
+    "candidate_from_json",
+    "is_near",
+    "key_words",
+    "merged",
+    "new_candidate",
+    "now_origin",
+]
+
+# What a candidate may be, in the order in which equally strong ones are shown.
+KINDS = (
+    "repeated",
+    "correction",
+    "rule",
+    "decision",
+    "fact",
+    "solved_error",
+    "guard",
+    "mistake",
+    "note",
+    "section",
+)
+MAX_TITLE = 100
+CHANGED = "What changed before it passed:"
+_MAX_QUOTE = 400
+_MAX_BODY = 3000
+_MAX_SESSIONS = 8
+_ID = re.compile(r"c-[0-9a-f]{10}\Z")
+_LEADS = re.compile(
+    r"^(?:(?:please|and|but|so|also|ok(?:ay)?|no+|nope|yes|yeah|well|actually|again|claude|hey|remember|btw|fyi)\b[,:.!]*\s+)+",
+    re.IGNORECASE,
+)
+
+
+class Origin(NamedTuple):
+    """Where something was said or done: the session, the turn in it (0 if unknown), and the time."""
+
+    session: str
+    turn: int
+    time: str
+
+
+class Finding(NamedTuple):
+    """What found something: the kind and category of the candidate, the id of the rule, and how sure that is (0 to 1)."""
+
+    kind: str
+    category: str
+    rule: str
+    strength: float
+
+
+class Candidate(NamedTuple):
+    """What may become a memory.
+
+    `quote` is what was said or seen, `body` what the memory would say, `strength` how sure the rule is, from 0 to 1. `sessions` are all in
+    which it was seen, `found` is when. `contradicts` names a stored memory that says something else.
+    """
+
+    id: str
+    kind: str
+    category: str
+    title: str
+    quote: str
+    body: str
+    strength: float
+    rule: str
+    origin: Origin
+    sessions: tuple[str, ...]
+    found: str = ""
+    contradicts: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the candidate as the state file holds it."""
+        return {**self._asdict(), "origin": self.origin._asdict(), "sessions": list(self.sessions)}
+
+    @property
+    def source(self) -> dict[str, Any]:
+        """Return the source that a memory made of it carries."""
+        return {"session": self.origin.session, "turn": self.origin.turn or None, "quote": self.quote}
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """Return the fields of a runbook that a solved error's text holds; empty for any other candidate."""
+        before, mark, after = self.body.partition(CHANGED)
+        if self.kind != "solved_error" or not mark:
+            return {}
+        lines = [line.lstrip("- ") for line in after.strip().split("\n")]
+        return {"symptoms": before.strip(), "steps": lines[:-1], "verification": lines[-1]}
+
+
+def new_candidate(
+    finding: Finding, quote: str, origin: Origin, title: str = "", body: str = ""
+) -> Candidate | None:
+    """Return a candidate without secrets; None where a rule of hygiene refuses the text, or nothing is left of it."""
+    try:
+        quote = plain(_clean(quote), _MAX_QUOTE)
+        body = block(_clean(body), _MAX_BODY) or quote
+        title = plain(_clean(title), MAX_TITLE) or _title(quote)
+    except InvalidMemory:
+        return None
+    key = key_words(title if finding.kind in _NAMED_BY_TITLE else quote)
+    if not key or not title:
+        return None
+    identity = "c-" + digest(" ".join(sorted(key)).encode("utf-8", "replace"), 5)
+    sessions = (origin.session,) if origin.session else ()
+    kind, category, rule, strength = finding
+    return Candidate(
+        identity, kind, category, title, quote, body, strength, rule, origin, sessions, now_iso()
+    )
+
+
+def candidate_from_json(value: object) -> Candidate | None:
+    """Return the candidate in a state file's entry; None for one that is damaged."""
+    if not isinstance(value, dict) or not isinstance(value.get("origin"), dict):
+        return None
+    texts = [
+        value.get(name)
+        for name in ("id", "kind", "category", "title", "quote", "body", "rule", "found", "contradicts")
+    ]
+    origin, strength, sessions = value["origin"], value.get("strength"), value.get("sessions")
+    session, turn, time = origin.get("session"), origin.get("turn"), origin.get("time")
+    if not all(isinstance(one, str) for one in (*texts, session, time)) or not isinstance(sessions, list):
+        return None
+    if value["kind"] not in KINDS or not _ID.match(value["id"]) or not isinstance(turn, int):
+        return None
+    if isinstance(strength, bool) or not isinstance(strength, (int, float)):
+        return None
+    named: Sequence[str] = [one for one in sessions if isinstance(one, str)][:_MAX_SESSIONS]
+    fields = {
+        **value,
+        "strength": float(strength),
+        "origin": Origin(session, turn, time),
+        "sessions": tuple(named),
+    }
+    return Candidate(**{name: fields[name] for name in Candidate._fields})
+
+
+def key_words(text: str) -> frozenset[str]:
+    """Return the stems of the words that tell one statement from another, whatever the words around them."""
+    return frozenset(stem(word) for word in words(_LEADS.sub("", text)) if word not in _idle_words())
+
+
+def is_near(one: Candidate, other: Candidate) -> bool:
+    """Return whether two statements of the user say the same in much the same words."""
+    if one.kind not in _REPEATABLE or other.kind not in _REPEATABLE:
+        return False
+    ours, theirs = key_words(one.quote), key_words(other.quote)
+    return len(ours & theirs) >= _NEAR * len(ours | theirs)
+
+
+def merged(old: Candidate, new: Candidate) -> Candidate:
+    """Return a candidate that was found again: in a second session it is one that is repeated."""
+    sessions = tuple(dict.fromkeys([*old.sessions, *new.sessions]))[-_MAX_SESSIONS:]
+    is_repeated = len(sessions) > 1 and old.kind in _REPEATABLE
+    strength = max(old.strength, new.strength)
+    return old._replace(
+        sessions=sessions,
+        found=new.found,
+        kind="repeated" if is_repeated else old.kind,
+        strength=min(1.0, strength + 0.1) if is_repeated and old.kind != "repeated" else strength,
+        origin=new.origin if new.origin.turn or old.origin.session != new.origin.session else old.origin,
+    )
+
+
+def now_origin(session: str, turn: int = 0) -> Origin:
+    """Return an origin of this moment."""
+    return Origin(session, turn, now_iso())
+
+
+def _clean(text: str) -> str:
+    return clean_text(text, "candidate", [])
+
+
+def _title(quote: str) -> str:
+    """Return a title for a quote: without the words that only lead to it, from a capital letter to the end of a word."""
+    text = _LEADS.sub("", quote).rstrip(" .!")
+    if len(text) > MAX_TITLE:
+        text = text[: MAX_TITLE - 1].rsplit(" ", 1)[0].rstrip(" ,;:") + "\u2026"
+    return text[:1].upper() + text[1:]
+
+
+HINTS = ("mistake", "guard")  # about a memory that is there: nothing to store, and nothing covers them
+_NAMED_BY_TITLE = ("solved_error", *HINTS)
+_REPEATABLE = ("correction", "rule", "repeated")
+_NEAR = 0.6  # share of the telling words that two statements have in common
+
+
+@cache
+def _idle_words() -> frozenset[str]:
+    return frozenset(load_data("capture", "statements")["idle_words"]["values"])

@@ -1,0 +1,39 @@
+"""The line at the start of a session that says what may be worth keeping."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..kernel.fastjson import digest
+from ..kernel.state_file import read_state, write_state
+from .candidate_file import CandidateFile
+
+if TYPE_CHECKING:
+    from ..kernel.context import Context
+
+__all__ = ["due_offer"]
+
+
+def due_offer(context: Context) -> str:
+    """Return one line for the user, the first time that exactly these candidates are open; else an empty text."""
+    settings = context.settings
+    if not settings.flag("capture.enabled") or settings.text("capture.offer") == "off":
+        return ""
+    candidates = CandidateFile(context.places).load().open
+    if not candidates or not _is_due(context, sorted(one.id for one in candidates)):
+        return ""
+    subject = "1 thing" if len(candidates) == 1 else "%d things" % len(candidates)
+    return "memory: %s from your last sessions may be worth keeping: /memory:review" % subject
+
+
+def _is_due(context: Context, ids: list[str]) -> bool:
+    """Return whether this set of candidates was never mentioned, and record that it is now."""
+    path = context.places.state("capture", context.places.project_key + ".told.json")
+    told = digest("\n".join(ids).encode("ascii", "replace"))
+    if read_state(path).get("open") == told:
+        return False
+    try:
+        write_state(path, {"open": told})
+    except OSError:
+        return False
+    return True

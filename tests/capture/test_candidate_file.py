@@ -1,0 +1,126 @@
+"""The file of candidates: bounded, redacted, never back once dropped, and whole whatever lies there."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from memory_plugin.capture.candidate import Candidate, Finding, Origin, candidate_from_json, new_candidate
+from memory_plugin.capture.candidate_file import MAX_OPEN, CandidateFile, Candidates, candidate_path
+from memory_plugin.kernel.paths import Places, locate
+
+RULE = Finding("correction", "preference", "use-not", 0.8)
+
+
+@pytest.fixture
+def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Places:
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "home" / ".claude"))
+    (tmp_path / "home" / ".claude").mkdir(parents=True)
+    (tmp_path / "project" / ".git").mkdir(parents=True)
+    return locate(str(tmp_path / "project"))
+
+
+def made(text: str, *, strength: float = 0.8, session: str = "s1", kind: str = "correction") -> Candidate:
+    found = new_candidate(
+        RULE._replace(strength=strength, kind=kind), text, Origin(session, 3, "2026-01-02T03:04:05Z")
+    )
+    assert found is not None
+    return found
+
+
+def opened(*found: Candidate) -> Candidates:
+    candidates = Candidates({})
+    candidates.add(found)
+    return candidates
+
+
+def test_what_is_written_is_read_again(places: Places) -> None:
+    one = made("no, use pnpm not npm")
+    file = CandidateFile(places)
+    assert file.change(lambda candidates: candidates.add([one])) == 1
+    assert file.load().open == [one]
+    assert candidate_from_json(json.loads(json.dumps(one.to_json()))) == one
+
+
+def test_the_weakest_go_first() -> None:
+    candidates = opened(
+        *(
+            made("word%s goes here" % ("abcdefghij"[n % 10] * (n // 10 + 3)), strength=n / 100)
+            for n in range(30)
+        )
+    )
+    assert len(candidates.open) == MAX_OPEN
+    assert min(one.strength for one in candidates.open) == pytest.approx(0.1)
+
+
+def test_a_dropped_one_never_comes_back_and_its_text_is_gone(places: Places) -> None:
+    one = made("no, use pnpm not npm")
+    file = CandidateFile(places)
+    file.change(lambda candidates: candidates.add([one]))
+    file.change(lambda candidates: candidates.close([one.id]))
+    assert file.change(lambda candidates: candidates.add([made("use pnpm, not npm please")])) == 0
+    with open(candidate_path(places), encoding="utf-8") as text:
+        assert "pnpm" not in text.read()
+
+
+def test_a_kind_that_is_never_wanted_is_not_proposed() -> None:
+    candidates = opened(made("no, use pnpm not npm"))
+    candidates.silence("correction")
+    assert candidates.add([made("never mock the database")]) == 0
+    assert candidates.add([made("staging is reset at 3", kind="fact")]) == 1
+
+
+def test_near_equal_corrections_of_two_sessions_are_one_that_is_repeated() -> None:
+    candidates = opened(
+        made("we never mock the database here"), made("never mock the database", session="s2")
+    )
+    (one,) = candidates.open
+    assert (one.kind, one.sessions) == ("repeated", ("s1", "s2"))
+
+
+def test_old_candidates_go() -> None:
+    one = made("no, use pnpm not npm")._replace(found="2020-01-01T00:00:00Z")
+    assert Candidates({"open": [one.to_json()]}).open == []
+
+
+def test_what_a_stored_memory_covers_goes_and_what_it_contradicts_says_so() -> None:
+    covered, opposed = made("use pnpm, not npm"), made("never mock the database")
+    candidates = opened(covered, opposed)
+    candidates.settle({covered.id: None, opposed.id: "mock-everything"})
+    assert [(one.id, one.contradicts) for one in candidates.open] == [(opposed.id, "mock-everything")]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        pytest.param(b"", id="empty"),
+        pytest.param(b"[1]", id="a list"),
+        pytest.param(b'{"open": 3, "closed": {}, "silenced": "x"}', id="wrong types"),
+        pytest.param(b'{"open": [{"id": "c-0"}, 1, null, {"origin": {}}]}', id="damaged entries"),
+        pytest.param(b"\xff\xfe", id="no text"),
+    ],
+)
+def test_a_damaged_file_holds_nothing_and_is_replaced(places: Places, content: bytes) -> None:
+    os.makedirs(os.path.dirname(candidate_path(places)))
+    with open(candidate_path(places), "wb") as file:
+        file.write(content)
+    assert CandidateFile(places).load().open == []
+    assert CandidateFile(places).change(lambda candidates: candidates.add([made("use pnpm, not npm")])) == 1
+
+
+def test_secrets_and_private_parts_are_not_in_a_candidate() -> None:
+    one = made(
+        "always use the key ghp_Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4zAb7c for <private>our bank</private> deploys"
+    )
+    assert "ghp_" not in json.dumps(one.to_json())
+    assert "bank" not in json.dumps(one.to_json())
+
+
+def test_clear_forgets_everything(places: Places) -> None:
+    file = CandidateFile(places)
+    file.change(lambda candidates: candidates.add([made("use pnpm, not npm")]))
+    assert file.clear() == 1
+    assert file.load().to_json() == {"schema": 1, "open": [], "closed": [], "silenced": []}

@@ -1,0 +1,215 @@
+"""Past sessions on the command line: found, bounded, resumed, reviewed, and kept only when a person says so."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+
+import pytest
+
+from tests.project import Project
+from tests.replies.builders import assistant_record, user_record, write_transcript
+
+SAID = "no, we never mock the database here"
+
+
+def past(project: Project, name: str, *prompts: str) -> str:
+    """Write a transcript of the project's folder in the client's own place."""
+    folder = os.path.join(
+        project.config, "projects", re.sub(r"[^A-Za-z0-9]", "-", os.path.realpath(project.root))
+    )
+    rows = [
+        row
+        for number, text in enumerate(prompts)
+        for row in (user_record(text), assistant_record("%d is done." % number))
+    ]
+    return write_transcript(
+        os.path.join(folder, name + ".jsonl"),
+        *({**row, "cwd": os.path.realpath(project.root), "sessionId": name} for row in rows),
+    )
+
+
+def ids(project: Project) -> list[str]:
+    return [one["id"] for one in project.cli("capture", "list", "--json").json["candidates"]]
+
+
+def memories(project: Project) -> list[dict[str, str]]:
+    found: list[dict[str, str]] = project.cli("list", "--json").json["memories"]
+    return found
+
+
+def test_the_sessions_of_a_project_are_read_once(project: Project) -> None:
+    past(project, "one", SAID, "fix the test")
+    past(project, "two", "we decided to keep sessions in Redis")
+    first = project.cli("capture", "--project", "--json").json
+    assert (first["read"], first["known"], first["open"]) == (2, 0, 2)
+    again = project.cli("capture", "--project", "--json").json
+    assert (again["read"], again["known"], again["new"]) == (0, 2, [])
+    assert project.cli("capture", "--project", "--again", "--json").json["read"] == 2
+    assert memories(project) == []
+
+
+def test_days_leave_out_old_sessions(project: Project) -> None:
+    os.utime(past(project, "old", SAID), (1, 1))
+    past(project, "new", "we decided to keep sessions in Redis")
+    assert project.cli("capture", "--days", "3", "--json").json["read"] == 1
+
+
+def test_what_was_dropped_stays_away_and_clear_forgets_it(project: Project) -> None:
+    path = past(project, "one", SAID)
+    project.cli("capture", path)
+    (identity,) = ids(project)
+    assert project.cli("capture", "drop", identity).returncode == 0
+    project.cli("capture", path, "--again")
+    assert ids(project) == []
+    assert project.cli("capture", "clear").returncode == 0
+    project.cli("capture", path, "--again")
+    assert ids(project) == [identity]
+
+
+def test_a_kind_can_be_silenced(project: Project) -> None:
+    path = past(project, "one", SAID, "we decided to keep sessions in Redis")
+    project.cli("capture", "never", "decision")
+    project.cli("capture", path)
+    kinds = [one["kind"] for one in project.cli("capture", "list", "--json").json["candidates"]]
+    assert "decision" not in kinds
+    assert kinds
+
+
+def test_a_candidate_in_claudes_words_is_trusted_and_says_where_it_is_from(project: Project) -> None:
+    project.cli("capture", past(project, "one", "hello there", SAID))
+    (identity,) = ids(project)
+    words = (
+        "--category",
+        "constraint",
+        "--title",
+        "No database mocks",
+        "--body",
+        "Tests use the real database.",
+    )
+    run = project.cli("save", *words, "--candidate", identity, "--json")
+    assert run.json["trust"] == "trusted"
+    with open(run.json["path"], encoding="utf-8") as file:
+        assert json.load(file)["source"] == {"session": "one", "turn": 2, "quote": SAID}
+    assert ids(project) == []
+
+
+def test_what_a_memory_says_already_is_no_candidate(project: Project) -> None:
+    project.save("Never mock the database", "Tests use the real one here.", category="constraint")
+    project.cli("refresh")
+    project.cli("capture", past(project, "one", SAID))
+    assert ids(project) == []
+
+
+def test_what_contradicts_a_memory_says_so(project: Project) -> None:
+    project.save("Use npm", "Use npm, not pnpm.", category="preference")
+    project.cli("refresh")
+    project.cli("capture", past(project, "one", "use pnpm, not npm"))
+    (one,) = project.cli("capture", "list", "--json").json["candidates"]
+    assert one["contradicts"] == "use-npm"
+    (group,) = project.cli("review", "--json").json["groups"]
+    assert [entry["alone"] for entry in group["entries"]] == [True]
+
+
+def test_claude_changes_nothing_without_the_users_word(project: Project) -> None:
+    project.cli("capture", past(project, "one", SAID))
+    (identity,) = ids(project)
+    for words in (["capture", "drop", identity], ["capture", "clear"], ["capture", "never", "rule"]):
+        assert project.cli(*words, inside=True).returncode == 1
+    group = project.cli("review", "--json").json["groups"][0]["id"]
+    assert project.cli("accept", "--group", group, inside=True).returncode == 1
+    saved = (
+        "save",
+        "--category",
+        "constraint",
+        "--title",
+        "No mocks",
+        "--body",
+        "None.",
+        "--candidate",
+        identity,
+    )
+    assert project.cli(*saved, "--json", inside=True).json["trust"] == "pending"
+    assert ids(project) == [identity]
+
+
+def test_a_group_is_accepted_by_a_person(project: Project) -> None:
+    project.cli("capture", past(project, "one", SAID, "we decided to keep sessions in Redis"))
+    for group in project.cli("review", "--json").json["groups"]:
+        assert project.cli("accept", "--group", group["id"]).returncode == 0
+    assert sorted(one["trust"] for one in memories(project)) == ["trusted", "trusted"]
+    assert ids(project) == []
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["capture", "nothing.jsonl"],
+        ["capture", "drop"],
+        ["capture", "drop", "c-0"],
+        ["capture", "list", "x"],
+        ["capture", "never", "x"],
+    ],
+)
+def test_wrong_arguments_are_named(project: Project, words: list[str]) -> None:
+    run = project.cli(*words)
+    assert (run.returncode, run.stdout) == (2, "")
+    assert run.stderr.startswith("memory: ")
+
+
+def kinds(project: Project) -> dict[str, str]:
+    """Return the titles of the open candidates by their kinds."""
+    found = project.cli("capture", "list", "--json").json["candidates"]
+    return {one["kind"]: one["title"] for one in found}
+
+
+def propose(project: Project, path: str, session: str) -> None:
+    """Run what a hook starts when a session ends."""
+    request = {"event": "SessionEnd", "session": session, "transcript": path}
+    run = project.cli("propose", stdin=json.dumps(request))
+    assert (run.returncode, run.stderr) == (0, "")
+
+
+def test_a_memory_that_was_told_and_corrected_all_the_same_is_named(project: Project) -> None:
+    project.save("Never mock the database", "Tests use the real one here.", category="constraint")
+    told = project.prompt("Should the tests mock the database?", session_id="told").context
+    assert "Never mock the database" in told
+    propose(project, past(project, "told", SAID), "told")
+    assert kinds(project) == {"mistake": "Told, and corrected all the same: never-mock-the-database"}
+    (group,) = project.cli("review", "--json").json["groups"]
+    assert group["entries"][0]["actions"] == ["reject", "never again"]
+
+
+def test_a_guard_that_keeps_answering_is_named(project: Project) -> None:
+    project.save(
+        "Never force-push",
+        "Others build on it.",
+        "--guard-command",
+        "git push --force",
+        category="constraint",
+    )
+    project.cli("refresh")
+    for session in ("one", "two", "three"):
+        call = {"tool_name": "Bash", "tool_input": {"command": "git push --force"}, "tool_use_id": session}
+        project.hook("PreToolUse", project.event("PreToolUse", session_id=session, **call))
+    propose(project, past(project, "one", "fix the test"), "one")
+    assert kinds(project) == {"guard": "A guard keeps answering: never-force-push"}
+
+
+def test_new_notes_of_claude_code_are_offered(project: Project) -> None:
+    path = past(project, "one", "fix the test")
+    folder = os.path.join(os.path.dirname(path), "memory")
+    os.makedirs(folder)
+    with open(os.path.join(folder, "MEMORY.md"), "w", encoding="utf-8") as file:
+        file.write("# Ports\n\nThe proxy listens on 8443 in all environments.\n")
+    propose(project, path, "one")
+    assert kinds(project) == {"note": "Ports"}
+
+
+def test_sections_of_claude_md_that_many_prompts_need_are_offered(project: Project) -> None:
+    text = "# Deploy\n\nThe proxy is deployed from the release branch with the deploy script.\n\n# Style\n\nTabs.\n"
+    project.write("CLAUDE.md", text)
+    prompts = ["%d. deploy the proxy from the release branch" % number for number in range(6)]
+    project.cli("capture", past(project, "one", *prompts))
+    assert kinds(project) == {"section": "Deploy"}

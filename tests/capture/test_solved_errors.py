@@ -1,0 +1,166 @@
+"""Solved errors: a command failed, the surroundings changed, it passed; not the daily loop of testing and editing."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from memory_plugin.capture.command_runs import change_of, command_run, is_loop, is_same
+from memory_plugin.capture.solved_errors import ErrorWatch, SolvedError
+from memory_plugin.kernel.data import load_data
+from memory_plugin.kernel.transcript.turn import Call, Turn
+
+TABLE = load_data("capture", "errors")
+MISSING = "Exit code 1\nError: Cannot find module 'bullmq'"
+Step = tuple[str, str, str]  # "fail" or "pass" and "edit", then the command and its output, or the file
+
+
+def watched(*steps: Step) -> list[SolvedError]:
+    """Return what is solved in a session of these steps, one call a turn."""
+    watch = ErrorWatch()
+    found: list[SolvedError] = []
+    for number, (what, text, output) in enumerate(steps, 1):
+        turn = Turn(number)
+        given = {"file_path": text} if what == "edit" else {"command": text}
+        call = Call(str(number), "Edit" if what == "edit" else "Bash", dict(given), number)
+        call.result, call.failed = output, what == "fail"
+        turn.calls.append(call)
+        found += watch.solved(turn)
+    return found
+
+
+@pytest.mark.parametrize("name", ["config_files", "surroundings", "telling", "failed_output"])
+def test_patterns_match_their_examples(name: str) -> None:
+    entry = TABLE[name]
+    pattern = re.compile(entry["pattern"], re.IGNORECASE | re.MULTILINE)
+    assert [text for text in entry["hit"] if not pattern.search(text)] == []
+    assert [text for text in entry["miss"] if pattern.search(text)] == []
+
+
+@pytest.mark.parametrize("entry", TABLE["generic"]["patterns"], ids=lambda entry: str(entry["id"]))
+def test_errors_that_are_not_worth_keeping_match_their_examples(entry: dict[str, list[str]]) -> None:
+    pattern = re.compile(str(entry["pattern"]), re.IGNORECASE | re.MULTILINE)
+    assert [text for text in entry["hit"] if not pattern.search(text)] == []
+    assert [text for text in entry["miss"] if pattern.search(text)] == []
+
+
+def test_an_install_between_a_failure_and_the_pass_is_a_runbook() -> None:
+    (found,) = watched(
+        ("fail", "npm run dev", MISSING),
+        ("pass", "npm install bullmq", "added 1"),
+        ("pass", "npm run dev 2>&1", "ready"),
+    )
+    assert found.title == "`npm run dev` fails: Error: Cannot find module 'bullmq'"
+    assert (found.failed, found.passed, found.changes) == (1, 3, ("ran `npm install bullmq`",))
+    assert found.body.splitlines()[-1] == "`npm run dev 2>&1` passes then."
+
+
+def test_a_changed_configuration_counts_for_tests_too() -> None:
+    error = "Exit code 1\nRuntimeError: no :secret_key_base configuration found"
+    (found,) = watched(
+        ("fail", "mix test", error),
+        ("edit", "config/test.exs", ""),
+        ("pass", "mix test", "3 tests, 0 failures"),
+    )
+    assert found.changes == ("edited test.exs",)
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        pytest.param(
+            [
+                ("fail", "pytest", "Exit code 1\nE assert 3 == 4"),
+                ("edit", "src/a.py", ""),
+                ("pass", "pytest", "1 passed"),
+            ],
+            id="test, edit, test",
+        ),
+        pytest.param(
+            [
+                ("fail", "golangci-lint run", "Exit code 1\nFile is not properly formatted"),
+                ("pass", "gofmt -w a.go", ""),
+                ("pass", "golangci-lint run", "0 issues."),
+            ],
+            id="lint, format, lint",
+        ),
+        pytest.param(
+            [
+                ("fail", "git push", "Exit code 128\nfatal: The current branch x has no upstream branch."),
+                ("pass", "git push --set-upstream origin x", "done"),
+            ],
+            id="git says what to type",
+        ),
+        pytest.param(
+            [
+                ("fail", "ls docs", "Exit code 1\nls: docs: No such file"),
+                ("pass", "mkdir docs", ""),
+                ("pass", "ls docs", ""),
+            ],
+            id="looking",
+        ),
+        pytest.param(
+            [("fail", "npm run dev", MISSING), ("pass", "npm run dev", "ready")], id="nothing changed"
+        ),
+        pytest.param(
+            [
+                ("fail", "npm run dev", MISSING),
+                ("pass", "npm install bullmq", ""),
+                ("pass", "npm run dev | head", "Error: Cannot find module 'bullmq'\nnpm ERR! 1"),
+            ],
+            id="a pipe hides that it fails still",
+        ),
+        pytest.param(
+            [
+                ("fail", "npm run dev", "The user doesn't want to proceed with this tool use."),
+                ("pass", "npm install x", ""),
+                ("pass", "npm run dev", "ready"),
+            ],
+            id="refused by the user",
+        ),
+        pytest.param(
+            [
+                ("fail", "npm run dev", MISSING),
+                ("pass", "npm install bullmq", ""),
+                ("pass", "npm run build", "ok"),
+            ],
+            id="another command",
+        ),
+    ],
+)
+def test_what_is_no_runbook(steps: list[Step]) -> None:
+    assert watched(*steps) == []
+
+
+def test_a_failure_is_forgotten_after_many_calls() -> None:
+    between: list[Step] = [("pass", "git status", "")] * 70
+    assert (
+        watched(
+            ("fail", "npm run dev", MISSING),
+            ("pass", "npm i bullmq", ""),
+            *between,
+            ("pass", "npm run dev", "ok"),
+        )
+        == []
+    )
+
+
+def test_commands_are_told_by_their_first_words() -> None:
+    assert is_same(command_run("cd app && npm run dev 2>&1 | tail -5"), command_run("PORT=1 npm run dev"))
+    assert not is_same(command_run("npm run dev"), command_run("npm run build"))
+    assert is_loop(command_run("sudo pytest -q tests"))
+    assert not is_loop(command_run("docker compose up -d"))
+    assert [
+        change_of(text) for text in ("pip install x", "docker compose up -d db", "git config a b", "ls")
+    ] == [
+        "install",
+        "service",
+        "setup",
+        "",
+    ]
+
+
+def test_hostile_output_takes_linear_time() -> None:
+    for text in ("error " * 50_000, "\n" * 100_000, "(" * 100_000, "no " * 60_000):
+        watched(("fail", "npm run dev", text), ("pass", "npm i x", ""), ("pass", "npm run dev", text))

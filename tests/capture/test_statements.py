@@ -1,0 +1,121 @@
+"""Lasting statements: every rule finds its examples and nothing else, and only in what the user typed themselves."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from typing import Any
+
+import pytest
+
+from memory_plugin.capture.hints import holds, may_hold_statement
+from memory_plugin.capture.own_words import own_sentences
+from memory_plugin.capture.statements import find_statements, rules
+from memory_plugin.kernel.data import load_data
+
+TABLE = load_data("capture", "statements")
+OWN = load_data("capture", "own_words")
+
+
+@pytest.mark.parametrize("entry", TABLE["rules"], ids=lambda entry: str(entry["id"]))
+def test_a_rule_finds_its_examples_and_nothing_else(entry: dict[str, list[str]]) -> None:
+    assert [text for text in entry["hit"] if not find_statements(text)] == []
+    assert [text for text in entry["miss"] if find_statements(text)] == []
+    assert len(entry["hit"]) >= 2
+    assert len(entry["miss"]) >= 2
+
+
+@pytest.mark.parametrize("entry", TABLE["rules"], ids=lambda entry: str(entry["id"]))
+def test_the_rule_itself_applies_to_its_examples(entry: dict[str, Any]) -> None:
+    rule = next(rule for rule in rules() if rule.id == entry["id"])
+    assert all(rule.pattern.search(text) for text in entry["hit"])
+    assert all(any(holds(hint, " %s " % text.lower()) for hint in rule.hints) for text in entry["hit"])
+    assert all(may_hold_statement(text) for text in entry["hit"])
+
+
+@pytest.mark.parametrize("entry", TABLE["vetoes"], ids=lambda entry: str(entry["id"]))
+def test_a_veto_applies_to_its_examples(entry: dict[str, list[str]]) -> None:
+    assert [text for text in entry["hit"] if find_statements(text)] == []
+    assert [text for text in entry["miss"] if not find_statements(text)] == []
+
+
+@pytest.mark.parametrize("part", ["pasted", "announcing", "listing"])
+def test_lines_of_others_are_told_by_their_examples(part: str) -> None:
+    for entry in OWN[part]:
+        pattern = re.compile(entry["pattern"], re.IGNORECASE)
+        assert [text for text in entry["hit"] if not pattern.search(text)] == [], entry["id"]
+        assert [text for text in entry["miss"] if pattern.search(text)] == [], entry["id"]
+
+
+def test_every_entry_has_a_reason_and_a_name_of_its_own() -> None:
+    entries = [
+        *TABLE["rules"],
+        *TABLE["vetoes"],
+        *(entry for part in ("pasted", "announcing", "listing") for entry in OWN[part]),
+    ]
+    assert all(len(entry["reason"]) > 10 for entry in entries)
+    assert len({entry["id"] for entry in entries}) == len(entries)
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        pytest.param(
+            "<private>From now on we never mock the database.</private> Fix the test.", id="private"
+        ),
+        pytest.param("What does this say?\n\n> We never mock the database.", id="quoted as a mail"),
+        pytest.param('The README says "we never mock the database in any of the tests".', id="quoted"),
+        pytest.param("```\nWe never mock the database.\n```\nfix it", id="fenced"),
+        pytest.param("<page>We never mock the database.</page> summarize", id="tagged"),
+        pytest.param("Address these review comments:\n\nWe never mock the database.", id="announced"),
+        pytest.param("Fix it:\n1. We never mock the database.\n2. We use pnpm, not npm.", id="listed"),
+        pytest.param("    We never mock the database.\nwhy?", id="indented"),
+        pytest.param("Should we never mock the database?", id="a question"),
+    ],
+)
+def test_what_others_wrote_is_no_statement(prompt: str) -> None:
+    assert find_statements(prompt) == []
+
+
+def test_a_list_of_rules_counts_where_the_user_announces_it_as_theirs() -> None:
+    found = find_statements(
+        "Some rules for this repo:\n- never mock the database\n- use pnpm, not npm\n- be nice"
+    )
+    assert [one.text for one in found] == ["never mock the database", "use pnpm, not npm"]
+
+
+def test_only_the_ends_of_a_long_prompt_count() -> None:
+    pasted = "\n\n".join("Line %d of a page. We never mock the database." % number for number in range(80))
+    assert (
+        find_statements("We use pnpm here, not npm.\n\n" + pasted + "\n\nthanks")[0].text
+        == "We use pnpm here, not npm."
+    )
+    assert len(find_statements("look at this\n\n" + pasted + "\n\nthanks")) == 0
+
+
+def test_sentences_end_at_stops_and_lines() -> None:
+    text = "no, use pnpm here. It is e.g. faster!\nAnd stop adding comments"
+    assert own_sentences(text) == ["no, use pnpm here.", "It is e.g. faster!", "And stop adding comments"]
+
+
+def test_hostile_prompts_take_linear_time() -> None:
+    for text in (
+        "we " * 6000,
+        "never " * 3000,
+        "<a" * 9000,
+        "- always\n" * 2000,
+        '"' * 20_000,
+        "no, " * 5000,
+    ):
+        find_statements(text)
+
+
+def test_the_rules_reach_beyond_their_own_examples() -> None:
+    with open(os.path.join(os.path.dirname(__file__), "made_prompts.json"), encoding="utf-8") as file:
+        made = json.load(file)
+    found = [text for text in made["lasting"] if find_statements(text)]
+    wrong = [text for text in made["passing"] if find_statements(text)]
+    assert len(found) >= 0.9 * len(made["lasting"])
+    assert wrong == []
+    assert all(map(may_hold_statement, found))
