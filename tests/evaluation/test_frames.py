@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.evaluation.frames import compile_frame, frame_hints
+from memory_plugin.evaluation.frames import FrameIndex, compile_frame
 from memory_plugin.evaluation.lexicon import build_lexicon
 
 WORDS = {
@@ -94,10 +94,13 @@ def test_a_macro_within_itself_is_refused() -> None:
         compile_frame("@a", {"a": ["@a"]}, CLASSES)
 
 
-def test_hints_are_words_without_which_nothing_matches() -> None:
-    frames = [compile_frame(written, MACROS, CLASSES) for written in ("STOP DRUG", "end/quit .. DRUG")]
-    assert frame_hints(frames) <= {"STOP", "DRUG", "end", "quit"}
-    assert frame_hints([*frames, compile_frame("stop? ..", MACROS, CLASSES)]) == frozenset()
+def test_a_sentence_is_tried_with_the_frames_whose_words_it_holds() -> None:
+    frames = [compile_frame(written, MACROS, CLASSES) for written in ("STOP DRUG", "end .. it", "stop? ..")]
+    index = FrameIndex(frames)
+    assert list(index) == frames
+    lexicon = build_lexicon(WORDS, {}, {})
+    assert index.candidates(lexicon.tag("end it")) == frames[1:]
+    assert index.candidates(lexicon.tag("hello")) == frames[2:]
 
 
 @given(st.lists(st.sampled_from(["stop", "lithium", "not", "you", ",", "water pill", "should"]), max_size=40))

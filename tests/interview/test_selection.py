@@ -126,6 +126,7 @@ def test_every_scorer_and_its_weight_decide_something(name: str) -> None:
     assert decides(changed)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strategy", STRATEGIES)
 @pytest.mark.parametrize("phase", PHASES)
 def test_every_multiplier_decides_something(phase: str, strategy: str) -> None:

@@ -71,6 +71,13 @@ def test_an_answer_that_agrees_leaves_no_override(places: Places) -> None:
         pytest.param(answer([[0, False]], []), ["praise-opening"], [], False, id="a phrase cleared"),
         pytest.param(answer([[0, True]], [[20, 30]]), [], [[20, 30]], True, id="a passage missed"),
         pytest.param(answer([[0, True]], [], SyA=2), [], [], True, id="another dimension"),
+        pytest.param(
+            answer([[0, False]], [], VDet=2),
+            ["praise-opening"],
+            [],
+            False,
+            id="cleared, and padded in detail",
+        ),
     ],
 )
 def test_an_override_names_the_difference(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from memory_plugin.kernel.data import load_data
+from memory_plugin.kernel.settings.load import defaults
 from memory_plugin.replies.phrases import parse_pattern
 from memory_plugin.replies.query_types import AMBIGUOUS, QUERY_TYPES, load_query_classifier
 
@@ -14,7 +15,10 @@ CLASSIFIER = load_query_classifier()
 
 def test_thresholds_and_corrections_know_the_same_kinds() -> None:
     assert (*(kind["id"] for kind in TABLE["types"]), AMBIGUOUS) == QUERY_TYPES
-    assert set(load_data("replies", "gate")["thresholds"]) == set(QUERY_TYPES)
+    kinds = {
+        name.rpartition(".")[2] for name in defaults() if name.startswith("scoring.escalation.thresholds.")
+    }
+    assert kinds == set(QUERY_TYPES)
     assert {row.get("query_type", AMBIGUOUS) for row in load_data("replies", "drift")["corrections"]} <= set(
         QUERY_TYPES
     )

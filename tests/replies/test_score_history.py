@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from memory_plugin.kernel.ledger import Ledger
 from memory_plugin.kernel.paths import Places
+from memory_plugin.replies.correction_effect import measure_effect
 from memory_plugin.replies.score_history import (
     count_patterns,
     group_by_day,
     group_scores,
-    measure_effect,
     missed_by_rules,
     read_scores,
 )

@@ -96,6 +96,10 @@ CASES: list[Any] = [
      {"plans": [1, 4], "skills": [2], "delegations": [3]}),
     ("an interrupt", [answer("m1", said("a")), user("[Request interrupted by user]"), answer("m2", said("b"))], {"interrupts": [2]}),
     ("a correction", [answer("m1", said("a")), user("No, use tabs."), answer("m2", said("b"))], {"corrections": [2]}),
+    ("a correction after thanks", [answer("m1", said("a")), user("thanks, but no, that's wrong, revert it"), answer("m2", said("b"))],
+     {"corrections": [2]}),
+    ("a question after praise", [answer("m1", said("a")), user("This looks great, but what if it restarts?"), answer("m2", said("b"))],
+     {"thanks": [2]}),
     ("thanks", [answer("m1", said("a")), user("Perfect, thanks!")], {"thanks": [2]}),
     ("a claim with a picture", [answer("m1", said("All tests pass. \U0001f389"))], {"completions": [1], "emoji": [1]}),
 ]  # fmt: skip

@@ -8,6 +8,7 @@ To add a gate: a function here, a line in GATES, a pack that names it, a test.
 
 from __future__ import annotations
 
+from functools import lru_cache
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -36,6 +37,7 @@ __all__ = [
 PASS, FAIL, ERROR = "pass", "fail", "error"
 _EXCERPT = 240  # characters
 _AROUND = 80
+_MOST_QUOTED = 30  # findings of one gate
 _MARGIN = 2000  # redacted before the excerpt is cut, and longer than any secret
 
 
@@ -85,27 +87,27 @@ def _run_gate(pack: RulePack, gate: str, conversation: Conversation) -> GateResu
     found: tuple[GateFinding, ...] = ()
     error = ""
     try:
-        found = tuple(GATES[gate](pack, conversation))
+        found = tuple(GATES[gate](pack, conversation, _Quotes()))
         status = FAIL if any(not finding.note for finding in found) else PASS
     except Exception as fault:  # whatever stops a gate must not open it
         status, error = ERROR, "%s: %s" % (type(fault).__name__, one_line(str(fault), _EXCERPT))
     return GateResult(gate, pack.id, status, hard, found, round((perf_counter() - started) * 1000, 3), error)
 
 
-def _compliance(pack: RulePack, conversation: Conversation) -> Iterator[GateFinding]:
+def _compliance(pack: RulePack, conversation: Conversation, quotes: _Quotes) -> Iterator[GateFinding]:
     """Yield claims that the assistant may not make."""
     for turn in conversation.turns:
         for match in _matches(pack, "compliance", turn):
-            yield _finding(match, turn)
+            yield _finding(match, turn, quotes)
 
 
-def _honesty(pack: RulePack, conversation: Conversation) -> Iterator[GateFinding]:
+def _honesty(pack: RulePack, conversation: Conversation, quotes: _Quotes) -> Iterator[GateFinding]:
     """Yield claims of work that nothing earlier in the conversation shows."""
     for place, turn in enumerate(conversation.turns):
         for match in _matches(pack, "honesty", turn):
             doubt = _doubt(pack, match.rule, conversation.turns[:place])
             if doubt.reason:
-                yield _finding(match, turn)._replace(reason=doubt.reason, note=doubt.note)
+                yield _finding(match, turn, quotes)._replace(reason=doubt.reason, note=doubt.note)
 
 
 def _doubt(pack: RulePack, rule: PackRule, before: Sequence[ConversationTurn]) -> ClaimDoubt:
@@ -148,12 +150,12 @@ def _is_stale(evidence: ClaimEvidence, after: Sequence[ConversationTurn]) -> boo
     )
 
 
-def _crisis(pack: RulePack, conversation: Conversation) -> Iterator[GateFinding]:
+def _crisis(pack: RulePack, conversation: Conversation, quotes: _Quotes) -> Iterator[GateFinding]:
     """Yield signs of a crisis in the user's words as notes, and replies that do not answer them."""
     for place, turn in enumerate(conversation.turns):
         matches = list(_matches(pack, "crisis", turn))
         for match in matches:
-            yield _finding(match, turn)._replace(note=True)
+            yield _finding(match, turn, quotes)._replace(note=True)
         if matches:
             reply = "\n".join(answer.content for answer in replies_to(conversation, place))
             missing = missing_answers(pack, reply)
@@ -181,7 +183,7 @@ def replies_to(conversation: Conversation, place: int) -> list[ConversationTurn]
     return found
 
 
-def _disclosure(pack: RulePack, conversation: Conversation) -> Iterator[GateFinding]:
+def _disclosure(pack: RulePack, conversation: Conversation, _quotes: _Quotes) -> Iterator[GateFinding]:
     """Yield runs of replies in which the assistant never says that it is a machine."""
     every, phrase = pack.disclosure
     silent = 0
@@ -195,12 +197,12 @@ def _disclosure(pack: RulePack, conversation: Conversation) -> Iterator[GateFind
             yield GateFinding("disclosure-missed", turn.number, turn.role, "", reason)
 
 
-def _hygiene(pack: RulePack, conversation: Conversation) -> Iterator[GateFinding]:
+def _hygiene(pack: RulePack, conversation: Conversation, quotes: _Quotes) -> Iterator[GateFinding]:
     """Yield secrets and personal data that either side wrote."""
     for turn in conversation.turns:
         kinds = pack.leaks.get(turn.role)
         for leak in findings(turn.content, kinds, "report") if kinds else ():
-            excerpt = _excerpt(turn.content, leak.start, leak.end, "[redacted:%s]" % leak.rule)
+            excerpt = quotes.quote(turn.content, leak.start, leak.end, "[redacted:%s]" % leak.rule)
             yield GateFinding(leak.rule, turn.number, turn.role, excerpt, "holds %s" % leak.kind)
 
 
@@ -209,11 +211,28 @@ def _matches(pack: RulePack, gate: str, turn: ConversationTurn) -> list[RuleMatc
     return find_matches(pack, rules, turn.content) if rules else []
 
 
-def _finding(match: RuleMatch, turn: ConversationTurn) -> GateFinding:
-    excerpt = _excerpt(match.sentence, match.start, match.end, match.sentence[match.start : match.end])
+def _finding(match: RuleMatch, turn: ConversationTurn, quotes: _Quotes) -> GateFinding:
+    excerpt = quotes.quote(match.sentence, match.start, match.end, match.sentence[match.start : match.end])
     return GateFinding(match.rule.id, turn.number, turn.role, excerpt, match.rule.reason)
 
 
+class _Quotes:
+    """Quotes the first findings of a gate: each is redacted on its own, which takes longer than finding it."""
+
+    __slots__ = ("_left",)
+
+    def __init__(self) -> None:
+        self._left = _MOST_QUOTED
+
+    def quote(self, text: str, start: int, end: int, shown: str) -> str:
+        """Return a redacted excerpt, an empty one after the first findings."""
+        if not self._left:
+            return ""
+        self._left -= 1
+        return _excerpt(text, start, end, shown)
+
+
+@lru_cache(maxsize=256)
 def _excerpt(text: str, start: int, end: int, shown: str) -> str:
     """Return what stands around a place. It is redacted before it is cut, so that no half of a secret is left."""
     before = one_line(text[max(0, start - _MARGIN) : start], _MARGIN)[-_AROUND:]
@@ -222,7 +241,7 @@ def _excerpt(text: str, start: int, end: int, shown: str) -> str:
     return one_line("%s%s%s%s%s" % (before, next(spaces), shown, next(spaces), after), _EXCERPT)
 
 
-GATES: dict[str, Callable[[RulePack, Conversation], Iterator[GateFinding]]] = {
+GATES: dict[str, Callable[[RulePack, Conversation, _Quotes], Iterator[GateFinding]]] = {
     "compliance": _compliance,
     "crisis": _crisis,
     "disclosure": _disclosure,

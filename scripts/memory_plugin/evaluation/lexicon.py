@@ -30,6 +30,7 @@ FORMS = ("", "-S", "-ED", "-ING")
 MAX_PHRASE = 8  # words
 _MAX_WORD = 40  # characters; the rest of a longer one is ignored
 _MIN_STEM = 2
+_MOST_KNOWN = 20_000  # words
 _TOKEN = re.compile(r"\d+(?:[.,/]\d+)*|[a-z]+(?:'[a-z]+)*|'[a-z]+|[^\w\s]|[^\W\d]+", re.IGNORECASE)
 _JOINED = "-/"
 _CLITIC = re.compile(r"(?<=[a-z])'(?:s|re|ve|ll|d|m)$")
@@ -51,7 +52,7 @@ class TaggedSentence(NamedTuple):
 class Lexicon:
     """Classes of words and phrases. `spellings` are other ways to write words: "dont" for "do not"."""
 
-    __slots__ = ("_endings", "_longest", "_phrases", "_spellings")
+    __slots__ = ("_any_ending", "_endings", "_known", "_longest", "_phrases", "_spellings")
 
     def __init__(
         self,
@@ -62,6 +63,8 @@ class Lexicon:
         """Set the classes by phrase, the endings with their class and its exceptions, and the spellings."""
         self._phrases = phrases
         self._endings = endings
+        self._any_ending = tuple({ending for ending, _, _ in endings})
+        self._known: dict[str, tuple[str, ...]] = {}
         self._spellings = spellings
         self._longest: dict[str, int] = {}
         for phrase in phrases:
@@ -73,7 +76,7 @@ class Lexicon:
         parts: list[str] = []
         seen: set[str] = set()
         for at, (word, _, _) in enumerate(words):
-            names = self._classes(word)
+            names = list(self._classes(word))
             seen.update(names)
             for length in range(2, min(self._longest.get(word, 1), len(words) - at) + 1):
                 found = self._phrases.get(tuple([word for word, _, _ in words[at : at + length]]), ())
@@ -110,14 +113,22 @@ class Lexicon:
             else:
                 yield token, start, end
 
-    def _classes(self, word: str) -> list[str]:
-        """Return a word, cut to 40 characters, and the classes that it belongs to by itself."""
+    def _classes(self, word: str) -> tuple[str, ...]:
+        """Return a word, cut to 40 characters, and the classes that it belongs to by itself; those of the last words are kept."""
+        known = self._known.get(word)
+        if known is None:
+            if len(self._known) >= _MOST_KNOWN:
+                self._known.clear()
+            known = self._known[word] = tuple(self._find_classes(word))
+        return known
+
+    def _find_classes(self, word: str) -> list[str]:
         classes = sorted(self._phrases.get((word,), ()))
         if word[0].isdigit():
             classes += [NUMBER, MANY] if len(word) > 1 and word.isdigit() else [NUMBER]
         elif not word[0].isalpha() and word[0] != "'":
             classes += [BREAK, PUNCTUATION]
-        for ending, name, exceptions in self._endings:
+        for ending, name, exceptions in self._endings if word.endswith(self._any_ending) else ():
             if word.endswith(ending) and len(word) >= len(ending) + _MIN_STEM and word not in exceptions:
                 classes.append(name)
         return [word[:_MAX_WORD], *classes]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernel.fastjson import digest, dumps
 from .evaluation_files import EvaluationError, merge_objects, read_object, shipped_names, shipped_path
-from .frames import compile_frame, frame_hints
+from .frames import FrameIndex, compile_frame
 from .lexicon import BREAK, MANY, NUMBER, PUNCTUATION, build_lexicon
 
 if TYPE_CHECKING:
@@ -32,7 +32,19 @@ _FIELDS = {
     "id", "reason", "extends", "gates", "rules", "lists", "unless", "neutral", "contrast", "answers", "evidence",
     "disclosure", "leaks", "words", "irregular", "spellings", "macros",
 }  # fmt: skip
-_RULE_FIELDS = {"gate", "speaker", "reason", "patterns", "frames", "unless", "needs", "quotes", "hit", "miss"}
+_RULE_FIELDS = {
+    "gate",
+    "speaker",
+    "reason",
+    "patterns",
+    "frames",
+    "unless",
+    "needs",
+    "quotes",
+    "any_of",
+    "hit",
+    "miss",
+}
 _SPEAKERS = ("assistant", "user", "both")
 
 
@@ -45,20 +57,23 @@ class UnlessPattern(NamedTuple):
 
 
 class PackRule(NamedTuple):
-    """One rule: patterns, frames or both. `needs` names the evidence that a claim requires, empty for none."""
+    """One rule: patterns, frames or both. `needs` names the evidence that a claim requires, empty for none.
+
+    The pattern is tried only in sentences that contain one of `any_of`, if that is not empty.
+    """
 
     id: str
     gate: str
     speaker: str
     reason: str
     pattern: re.Pattern[str] | None
-    frames: tuple[Frame, ...]
-    hints: frozenset[str]
+    frames: FrameIndex
     unless: tuple[UnlessPattern, ...]
     needs: str
     quotes: bool
     hits: tuple[str, ...]
     misses: tuple[str, ...]
+    any_of: tuple[str, ...] = ()
 
 
 class ClaimEvidence(NamedTuple):
@@ -227,13 +242,13 @@ def _rule(
         speaker,
         entry["reason"],
         _optional(entry.get("patterns"), lists, where + ": patterns"),
-        frames,
-        frame_hints(frames),
+        FrameIndex(frames),
         tuple(unless[name] for name in exceptions),
         str(entry.get("needs", "")),
         entry.get("quotes") is True,
         hits,
         misses,
+        tuple(_texts(entry.get("any_of", []), where + ": any_of")),
     )
 
 

@@ -6,17 +6,21 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..kernel.text.clean import block
+from ..kernel.text.lookalikes import LOOKALIKES
 from ..kernel.text.tokens import fold
+from .frames import FrameSearch
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from .lexicon import TaggedSentence
     from .packs import PackRule, RulePack, UnlessPattern
 
 __all__ = [
     "MAX_SENTENCE",
+    "MAX_WORK",
     "RuleMatch",
+    "TooMuchWork",
     "find_matches",
     "fold_text",
     "rules_for",
@@ -26,13 +30,9 @@ __all__ = [
 
 MAX_SENTENCE = 600  # characters; a longer one is read in pieces, which bounds every pattern's work
 MAX_TEXT = 2_000_000
+# Characters that all patterns together may read in one turn. 200,000 characters of nothing but the rules' own examples need a quarter.
+MAX_WORK = 3_000_000
 
-# Letters of other scripts that look like Latin ones (Unicode TR 39, confusables), for words that mix them.
-_LOOKALIKES = str.maketrans(
-    "\u0430\u0435\u043e\u0440\u0441\u0443\u0445\u0456\u0458\u0455\u04bb\u0501\u051b\u051d\u0410\u0412\u0415\u041a\u041c\u041d\u041e\u0420\u0421\u0422\u0425\u0406\u0405\u0408"
-    "\u03bf\u03b1\u03b5\u03b9\u03ba\u03bd\u03c1\u03c5\u0391\u0392\u0395\u0397\u0399\u039a\u039c\u039d\u039f\u03a1\u03a4\u03a7\u03a5",
-    "aeopcyxijshdqwABEKMHOPCTXISJoaeikvpuABEHIKMNOPTXY",
-)
 # Removed with nothing in their place: `block` would keep joiners that some scripts need.
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
 _SPACES = re.compile(r"[^\S\n]+")
@@ -40,7 +40,7 @@ _FENCE = re.compile(r"^[ \t]*(```|~~~)[^\n]*\n.*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MU
 _INLINE_CODE = re.compile(r"`[^`\n]{1,200}`")
 _QUOTED_LINE = re.compile(r"^[ \t]*>.*$", re.MULTILINE)
 _QUOTE = re.compile(
-    r"\"[^\"\n]{1,400}\"|\u201c[^\u201d\n]{1,400}\u201d|\u00ab[^\u00bb\n]{1,400}\u00bb"
+    r"\"[^\"\n]{1,400}\"|\u201c[^\u201c\u201d\n]{1,400}\u201d|\u00ab[^\u00ab\u00bb\n]{1,400}\u00bb"
     r"|(?<!\w)'(?:[^'\n]|(?<=\w)'(?=\w)){3,300}'(?!\w)"
 )
 _WORD = re.compile(r"\w")
@@ -56,6 +56,33 @@ class RuleMatch(NamedTuple):
     end: int
 
 
+class TooMuchWork(Exception):
+    """A text would take the rules longer than a gate may take. What was not read cannot pass."""
+
+
+class _Work:
+    """What is left of the characters that patterns may read in one turn."""
+
+    __slots__ = ("_left",)
+
+    def __init__(self, most: int) -> None:
+        self._left = most
+
+    def spend(self, characters: int) -> None:
+        self._left -= characters
+        if self._left < 0:
+            raise TooMuchWork("the rules would read more than %d characters for one turn" % MAX_WORK)
+
+
+class _Sentence(NamedTuple):
+    """A sentence as the rules read it, tagged if any of them has frames."""
+
+    text: str
+    tagged: TaggedSentence | None
+    frames: FrameSearch | None
+    spend: Callable[[int], None]
+
+
 def fold_text(text: str) -> str:
     """Return the text in one spelling: compatibility form, plain apostrophes, no invisible characters, no look-alike letters.
 
@@ -66,7 +93,7 @@ def fold_text(text: str) -> str:
         text = fold(block(_INVISIBLE.sub("", text), MAX_TEXT))
         latin = sum(c.isascii() for c in text if c.isalpha())
         if latin * 2 >= sum(map(str.isalpha, text)):  # a Russian or Greek text keeps its letters
-            text = text.translate(_LOOKALIKES)
+            text = text.translate(LOOKALIKES)
     return text
 
 
@@ -107,34 +134,56 @@ def rules_for(pack: RulePack, gate: str, speaker: str) -> list[PackRule]:
 
 
 def find_matches(pack: RulePack, rules: Sequence[PackRule], text: str) -> list[RuleMatch]:
-    """Return the matches in text order, at most one per rule and sentence; rules that read quotations come last."""
+    """Return the matches in text order, at most one per rule and sentence; rules that read quotations come last.
+
+    Raises TooMuchWork for a text made to keep the rules busy.
+    """
     found = []
+    work = _Work(MAX_WORK)
     for quotes in (False, True):
         asked = [rule for rule in rules if rule.quotes is quotes]
-        for sentence in split_sentences(text, quotes=quotes) if asked else ():
-            # "no doubt" and "if you ask me" look like a negation or a report and are neither.
-            read = pack.neutral.sub(" ", sentence) if pack.neutral else sentence
-            tagged = pack.lexicon.tag(read) if any(rule.frames for rule in asked) else None
-            found += [match for rule in asked for match in _match_sentence(pack, rule, read, tagged)]
+        sentences = split_sentences(text, quotes=quotes) if asked else []
+        by_sentence = {
+            sentence: _match_all(pack, asked, sentence, work.spend) for sentence in dict.fromkeys(sentences)
+        }
+        found += [match for sentence in sentences for match in by_sentence[sentence]]
     return found
 
 
-def _match_sentence(
-    pack: RulePack, rule: PackRule, sentence: str, tagged: TaggedSentence | None
+def _match_all(
+    pack: RulePack, rules: Sequence[PackRule], sentence: str, spend: Callable[[int], None]
 ) -> list[RuleMatch]:
-    """Return the first place at which a rule matches and no exception applies, as a list of at most one."""
-    for start, end in _places(rule, sentence, tagged):
-        if not any(_applies(unless, pack, sentence, start, end) for unless in rule.unless):
-            return [RuleMatch(rule, sentence, start, end)]
-    return []
+    # "no doubt" and "if you ask me" look like a negation or a report and are neither.
+    read = pack.neutral.sub(" ", sentence) if pack.neutral else sentence
+    spend(len(read))
+    tagged = pack.lexicon.tag(read) if any(rule.frames for rule in rules) else None
+    frames = FrameSearch(tagged.text, spend) if tagged else None
+    matches = (_match_sentence(pack, rule, _Sentence(read, tagged, frames, spend)) for rule in rules)
+    return [match for match in matches if match is not None]
 
 
-def _places(rule: PackRule, sentence: str, tagged: TaggedSentence | None) -> Iterator[tuple[int, int]]:
-    if rule.pattern is not None:
-        yield from (match.span() for match in rule.pattern.finditer(sentence))
-    if tagged is not None and not (rule.hints and rule.hints.isdisjoint(tagged.classes)):
-        for frame in rule.frames:
-            yield from frame.find(tagged)
+def _match_sentence(pack: RulePack, rule: PackRule, sentence: _Sentence) -> RuleMatch | None:
+    """Return the first place at which a rule matches and no exception applies."""
+    for start, end in _places(rule, sentence):
+        sentence.spend(len(sentence.text) * len(rule.unless))
+        if not any(_applies(unless, pack, sentence.text, start, end) for unless in rule.unless):
+            return RuleMatch(rule, sentence.text, start, end)
+    return None
+
+
+def _places(rule: PackRule, sentence: _Sentence) -> Iterator[tuple[int, int]]:
+    text, tagged = sentence.text, sentence.tagged
+    if rule.pattern is not None and (not rule.any_of or _has_any(rule.any_of, text)):
+        sentence.spend(len(text))
+        yield from (match.span() for match in rule.pattern.finditer(text))
+    if tagged is not None:
+        for frame in rule.frames.candidates(tagged):
+            yield from frame.find(tagged, sentence.frames)
+
+
+def _has_any(parts: Sequence[str], sentence: str) -> bool:
+    lower = sentence.lower()
+    return any(part in lower for part in parts)
 
 
 def _applies(unless: UnlessPattern, pack: RulePack, sentence: str, start: int, end: int) -> bool:

@@ -18,7 +18,7 @@ __all__ = ["check_signals", "is_terminal", "judge_signals", "sentiment", "signal
 
 _MAX_TEXT = 300
 _RUBRIC = "interview/signals"
-_TURNS_SHOWN, _MAX_CHARACTERS = 4, 800  # what a judge is shown
+_TURNS_SHOWN, _MAX_CHARACTERS = 10, 800  # what a judge is shown
 
 
 def check_signals(given: object, table: dict[str, Any]) -> tuple[SignalValues, list[str]]:

@@ -1,7 +1,7 @@
 """The criteria of a question: vetoes say what must not be asked now, scorers how good the rest would be.
 
-A veto returns its reason, or an empty text. A scorer returns a raw score from 0 over 1 (neutral) to 2, and its reason. To add one, write
-the function, add it to VETOES or SCORERS, and give it an entry in `config/interview/scoring.json`.
+A veto returns its reason, or an empty text. A scorer returns a raw score from 0 over 1 (neutral) to 2, its reason, and the signals that it
+looked at. To add one, write the function, add it to VETOES or SCORERS, and give it an entry in `config/interview/scoring.json`.
 
 The reasons are stored with each decision, and `memory interview replay` compares them: changing a text makes older interviews differ.
 """
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .focuses import QuestionCandidate
     from .situation import Situation
 
-    Scored = tuple[float, str]
+    Scored = tuple[float, str, dict[str, Any]]
 
 __all__ = ["SCORERS", "VETOES"]
 
@@ -81,10 +81,11 @@ VETOES: dict[str, Callable[[QuestionCandidate, Situation, dict[str, Any]], str]]
 
 def _coverage_gap(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) -> Scored:
     gaps = _gaps(candidate, now, params)
+    signals = {"gaps": gaps or 0.0, "uncovered_elements": len(now.uncovered)}
     if gaps is None:
-        return params["covered"], "nothing uncovered in it"
-    raw = 1 + params["per_gap"] * gaps
-    return max(params["least"], min(params["most"], raw)), "%g gap%s" % (gaps, "" if gaps == 1 else "s")
+        return params["covered"], "nothing uncovered in it", signals
+    raw = max(params["least"], min(params["most"], 1 + params["per_gap"] * gaps))
+    return raw, "%g gap%s" % (gaps, "" if gaps == 1 else "s"), signals
 
 
 def _gaps(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) -> float | None:
@@ -109,17 +110,18 @@ def _gaps(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) 
 
 def _ambiguity(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) -> Scored:
     if candidate.strategy not in params["strategies"] or not now.turns:
-        return 1.0, "not for clarifying"
+        return 1.0, "not for clarifying", {}
     found = _by_signal(now, params)
     if found is not None:
         return found
     hedges = sum(turn["hedges"] for turn in now.turns[-params["lookback"] :])
     confidence = min([now.graph.nodes[at]["confidence"] for at in candidate.focus.nodes], default=0.7)
+    signals = {"confidence": confidence, "hedges": hedges}
     if confidence < params["unsure_confidence"] or hedges >= params["hedges"]:
-        return params["unsure"], "confidence %g, %d hedges" % (confidence, hedges)
+        return params["unsure"], "confidence %g, %d hedges" % (confidence, hedges), signals
     if confidence > params["sure_confidence"] and not hedges:
-        return params["sure"], "said with confidence"
-    return params["some"], "somewhat unsure"
+        return params["sure"], "said with confidence", signals
+    return params["some"], "somewhat unsure", signals
 
 
 def _by_signal(now: Situation, params: dict[str, Any]) -> Scored | None:
@@ -127,22 +129,24 @@ def _by_signal(now: Situation, params: dict[str, Any]) -> Scored | None:
     if "uncertainty" in signals:
         kind = signals["uncertainty"]["type"]
         default = params["other"] + params["severity"] * signals["uncertainty"].get("severity", 0.0)
-        return params.get(kind, default), kind
+        return params.get(kind, default), kind, {"uncertainty": signals["uncertainty"]}
     if signals.get("reasoning", {}).get("quality") == "causal":
-        return params["causal"], "gave a reason"
+        return params["causal"], "gave a reason", {"reasoning": signals["reasoning"]}
     return None
 
 
 def _depth_breadth(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) -> Scored:
     wanted, why = _wanted(now, params)
-    if not wanted:
-        return params["balanced"], why
-    if candidate.category in params[wanted + "_categories"]:
-        return params["favoured"], why
+    average = round(now.chains.average, 4)
+    signals = {"breadth": round(now.breadth, 4), "average_chain": average, "favors": wanted}
     other = "breadth" if wanted == "depth" else "depth"
-    return (
-        params["disfavoured"] if candidate.category in params[other + "_categories"] else params["rest"]
-    ), why
+    if not wanted:
+        raw = params["balanced"]
+    elif candidate.category in params[wanted + "_categories"]:
+        raw = params["favoured"]
+    else:
+        raw = params["disfavoured" if candidate.category in params[other + "_categories"] else "rest"]
+    return raw, why, signals
 
 
 def _wanted(now: Situation, params: dict[str, Any]) -> tuple[str, str]:
@@ -161,50 +165,69 @@ def _wanted(now: Situation, params: dict[str, Any]) -> tuple[str, str]:
 def _engagement(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) -> Scored:
     momenta = now.momenta(params)
     deep = candidate.category in params["depth_categories"]
-    if sum(momentum < params["low"] for momentum in momenta) >= params["low_answers"]:
-        return (params["depth"] if deep else params["other"]), "the last answers are short"
     mean = sum(momenta) / len(momenta) if momenta else 50.0
-    if mean > params["high"] and deep:
-        return params["eager_depth"], "momentum %d" % mean
-    return 1.0, "momentum %d" % mean
+    low = sum(momentum < params["low"] for momentum in momenta)
+    signals = {"momentum": round(mean, 4), "low_answers": low}
+    if low >= params["low_answers"]:
+        return (params["depth"] if deep else params["other"]), "the last answers are short", signals
+    raw = params["eager_depth"] if mean > params["high"] and deep else 1.0
+    return raw, "momentum %d" % mean, signals
 
 
 def _strategy_diversity(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) -> Scored:
     uses = sum(turn["strategy"] == candidate.strategy for turn in now.turns[-params["lookback"] :])
-    return params["values"][min(uses, len(params["values"]) - 1)], "used %d times of late" % uses
+    raw = params["values"][min(uses, len(params["values"]) - 1)]
+    return raw, "used %d times of late" % uses, {"recent_uses": uses}
 
 
 def _novelty(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) -> Scored:
     mentions = now.mentions(candidate.focus.label, params["lookback"])
+    signals = {"recent_mentions": mentions}
     if mentions <= params["few"]:
-        return params["fresh"], "hardly named yet"
-    stale = mentions >= params["many"]
-    return (params["stale"] if stale else params["known"]), "named in %d of the last turns" % mentions
+        return params["fresh"], "hardly named yet", signals
+    raw = params["stale" if mentions >= params["many"] else "known"]
+    return raw, "named in %d of the last turns" % mentions, signals
 
 
 def _cluster_saturation(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) -> Scored:
-    why = "saturation %.2f" % now.saturation
+    why, saturated = "saturation %.2f" % now.saturation, now.saturation > params["high"]
+    seen = len(now.graph.nodes)
+    signals = {
+        "saturation_pct": round(100 * now.saturation, 1),
+        "predicted_species": round(seen / now.saturation, 1) if now.saturation else float(seen),
+        "is_saturated": saturated,
+    }
     if candidate.strategy not in params["strategies"] or now.saturation <= params["some"]:
-        return 1.0, why
-    return (params["strong"] if now.saturation > params["high"] else params["moderate"]), why
+        return 1.0, why, signals
+    return params["strong" if saturated else "moderate"], why, signals
 
 
 def _contrast_opportunity(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) -> Scored:
     if candidate.strategy not in params["strategies"]:
-        return 1.0, "not for contrasts"
-    signal = now.signals(params).get("contradiction", {})
-    dense = any(now.graph.density(at) > params["density"] for at in candidate.focus.nodes)
-    strong = dense or bool(signal.get("present"))
-    return (params["strong"] if strong else params["moderate"]), "opposite stances"
+        return 1.0, "not for contrasts", {"opportunity_checked": False}
+    contradicts = bool(now.signals(params).get("contradiction", {}).get("present"))
+    density = _density(candidate, now)
+    nodes = candidate.focus.nodes
+    opposite = any(now.graph.contrary(one, other) for one in nodes for other in nodes if one < other)
+    signals = {"has_opposite_stance": opposite, "local_cluster_density": density, "opportunity_checked": True}
+    strong = density > params["density"] or contradicts
+    return params["strong" if strong else "moderate"], "opposite stances", signals
+
+
+def _density(candidate: QuestionCandidate, now: Situation) -> float:
+    """Return the highest local density of the concepts in a focus; 0 without any."""
+    return round(max((now.graph.density(at) for at in candidate.focus.nodes), default=0.0), 4)
 
 
 def _peripheral_readiness(candidate: QuestionCandidate, now: Situation, params: dict[str, Any]) -> Scored:
     count = len(now.peripheral)
-    if candidate.strategy not in params["strategies"] or count < params["count"]:
-        return 1.0, "%d concepts at the edge" % count
-    dense = any(now.graph.density(at) > params["density"] for at in candidate.focus.nodes)
-    strong = count >= params["many"] and dense
-    return (params["strong"] if strong else params["moderate"]), "%d concepts at the edge" % count
+    checked = candidate.strategy in params["strategies"]
+    density = _density(candidate, now) if checked else 0.0
+    signals = {"peripheral_count": count, "local_cluster_density": density, "peripheral_checked": checked}
+    raw = 1.0
+    if checked and count >= params["count"]:
+        raw = params["strong" if count >= params["many"] and density > params["density"] else "moderate"]
+    return raw, "%d concepts at the edge" % count, signals
 
 
 SCORERS: dict[str, Callable[[QuestionCandidate, Situation, dict[str, Any]], Scored]] = {

@@ -37,7 +37,7 @@ class Focus:
 class QuestionCandidate:
     """A strategy applied to a focus.
 
-    `veto` is why it must not be asked, or empty; `parts` holds id, raw score, weight and reason of each scorer.
+    `veto` is why it must not be asked, or empty; `parts` holds id, raw score, weight, reason and signals of each scorer.
     """
 
     __slots__ = (
@@ -51,7 +51,7 @@ class QuestionCandidate:
         self.probe = probe
         self.order = (-entry["priority_base"], order)
         self.veto = ""
-        self.parts: list[tuple[str, float, float, str]] = []
+        self.parts: list[tuple[str, float, float, str, dict[str, Any]]] = []
         self.total = self.multiplier = self.score = 0.0
 
     def record(self, *, whole: bool) -> dict[str, Any]:
@@ -67,8 +67,8 @@ class QuestionCandidate:
             return {**{key: found[key] for key in ("strategy", "focus")}, "veto": self.veto}
         if whole:
             found["scorers"] = [
-                {"id": name, "raw": raw, "weight": weight, "why": why}
-                for name, raw, weight, why in self.parts
+                {"id": name, "raw": raw, "weight": weight, "why": why, "signals": signals}
+                for name, raw, weight, why, signals in self.parts
             ]
         return found
 

@@ -174,9 +174,9 @@ class Graph:
     def contradictions(self) -> list[tuple[int, int]]:
         """Return pairs of nodes of which one revises the other while neither is superseded, the latest first."""
         revised = [(one, other) for one, other, kind, _ in reversed(self.edges) if kind == REVISES]
-        return [pair for pair in revised if self._contrary(*pair)]
+        return [pair for pair in revised if self.contrary(*pair)]
 
-    def _contrary(self, one: int, other: int) -> bool:
+    def contrary(self, one: int, other: int) -> bool:
         """Return whether two nodes are both current and of opposite stance."""
         first, second = self.nodes[one], self.nodes[other]
         return first["stance"] * second["stance"] < 0 and not (

@@ -176,7 +176,7 @@ def save_memory(
     if chosen.get("context"):
         content[CONTEXT] = chosen["context"]
     data = new_memory(category, "", chosen["title"], content, extra)
-    written = save(places, named_store(places, PROJECT), data, approved)
+    written = save(places, named_store(places, PROJECT), data, approved, how="interview")
     return written, {
         "id": written.stored.memory.id,
         "category": category.name,

@@ -112,11 +112,11 @@ def _veto(candidate: QuestionCandidate, now: Situation) -> str:
 def _score(candidate: QuestionCandidate, now: Situation) -> None:
     for entry in now.scoring["scorers"]:
         if entry["enabled"]:
-            raw, why = SCORERS[entry["id"]](candidate, now, entry["params"])
-            candidate.parts.append((entry["id"], raw, entry["weight"], why))
+            raw, why, signals = SCORERS[entry["id"]](candidate, now, entry["params"])
+            candidate.parts.append((entry["id"], raw, entry["weight"], why, signals))
     candidate.multiplier = now.scoring["multipliers"][now.phase].get(candidate.strategy, 1.0)
     candidate.total, candidate.score = combine_scores(
-        [(raw, weight) for _, raw, weight, _ in candidate.parts], candidate.multiplier
+        [(raw, weight) for _, raw, weight, *_ in candidate.parts], candidate.multiplier
     )
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernel.data import load_data
 from ..kernel.fastjson import loads
+from ..kernel.overrides import load_overridden, override_file
 from ..kernel.text.clean import plain
 from .exceptions import ConfigError, InvalidAnswer
 from .pack import check_pack, find_pack, read_pack
@@ -110,9 +111,11 @@ def _covered(names: list[str], given: object, clean: Clean) -> dict[str, str]:
 def new_setup(topic: str, pack: Mapping[str, Any], place: str, limits: InterviewLimits) -> dict[str, Any]:
     """Return the frozen setup of an interview, JSON throughout; `place` is the path of the pack.
 
-    Raises ConfigError for a pack that names something unknown.
+    Raises ConfigError for a pack that names something unknown, and OverrideError.
     """
-    redundancy = stem_table(load_data("interview", "redundancy"))
+    scoring = load_overridden("interview", "scoring")
+    check_scoring(scoring, override_file("interview") or place)
+    redundancy = stem_table(load_overridden("interview", "redundancy"))
     idle = frozenset(redundancy["function_words"])
     groups = load_data("interview", "patterns")["groups"]
     return {
@@ -122,12 +125,12 @@ def new_setup(topic: str, pack: Mapping[str, Any], place: str, limits: Interview
             dict(element, stems=_stems([element["label"], *element["aliases"]], idle))
             for element in pack["elements"]
         ],
-        "scoring": merge_pack(load_data("interview", "scoring"), dict(pack), place),
+        "scoring": merge_pack(scoring, dict(pack), place),
         "redundancy": redundancy,
         "patterns": {
             name: [normalize(phrase).strip() for phrase in group["phrases"]] for name, group in groups.items()
         },
-        "signals": load_data("interview", "signals"),
+        "signals": load_overridden("interview", "signals"),
         "max_turns": limits.max_turns,
         "target_coverage": limits.target_coverage,
         "close_when_falling": limits.close_when_falling,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..kernel.data import load_data
+from ..kernel.overrides import load_or_shipped
 from .escalation import is_sampled, thousandths
 from .reply_state import ReplyState
 
@@ -111,7 +111,7 @@ def record_drift(
 
     Raises LedgerError and StateNotSaved; a ledger that fails does not keep the correction from being saved.
     """
-    table = load_data("replies", "drift")
+    table = load_or_shipped("replies", "drift")
     settings = context.settings
     row, text = choose_correction(drift, table)
     is_control = is_sampled("holdout", score_id, settings.number("scoring.holdout"))

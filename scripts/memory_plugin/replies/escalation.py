@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..kernel.fastjson import digest
+from .query_types import AMBIGUOUS, QUERY_TYPES
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -12,14 +13,17 @@ if TYPE_CHECKING:
     from .reply_signals import ReplySignals
 
 __all__ = [
+    "THRESHOLD",
     "EscalationDecision",
     "EscalationThresholds",
     "decide_escalation",
+    "find_row",
     "is_sampled",
     "is_within",
     "thousandths",
 ]
 
+THRESHOLD = "scoring.escalation.thresholds.%s"
 _PADDING_RANGE = [1, 2]  # phrases, where the setting is malformed
 
 
@@ -49,11 +53,19 @@ class EscalationThresholds:
         self.mixed_signal = settings.flag("scoring.escalation.mixed_signal")
         self.preamble_min = settings.integer("scoring.escalation.preamble_min")
         self.clear_margin = thousandths(table["clear_margin"])
-        self.thresholds = {kind: thousandths(value) for kind, value in table["thresholds"].items()}
+        self.thresholds = {kind: thousandths(settings.number(THRESHOLD % kind)) for kind in QUERY_TYPES}
+
+    def with_values(self, thresholds: dict[str, int], preamble_min: int) -> EscalationThresholds:
+        """Return a copy with other thresholds, in thousandths, and another `preamble_min`."""
+        other = object.__new__(EscalationThresholds)
+        for name in self.__slots__:
+            setattr(other, name, getattr(self, name))
+        other.thresholds, other.preamble_min = thresholds, preamble_min
+        return other
 
     def threshold(self, query_type: str) -> int:
         """Return the density that a reply to such a message should have, in thousandths."""
-        return self.thresholds.get(query_type, self.thresholds["ambiguous"])
+        return self.thresholds.get(query_type, self.thresholds[AMBIGUOUS])
 
 
 def thousandths(share: float) -> int:
@@ -82,8 +94,15 @@ def decide_escalation(
     """Return the gate's row for a reply. A reply without a density is named by its reason and never escalated."""
     if signals.density is None:
         return EscalationDecision(signals.unscored)
-    padding, density, threshold = signals.padding, thousandths(signals.density), bounds.threshold(query_type)
-    announced = signals.preamble >= bounds.preamble_min
+    density, threshold = thousandths(signals.density), bounds.threshold(query_type)
+    return find_row(signals.padding, signals.preamble, density, threshold, bounds)
+
+
+def find_row(
+    padding: int, preamble: int, density: int, threshold: int, bounds: EscalationThresholds
+) -> EscalationDecision:
+    """Return the first row that fits: phrases of filler, words before the answer, density and its threshold in thousandths."""
+    announced = preamble >= bounds.preamble_min
     rows = (
         ("clean", padding == 0 and not announced and density >= threshold + bounds.clear_margin, False),
         ("clear_drift", padding > bounds.max_padding, False),

@@ -6,7 +6,7 @@ from ..kernel.data import load_data
 from ..kernel.fastjson import loads
 from ..kernel.files import read_regular
 from .phrases import PhraseIndex, parse_pattern
-from .prose import LINE, REFUSAL, SENTENCE
+from .prose import BREAK, LINE, REFUSAL, SENTENCE
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,17 +46,28 @@ class RulePackError(ValueError):
 class FillerRule:
     """One rule. `level` is the least that its phrase must begin; one of the signs `followed_by` must follow it, any if empty.
 
-    An `exempt` rule still claims its phrase, so that no other rule reports the same words.
+    An `exempt` rule still claims its phrase, so that no other rule reports the same words. A rule with `unless_concrete` is about open
+    offers, and lets one pass that names a concrete alternative.
     """
 
-    __slots__ = ("category", "exempt", "followed_by", "id", "level")
+    __slots__ = ("category", "exempt", "followed_by", "id", "level", "unless_concrete")
 
-    def __init__(self, name: str, category: str, level: int, followed_by: str, *, exempt: bool) -> None:
+    def __init__(
+        self,
+        name: str,
+        category: str,
+        level: int,
+        followed_by: str,
+        *,
+        exempt: bool,
+        unless_concrete: bool = False,
+    ) -> None:
         self.id = name
         self.category = category
         self.level = level
         self.followed_by = followed_by
         self.exempt = exempt
+        self.unless_concrete = unless_concrete
 
 
 class FillerMatch:
@@ -75,7 +86,17 @@ class FillerMatch:
 class FillerRules:
     """All rules in effect; pattern number `n` belongs to `rule_of[n]`. `error` is the last fault of the user's pack, else None."""
 
-    __slots__ = ("chain", "cues", "error", "interjections", "phrases", "rule_of", "starters")
+    __slots__ = (
+        "alternative",
+        "chain",
+        "cues",
+        "error",
+        "interjections",
+        "phrases",
+        "rule_of",
+        "starters",
+        "vague",
+    )
 
     def __init__(self, table: Mapping[str, Any], pack: Mapping[str, Any]) -> None:
         exempt, own = pack.get("exempt"), pack.get("rules")
@@ -94,7 +115,12 @@ class FillerRules:
         for entry in entries:
             level, followed_by = POSITIONS[entry["position"]], entry.get("behind", "")
             rule = FillerRule(
-                entry["id"], entry["category"], level, followed_by, exempt=entry["id"] in exempted
+                entry["id"],
+                entry["category"],
+                level,
+                followed_by,
+                exempt=entry["id"] in exempted,
+                unless_concrete=entry.get("unless_concrete") is True,
             )
             patterns += entry["patterns"]
             self.rule_of += [rule] * len(entry["patterns"])
@@ -103,6 +129,8 @@ class FillerRules:
         self.chain = self.interjections | frozenset(table["chain"].split())
         self.starters = self.chain | self.phrases.first_words.keys()
         self.cues = frozenset(table["mention_cues"].split())
+        self.alternative = frozenset(table["alternative"].split())
+        self.vague = frozenset(table["vague"].split())
 
 
 def load_rule_table() -> dict[str, Any]:
@@ -175,7 +203,9 @@ def find_filler(prose: Prose, rules: FillerRules) -> list[FillerMatch]:
         level = max(prose.level(at), inherited) if at == end else prose.level(at)
         match = _longer_inside(prose, rules, _best_match(prose, rules, at, level))
         if match is not None and not _is_mentioned(prose, rules, match.first_word):
-            if not match.rule.exempt:
+            if not match.rule.exempt and not (
+                match.rule.unless_concrete and _is_concrete(prose, rules, match)
+            ):
                 found.append(match)
             end = match.end_word
             inherited = _inherited_level(prose, end, level)
@@ -220,6 +250,17 @@ def _longer_inside(prose: Prose, rules: FillerRules, match: FillerMatch | None) 
         if other is not None and other.end_word - at > match.end_word - match.first_word:
             return other
     return match
+
+
+def _is_concrete(prose: Prose, rules: FillerRules, match: FillerMatch) -> bool:
+    """Return whether an offer names an alternative ("if you'd rather gate `tab` out"): by such a word or by code, without a vague one."""
+    end = match.first_word + 1
+    while end < len(prose) and prose.level(end) < SENTENCE:
+        end += 1
+    words = prose.words[match.first_word : end]
+    if not rules.vague.isdisjoint(words):
+        return False
+    return BREAK in words or not rules.alternative.isdisjoint(words)
 
 
 def _is_mentioned(prose: Prose, rules: FillerRules, at: int) -> bool:

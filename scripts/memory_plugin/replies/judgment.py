@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..kernel.data import load_data
+from ..kernel.overrides import load_or_shipped
 from .drift import Drift, raise_drift, record_drift
 from .grading import GradeMaterial, grade_question
 from .reply_state import ReplyState, attempt_all, count_judged
@@ -65,16 +65,21 @@ def _judged_record(request: GradeRequest, verdict: Verdict, model: str) -> dict[
             clamped=values["clamped"],
             phrases=[[request.matches[at][2], filler] for at, filler in values["phrases"]],
             missed=[request.original_span(*span) for span in values["missed"]],
-            agrees=_sees_padding(values) == (request.padding > 0),
+            agrees=_agrees(request, values),
         )
     return record
 
 
-def _sees_padding(values: Values) -> bool:
-    """Return whether the judge confirms a phrase, finds a missed one, or grades the detail or the lists as padded."""
-    is_confirmed = any(filler for _, filler in values["phrases"])
+def _agrees(request: GradeRequest, values: Values) -> bool:
+    """Return whether the judge agrees with the rules, phrase by phrase: it confirms every phrase of theirs on which it gives a verdict.
+
+    Only where it gives none, what it quotes as missed and its grades of detail and lists are compared with what the rules found. Grades of
+    other things never count for or against a phrase.
+    """
+    if values["phrases"]:
+        return all(filler for _, filler in values["phrases"])
     is_grave = any(values["levels"].get(name, 0) >= _GRAVE for name in _PADDED)
-    return is_confirmed or is_grave or bool(values["missed"])
+    return (is_grave or bool(values["missed"])) == (request.padding > 0)
 
 
 def _append_override(request: GradeRequest, values: Values, context: Context) -> None:
@@ -108,7 +113,7 @@ def _add_drift(request: GradeRequest, levels: dict[str, int], context: Context) 
     before = Drift(
         request.drift, request.severity, request.query_type, request.padding, request.density, request.threshold
     )  # fmt: skip
-    drift = raise_drift(before, levels, load_data("replies", "drift"))
+    drift = raise_drift(before, levels, load_or_shipped("replies", "drift"))
     if drift is None:
         return
     is_current = ReplyState(context.places, context.session).replies() == request.turn

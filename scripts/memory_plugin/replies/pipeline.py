@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..kernel.data import load_data
+from ..kernel.overrides import load_or_shipped
 from .drift import find_drift, record_drift
 from .escalation import EscalationThresholds, decide_escalation, is_sampled
 from .filler import load_filler_rules
@@ -26,12 +26,16 @@ __all__ = ["CompletedReply", "ReplyScore", "ReplyScorer", "ScoredReply", "score_
 
 
 class CompletedReply:
-    """A reply as the host hands it over when a turn ends; without a text the transcript is read for it."""
+    """A reply as the host hands it over when a turn ends; without a text the transcript is read for it.
 
-    __slots__ = ("prompt_id", "text", "transcript")
+    `prompt` is what it answers, once the transcript was read.
+    """
+
+    __slots__ = ("prompt", "prompt_id", "text", "transcript")
 
     def __init__(self, text: str, prompt_id: str = "", transcript: str = "") -> None:
         self.text = text
+        self.prompt = ""
         self.prompt_id = prompt_id
         self.transcript = transcript
 
@@ -77,8 +81,8 @@ class ReplyScorer:
     def __init__(self, settings: Settings, state_dir: str | None) -> None:
         self._rules = load_filler_rules(state_dir)
         self._lists = load_word_lists()
-        self._bounds = EscalationThresholds(settings, load_data("replies", "gate"))
-        self._drift = load_data("replies", "drift")
+        self._bounds = EscalationThresholds(settings, load_or_shipped("replies", "gate"))
+        self._drift = load_or_shipped("replies", "drift")
         self.error: RulePackError | None = self._rules.error
 
     def score(self, text: str, query_type: str, drafting: bool = False) -> ReplyScore:
@@ -115,7 +119,7 @@ def score_reply(reply: CompletedReply, context: Context) -> ScoredReply:
     """Score a reply, write the score down, and save a correction for the next prompt. Disk errors are collected, never raised."""
     settings = context.settings
     last = read_last_reply(reply.transcript)
-    reply.text = reply.text or last.text
+    reply.text, reply.prompt = reply.text or last.text, last.prompt
     query_type, drafting = (
         load_query_classifier().classify(last.prompt) if last.prompt else (AMBIGUOUS, False)
     )
@@ -154,7 +158,7 @@ def _count_reply(record: dict[str, Any], context: Context) -> None:
 def _score_record(identity: str, score: ReplyScore, settings: Settings) -> dict[str, Any]:
     """Return the ledger record of a score, which quotes nothing of the reply."""
     signals = score.signals
-    most = load_data("replies", "gate")["recorded_matches"]
+    most = load_or_shipped("replies", "gate")["recorded_matches"]
     # Of what the gate lets pass a sample is judged all the same, to measure what the rules miss.
     passes = signals.density is not None and not score.decision.escalate
     return {

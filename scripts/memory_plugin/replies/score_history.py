@@ -1,13 +1,12 @@
-"""Past scores, read from the ledgers: each reply joined with what a judge said of it later, in groups, and the effect of corrections."""
+"""Past scores, read from the ledgers: each reply joined with what a judge said of it later, in groups."""
 
 from __future__ import annotations
 
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..kernel.data import load_data
 from ..kernel.ledger import Ledger
-from ..kernel.stats import Proportion, share, share_difference
+from ..kernel.stats import Proportion, share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -15,20 +14,17 @@ if TYPE_CHECKING:
     from ..kernel.paths import Places
 
 __all__ = [
-    "CorrectionEffect",
     "PastScore",
     "ScoreGroup",
     "count_patterns",
     "group_by_day",
     "group_scores",
-    "measure_effect",
     "missed_by_rules",
     "read_scores",
 ]
 
 _GRAVE = 2
 _DAY = 10  # characters of a time
-_ENOUGH_DRIFTS = 10  # in each group; below, the interval spans nearly everything
 
 
 class PastScore(NamedTuple):
@@ -60,24 +56,6 @@ class ScoreGroup(NamedTuple):
     drifted: Proportion
     escalated: Proportion
     density: float | None
-
-
-class CorrectionEffect(NamedTuple):
-    """The share of drifts whose next reply was in line again, in both groups, and the difference with its 95 % interval.
-
-    A drift is an extreme value, so the next reply is mostly better whatever is said (regression to the mean). Only the difference to the
-    control group tells what corrections do. `unanswered` counts drifts without a next reply that could be measured.
-    """
-
-    corrected: Proportion
-    control: Proportion
-    gap: tuple[float, float, float] | None
-    unanswered: int
-
-    @property
-    def enough(self) -> bool:
-        """Return whether both groups hold enough drifts for a conclusion."""
-        return min(self.corrected.n, self.control.n) >= _ENOUGH_DRIFTS
 
 
 def read_scores(places: Places, since: str = "", project: str = "") -> tuple[list[PastScore], int]:
@@ -195,66 +173,3 @@ def _found_something(row: dict[str, Any]) -> bool:
         isinstance(level, int) and level >= _GRAVE for level in levels.values()
     )
     return is_grave or bool(row.get("missed"))
-
-
-def measure_effect(places: Places, since: str = "") -> CorrectionEffect:
-    """Return the effect of the corrections since a time."""
-    scores, _ = read_scores(places)
-    following = _next_replies(scores)
-    drifts, said = _read_drifts(places, since)
-    outcomes: dict[str, list[bool]] = {"corrected": [], "control": []}
-    unanswered = 0
-    for row in drifts:
-        if row["arm"] == "corrected" and row["id"] not in said:
-            continue  # no prompt followed, or the correction was too old
-        better = _is_in_line(row, following.get(row["id"]))
-        if better is None:
-            unanswered += 1
-        else:
-            outcomes[row["arm"]].append(better)
-    corrected, control = (share(sum(found), len(found)) for found in outcomes.values())
-    return CorrectionEffect(corrected, control, share_difference(corrected, control), unanswered)
-
-
-def _next_replies(scores: list[PastScore]) -> dict[str, PastScore]:
-    """Return each reply's successor in its session, by the reply's id."""
-    last: dict[tuple[str, str], PastScore] = {}
-    following: dict[str, PastScore] = {}
-    for one in scores:
-        before = last.get((one.project, one.session))
-        if before is not None:
-            following[before.id] = one
-        last[one.project, one.session] = one
-    return following
-
-
-def _read_drifts(places: Places, since: str) -> tuple[list[dict[str, Any]], set[str]]:
-    """Return the drifts of both groups since a time, and the ids of those whose correction Claude was told."""
-    drifts: dict[str, dict[str, Any]] = {}
-    said: set[str] = set()
-    for row in Ledger(places.state(), "drift").rows():
-        identity = row.get("id")
-        if not isinstance(identity, str) or str(row.get("time")) < since:
-            continue
-        is_drift = row.get("kind") == "drift" and row.get("arm") in ("corrected", "control")
-        if row.get("kind") == "said":
-            said.add(identity)
-        elif is_drift and isinstance(row.get("categories"), list):
-            drifts[identity] = row
-    return list(drifts.values()), said
-
-
-def _is_in_line(row: dict[str, Any], after: PastScore | None) -> bool | None:
-    """Return whether the next reply is in line on all that drifted; None when it was not measured on it."""
-    if after is None or after.density is None:
-        return None
-    table = load_data("replies", "drift")
-    checks: list[bool] = []
-    for name in row["categories"]:
-        if name == "padding":
-            checks.append(after.padding < table["padding"]["drift"])
-        elif name == "density":
-            checks.append("density" not in after.drift)
-        elif after.judged is not None and isinstance(after.judged.get("levels"), dict):
-            checks.append(int(after.judged["levels"].get(name, 0)) < table["judged"]["drift"])
-    return all(checks) if checks else None

@@ -30,8 +30,17 @@ _ENOUGH_VERDICTS = 5
 _ENOUGH_REPLIES = 3
 _MIN_WORDS, _MAX_WORDS = 2, 8  # of a candidate
 _MAX_QUOTED = 200
-_OPENING = 3  # words of a sentence
+_SHORTEST_RUN, _LONGEST_RUN = 3, 6  # words of a phrase that is looked for in whole sentences
+_MAX_SENTENCE = 80  # words
+_SENTENCE_ENDS = ".!?:\n"
+_MAX_CANDIDATES = 20
+# A phrase that nobody quoted is proposed as a rule only if this many padded replies of this many sessions hold it, and no other reply.
+_ENOUGH_PADDED, _ENOUGH_SESSIONS = 5, 3
 _GRAVE = 2
+_REASONS = {
+    "judge": "called filler by the judge in %d replies",
+    "verbose": "in %d replies that the judge found padded, and in no other",
+}
 
 
 class RuleClearance(NamedTuple):
@@ -45,14 +54,15 @@ class RuleClearance(NamedTuple):
 class PhraseCandidate(NamedTuple):
     """A phrase that no rule knows, in how many replies it stands, and its source.
 
-    `judge`: the judge quoted it as filler. `verbose`: it begins sentences of replies that the judge found padded, more than twice as often
-    as of others. Only the former can be proposed as a rule (`promote`).
+    `judge`: the judge quoted it as filler. `verbose`: replies hold it that the judge found padded although rules found nothing, more
+    than twice as often as others do. `promote` proposes it as a rule, with `position` as in the rule pack.
     """
 
     phrase: str
     replies: int
     source: str
     promote: bool
+    position: str
 
 
 class TuningStudy(NamedTuple):
@@ -109,49 +119,105 @@ def _always_cleared(verdicts: list[bool]) -> bool:
 def _candidates(
     judged: Sequence[PastScore], texts: dict[str, RereadReply], rules: FillerRules
 ) -> list[PhraseCandidate]:
-    quoted: Counter[str] = Counter()
-    padded: Counter[str] = Counter()
-    others: Counter[str] = Counter()
+    """Return the phrases that the judge quoted, then those that tell padded replies from others, the most frequent first."""
+    quoted, padded, others = _Sightings(), _Sightings(), _Sightings()
     for one in judged:
         reply = texts.get(one.id)
         if reply is None or one.judged is None:
             continue
-        quoted.update({phrase for phrase in _quoted_phrases(one.judged, reply.text) if phrase})
+        quoted.add(_quoted_phrases(one.judged, reply.text), one.session)
         levels = one.judged.get("levels")
         is_grave = isinstance(levels, dict) and any(
             levels.get(name, 0) >= _GRAVE for name in ("VDet", "EPad")
         )
-        (padded if is_grave and one.padding == 0 else others).update(_openings(reply.text))
+        (padded if is_grave and one.padding == 0 else others).add(_phrases(reply.text), one.session)
     found = [
-        PhraseCandidate(phrase, count, "judge", count >= _ENOUGH_REPLIES)
-        for phrase, count in quoted.most_common(_MAX_QUOTED)
+        PhraseCandidate(phrase, count, "judge", count >= _ENOUGH_REPLIES, quoted.position(phrase))
+        for phrase, count in quoted.replies.most_common(_MAX_QUOTED)
         if not find_filler(read_prose(phrase), rules)  # a rule knows it by now
     ]
-    found += [
-        PhraseCandidate(phrase, count, "verbose", promote=False)
-        for phrase, count in padded.most_common()
-        if count >= _ENOUGH_REPLIES and count > 2 * others[phrase]
-    ]
-    return found[:20]
+    telling = {
+        phrase: count
+        for phrase, count in padded.replies.items()
+        if count >= _ENOUGH_REPLIES and count > 2 * others.replies[phrase]
+    }
+    for phrase, count in sorted(_longest_of(telling).items(), key=lambda pair: (-pair[1], pair[0])):
+        is_sure = (
+            count >= _ENOUGH_PADDED
+            and not others.replies[phrase]
+            and len(padded.sessions[phrase]) >= _ENOUGH_SESSIONS
+        )
+        found.append(PhraseCandidate(phrase, count, "verbose", is_sure, padded.position(phrase)))
+    return found[:_MAX_CANDIDATES]
 
 
-def _quoted_phrases(judged: dict[str, Any], text: str) -> list[str]:
-    """Return the passages that the judge quoted as missed, as words; empty for one too short or too long for a pattern."""
+class _Sightings:
+    """In how many replies and which sessions each phrase occurs, and whether it ever occurs inside a sentence."""
+
+    def __init__(self) -> None:
+        self.replies: Counter[str] = Counter()
+        self.sessions: dict[str, set[str]] = {}
+        self._inside: set[str] = set()
+
+    def add(self, phrases: dict[str, bool], session: str) -> None:
+        """Add the phrases of one reply; the value says whether all of its occurrences begin sentences."""
+        self.replies.update(phrases.keys())
+        for phrase, begins in phrases.items():
+            self.sessions.setdefault(phrase, set()).add(session)
+            if not begins:
+                self._inside.add(phrase)
+
+    def position(self, phrase: str) -> str:
+        """Return the position that a rule for a phrase needs."""
+        return "anywhere" if phrase in self._inside else "sentence"
+
+
+def _quoted_phrases(judged: dict[str, Any], text: str) -> dict[str, bool]:
+    """Return the passages that the judge quoted as missed, as words, and whether each begins a sentence.
+
+    One too short or too long for a pattern is left out.
+    """
     spans = judged.get("missed")
-    phrases = []
+    phrases: dict[str, bool] = {}
     for span in spans if isinstance(spans, list) else ():
         if isinstance(span, list) and len(span) == 2 and all(isinstance(at, int) for at in span):
             words = [word for word in read_prose(text[span[0] : span[1]]).words if word != BREAK]
-            phrases.append(" ".join(words) if _MIN_WORDS <= len(words) <= _MAX_WORDS else "")
+            if _MIN_WORDS <= len(words) <= _MAX_WORDS:
+                phrase = " ".join(words)
+                begins = not text[: span[0]].rstrip() or text[: span[0]].rstrip()[-1] in _SENTENCE_ENDS
+                phrases[phrase] = phrases.get(phrase, True) and begins
     return phrases
 
 
-def _openings(text: str) -> set[str]:
-    """Return the first three words of each sentence."""
+def _phrases(text: str) -> dict[str, bool]:
+    """Return every run of three to six words within one sentence of a text, and whether all its occurrences begin sentences."""
     prose = read_prose(text)
-    starts = [at for at in range(len(prose)) if prose.level(at)]
-    openings = [prose.words[at : at + _OPENING] for at in starts]
-    return {" ".join(words) for words in openings if len(words) == _OPENING and BREAK not in words}
+    found: dict[str, bool] = {}
+    start = 0
+    for at in range(1, len(prose) + 1):
+        if at == len(prose) or prose.level(at) or prose.words[at] == BREAK:
+            _add_runs(found, prose.words[start:at], is_sentence=bool(prose.level(start)))
+            start = at
+    return found
+
+
+def _add_runs(found: dict[str, bool], words: Sequence[str], *, is_sentence: bool) -> None:
+    """Add the runs of words of a sentence, or of the part of one that follows a masked passage."""
+    kept = [word for word in words[:_MAX_SENTENCE] if word != BREAK]
+    for length in range(_SHORTEST_RUN, _LONGEST_RUN + 1):
+        for at in range(len(kept) - length + 1):
+            phrase = " ".join(kept[at : at + length])
+            found[phrase] = found.get(phrase, True) and at == 0 and is_sentence
+
+
+def _longest_of(counts: dict[str, int]) -> dict[str, int]:
+    """Return the phrases without those that occur only inside a longer one."""
+    inner: dict[str, int] = {}
+    for phrase, count in counts.items():
+        words = phrase.split()
+        for part in (" ".join(words[1:]), " ".join(words[:-1])):
+            inner[part] = max(inner.get(part, 0), count)
+    return {phrase: count for phrase, count in counts.items() if count > inner.get(phrase, 0)}
 
 
 def gate_advice(study: TuningStudy) -> str:
@@ -186,9 +252,9 @@ def propose_pack(study: TuningStudy, state_dir: str | None) -> tuple[dict[str, A
         rule = {
             "id": "own-" + candidate.phrase.replace(" ", "-").replace("'", ""),
             "category": "own",
-            "reason": "called filler by the judge in %d replies" % candidate.replies,
+            "reason": _REASONS[candidate.source] % candidate.replies,
             "patterns": [candidate.phrase],
-            "position": "sentence",
+            "position": candidate.position,
         }
         if candidate.promote and candidate.phrase not in present and not rule_problem(rule, classes):
             rules.append(rule)

@@ -6,6 +6,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernel.data import load_data
+from ..kernel.overrides import load_or_shipped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,6 +16,7 @@ __all__ = [
     "ScoreDimension",
     "band_of",
     "causes",
+    "changed_weights",
     "dimensions",
     "limit",
     "overall",
@@ -50,7 +52,14 @@ class ScoreDimension(NamedTuple):
 
 @cache
 def _table() -> dict[str, Any]:
-    return load_data("sessions", "dimensions")
+    return load_or_shipped("sessions", "dimensions")
+
+
+def changed_weights() -> list[float]:
+    """Return the user's own weights in the source's order; empty while they are the shipped ones."""
+    shipped = [entry["weight"] for entry in load_data("sessions", "dimensions")["dimensions"]]
+    present = [dimension.weight for dimension in dimensions().values()]
+    return [] if present == shipped else present
 
 
 @cache

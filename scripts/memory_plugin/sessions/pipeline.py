@@ -19,23 +19,31 @@ if TYPE_CHECKING:
     from ..kernel.paths import Places
     from ..kernel.settings.load import Settings
 
-__all__ = ["GradeResult", "SessionScorer", "grade_session", "keep_grade", "store_reply"]
+__all__ = ["GradeResult", "SessionScorer", "grade_prepared", "grade_session", "keep_grade", "store_reply"]
 
 _PARALLEL = 4  # parts that are asked about side by side
 _ENDS_SESSION = frozenset(["over_budget", "disabled", "no_key", "circuit_open", "http_401", "http_403"])
 
 
 class SessionScorer(NamedTuple):
-    """What grading needs: places, settings, and why no judge may be asked, or an empty text."""
+    """What grading needs: places, settings, and why no judge may be asked, or an empty text.
+
+    `request` names a grading whose price the user agreed to, so that it has the cap of a request; empty for any other.
+    """
 
     places: Places
     settings: Settings
     off: str = ""
+    request: str = ""
 
     def judge(self, session: str) -> Judge:
         """Return the judge of sessions; the cap per session is counted for the session that is graded."""
         context = Context(self.places, self.settings, Deadline(0), session)
-        return judge_for("sessions", context, off=self.off)
+        return judge_for("sessions", context, off=self.off, request=self.request)
+
+    def price(self, prepared: PreparedSession) -> float:
+        """Return the highest price of grading a session, in US dollars."""
+        return self.judge(session_id(prepared)).highest_price(questions(prepared))
 
 
 class GradeResult(NamedTuple):
@@ -58,12 +66,17 @@ class GradeResult(NamedTuple):
 
 
 def grade_session(path: str, scorer: SessionScorer, *, automatic: bool = False) -> GradeResult:
-    """Grade a session: read, ask, check, merge, write.
+    """Grade a session: read, ask, check, merge, write. Raises FileNotFoundError and Unreadable.
 
-    Without a judge there is no row, and the signals are the answer. `automatic` marks a grade that nobody asked for. Raises
-    FileNotFoundError and Unreadable.
+    Without a judge there is no row, and the signals are the answer. `automatic` marks a grade that nobody asked for.
     """
-    prepared = prepare(path, scorer.settings)
+    return grade_prepared(prepare(path, scorer.settings), scorer, automatic=automatic)
+
+
+def grade_prepared(
+    prepared: PreparedSession, scorer: SessionScorer, *, automatic: bool = False
+) -> GradeResult:
+    """Grade a session that was read already."""
     judge = scorer.judge(session_id(prepared))
     if not prepared.signals.totals.turns:
         return GradeResult(prepared, None, ["empty"], "")

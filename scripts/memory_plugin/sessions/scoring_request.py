@@ -5,17 +5,30 @@ from __future__ import annotations
 from json import dumps
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..kernel.judge.question import Question, data_block, load_rubric
+from ..kernel.fastjson import digest
+from ..kernel.judge.question import Question, data_block, read_rubric
+from ..kernel.overrides import load_or_shipped
+from .dimensions import changed_weights
 from .scorer_reply import read_scores
 from .session_digest import TranscriptDigest, display_limits, signal_facts, split_turns
 from .session_signals import collect_signals
 
 if TYPE_CHECKING:
+    from ..kernel.judge.question import Rubric
     from ..kernel.settings.load import Settings
     from .session_digest import Chunk
     from .session_signals import SessionSignals
 
-__all__ = ["RUBRIC", "PreparedSession", "agent_tokens", "pages", "prepare", "questions", "rubric_digest"]
+__all__ = [
+    "RUBRIC",
+    "PreparedSession",
+    "agent_tokens",
+    "pages",
+    "prepare",
+    "questions",
+    "rubric_digest",
+    "session_rubric",
+]
 
 RUBRIC = "sessions/score"
 # How far estimated tokens may be below the real number: for the reservation, not for what is paid.
@@ -50,13 +63,23 @@ def prepare(path: str, settings: Settings, most_tokens: float | None = None) -> 
 
 
 def rubric_digest() -> str:
-    """Return the version of the rubric; scores of different versions are not comparable."""
-    return load_rubric(RUBRIC).digest
+    """Return the version of the rubric and the weights; scores of different versions are not comparable.
+
+    The shipped weights add nothing to it, so that scores from before weights could be changed stay comparable.
+    """
+    weights = changed_weights()
+    version = session_rubric().digest
+    return version if not weights else digest(("%s %s" % (version, dumps(weights))).encode("ascii"), 6)
+
+
+def session_rubric() -> Rubric:
+    """Return the scorer's prompt, with the user's own text where they wrote one."""
+    return read_rubric(load_or_shipped("sessions", "prompt"), RUBRIC, RUBRIC)
 
 
 def questions(prepared: PreparedSession) -> list[Question]:
     """Return one question per part; each holds the first request and the signals of the whole session."""
-    rubric = load_rubric(RUBRIC)
+    rubric = session_rubric()
     known = signal_facts(prepared.signals)
     asked = []
     for at, part in enumerate(prepared.parts):
@@ -80,7 +103,7 @@ def pages(prepared: PreparedSession) -> list[str]:
     The rubric comes first, then task and signals, then the turns; each page has its number. What comes from the session is JSON between
     tags that nothing in it can forge.
     """
-    rubric = load_rubric(RUBRIC)
+    rubric = session_rubric()
     max_characters = int(display_limits()["page_characters"])
     first: dict[str, Any] = {"task": prepared.task, "session": signal_facts(prepared.signals)}
     if prepared.left_out:

@@ -6,9 +6,9 @@ import math
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..kernel.data import load_data
 from ..kernel.fastjson import dumps
 from ..kernel.judge.excerpts import excerpt, one_line
+from ..kernel.overrides import load_or_shipped
 from ..kernel.transcript.content import tokens_of
 from .detection import signal_entries
 from .detectors.failures import failure_cause, main_argument
@@ -41,7 +41,7 @@ class Chunk(NamedTuple):
 @cache
 def display_limits() -> dict[str, Any]:
     """Return `config/sessions/material.json`: how much of a session a scorer is shown."""
-    return load_data("sessions", "material")
+    return load_or_shipped("sessions", "material")
 
 
 class TranscriptDigest:

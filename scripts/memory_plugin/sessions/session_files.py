@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ..kernel.transcript.reader import Reader, open_transcript
-from ..memories.native import native_folders
+from ..memories.claude_notes import native_folders
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -24,6 +24,7 @@ __all__ = [
     "is_session_id",
     "project_transcripts",
     "subagent_answers",
+    "transcripts_below",
 ]
 
 _ID = re.compile(r"[A-Za-z0-9_-]{6,100}\Z")
@@ -75,6 +76,15 @@ def project_transcripts(places: Places) -> list[str]:
     """Return the transcripts of this project, the newest last, without those of sub-agents."""
     found = [path for memory in native_folders(places) for path in _transcripts(os.path.dirname(memory))]
     return sorted(found, key=_modified)
+
+
+def transcripts_below(folder: str) -> list[str]:
+    """Return the transcripts in a folder and below, without those of sub-agents, by name."""
+    found = []
+    for above, folders, names in os.walk(folder):
+        folders[:] = sorted(name for name in folders if name != "subagents")
+        found += [os.path.join(above, name) for name in sorted(names) if name.endswith(_END)]
+    return found
 
 
 def _root(places: Places) -> str:

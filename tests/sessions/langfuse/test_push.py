@@ -123,6 +123,7 @@ def killed_at(point: int, monkeypatch: pytest.MonkeyPatch, langfuse: Langfuse) -
     monkeypatch.setattr(Outbox, "save", saving)
 
 
+@pytest.mark.slow
 @every_mode
 def test_a_pusher_killed_at_any_point_loses_and_doubles_nothing(
     graded: Bench, langfuse: Langfuse, tmp_path_factory: pytest.TempPathFactory
@@ -313,4 +314,15 @@ def test_a_damaged_outbox_costs_sending_again(graded: Bench, langfuse: Langfuse,
     (path,) = (graded.config / "lcars" / "memory" / "langfuse").glob("*.json")
     path.write_bytes(content)
     assert run(graded).confirmed == 14
+    assert on_server(langfuse) == EVERYTHING
+
+
+def test_a_server_that_was_probed_wrongly_is_probed_again(graded: Bench, langfuse: Langfuse) -> None:
+    outbox = outbox_of(graded)
+    with outbox.lock():
+        outbox.server = {"scores": "legacy", "sessions": "legacy"}
+        outbox.save()
+    with pytest.raises(JudgeError):
+        run(graded)
+    assert run(graded).waiting == 0
     assert on_server(langfuse) == EVERYTHING

@@ -37,7 +37,7 @@ class PeopleDetector(Detector):
             self._reply(text[:_MAX_TEXT], turn.number, report)
 
     def _prompt(self, text: str, turn: int, report: ReportSignal) -> None:
-        if self._spoken and pattern("correction").match(text):
+        if self._spoken and _is_correction(text):
             report("corrections", turn, text)
         elif self._spoken and pattern("thanks").search(text):
             report("thanks", turn, text)
@@ -71,3 +71,11 @@ def _sentence(text: str, start: int, end: int) -> str:
     begin = max(before.rfind(mark) + len(mark) if mark in before else 0 for mark in _SENTENCE_ENDS)
     stop = min(after.find(mark) + 1 if mark in after else len(after) for mark in _SENTENCE_ENDS)
     return before[begin:] + text[start:end] + after[:stop]
+
+
+def _is_correction(text: str) -> bool:
+    """Return whether a prompt begins with a correction, or has one right after polite words ("thanks, but no, that's wrong")."""
+    if pattern("correction").match(text):
+        return True
+    turned = pattern("turned").search(text)
+    return turned is not None and pattern("correction").match(text[turned.end() :]) is not None

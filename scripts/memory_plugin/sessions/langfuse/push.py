@@ -76,6 +76,9 @@ def push(
         if failed.name == "rate_limited" and failed.wait:
             outbox.not_before = now() + failed.wait
             outbox.save()
+        if failed.name == "http_404":  # it was probed while it did not answer as usual
+            outbox.server.clear()
+            outbox.save()
         raise
     _give_up(outbox)
     refused = {name: why for name, why in outbox.refused.items() if name not in refused_before}
