@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.hooks.declared import EVENTS, SCRIPTS
+from tests.events import EVENTS, SCRIPTS
 from tests.project import PLUGIN_ROOT, Project, Run
 from tests.recall.store_files import ASK, BODY, TITLE, TOLD, last, no_threshold, problems
 

@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from tests.hooks.declared import EVENTS
+from tests.events import EVENTS
 from tests.hooks.test_entries import ANSWER, copied
 from tests.project import PLUGIN_ROOT, Project, Run
 
@@ -74,14 +74,36 @@ def test_the_hook_runs_once_with_the_python_there_is(
 @pytest.mark.parametrize("event", EVENTS)
 def test_without_any_python_the_prompt_goes_through(project: Project, event: str) -> None:
     run = run_command(project, event, copied(project), path_with(project))
-    assert (run.returncode, run.stdout) == (0, "")
+    assert (run.returncode, run.stdout) == (0, said_at_start(event))
 
 
 @pytest.mark.parametrize("event", EVENTS)
 def test_a_missing_script_does_not_block(project: Project, event: str) -> None:
     """An update may move the plugin under a session; Python then exits 2, which the host reads as "block"."""
     run = run_command(project, event, "/nowhere", path_with(project, python3=PYTHON, python=PYTHON))
-    assert (run.returncode, run.stdout) == (0, "")
+    assert (run.returncode, run.stdout) == (0, said_at_start(event))
+
+
+def said_at_start(event: str) -> str:
+    """Return what hooks that cannot run say: one visible line when a session starts, nothing on other events."""
+    text = "memory: nothing is recalled: Python 3.9 or newer is not on the PATH, or the plugin was moved"
+    return '{"systemMessage": "%s"}\n' % text if event == "SessionStart" else ""
+
+
+def test_a_python_that_is_too_old_is_one_visible_line(project: Project) -> None:
+    with open(os.path.join(PLUGIN_ROOT, "hooks", "session_start.py"), encoding="utf-8") as file:
+        text = file.read().replace("sys.version_info < (3, 9)", "sys.version_info < (99, 0)")
+    run = project.process([sys.executable, "-I", "-S", "-c", text], b"{}")
+    assert run.returncode == 0
+    assert run.json["systemMessage"].startswith("memory: nothing is recalled: python3 is Python 3.")
+
+
+def test_a_damaged_plugin_is_one_visible_line(project: Project) -> None:
+    plugin = copied(project)
+    shutil.rmtree(os.path.join(plugin, "scripts"))
+    run = run_command(project, "SessionStart", plugin, path_with(project, python3=PYTHON))
+    assert run.returncode == 0
+    assert "damaged" in run.json["systemMessage"]
 
 
 def test_the_answer_is_not_printed_twice_when_a_hook_fails_after_it(project: Project) -> None:

@@ -29,6 +29,7 @@ from tests.recall.store_files import (
     no_threshold,
     problems,
     put,
+    put_accepted,
     store,
     without_rights,
 )
@@ -164,7 +165,9 @@ def test_a_locked_index_does_not_hold_the_prompt(recalling: Project, lock: str) 
 
 
 def test_a_change_under_a_locked_index_is_seen_later(recalling: Project) -> None:
-    put(recalling, "port", memory("The port of the ledger proxy", "The ledger proxy listens on port 7777."))
+    put_accepted(
+        recalling, "port", memory("The port of the ledger proxy", "The ledger proxy listens on port 7777.")
+    )
     question = "Which port does the ledger proxy listen on?"
     with closing(sqlite3.connect(index_file(recalling), isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
@@ -182,7 +185,9 @@ def locked(path: str) -> Any:  # noqa: ANN401 (an open file)
 
 @pytest.mark.parametrize("which", ["the store", "the lock of the index", "the ledger", "the events"])
 def test_a_lock_that_somebody_holds_does_not_hold_the_prompt(recalling: Project, which: str) -> None:
-    put(recalling, "port", memory("The port of the ledger proxy", "The ledger proxy listens on port 7777."))
+    put_accepted(
+        recalling, "port", memory("The port of the ledger proxy", "The ledger proxy listens on port 7777.")
+    )
     locks = os.path.join(recalling.state, "locks")
     path = {
         "the store": os.path.join(

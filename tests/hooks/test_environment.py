@@ -23,7 +23,7 @@ def _own_environment(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     [
         "ANTHROPIC_API_KEY", "anthropic_base_url", "HTTPS_PROXY", "no_proxy", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "PYTHONPATH",
         "LD_PRELOAD", "HOME", "PATH", "TMPDIR", "CLAUDE_CONFIG_DIR", "CLAUDECODE", "MEMORY_DISABLE", "GITHUB_TOKEN",
-        "DB_PASSWORD", "GIT_REFLOG_ACTION",
+        "DB_PASSWORD",
     ],
 )  # fmt: skip
 def test_names_that_decide_where_keys_and_texts_go(name: str) -> None:

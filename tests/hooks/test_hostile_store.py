@@ -24,6 +24,7 @@ from tests.recall.store_files import (
     no_threshold,
     problems,
     put,
+    put_accepted,
     store,
     without_rights,
 )
@@ -113,7 +114,7 @@ def test_a_store_of_another_user_is_left_alone(project: Project) -> None:
 @pytest.mark.parametrize("name", ["decisions", "decisions/billing-is-on-db2.json"])
 def test_what_may_not_be_read_is_passed_over_until_it_may(project: Project, name: str) -> None:
     recalling(project)
-    put(
+    put_accepted(
         project,
         "billing-is-on-db2",
         memory(TITLE + " archive", "The billing service database archives to DB2."),
@@ -244,7 +245,7 @@ def test_an_id_inside_a_file_chooses_nothing(project: Project) -> None:
         id="../../../../etc/passwd",
         category="../x",
     )
-    put(project, "archive", data)
+    put_accepted(project, "archive", data)
     context = told(project)
     assert "DB2" in context
     assert "passwd" not in context
@@ -261,7 +262,9 @@ def test_ten_thousand_files_of_garbage_do_not_hold_a_prompt(project: Project) ->
     assert TOLD in told(project)
     assert time.monotonic() - begun < 8
     assert project.cli("heal").returncode == 0
-    put(project, "archive", memory(TITLE + " archive", "The billing service database archives to DB2."))
+    put_accepted(
+        project, "archive", memory(TITLE + " archive", "The billing service database archives to DB2.")
+    )
     context = told(project)
     assert "DB2" in context, "what was passed over once counts no more"
     assert last(project)["refreshed"] >= 1
@@ -279,7 +282,7 @@ def test_a_file_of_50_mb_is_not_read(project: Project) -> None:
 def test_no_text_in_a_memory_forges_or_hides_anything(project: Project) -> None:
     """All at once, through the hook; `tests/recall/test_documents.py` goes through them one by one."""
     recalling(project)
-    put(
+    put_accepted(
         project,
         "archive",
         memory(

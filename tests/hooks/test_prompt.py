@@ -18,6 +18,7 @@ from tests.recall.store_files import (
     memory,
     no_threshold,
     put,
+    put_accepted,
 )
 
 KEY = "AKIA" + "QWERTYUIOPASDFGH"
@@ -90,7 +91,7 @@ def test_a_project_cannot_allow_the_text(recalling: Project, name: str) -> None:
 
 
 def test_a_secret_of_a_memory_reaches_no_file_of_ours(recalling: Project) -> None:
-    put(
+    put_accepted(
         recalling,
         "deploy",
         memory(
@@ -114,7 +115,9 @@ def test_a_project_can_only_lower_the_budget(recalling: Project) -> None:
         ".claude/settings.json", {"memory": {"retrieval": {"max_inject": 50, "max_tokens": 100_000}}}
     )
     for number in range(8):
-        put(recalling, "m%d" % number, memory("Billing database %d" % number, BODY + " Part %d." % number))
+        put_accepted(
+            recalling, "m%d" % number, memory("Billing database %d" % number, BODY + " Part %d." % number)
+        )
     assert recalling.prompt(ASK).context.count("<memory ") == 3
 
 

@@ -33,7 +33,8 @@ def test_an_index_is_made_in_the_background(project: Project) -> None:
     (name,) = [name for name in os.listdir(project.state + "/index") if name.endswith(".sqlite3")]
     os.unlink(os.path.join(project.state, "index", name))
     begun = time.monotonic()
-    assert project.start() == Run(0, "", "")
+    started = project.start()
+    assert (started.returncode, started.message, started.stderr) == (0, "", "")
     assert time.monotonic() - begun < 8
     assert waiting_for_index(project)
 
@@ -43,12 +44,12 @@ def test_what_waits_is_said_once_for_each_set(project: Project) -> None:
     first = project.start().json["systemMessage"]
     assert first.startswith("memory: 1 memory awaits approval")
     assert "\n" not in first
-    assert project.start("resume").stdout == ""
+    assert project.start("resume").message == ""
     put(project, "host", memory("The host", "It is example.org."))
     assert "2 memories await" in project.start().json["systemMessage"]
-    assert project.start().stdout == ""
+    assert project.start().message == ""
     assert project.cli("accept", "--all").returncode == 0
-    assert project.start().stdout == ""
+    assert project.start().message == ""
 
 
 def test_a_title_of_a_repository_is_not_said(project: Project) -> None:
@@ -71,3 +72,20 @@ def test_session_state_that_cannot_be_reset_is_noted(project: Project) -> None:
         file.write("no folder")
     assert project.start("compact").returncode == 0
     assert [what.split(":")[0] for what in problems(project)] == ["the session's memory was not reset"]
+
+
+def test_settings_that_cannot_be_read_are_one_line(project: Project) -> None:
+    with open(project.settings_path, "w", encoding="utf-8") as file:
+        file.write('{"memory": {')
+    said = project.start().json["systemMessage"]
+    assert (
+        said
+        == "memory: %s cannot be read, so its settings have no effect; see: memory config check"
+        % project.settings_path
+    )
+    assert project.start("compact").stdout == ""
+
+
+def test_settings_with_a_wrong_value_are_one_line(project: Project) -> None:
+    project.write_settings(retrieval={"max_inject": "many", "no_such_key": 1})
+    assert project.start().json["systemMessage"].startswith("memory: 2 settings have no effect")

@@ -295,3 +295,21 @@ def test_the_hook_imports_next_to_nothing(project: Project) -> None:
     )
     assert run.returncode == 0
     assert found <= SKIPPED
+
+
+@pytest.mark.parametrize(
+    ("tasks", "scored"),
+    [
+        pytest.param([{"id": "a1", "type": "subagent", "status": "running"}], 0, id="a sub-agent"),
+        pytest.param([{"id": "w1", "type": "workflow", "status": "pending"}], 0, id="a workflow"),
+        pytest.param([{"id": "x"}], 0, id="of no known type"),
+        pytest.param([{"id": "b1", "type": "shell", "command": "npm run dev"}], 1, id="a shell command"),
+        pytest.param([], 1, id="none"),
+        pytest.param("many", 1, id="not a list"),
+    ],
+)
+def test_a_reply_before_sub_agents_are_done_is_not_scored(
+    project: Project, tasks: object, scored: int
+) -> None:
+    assert stop(project, PLAIN, background_tasks=tasks).returncode == 0
+    assert len(scores(project)) == scored

@@ -110,14 +110,14 @@ def test_nor_by_one_that_awaits_approval(project: Project, old: str) -> None:
     assert "MySQL 5" in told(project)
 
 
-def test_a_foreign_memory_gains_no_trust_by_being_replaced(project: Project) -> None:
+def test_a_pending_memory_gains_no_trust_by_being_replaced(project: Project) -> None:
     project.write(
         ".claude/memory/decisions/theirs.json",
         {"title": MYSQL[0], "content": {"decision": MYSQL[1]}, "asked_as": ["the vault of bills"]},
     )
     project.save(*POSTGRES, "--supersedes", "theirs")
     shown = project.cli("show", "theirs", "--json").json
-    assert (shown["life"], shown["trust"]) == ("superseded", "foreign")
+    assert (shown["life"], shown["trust"]) == ("superseded", "pending")
     assert told(project, "tell me about the vault of bills please") == ""
 
 

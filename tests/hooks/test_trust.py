@@ -1,4 +1,4 @@
-"""Trust, with real git: what the user wrote is recalled, what a repository or Claude brought awaits approval."""
+"""Trust through the hooks: only a text that the user saved or accepted is recalled, whatever brought it and wherever its file is."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.project import SESSION, Project
+from tests.project import Project
 from tests.recall.store_files import (
     ASK,
     BODY,
@@ -19,9 +19,9 @@ from tests.recall.store_files import (
     index_file,
     memory,
     no_threshold,
+    problems,
     put,
     rewrite_in_place,
-    store,
 )
 
 PORT = memory("The port of the ledger proxy", "The ledger proxy listens on port 7777.")
@@ -36,81 +36,34 @@ def told(project: Project, question: str = ASK) -> str:
     return run.context
 
 
-def settled(project: Project) -> None:
-    """Let git's last change lie as far back as a user's next prompt does."""
-    path = os.path.join(project.root, ".git", "index")
-    if os.path.exists(path):
-        os.utime(path, (time.time() - 60, time.time() - 60))
-
-
-def git(project: Project, *args: str) -> str:
-    """Return a git command, and some time after it."""
-    output = project.git(*args)
-    settled(project)
-    return output
-
-
-def commit(project: Project, message: str = "change") -> None:
-    """Commit everything."""
-    git(project, "add", "-A")
-    git(project, "commit", "-q", "-m", message)
-
-
 @pytest.fixture
 def mine(project: Project) -> Project:
-    """Return a committed store that the user began."""
+    """Return a committed store with a memory that the user saved."""
     project.save(TITLE, BODY)
-    commit(project, "first")
+    commit(project)
     assert TOLD in told(project)
     return project
 
 
-@pytest.fixture
-def teammate(mine: Project) -> Callable[..., None]:
-    """Pushes a change of the store, made in a clone, to the remote of `mine`."""
-    box = os.path.dirname(mine.root)
-    mine.git("clone", "-q", "--bare", mine.root, box + "/remote.git")
-    mine.git("remote", "add", "origin", box + "/remote.git")
-    mine.git("fetch", "-q")
-    mine.git("branch", "-q", "-u", "origin/main")
-    mine.git("clone", "-q", box + "/remote.git", box + "/theirs")
-
-    def push(data: object = PORT, name: str = "port", branch: str = "main") -> None:
-        path = os.path.join(box, "theirs", ".claude", "memory", "decisions", name + ".json")
-        mine.git("-C", box + "/theirs", "checkout", "-q", "-B", branch)
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump(data, file)
-        mine.git("-C", box + "/theirs", "add", "-A")
-        mine.git("-C", box + "/theirs", "commit", "-q", "-m", "theirs")
-        mine.git("-C", box + "/theirs", "push", "-q", "-f", "origin", branch)
-        mine.git("fetch", "-q", "origin")
-
-    return push
+def commit(project: Project) -> None:
+    """Commit everything."""
+    project.git("add", "-A")
+    project.git("commit", "-q", "-m", "change")
 
 
-BRINGING = {
-    "pull": [["pull", "-q", "--ff-only"]],
-    "merge": [["merge", "-q", "--no-edit", "origin/main"]],
-    "merge commit": [
-        ["commit", "-q", "--allow-empty", "-m", "mine"],
-        ["merge", "-q", "--no-edit", "origin/main"],
-    ],
-    "rebase": [["commit", "-q", "--allow-empty", "-m", "mine"], ["rebase", "-q", "origin/main"]],
-    "reset": [["reset", "-q", "--hard", "origin/main"]],
-    "checkout": [["checkout", "-q", "--detach", "origin/main"]],
-    "switch": [["switch", "-q", "-c", "theirs", "origin/main"]],
-    "cherry-pick": [["cherry-pick", "origin/main"]],
-    "pull and commit": [["pull", "-q", "--ff-only"], ["commit", "-q", "--allow-empty", "-m", "mine"]],
-}
+def put_accepted(project: Project, name: str, data: object, folder: str = "decisions") -> str:
+    """Put a memory into the store, and accept it."""
+    path = put(project, name, data, folder)
+    assert project.cli("accept", name).returncode == 0
+    return path
 
 
-@pytest.mark.parametrize("commands", BRINGING.values(), ids=BRINGING.keys())
-def test_what_git_brings_waits(
-    mine: Project, teammate: Callable[..., None], commands: list[list[str]]
-) -> None:
-    teammate()
-    for command in commands:
-        git(mine, *command)
+def test_what_a_merge_brings_is_pending_until_it_is_accepted(mine: Project) -> None:
+    mine.git("switch", "-q", "-c", "theirs")
+    put(mine, "port", PORT)
+    commit(mine)
+    mine.git("switch", "-q", "main")
+    mine.git("merge", "-q", "--no-commit", "--no-ff", "theirs")
     assert told(mine, WHICH) == ""
     assert TOLD in told(mine), "what was trusted stays so"
     found = mine.cli("search", "ledger proxy port", "--json").json["results"]
@@ -119,93 +72,43 @@ def test_what_git_brings_waits(
     assert "7777" in told(mine, WHICH)
 
 
-def test_what_git_changes_in_a_trusted_memory_waits(mine: Project, teammate: Callable[..., None]) -> None:
-    name = os.listdir(store(mine, "decisions"))[0][: -len(".json")]
-    teammate(memory(TITLE, "The billing database is at evil.example."), name)
-    git(mine, "pull", "-q", "--ff-only")
-    assert told(mine) == ""
-    git(mine, "reset", "-q", "--hard", "HEAD~1")
-    assert TOLD in told(mine), "content that was trusted once is trusted again"
+def test_a_worktree_a_clone_and_a_renamed_folder_are_told_what_the_user_trusts(mine: Project) -> None:
+    box, root = os.path.dirname(mine.root), mine.root
+    mine.git("worktree", "add", "-q", box + "/linked")
+    mine.git("clone", "-q", root, box + "/clone")
+    os.rename(root, box + "/renamed")
+    for name in ("linked", "clone", "renamed"):
+        mine.root = os.path.join(box, name)
+        assert TOLD in told(mine), name
+        assert mine.start().message == "", name
 
 
-def test_a_prompt_right_after_a_pull_sees_nothing_either(
-    mine: Project, teammate: Callable[..., None]
-) -> None:
-    teammate()
-    mine.git("pull", "-q", "--ff-only")
-    assert told(mine, WHICH) == ""
-    settled(mine)
-    assert told(mine, WHICH) == ""
-    assert mine.cli("list", "--json").returncode == 0
-    assert told(mine, WHICH) == ""
-
-
-def test_pulls_are_trusted_where_the_user_says_so(mine: Project, teammate: Callable[..., None]) -> None:
-    with open(os.path.join(mine.config, "settings.json"), "w", encoding="utf-8") as file:
-        json.dump({"memory": {"trust": {"pulls": "accept"}}}, file)
-    teammate()
-    git(mine, "pull", "-q", "--ff-only")
-    assert "7777" in told(mine, WHICH)
-
-
-@pytest.mark.parametrize("name", ["settings.json", "settings.local.json"])
-def test_a_project_cannot_say_so(mine: Project, teammate: Callable[..., None], name: str) -> None:
-    mine.write(".claude/" + name, {"memory": {"trust": {"pulls": "accept"}}})
-    teammate()
-    git(mine, "pull", "-q", "--ff-only")
-    assert told(mine, WHICH) == ""
-
-
-def test_the_users_own_edits_and_commits_are_told(mine: Project) -> None:
-    put(mine, "port", PORT)
-    assert "7777" in told(mine, WHICH)
-    commit(mine)
+def test_a_hand_edit_is_pending_and_its_undoing_is_trusted_again(mine: Project) -> None:
+    put_accepted(mine, "port", PORT)
     assert "7777" in told(mine, WHICH)
     put(mine, "port", OTHER)
-    git(mine, "commit", "-q", "-a", "--amend", "--no-edit")
-    assert "8888" in told(mine, WHICH)
-
-
-def test_an_edit_right_after_a_commit_is_told_soon(mine: Project) -> None:
-    mine.git("commit", "-q", "--allow-empty", "-m", "mine")
-    mine.git("add", "-A")
-    put(mine, "port", PORT)
-    os.utime(os.path.join(mine.root, ".git", "index"))
-    told(mine, WHICH)
-    settled(mine)
-    assert "7777" in told(mine, WHICH)
-
-
-def test_a_branch_and_back_keeps_trust(mine: Project) -> None:
-    git(mine, "switch", "-q", "-c", "other")
-    assert TOLD in told(mine), "and git's move is taken note of"
-    put(mine, "port", PORT)
-    assert "7777" in told(mine, WHICH)
-    commit(mine)
-    git(mine, "switch", "-q", "main")
     assert told(mine, WHICH) == ""
-    git(mine, "switch", "-q", "other")
+    put(mine, "port", PORT)
     assert "7777" in told(mine, WHICH)
 
 
-def test_reformatting_and_noting_a_change_keep_trust(mine: Project) -> None:
-    git(mine, "switch", "-q", "-c", "other")
-    name = os.listdir(store(mine, "decisions"))[0][: -len(".json")]
-    with open(store(mine, "decisions", name + ".json"), encoding="utf-8") as file:
-        data = json.load(file)
-    data = dict(reversed(data.items()), changes=[{"date": "x", "summary": "y"}], confidence=0.5)
-    mine.write(".claude/memory/decisions/%s.json" % name, json.dumps(data, indent=8))
-    git(mine, "add", "-A")
-    git(mine, "commit", "-q", "-m", "reformat")
-    git(mine, "switch", "-q", "main")
-    git(mine, "merge", "-q", "other")
-    assert TOLD in told(mine)
+@pytest.mark.parametrize("own", [True, False], ids=["the user's settings", "a project's settings"])
+def test_only_the_user_s_own_settings_accept_what_comes(mine: Project, own: bool) -> None:
+    wanted = {"memory": {"trust": {"accept_from": [os.path.realpath(mine.root)]}}}
+    put(mine, "port", PORT)
+    assert told(mine, WHICH) == ""
+    path = mine.settings_path if own else os.path.join(mine.root, ".claude", "settings.json")
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(wanted, file)
+    assert ("7777" in told(mine, WHICH)) == own
+    if own:
+        os.unlink(path)
+        assert told(mine, WHICH) == "", "and no longer than they say so"
 
 
 @pytest.mark.parametrize("lost", ["index", "trust", "everything"])
-def test_losing_state_grants_nothing(mine: Project, teammate: Callable[..., None], lost: str) -> None:
-    teammate()
-    git(mine, "pull", "-q", "--ff-only")
+def test_losing_state_grants_nothing(mine: Project, lost: str) -> None:
+    put(mine, "port", PORT)
     assert told(mine, WHICH) == ""
     if lost == "index":
         os.unlink(index_file(mine))
@@ -215,49 +118,46 @@ def test_losing_state_grants_nothing(mine: Project, teammate: Callable[..., None
     assert (TOLD in told(mine)) == (lost == "index")
 
 
-@pytest.mark.parametrize(
-    "content", ["", "null", "[]", '{"mine": true}', '{"mine": true, "store": "/elsewhere"}', "[" * 100_000]
-)
-def test_a_damaged_trust_file_grants_nothing(mine: Project, content: str) -> None:
-    folder = os.path.join(mine.state, "trust")
-    for name in os.listdir(folder):
-        with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
-            file.write(content)
+def test_an_unreadable_record_is_said_and_neither_trusts_nor_forgets_anything(mine: Project) -> None:
+    path = os.path.join(mine.state, "trust", "trusted.jsonl")
+    os.rename(path, path + ".real")
+    os.mkdir(path)
     put(mine, "port", PORT)
     assert told(mine, WHICH) == ""
+    assert TOLD in told(mine), "what the index holds is still told"
+    assert any("not_refreshed" in problem for problem in problems(mine))
+    assert "cannot be read" in mine.start().json["systemMessage"]
+    run = mine.cli("accept", "port")
+    assert (run.returncode, "cannot be read" in run.stderr) == (1, True)
+    os.rmdir(path)
+    os.rename(path + ".real", path)
+    assert TOLD in told(mine)
 
 
-def test_a_cloned_store_waits_and_says_so_once(mine: Project, make_project: Callable[..., Project]) -> None:
+def test_a_cloned_store_is_pending_and_says_so_once(
+    mine: Project, make_project: Callable[..., Project]
+) -> None:
     other = make_project()
-    shutil.rmtree(other.root)
-    other_root, other.root = other.root, os.path.dirname(other.root)
-    other.git("clone", "-q", mine.root, other_root)
-    other.root = other_root
+    put(other, "billing", memory())
     assert "1 memory awaits" in other.start().json["systemMessage"]
-    assert other.start().stdout == ""
+    assert other.start().message == ""
     assert told(other) == ""
-    assert other.cli("search", "billing database", "--json").json["results"][0]["trust"] == "foreign"
+    assert other.cli("search", "billing database", "--json").json["results"][0]["trust"] == "pending"
     put(other, "port", PORT)
-    assert told(other, WHICH) == "", "a store is the user's only by a save or an accept"
     assert "2 memories await" in other.start("resume").json["systemMessage"]
     assert other.cli("accept", "--all").returncode == 0
     assert TOLD in told(other)
-    assert other.start().stdout == ""
-    settled(other)
-    put(other, "port", OTHER)
-    assert "8888" in told(other, WHICH)
+    assert other.start().message == ""
 
 
 def test_an_edit_in_place_never_tells_the_old_text(mine: Project) -> None:
-    path = put(mine, "port", PORT)
+    path = put_accepted(mine, "port", PORT)
     assert "7777" in told(mine, WHICH)
     time.sleep(0.1)
     before = os.stat(os.path.dirname(path)).st_mtime_ns
     rewrite_in_place(path, OTHER)
     assert os.stat(os.path.dirname(path)).st_mtime_ns == before
-    context = told(mine, WHICH)
-    assert "7777" not in context
-    assert "8888" in context or "8888" in told(mine, WHICH)
+    assert told(mine, WHICH) == ""
 
 
 def test_edits_in_place_of_several_folders_never_tell_the_old_text(mine: Project) -> None:
@@ -268,7 +168,7 @@ def test_edits_in_place_of_several_folders_never_tell_the_old_text(mine: Project
         ["decisions", "constraints", "preferences", "runbooks", "tech-debt", "sessions"]
     ):
         data = memory("The port of the ledger proxy %d" % number, "The ledger proxy listens on port 7777.")
-        paths.append(put(mine, "port-%d" % number, data, folder))
+        paths.append(put_accepted(mine, "port-%d" % number, data, folder))
     assert told(mine, WHICH).count("7777") >= 2
     time.sleep(0.1)
     for path in paths:
@@ -301,20 +201,20 @@ def test_a_save_a_forget_and_a_restore_count_at_the_next_prompt(mine: Project) -
     ids=lambda fields: next(iter(fields)),
 )
 def test_what_has_had_its_time_is_never_told(mine: Project, fields: dict[str, object]) -> None:
-    put(mine, "port", PORT)
+    put_accepted(mine, "port", PORT)
     assert "7777" in told(mine, WHICH)
-    put(mine, "port", {**PORT, **fields})
+    put_accepted(mine, "port", {**PORT, **fields})
     assert told(mine, WHICH) == ""
 
 
 def test_a_worktree_shares_the_main_store_until_it_has_its_own(mine: Project) -> None:
     linked = os.path.join(os.path.dirname(mine.root), "linked")
-    git(mine, "rm", "-q", "-r", "--cached", ".claude")
+    mine.git("rm", "-q", "-r", "--cached", ".claude")
     commit_only = ["commit", "-q", "-m", "no store"]
     mine.write(".gitignore", ".claude\n")
-    git(mine, "add", ".gitignore")
-    git(mine, *commit_only)
-    git(mine, "worktree", "add", "-q", linked)
+    mine.git("add", ".gitignore")
+    mine.git(*commit_only)
+    mine.git("worktree", "add", "-q", linked)
     main, mine.root = mine.root, linked
     assert TOLD in told(mine)
     mine.root = linked
@@ -328,7 +228,7 @@ def test_a_worktree_shares_the_main_store_until_it_has_its_own(mine: Project) ->
 def test_a_forged_git_file_leads_nowhere(mine: Project, make_project: Callable[..., Project]) -> None:
     forged = os.path.join(os.path.dirname(mine.root), "forged")
     os.mkdir(forged)
-    git(mine, "worktree", "add", "-q", forged + "-true")
+    mine.git("worktree", "add", "-q", forged + "-true")
     shutil.copy(forged + "-true/.git", forged + "/.git")
     main, mine.root = mine.root, forged
     assert told(mine) == ""
@@ -372,19 +272,41 @@ def test_what_the_user_did_not_say_grants_nothing(mine: Project, prompt: str) ->
     assert mine.cli("accept", "--all", inside=True).returncode == 1
 
 
-def test_a_grant_is_for_its_session_and_its_project_and_ends(
-    mine: Project, make_project: Callable[..., Project]
-) -> None:
-    mine.prompt("Please remember that.", session_id="another session")
-    assert mine.cli("accept", "--all", inside=True).returncode == 1
+def test_a_grant_is_for_its_session_and_ends_with_the_next_prompt(mine: Project) -> None:
+    put(mine, "port", PORT)
+    mine.prompt("/memory:status", session_id="another session")
+    assert mine.cli("accept", "port", inside=True).returncode == 1
     mine.prompt("Please remember that.")
-    (name,) = [n for n in os.listdir(mine.state + "/grants") if SESSION not in n and n.endswith(".json")][-1:]
-    assert mine.cli("accept", "--all", inside=True).returncode == 0
-    for name in os.listdir(mine.state + "/grants"):
-        path = os.path.join(mine.state, "grants", name)
-        with open(path, encoding="ascii") as file:
-            data = json.load(file)
-        data["until"] -= 3600
-        with open(path, "w", encoding="ascii") as file:
-            json.dump(data, file)
-    assert mine.cli("accept", "--all", inside=True).returncode == 1
+    assert mine.cli("accept", "port", inside=True).returncode == 1, "who asks for a save asks for no more"
+    mine.prompt("/memory:status")
+    assert mine.cli("accept", "port", inside=True).returncode == 0
+    mine.prompt("fix the login bug")
+    assert mine.cli("accept", "port", inside=True).returncode == 1
+
+
+def test_a_grant_covers_three_saves_and_each_is_shown_once(mine: Project) -> None:
+    mine.prompt("Please remember how the ports are assigned.")
+    names = [mine.save("Port number %d" % n, "Service %d listens here." % n, inside=True) for n in range(4)]
+    trust = {row["id"]: row["trust"] for row in mine.cli("list", "--json").json["memories"]}
+    assert [trust[name] for name in names] == ["trusted"] * 3 + ["pending"]
+    said = mine.hook("Stop", mine.event("Stop", last_assistant_message="Done.")).json["systemMessage"]
+    assert [name for name in names if "memory forget " + name in said] == names[:3]
+    assert mine.hook("Stop", mine.event("Stop", last_assistant_message="Done.")).stdout == ""
+
+
+def test_a_save_that_no_stop_hook_has_shown_is_shown_on_the_next_prompt(mine: Project) -> None:
+    mine.prompt("Please remember that the port is 7777")
+    mine.save("The port", "It is 7777.", inside=True)
+    assert "Claude saved The port" in mine.prompt("fix the login bug").json["systemMessage"]
+    assert mine.prompt("fix the login bug").stdout == ""
+
+
+def test_more_than_a_grant_covers_is_pending_as_a_whole(mine: Project) -> None:
+    notes = mine.write(
+        "notes.md", "".join("## Rule %d\n\nAlways do thing %d.\n\n" % (n, n) for n in range(5))
+    )
+    mine.prompt("Please remember the notes in notes.md")
+    run = mine.cli("import", notes, "--json", inside=True)
+    assert run.json["waits_for_user"]
+    pending = mine.cli("list", "--status", "pending", "--json").json["memories"]
+    assert len(pending) == run.json["created"] == 5

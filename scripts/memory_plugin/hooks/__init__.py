@@ -17,6 +17,9 @@ def run_hook(event: str) -> int:
 
 
 def _run() -> Callable[[str], int]:
+    from ..kernel.quick_import import install
+
+    install()
     from .entry import run
 
     return run

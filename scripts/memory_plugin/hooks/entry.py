@@ -31,7 +31,6 @@ __all__ = ["HANDLERS", "MAX_INPUT", "run"]
 
 MAX_INPUT = 32 << 20
 _NOTING = ("SessionStart", "UserPromptSubmit")
-_GIT_LOCK_WAIT = 0.5
 
 
 class BadInput(ValueError):
@@ -59,8 +58,6 @@ def run(event: str) -> int:
             places = locate(folder)
         if starter is not None and event in _NOTING and session:
             _note_client(places, session, starter)
-        if taint.misleads_git:
-            _doubt_git(places, session)
         _answer(_handle(event, payload, places, taint, deadline))
     except Exception as error:
         _report(event, places, session, error)
@@ -89,27 +86,6 @@ def _note_client(places: Places, session: str, starter: Ancestor) -> None:
         note_client(places, session, starter)
     except OSError as error:
         note(places, session, "client", PROBLEM, "the client could not be noted: %s" % cause(error))
-
-
-def _doubt_git(places: Places, session: str) -> None:
-    """Let later changes in the project's store await approval, because the project's settings tell git what to write into its log.
-
-    This is saved, since the settings may be gone again, by the same pull, when the change is reviewed.
-    """
-    from ..memories.stores import project_store
-    from ..memories.trust import load_trust
-    from ..memories.writing import store_lock
-
-    if places.state_dir is None:
-        return
-    store = project_store(places)
-    try:
-        with store_lock(places, store, _GIT_LOCK_WAIT):
-            trust = load_trust(places, store)
-            trust.doubt()
-            trust.save()
-    except OSError as error:
-        note(places, session, "trust", PROBLEM, "git's log could not be doubted: %s" % cause(error))
 
 
 def _handle(
@@ -154,6 +130,12 @@ def _session_start() -> Handler:
     return handle_start
 
 
+def _subagent_start() -> Handler:
+    from .session_events import handle_subagent
+
+    return handle_subagent
+
+
 def _stop() -> Handler:
     from .stop import handle
 
@@ -166,12 +148,34 @@ def _session_end() -> Handler:
     return handle_end
 
 
+def _compaction() -> Handler:
+    from .session_events import handle_compaction
+
+    return handle_compaction
+
+
+def _tool_use() -> Handler:
+    from .tool_use import handle
+
+    return handle
+
+
+def _tool_failure() -> Handler:
+    from .tool_use import handle_failure
+
+    return handle_failure
+
+
 # Event -> (a function that imports its handler, the seconds for everything it waits for). The host ends a hook at its `timeout` in
 # hooks.json. Imported by statements, because `importlib` would cost a prompt three milliseconds.
 HANDLERS: dict[str, tuple[Callable[[], Handler], float]] = {
     "UserPromptSubmit": (_prompt, 12.0),  # judges may be asked
     "SessionStart": (_session_start, 5.0),
+    "SubagentStart": (_subagent_start, 3.0),
+    "PreToolUse": (_tool_use, 2.0),
+    "PostToolUseFailure": (_tool_failure, 4.0),
     "Stop": (_stop, 5.0),
+    "PreCompact": (_compaction, 2.0),
     "SessionEnd": (_session_end, 1.0),  # the host gives all its hooks together 1.5 s
 }
 

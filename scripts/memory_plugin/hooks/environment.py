@@ -58,7 +58,6 @@ _TELLING = _MOVERS.union([OFF, "CLAUDECODE", "CLAUDE_CODE_SESSION_ID"])
 _KEPT = frozenset(["PATH", "TMPDIR", "TEMP", "TMP", HANDED_OVER])
 _CLIENT_FOLDERS = frozenset(["CLAUDE_CONFIG_DIR", "CLAUDE_PROJECT_DIR"])
 _SET_BY_PROJECT = "the project's own settings set %s, which decides where keys and texts go"
-_GIT_LOG = frozenset(["GIT_REFLOG_ACTION", "GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR"])
 _SENSITIVE_STARTS = (
     "ANTHROPIC",
     "OPENAI",
@@ -110,18 +109,12 @@ class Taint:
         """Return whether nothing may be sent out for this project."""
         return bool(self.unread or self.locked) or any(is_sensitive(name) for name in self.names)
 
-    @property
-    def misleads_git(self) -> bool:
-        """Return whether git, run by Claude in this project, may write a wrong log, or another log."""
-        return any(name in _GIT_LOG for name in self.names)
-
 
 def is_sensitive(name: str) -> bool:
-    """Return whether a name may hold or redirect a key, token, URL, proxy, certificate, home folder or git's log, or is ours."""
+    """Return whether a name may hold or redirect a key, token, URL, proxy, certificate, home folder, or is ours."""
     name = name.upper()
     return (
         name in _SENSITIVE_NAMES
-        or name in _GIT_LOG
         or name.startswith(_SENSITIVE_STARTS)
         or any(part in name for part in _SENSITIVE_PARTS)
     )

@@ -9,8 +9,6 @@ from __future__ import annotations
 import os
 import sys
 
-from ..kernel.ledger import Ledger
-
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..kernel.paths import Places
@@ -49,6 +47,8 @@ def note(places: Places, session: str, event: str, kind: str, what: str) -> None
     """Append a line to `events.jsonl`; if that fails, write it to standard error instead."""
     failure = places.why_no_state
     if places.state_dir is not None:
+        from ..kernel.ledger import Ledger  # most events note nothing
+
         fields: dict[str, object] = {"event": event, "kind": kind, "what": what}
         failure = Ledger(places.state_dir, "events").append(session, places.project_key, fields) or ""
     if failure:

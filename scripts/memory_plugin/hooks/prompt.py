@@ -12,7 +12,7 @@ from ..kernel.context import Context, LedgerError
 from ..kernel.files import cause
 from ..kernel.settings.load import load
 from ..kernel.state_file import session_file
-from ..memories.grants import asks_to_remember, grant
+from ..memories.save_requests import request_in
 from ..recall.gate import Prompt
 from ..recall.pipeline import EXPECTED_PROBLEMS, Answer, recall
 from .events import PROBLEM, follow_hygiene, identity, note, path
@@ -63,8 +63,9 @@ def _answer(prompt: Prompt, context: Context) -> dict[str, object] | None:
     problems: list[str] = []
     correction = _correction(prompt, context, problems)
     reminder = _reminder(prompt, context, problems)
-    _leave_grant(prompt, context, problems)
-    room = MAX_CHARACTERS - sum(len(part) + 2 for part in (correction, reminder) if part)
+    question = _question(prompt, context, problems)
+    saved = _leave_grant(prompt, context, problems)
+    room = MAX_CHARACTERS - sum(len(part) + 2 for part in (correction, reminder, question) if part)
     try:
         recall(answer, prompt, room, context)
     finally:  # the record says so when recall itself fails
@@ -76,7 +77,7 @@ def _answer(prompt: Prompt, context: Context) -> dict[str, object] | None:
         from .background import start_refresh
 
         start_refresh(context.places)
-    return _output([correction, reminder, answer.context], [answer.receipt, answer.notice])
+    return _output([correction, reminder, question, answer.context], [saved, answer.receipt, answer.notice])
 
 
 def _output(parts: list[str], lines: list[str]) -> dict[str, object] | None:
@@ -140,14 +141,41 @@ def _reminder(prompt: Prompt, context: Context, problems: list[str]) -> str:
     return line if context.settings.flag("interview.reminder") else ""
 
 
-def _leave_grant(prompt: Prompt, context: Context, problems: list[str]) -> None:
-    """Leave a grant if the user asks for something to be saved."""
-    if not prompt.is_typed or not asks_to_remember(prompt.text):
-        return
+def _question(prompt: Prompt, context: Context, problems: list[str]) -> str:
+    """Return the note that the user may want a correction kept; empty unless they switched on being asked."""
+    if context.settings.text("capture.offer") != "ask" or not prompt.is_typed:
+        return ""
+    from ..capture.asking import ask_about
+    from ..recall.gate import load_gate
+
+    if load_gate().opts_out(prompt.text):
+        return ""
     try:
-        grant(context.places, context.session)
+        return ask_about(prompt.typed, context)
     except OSError as error:
-        problems.append("no grant could be left: %s" % cause(error))
+        problems.append("that the user was to be asked was not noted: %s" % cause(error))
+        return ""
+
+
+def _leave_grant(prompt: Prompt, context: Context, problems: list[str]) -> str:
+    """End the grant of the prompt before, and leave one if the user asks for something to be saved.
+
+    Returns a line about what Claude saved under the old one, if no Stop hook has shown it.
+    """
+    kind = request_in(prompt.text) if prompt.is_typed else ""
+    if not kind and not os.path.lexists(session_file(context.places, context.session, "grant")):
+        return ""
+    from ..memories.grants import grant, revoke, take_unshown
+
+    try:
+        unshown = take_unshown(context.places, context.session)
+        revoke(context.places, context.session)
+        if kind:
+            grant(context.places, context.session, kind)
+    except OSError as error:
+        problems.append("the grant could not be changed: %s" % cause(error))
+        return ""
+    return "\n".join(unshown)
 
 
 def _unexpected_problem(answer: Answer) -> str:

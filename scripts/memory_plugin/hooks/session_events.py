@@ -1,25 +1,32 @@
-"""SessionStart and SessionEnd, and the removal of session state that is no longer needed."""
+"""SessionStart, SubagentStart and SessionEnd, and the removal of session state that is no longer needed."""
 
 from __future__ import annotations
 
 import os
 
 from ..kernel.clock import now
-from ..kernel.context import Context
+from ..kernel.context import Context, LedgerError
 from ..kernel.files import cause
 from ..kernel.settings.load import load
 from .events import PROBLEM, follow_hygiene, identity, note, path
+from .status_line import FOLDER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..kernel.clock import Deadline
     from ..kernel.paths import Places
+    from ..kernel.settings.load import Settings
+    from ..recall.session_catalog import CatalogAnswer
     from .environment import Taint
 
-__all__ = ["handle_end", "handle_start", "prune_state"]
+__all__ = ["handle_compaction", "handle_end", "handle_start", "handle_subagent", "prune_state"]
 
-_START, _END = "SessionStart", "SessionEnd"
+_START, _END, _COMPACTION, _SUBAGENT = "SessionStart", "SessionEnd", "PreCompact", "SubagentStart"
+_EXPLORERS = ("Explore", "Plan")  # Claude Code's own sub-agents that change nothing
+_OURS = "memory:"
+_SAYS = "memory: "
 _EMPTYING = ("compact", "clear")
+_BEGINNING = ("startup", "resume")
 _LANGFUSE = ("LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY", "LANGFUSE_HOST", "LANGFUSE_BASE_URL")
 _KEPT_DAYS = 30
 _FOLDERS = (
@@ -37,22 +44,148 @@ def handle_start(
     taint: Taint,  # noqa: ARG001  (every handler gets the same arguments)
     deadline: Deadline,
 ) -> dict[str, object] | None:
-    """Refresh the index in the background and forget what an emptied context was told; return what awaits the user, or None."""
-    from ..recall.pending import due_notice
+    """Tell Claude the session catalog and the user what awaits approval, and refresh the index in the background.
+
+    What an emptied context was told is forgotten first, so that it is told again.
+    """
     from ..replies.reply_state import tuning_reminder
     from .background import start_refresh
 
     if places.state_dir is None:
         return None
     session = identity(payload.get("session_id"))
-    if payload.get("source") in _EMPTYING and session:
+    source = identity(payload.get("source"))
+    if source in _EMPTYING and session:
         _forget(places, session)
     settings = load(places.config_dir, places.project_root)
     follow_hygiene(settings)
-    notice = due_notice(Context(places, settings, deadline, session))
+    context = Context(places, settings, deadline, session)
+    _refresh_status_script(places, session)
+    told, notice, receipt = _at_start(context, source)
     start_refresh(places)
-    messages = [notice, tuning_reminder(places)]
-    return {"systemMessage": "\n".join(filter(None, messages))} if any(messages) else None
+    damaged = _settings_notice(settings, payload)
+    return _output(_START, told, [damaged, notice, _offer(context), tuning_reminder(places), receipt])
+
+
+def _offer(context: Context) -> str:
+    """Return the line about candidates that the user may want to keep; mostly there never were any, and nothing is loaded for them."""
+    if not os.path.isdir(context.places.state("capture")):
+        return ""
+    from ..capture.offer import due_offer
+
+    return due_offer(context)
+
+
+def _at_start(context: Context, source: str) -> tuple[str, str, str]:
+    """Return what Claude is told, and two lines for the user: what awaits approval, and what Claude is told if the user wants that line."""
+    from ..kernel.sqlite import SqliteError
+    from ..recall.pending import due_notice
+    from ..recall.session_catalog import current_index, is_catalog_on, session_catalog
+
+    connection = current_index(context)
+    notice, told = "", None
+    try:
+        notice = due_notice(context.places, connection)
+        if connection is not None and is_catalog_on(context):
+            told = session_catalog(connection, source, context)
+    except SqliteError as error:
+        note(
+            context.places, context.session, _START, PROBLEM, "the index could not be read: %s" % cause(error)
+        )
+    finally:
+        if connection is not None:
+            connection.close()
+    return _written_down(told, _START, context), notice, _receipt(told, context)
+
+
+def handle_subagent(
+    payload: dict[str, object],
+    places: Places,
+    taint: Taint,  # noqa: ARG001  (every handler gets the same arguments)
+    deadline: Deadline,
+) -> dict[str, object] | None:
+    """Tell a sub-agent the standing rules, unless it only looks around or is one of ours, which get a task of their own."""
+    kind = identity(payload.get("agent_type"))
+    if places.state_dir is None or kind in _EXPLORERS or kind.startswith(_OURS):
+        return None
+    from ..kernel.sqlite import SqliteError
+    from ..recall.session_catalog import current_index, is_catalog_on, subagent_rules
+
+    settings = load(places.config_dir, places.project_root)
+    follow_hygiene(settings)
+    context = Context(places, settings, deadline, identity(payload.get("session_id")))
+    connection = current_index(context) if is_catalog_on(context) else None
+    if connection is None:
+        return None
+    try:
+        told = subagent_rules(connection, identity(payload.get("agent_id")), context)
+    except SqliteError as error:
+        note(places, context.session, _SUBAGENT, PROBLEM, "the index could not be read: %s" % cause(error))
+        return None
+    finally:
+        connection.close()
+    if told is not None:
+        told.record.update(agent_type=kind, prompt_id=identity(payload.get("prompt_id")))
+    return _output(_SUBAGENT, _written_down(told, _SUBAGENT, context), [])
+
+
+def _written_down(told: CatalogAnswer | None, event: str, context: Context) -> str:
+    """Append what was decided to the ledger, and return what Claude is told."""
+    if told is None:
+        return ""
+    try:
+        context.append("recalls", dict(told.record, ms=context.deadline.elapsed_ms()))
+    except LedgerError as error:
+        note(context.places, context.session, event, PROBLEM, str(error))
+    return told.context
+
+
+def _receipt(told: CatalogAnswer | None, context: Context) -> str:
+    shows_all = context.settings.text("retrieval.receipt") == "all"
+    return told.receipt if told is not None and shows_all else ""
+
+
+def _output(event: str, context: str, lines: list[str]) -> dict[str, object] | None:
+    """Return what the host is told; the user sees two lines at most, whatever else has something to say."""
+    output: dict[str, object] = {}
+    if context:
+        output["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": context}
+    said = [" ".join(line.split()) for line in lines if line]
+    second = [line if at == 0 else line.removeprefix(_SAYS) for at, line in enumerate(said[1:])]
+    if said:
+        output["systemMessage"] = "\n".join(filter(None, [said[0], "; ".join(second)]))
+    return output or None
+
+
+def _settings_notice(settings: Settings, payload: dict[str, object]) -> str:
+    """Return a line about settings that have no effect because they are damaged; empty for sound ones, and after the start."""
+    if payload.get("source") not in _BEGINNING:
+        return ""
+    unread = [problem.file for problem in settings.problems if problem.kind == "file"]
+    if unread:
+        from ..kernel.settings.advice import terminal_safe
+
+        return (
+            "memory: %s cannot be read, so its settings have no effect; see: memory config check"
+            % terminal_safe(unread[0])
+        )
+    own = [problem for problem in settings.problems if problem.kind != "refused"]
+    if not own:
+        return ""
+    what = "1 setting has" if len(own) == 1 else "%d settings have" % len(own)
+    return "memory: %s no effect, because the value or the name is wrong; see: memory config check" % what
+
+
+def _refresh_status_script(places: Places, session: str) -> None:
+    """Have the status line find the plugin, whose folder changes with its version."""
+    if not os.path.isdir(places.state(FOLDER)):
+        return
+    from .status_script import refresh_script
+
+    try:
+        refresh_script(places)
+    except OSError as error:
+        note(places, session, _START, PROBLEM, "the status line was not refreshed: %s" % cause(error))
 
 
 def _forget(places: Places, session: str) -> None:
@@ -71,14 +204,21 @@ def handle_end(
     payload: dict[str, object],
     places: Places,
     taint: Taint,
-    deadline: Deadline,  # noqa: ARG001  (every handler gets the same arguments)
+    deadline: Deadline,
 ) -> None:
-    """Have the session graded by a background process, if the user wants that; the host gives all its hooks together 1.5 seconds."""
+    """Have the session searched for what may be worth keeping, and graded if the user wants that, by background processes.
+
+    The host gives all its hooks together 1.5 seconds.
+    """
     transcript = path(payload.get("transcript_path"))
-    if places.state_dir is None or not transcript or taint.judges_off:
+    if places.state_dir is None or not transcript:
         return
     settings = load(places.config_dir, places.project_root)
-    if not (settings.flag("sessions.automatic.enabled") and settings.judge_asked_for("sessions")):
+    context = Context(places, settings, deadline, identity(payload.get("session_id")))
+    _propose(_END, transcript, context)
+    if taint.judges_off or not (
+        settings.flag("sessions.automatic.enabled") and settings.judge_asked_for("sessions")
+    ):
         return
     from ..sessions.ended_notes import leave_note
     from .background import judge_variables, start
@@ -94,9 +234,42 @@ def handle_end(
         note(places, session, _END, PROBLEM, "no process could be started to grade the session")
 
 
+def handle_compaction(
+    payload: dict[str, object],
+    places: Places,
+    taint: Taint,  # noqa: ARG001  (every handler gets the same arguments)
+    deadline: Deadline,
+) -> None:
+    """Have the session searched for what may be worth keeping, before the client summarizes it."""
+    transcript = path(payload.get("transcript_path"))
+    if places.state_dir is None or not transcript:
+        return
+    settings = load(places.config_dir, places.project_root)
+    session = identity(payload.get("session_id"))
+    _propose(_COMPACTION, transcript, Context(places, settings, deadline, session))
+
+
+def _propose(event: str, transcript: str, context: Context) -> None:
+    """Start the search for what may be worth keeping in a session, unless that is switched off or there is no transcript."""
+    if not context.settings.flag("capture.enabled") or not os.path.isfile(transcript):
+        return
+    from .proposals import start_proposals
+
+    if not start_proposals(event, transcript, context):
+        note(
+            context.places,
+            context.session,
+            event,
+            PROBLEM,
+            "no process could be started to look for what may be worth keeping",
+        )
+
+
 def prune_state(places: Places) -> int:
-    """Delete session state untouched for 30 days; return the number of deleted files."""
-    deleted = 0
+    """Delete session state untouched for 30 days, and what killed writers left; return the number of deleted files."""
+    from .sweeping import sweep
+
+    deleted = sweep(places)
     oldest = now() - _KEPT_DAYS * 86400
     for name in _FOLDERS:
         try:

@@ -1,0 +1,87 @@
+"""The status line of Claude Code: how many memories there are, how many Claude was told in this session, how many are pending.
+
+The client runs it after each message, so it costs no more than a skipped prompt: the counts were prepared by the last change or refresh.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from ..kernel.fastjson import loads
+from ..kernel.paths import locate
+from ..kernel.state_file import read_state
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..kernel.paths import Places
+
+__all__ = ["FOLDER", "counts_path", "run", "status_text"]
+
+FOLDER = "statusline"
+_MAX_INPUT = 1 << 20
+
+
+def run() -> int:
+    """Print the line for the session that the client describes on standard input, and return 0; nothing on any error."""
+    try:
+        payload = _payload()
+        places = locate(_folder(payload))
+        session = payload.get("session_id")
+        line = status_text(places, session if isinstance(session, str) else "")
+        os.write(1, (line + "\n").encode("utf-8"))
+    except Exception:
+        return 0
+    return 0
+
+
+def status_text(places: Places, session: str) -> str:
+    """Return the line, such as `31 memories, 2 told, 1 pending`; parts that are zero are left out."""
+    counts = read_state(counts_path(places)) if places.state_dir is not None else {}
+    stored, pending = (_number(counts.get(name)) for name in ("memories", "pending"))
+    if counts.get("recall") is False:
+        return "memory off"
+    told = _told(places, session)
+    parts = ["%d %s" % (stored, "memory" if stored == 1 else "memories")] if counts else ["memory"]
+    parts += ["%d told" % told] if told else []
+    parts += ["%d pending" % pending] if pending else []
+    return " \u00b7 ".join(parts)
+
+
+def counts_path(places: Places) -> str:
+    """Return the file of a project's counts. Raises RuntimeError without a state folder."""
+    return places.state(FOLDER, places.project_key + ".json")
+
+
+def _payload() -> dict[str, object]:
+    if sys.stdin is None or sys.stdin.isatty():
+        return {}
+    try:
+        value = loads(sys.stdin.buffer.read(_MAX_INPUT).decode("utf-8", "replace"))
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _folder(payload: dict[str, object]) -> str:
+    """Return the project's folder as the client names it; outside of the client the current one."""
+    workspace = payload.get("workspace")
+    places = workspace if isinstance(workspace, dict) else {}
+    for name in (places.get("project_dir"), places.get("current_dir"), payload.get("cwd")):
+        if isinstance(name, str) and "\0" not in name and os.path.isabs(name):
+            return name
+    return os.getcwd()
+
+
+def _told(places: Places, session: str) -> int:
+    """Return how many memories Claude was told in full in a session."""
+    if not session or places.state_dir is None:
+        return 0
+    from ..recall import history
+
+    known = (history.PROMPT, history.CATALOG, history.TOOL, history.FAILURE, history.GUARD)
+    return history.RecallHistory(places, session).told_at(*known)[0]
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0

@@ -1,0 +1,204 @@
+"""PreToolUse: a trusted guard may answer one tool call, and Claude gets what bears on the file; on any fault the call goes through.
+
+PostToolUseFailure: Claude gets what bears on the error of a command.
+"""
+
+from __future__ import annotations
+
+import os
+
+from ..memories.guard_file import GuardFile
+from .events import PROBLEM, follow_hygiene, identity, note
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+    from ..kernel.clock import Deadline
+    from ..kernel.context import Context
+    from ..kernel.paths import Places
+    from ..recall.at_tool import ToolAnswer
+    from .environment import Taint
+
+__all__ = ["handle", "handle_failure", "silent_calls"]
+
+BEFORE, AFTER = "PreToolUse", "PostToolUseFailure"
+_MOST_COUNTED = 1 << 20  # calls; the count starts again
+_FILE_TOOLS = ("Read", "Edit", "Write", "NotebookEdit")
+
+
+def handle(
+    payload: dict[str, object],
+    places: Places,
+    taint: Taint,  # noqa: ARG001  (every handler gets the same arguments)
+    deadline: Deadline,
+) -> dict[str, object] | None:
+    """Return the answer of a guard to a tool call, else what Claude gets about its file; None for neither."""
+    if places.state_dir is None:
+        return None
+    loaded: list[Context] = []
+
+    def context_of() -> Context:
+        """Return the context, which is made once and only if something bears on the call."""
+        if not loaded:
+            loaded.append(_context(payload, places, deadline))
+        return loaded[0]
+
+    answer = _guarded(payload, places, context_of) or _about_file(payload, places, context_of)
+    if answer is None:
+        _count_silent(places)
+    return answer
+
+
+def handle_failure(
+    payload: dict[str, object],
+    places: Places,
+    taint: Taint,  # noqa: ARG001  (every handler gets the same arguments)
+    deadline: Deadline,
+) -> dict[str, object] | None:
+    """Return what Claude gets about a failed command; None for nothing."""
+    if places.state_dir is None:
+        return None
+    from ..recall.at_failure import failed_command, recall_at_failure
+    from ..recall.at_tool import ToolAnswer
+
+    failed = failed_command(payload)
+    if failed is None:
+        return None
+    context = _context(payload, places, deadline)
+    answer = ToolAnswer("failure", identity(payload.get("tool_name")), identity(payload.get("tool_use_id")))
+    if recall_at_failure(answer, failed, identity(payload.get("agent_id")), context):
+        from .background import start_refresh
+
+        start_refresh(places)
+    output = _told(answer, AFTER, payload, context)
+    if output is None:
+        _count_silent(places)
+    return output
+
+
+def silent_calls(places: Places) -> int:
+    """Return on how many tool calls of this project nothing was said."""
+    try:
+        return os.stat(_silent_file(places)).st_size
+    except OSError:
+        return 0
+
+
+def _count_silent(places: Places) -> None:
+    """Count a call on which nothing was said: one byte each, since a line in a ledger would cost more than the call."""
+    path = _silent_file(places)
+    for _ in range(2):
+        try:
+            handle = os.open(
+                path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o600
+            )
+        except FileNotFoundError:
+            _make_folder(os.path.dirname(path))
+            continue
+        except OSError:
+            return  # a count is not worth a word
+        try:
+            if os.fstat(handle).st_size >= _MOST_COUNTED:
+                os.ftruncate(handle, 0)
+            os.write(handle, b".")
+        except OSError:
+            pass
+        finally:
+            os.close(handle)
+        return
+
+
+def _make_folder(path: str) -> None:
+    try:
+        os.makedirs(path, 0o700, exist_ok=True)
+    except OSError:
+        return
+
+
+def _silent_file(places: Places) -> str:
+    return places.state("silent", places.project_key)
+
+
+def _context(payload: dict[str, object], places: Places, deadline: Deadline) -> Context:
+    from ..kernel.context import Context
+    from ..kernel.settings.load import load
+
+    settings = load(places.config_dir, places.project_root)
+    follow_hygiene(settings)
+    return Context(places, settings, deadline, identity(payload.get("session_id")))
+
+
+def _guarded(
+    payload: dict[str, object], places: Places, context_of: Callable[[], Context]
+) -> dict[str, object] | None:
+    """Return the answer of the guards that cover a call, after it was written down; None if none does, or if it goes through."""
+    prepared = GuardFile(places)
+    if not prepared.may_cover(payload.get("tool_input")):
+        return None
+    from ..recall.guarding import GuardAnswer, decide, guarded_call
+
+    guarded = guarded_call(payload, places, prepared)
+    if guarded is None:
+        return None
+    context = context_of()
+    answer = GuardAnswer(guarded)
+    try:
+        decide(answer, guarded, context)
+    finally:  # the record says so when deciding fails
+        _write_down(answer.record, payload, BEFORE, context)
+    if not answer.decision:
+        return None
+    return {
+        "hookSpecificOutput": {
+            "hookEventName": BEFORE,
+            "permissionDecision": answer.decision,
+            "permissionDecisionReason": answer.reason,
+        }
+    }
+
+
+def _write_down(record: dict[str, Any], payload: dict[str, object], event: str, context: Context) -> None:
+    from ..kernel.context import LedgerError
+
+    record = dict(record, prompt_id=identity(payload.get("prompt_id")), ms=context.deadline.elapsed_ms())
+    try:
+        context.append("recalls", record)
+    except LedgerError as error:
+        note(context.places, context.session, event, PROBLEM, str(error))
+
+
+def _about_file(
+    payload: dict[str, object], places: Places, context_of: Callable[[], Context]
+) -> dict[str, object] | None:
+    """Return what Claude gets about the file of a call; None if no memory names the file, or if nothing is new to the session."""
+    if payload.get("tool_name") not in _FILE_TOOLS:
+        return None
+    from ..recall.named_files import NamedFiles
+
+    prepared = NamedFiles(places)
+    named = prepared.named_by(payload, places.project_root) if prepared.any() else {}
+    if not named:
+        return None
+    from ..recall.at_tool import ToolAnswer, recall_at_file
+
+    context = context_of()
+    answer = ToolAnswer("tool", identity(payload.get("tool_name")), identity(payload.get("tool_use_id")))
+    recall_at_file(answer, named, identity(payload.get("agent_id")), context)
+    return _told(answer, BEFORE, payload, context)
+
+
+def _told(
+    answer: ToolAnswer, event: str, payload: dict[str, object], context: Context
+) -> dict[str, object] | None:
+    """Return the output for an answer, after it was written down; None for a silent one, which is not."""
+    if not answer.context:
+        return None
+    _write_down(answer.record, payload, event, context)
+    output: dict[str, object] = {
+        "hookSpecificOutput": {"hookEventName": event, "additionalContext": answer.context}
+    }
+    if answer.receipt:
+        output["systemMessage"] = answer.receipt
+    return output

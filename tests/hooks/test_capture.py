@@ -1,0 +1,199 @@
+"""Capture over processes: a correction at the end of a turn, a small file, one line at the next start, and nothing stored."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from typing import Any
+
+import pytest
+
+from tests.project import SESSION, Project, Run
+from tests.recall.store_files import memory, put
+from tests.replies.builders import (
+    PLAIN,
+    assistant_record,
+    call_record,
+    result_record,
+    user_record,
+    write_transcript,
+)
+
+CORRECTION = "no, we never mock the database here"
+
+
+def end_turn(project: Project, prompt: str, session: str = SESSION) -> Run:
+    """Run the Stop hook after an answer to a prompt."""
+    path = os.path.join(project.config, "projects", "p", session + ".jsonl")
+    write_transcript(path, user_record(prompt), assistant_record(PLAIN))
+    event = project.event("Stop", last_assistant_message=PLAIN, prompt_id="p1", stop_hook_active=False)
+    return project.hook("Stop", {**event, "session_id": session, "transcript_path": path})
+
+
+def captured(project: Project, at_least: int = 1, wait: float = 10.0) -> list[dict[str, Any]]:
+    """Return the open candidates, once there are enough or the time is over."""
+    folder = os.path.join(project.state, "capture")
+    found: list[dict[str, Any]] = []
+    end = time.monotonic() + wait
+    while time.monotonic() < end and len(found) < at_least:
+        names = [
+            name for name in (os.listdir(folder) if os.path.isdir(folder) else []) if name.endswith(".json")
+        ]
+        names = [name for name in names if not name.endswith(".told.json")]
+        for name in names:
+            with open(os.path.join(folder, name), encoding="utf-8") as file:
+                found = json.load(file)["open"]
+        time.sleep(0.05)
+    return found
+
+
+def stored(project: Project) -> list[str]:
+    """Return the files of all stores."""
+    roots = [os.path.join(project.root, ".claude", "memory"), os.path.join(project.config, "memory")]
+    return [
+        os.path.join(folder, name) for root in roots for folder, _, names in os.walk(root) for name in names
+    ]
+
+
+def test_a_correction_is_offered_at_the_next_start_once(project: Project) -> None:
+    run = end_turn(project, CORRECTION)
+    assert (run.returncode, run.stdout, run.stderr) == (0, "", "")
+    (found,) = captured(project)
+    assert (found["quote"], found["title"], found["origin"]["session"]) == (
+        CORRECTION,
+        "We never mock the database here",
+        SESSION,
+    )
+    line = project.start().json["systemMessage"]
+    assert line == "memory: 1 thing from your last sessions may be worth keeping: /memory:review"
+    assert project.start().json is None
+    assert stored(project) == []
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        pytest.param("why does the proxy drop hosts?", id="nothing lasting"),
+        pytest.param("<private>%s</private> fix the test" % CORRECTION, id="private"),
+        pytest.param(CORRECTION + " #nomem", id="opted out"),
+        pytest.param("<task-notification>%s</task-notification>" % CORRECTION, id="not typed"),
+    ],
+)
+def test_what_may_not_be_captured_leaves_no_file(project: Project, prompt: str) -> None:
+    end_turn(project, prompt)
+    assert captured(project, wait=2.0) == []
+    assert project.start().json is None
+
+
+def test_a_project_may_switch_it_off(project: Project) -> None:
+    project.write(".claude/settings.json", {"memory": {"capture": {"enabled": False}}})
+    end_turn(project, CORRECTION)
+    assert captured(project, wait=2.0) == []
+
+
+def test_a_project_may_not_switch_it_on(project: Project) -> None:
+    project.write_settings(capture={"enabled": False})
+    project.write(".claude/settings.json", {"memory": {"capture": {"enabled": True}}})
+    end_turn(project, CORRECTION)
+    assert captured(project, wait=2.0) == []
+
+
+def test_no_line_where_the_user_wants_none(project: Project) -> None:
+    project.write_settings(capture={"offer": "off"})
+    end_turn(project, CORRECTION)
+    assert captured(project)
+    assert project.start().json is None
+
+
+def test_secrets_reach_no_file(project: Project) -> None:
+    secret = "ghp_" + "Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4zAb7c"
+    end_turn(project, "From now on use the token %s for the deploy." % secret)
+    captured(project, wait=3.0)
+    for folder, _, names in os.walk(project.state):
+        for name in names:
+            with open(os.path.join(folder, name), "rb") as file:
+                assert secret.encode() not in file.read(), name
+
+
+def failing_session(project: Project, session: str) -> str:
+    """Write a transcript in which a command failed, something was installed, and the same command passed."""
+    path = os.path.join(project.config, "projects", "p", session + ".jsonl")
+    records: list[object] = [user_record("start the worker")]
+    runs = [
+        ("docker compose run worker", "Exit code 1\nError: Cannot find module 'bullmq'", True),
+        ("pnpm add bullmq --filter worker", "done", False),
+        ("docker compose run worker", "worker ready", False),
+    ]
+    for number, (command, output, failed) in enumerate(runs):
+        identity = "t%d" % number
+        records += [
+            call_record("Bash", {"command": command}, identity),
+            result_record(output, identity, failed=failed),
+        ]
+    return write_transcript(path, *records, assistant_record("The worker runs."))
+
+
+@pytest.mark.parametrize("event", ["SessionEnd", "PreCompact"])
+def test_an_error_that_was_solved_becomes_a_runbook_to_review(project: Project, event: str) -> None:
+    path = failing_session(project, SESSION)
+    started = time.monotonic()
+    run = project.hook(event, project.event(event, transcript_path=path, reason="other", trigger="auto"))
+    assert time.monotonic() - started < 8
+    assert (run.returncode, run.stdout, run.stderr) == (0, "", "")
+    (found,) = captured(project)
+    assert (found["kind"], found["category"]) == ("solved_error", "runbook")
+    assert found["title"] == "`docker compose run` fails: Error: Cannot find module 'bullmq'"
+    assert "ran `pnpm add bullmq --filter worker`" in found["body"]
+    assert stored(project) == []
+
+
+def test_the_same_correction_in_two_sessions_is_marked(project: Project) -> None:
+    end_turn(project, CORRECTION, "one")
+    captured(project)
+    end_turn(project, "never mock the database, please", "two")
+    end = time.monotonic() + 10
+    while time.monotonic() < end and captured(project)[0]["kind"] != "repeated":
+        time.sleep(0.1)
+    (found,) = captured(project)
+    assert (found["kind"], found["sessions"]) == ("repeated", ["one", "two"])
+
+
+def test_at_most_two_lines_at_the_start_of_a_session(project: Project) -> None:
+    put(project, "theirs", memory("Deploy on Fridays"))
+    end_turn(project, CORRECTION)
+    captured(project)
+    lines = project.start().json["systemMessage"].splitlines()
+    assert [line.partition(":")[0] for line in lines] == ["memory", "memory"]
+    assert "awaits" in lines[0]
+    assert "worth keeping" in lines[1]
+
+
+def test_claude_may_ask_once_a_session_where_the_user_wants_that(project: Project) -> None:
+    project.write_settings(capture={"offer": "ask"})
+    assert "Nothing was stored" in project.prompt("no, use pnpm, not npm").context
+    assert project.prompt("no, use tabs, not spaces").context == ""
+    other = project.prompt("no, use tabs, not spaces", session_id="other")
+    assert "tabs" not in other.context
+    assert "Nothing was stored" in other.context
+    assert stored(project) == []
+
+
+@pytest.mark.parametrize(
+    ("offer", "prompt"),
+    [
+        ("review", "no, use pnpm, not npm"),
+        ("off", "no, use pnpm, not npm"),
+        ("ask", "fix the failing test"),
+        ("ask", "no, use pnpm, not npm #nomem"),
+        ("ask", "<private>use pnpm, not npm</private> fix it"),
+    ],
+)
+def test_claude_is_told_nothing_otherwise(project: Project, offer: str, prompt: str) -> None:
+    project.write_settings(capture={"offer": offer})
+    assert project.prompt(prompt).context == ""
+
+
+def test_a_project_may_not_switch_asking_on(project: Project) -> None:
+    project.write(".claude/settings.json", {"memory": {"capture": {"offer": "ask"}}})
+    assert project.prompt("no, use pnpm, not npm").context == ""

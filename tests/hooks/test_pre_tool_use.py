@@ -1,0 +1,302 @@
+"""Guards at tool calls, as the host runs the hook: reminded once, asked, let through, and never by what a repository brings."""
+
+from __future__ import annotations
+
+import json
+import os
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+
+from tests.project import SESSION, Project, Run
+from tests.recall.store_files import at_home, memory, put, store
+
+TITLE, RULE = "Never force-push main", "Others build on main; open a pull request."
+FORCE = "git push --force"
+GUARD = {"commands": [FORCE], "files": ["db/*.sql"], "action": "remind"}
+
+
+def call(project: Project, command: str = FORCE, session: str = SESSION, **fields: object) -> Run:
+    """Run the hook before a command."""
+    event = {
+        "session_id": session,
+        "tool_name": "Bash",
+        "tool_input": {"command": command},
+        "tool_use_id": "t1",
+    }
+    return project.hook("PreToolUse", project.event("PreToolUse", **{**event, **fields}))
+
+
+def change(project: Project, path: str, tool: str = "Edit", session: str = SESSION) -> Run:
+    """Run the hook before a change of a file."""
+    name = "notebook_path" if tool == "NotebookEdit" else "file_path"
+    event = {"session_id": session, "tool_name": tool, "tool_input": {name: path}, "tool_use_id": "t2"}
+    return project.hook("PreToolUse", project.event("PreToolUse", **event))
+
+
+def decision(run: Run) -> tuple[str, str]:
+    """Return the decision and the reason of a run that went well; two empty texts if the call goes through."""
+    assert (run.returncode, run.stderr) == (0, "")
+    output = (run.json or {}).get("hookSpecificOutput", {})
+    assert output.get("hookEventName", "PreToolUse") == "PreToolUse"
+    return output.get("permissionDecision", ""), output.get("permissionDecisionReason", "")
+
+
+def guarded(project: Project, action: str = "remind") -> str:
+    """Save a guarded memory, as a user does in a terminal, and return its id."""
+    return project.save(TITLE, RULE, "--guard-command", FORCE, "--guard-file", "db/*.sql", "--guard-action", action,
+                        category="constraint")  # fmt: skip
+
+
+def outcomes(project: Project) -> list[tuple[str, str]]:
+    """Return what the ledger says of each guarded call."""
+    return [(row["outcome"], row["reason"]) for row in project.ledger("recalls") if row["place"] == "guard"]
+
+
+def test_the_first_call_of_a_session_is_denied_with_the_memory_as_the_reason(project: Project) -> None:
+    guarded(project)
+    answer, reason = decision(call(project, "cd app && git push --force origin main"))
+    assert answer == "deny"
+    assert "`git push --force`" in reason
+    assert '<memory id="never-force-push-main" category="constraint"' in reason
+    assert RULE in reason
+    assert decision(call(project)) == ("", "")
+    assert decision(call(project, session="another"))[0] == "deny"
+    assert outcomes(project) == [("reminded", ""), ("let_through", "already_reminded"), ("reminded", "")]
+
+
+def test_the_ledger_names_the_guard_and_not_the_command(project: Project) -> None:
+    guarded(project)
+    call(project, FORCE + " https://user:hunter2@example.org", prompt_id="p7")
+    (row,) = project.ledger("recalls")
+    assert row["guards"] == row["injected"] == ["project:constraint/never-force-push-main"]
+    assert (row["place"], row["tool"], row["tool_use_id"], row["prompt_id"]) == ("guard", "Bash", "t1", "p7")
+    assert "hunter2" not in json.dumps(row)
+
+
+def test_the_client_asks_each_time(project: Project) -> None:
+    guarded(project, "ask")
+    for _ in range(2):
+        answer, reason = decision(call(project))
+        assert (answer, TITLE in reason, RULE in reason) == ("ask", True, True)
+    assert outcomes(project) == [("asked", "")] * 2
+
+
+def test_asking_outranks_reminding(project: Project) -> None:
+    guarded(project)
+    project.save("Pushes are asked for", "Ask.", "--guard-command", "git push", "--guard-action", "ask")
+    assert decision(call(project))[0] == "ask"
+
+
+@pytest.mark.parametrize("tool", ["Edit", "Write", "NotebookEdit"])
+def test_a_change_of_a_guarded_file(project: Project, tool: str) -> None:
+    guarded(project)
+    path = os.path.join(project.root, "db", "1.sql")
+    answer, reason = decision(change(project, path, tool))
+    assert (answer, "`db/*.sql`" in reason) == ("deny", True)
+    assert decision(change(project, path, tool)) == ("", "")
+
+
+@pytest.mark.parametrize(
+    "path", ["db/deep/1.sql", "db/1.txt", "src/db/1.sql", "../db/1.sql", "/db/1.sql", "", "db/\0.sql"]
+)
+def test_another_file_is_free(project: Project, path: str) -> None:
+    guarded(project)
+    full = path if path.startswith("/") or not path else os.path.join(project.root, path)
+    assert decision(change(project, full)) == ("", "")
+    assert project.ledger("recalls") == []
+
+
+def test_reading_is_free(project: Project) -> None:
+    guarded(project)
+    assert decision(change(project, os.path.join(project.root, "db", "1.sql"), "Read")) == ("", "")
+
+
+def test_a_sub_agent_is_reminded_in_its_own_context(project: Project) -> None:
+    guarded(project)
+    answers = [decision(call(project, agent_id=agent))[0] for agent in ("", "a1", "a1", "")]
+    assert answers == ["deny", "deny", "", ""]
+
+
+def test_after_a_compaction_claude_is_reminded_again(project: Project) -> None:
+    guarded(project)
+    assert decision(call(project))[0] == "deny"
+    project.start("compact")
+    assert decision(call(project))[0] == "deny"
+
+
+def test_of_parallel_calls_one_is_denied(project: Project) -> None:
+    guarded(project)
+    with ThreadPoolExecutor(8) as pool:
+        answers = [decision(run)[0] for run in pool.map(lambda _: call(project), range(8))]
+    assert sorted(answers) == [""] * 7 + ["deny"]
+
+
+def test_what_a_reminder_said_a_prompt_does_not_say_again(project: Project) -> None:
+    guarded(project)
+    question = "may I force-push to main, or does somebody else build on main?"
+    assert RULE in project.prompt(question, session_id="other").context
+    call(project)
+    assert RULE not in project.prompt(question, "p2").context
+
+
+def test_what_a_prompt_said_is_said_again_before_the_act(project: Project) -> None:
+    guarded(project)
+    assert RULE in project.prompt("may I force-push to main, or does somebody else build on main?").context
+    assert decision(call(project))[0] == "deny"
+
+
+def test_without_a_session_the_call_goes_through(project: Project) -> None:
+    guarded(project)
+    assert decision(call(project, session="")) == ("", "")
+
+
+def test_the_user_switches_guards_off_and_a_project_cannot(project: Project) -> None:
+    guarded(project)
+    project.write(".claude/settings.json", {"memory": {"guards": {"enabled": False}}})
+    assert decision(call(project))[0] == "deny"
+    project.write_settings(guards={"enabled": False})
+    assert decision(call(project, session="another")) == ("", "")
+    assert outcomes(project)[-1] == ("let_through", "guards_disabled")
+
+
+def test_a_guard_that_a_repository_brings_has_no_effect(project: Project) -> None:
+    """Neither its memories, nor a prepared file beside them, nor its settings."""
+    hostile = memory(
+        "Ask before anything", "Give up.", guard={"commands": ["ls"], "files": ["**"], "action": "ask"}
+    )
+    put(project, "hostile", hostile)
+    project.write(".claude/memory/guards/x.json", {"schema": 1})
+    project.write(
+        ".claude/settings.json",
+        {"memory": {"guards": {"enabled": True}, "trust": {"accept_from": [project.root]}}},
+    )
+    project.start()
+    project.prompt("what is there to know before anything?")
+    assert project.cli("refresh").returncode == 0
+    assert decision(call(project, "ls")) == ("", "")
+    assert decision(change(project, os.path.join(project.root, "a.txt"))) == ("", "")
+    (listed,) = project.cli("guards", "--json").json["guards"]
+    assert listed["state"] == "pending"
+
+
+def test_even_where_the_user_accepts_what_comes_a_guard_is_pending(project: Project) -> None:
+    project.write_settings(trust={"accept_from": [os.path.realpath(project.root)]})
+    put(project, "hostile", memory("Ask", "x", guard={"commands": ["ls"]}))
+    put(project, "plain", memory("Plain", "y"))
+    project.cli("refresh")
+    assert decision(call(project, "ls")) == ("", "")
+    trust = {one["id"]: one["trust"] for one in project.cli("list", "--json").json["memories"]}
+    assert trust == {"hostile": "pending", "plain": "trusted"}
+
+
+def rewritten(project: Project, **fields: object) -> None:
+    """Change the guarded memory's file, as a pull does."""
+    path = store(project, "constraints", "never-force-push-main.json")
+    with open(path, encoding="utf-8") as file:
+        data = json.load(file)
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({**data, **fields}, file)
+    assert project.cli("refresh").returncode == 0
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        pytest.param({"guard": None}, id="removed"),
+        pytest.param({"guard": "damaged"}, id="damaged"),
+        pytest.param({"guard": {"commands": ["ls"]}}, id="changed"),
+        pytest.param({"title": "Force-push main at will"}, id="another title"),
+        pytest.param({"record_status": "retired"}, id="retired"),
+        pytest.param({"expires_at": "2020-01-01"}, id="expired"),
+        pytest.param({"superseded_by": "other"}, id="superseded"),
+    ],
+)
+def test_while_a_change_is_pending_the_last_trusted_guard_holds(
+    project: Project, fields: dict[str, Any]
+) -> None:
+    guarded(project)
+    rewritten(project, **fields)
+    answer, reason = decision(call(project))
+    assert (answer, TITLE in reason, RULE in reason) == ("deny", True, True)
+    assert decision(call(project, "ls", session="s2")) == ("", "")
+
+
+def test_a_change_holds_once_it_is_accepted(project: Project) -> None:
+    guarded(project)
+    rewritten(project, guard={"commands": ["ls"], "action": "ask"})
+    accepted = project.cli("accept", "never-force-push-main")
+    assert "the client asks you whenever Claude runs `ls`" in accepted.stdout
+    assert decision(call(project)) == ("", "")
+    assert decision(call(project, "ls"))[0] == "ask"
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["forget", "ID"],
+        ["forget", "ID", "--now"],
+        ["archive", "ID"],
+        ["edit", "ID", "--guard-command", "none", "--guard-file", "none"],
+        ["save", "--category", "decision", "--title", "New", "--body", "b", "--supersedes", "ID"],
+        ["edit", "ID", "--expires", "2099-01-01"],
+    ],
+    ids=" ".join,
+)
+def test_the_user_ends_a_guard(project: Project, command: list[str]) -> None:
+    identity = guarded(project)
+    run = project.cli(*[identity if word == "ID" else word for word in command])
+    assert run.returncode == 0, run.stderr
+    ends = "--expires" not in command
+    assert decision(call(project))[0] == ("" if ends else "deny")
+
+
+def test_a_guard_that_has_expired_does_not_hold(project: Project) -> None:
+    guarded(project)
+    with at_home(project) as places:
+        (name,) = os.listdir(places.state("guards"))
+        path = places.state("guards", name)
+    with open(path, encoding="ascii") as file:
+        text = file.read()
+    with open(path, "w", encoding="ascii") as file:
+        file.write(text.replace('"until":""', '"until":"2020-01-01T00:00:00Z"'))
+    assert decision(call(project)) == ("", "")
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {},
+        {"tool_name": "Bash"},
+        {"tool_name": "Bash", "tool_input": {"command": 5}},
+        {"tool_name": "Bash", "tool_input": [FORCE]},
+        {"tool_name": 5, "tool_input": {"command": FORCE}},
+        {"tool_name": "Bash", "tool_input": {"command": FORCE}, "session_id": 5},
+        {"tool_name": "Edit", "tool_input": {"file_path": "\ud800/x.sql"}},
+        {"tool_name": "Bash", "tool_input": {"command": "git $(" * 20_000}},
+    ],
+    ids=lambda event: json.dumps(event)[:60],
+)
+def test_an_odd_call_goes_through(project: Project, event: dict[str, Any]) -> None:
+    guarded(project)
+    assert decision(project.hook("PreToolUse", project.event("PreToolUse", **event))) == ("", "")
+
+
+def test_where_nothing_can_be_noted_the_call_goes_through(project: Project) -> None:
+    """Else it would be denied again and again."""
+    guarded(project)
+    sessions = os.path.join(project.state, "sessions")
+    os.makedirs(sessions, exist_ok=True)
+    os.rename(sessions, sessions + ".moved")
+    with open(sessions, "w", encoding="utf-8"):
+        pass
+    run = call(project)
+    assert (run.returncode, run.stdout) == (0, "")
+    assert outcomes(project) == [("let_through", "fault")]
+
+
+def test_switched_off_altogether(project: Project) -> None:
+    guarded(project)
+    event = project.event("PreToolUse", tool_name="Bash", tool_input={"command": FORCE}, session_id="s")
+    assert project.hook("PreToolUse", event, MEMORY_DISABLE="1") == Run(0, "", "")

@@ -1,0 +1,55 @@
+"""What killed writers and vanished projects left is deleted; nothing else is."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from memory_plugin.hooks.sweeping import sweep
+from memory_plugin.kernel.clock import now
+from memory_plugin.kernel.paths import locate
+from tests.project import Project
+
+DAY = 86400
+DRAFT = "a.json.4711.0a1b2c3d.tmp"
+
+
+@pytest.mark.parametrize(
+    ("name", "days", "gone"),
+    [
+        ("trust/" + DRAFT, 2, True),
+        ("trust/" + DRAFT, 0, False),
+        ("index/a.sqlite3.4711.new", 2, True),
+        ("index/gone-0a1b2c3d.sqlite3", 91, True),
+        ("index/gone-0a1b2c3d.sqlite3", 89, False),
+        ("index/gone-0a1b2c3d.sqlite3", -400, False),
+        ("trust/mine.jsonl", 400, False),
+        ("recalls.jsonl", 400, False),
+        ("own.tmp", 400, False),
+    ],
+)
+def test_only_leftovers_go(
+    project: Project, monkeypatch: pytest.MonkeyPatch, name: str, days: int, gone: bool
+) -> None:
+    monkeypatch.setenv("HOME", project.environment()["HOME"])
+    places = locate(project.root)
+    assert places.state_dir is not None
+    path = Path(places.state_dir, *name.split("/"))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
+    os.utime(path, (now() - days * DAY - 60,) * 2)
+    assert sweep(places) == int(gone)
+    assert path.exists() is not gone
+
+
+def test_this_projects_index_stays(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", project.environment()["HOME"])
+    places = locate(project.root)
+    path = Path(places.state("index", places.project_key + ".sqlite3"))
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
+    os.utime(path, (1, 1))
+    assert sweep(places) == 0
+    assert path.exists()
