@@ -96,7 +96,8 @@ def test_a_paragraph_that_is_piped_is_one_line() -> None:
 
 
 def test_a_table_lines_up_wide_letters_too() -> None:
-    one, out, _ = console()
+    one, out, _ = console(terminal=True)
+    one.color = False
     one.table(["ID", "TITLE"], [["a", "one"], ["数据", "two"], ["e\u0301", "three"]])
     assert out.written.splitlines() == ["ID    TITLE", "a     one", "数据  two", "é     three"]
 
@@ -104,7 +105,16 @@ def test_a_table_lines_up_wide_letters_too() -> None:
 def test_a_table_without_rows_is_its_head() -> None:
     one, out, _ = console()
     one.table(["ID", "TITLE"], [])
-    assert out.written == "ID  TITLE\n"
+    assert out.written == "ID\tTITLE\n"
+
+
+def test_a_table_fits_the_terminal_and_its_widest_column_gives_way() -> None:
+    one, out, _ = console(terminal=True)
+    one.color, one.width = False, 40
+    one.table(["ID", "STATUS", "TITLE"], [["x" * 50, "active", "y" * 70]])
+    head, row = out.written.splitlines()
+    assert head == "ID".ljust(17) + "STATUS  TITLE"
+    assert row == "x" * 14 + "\u2026  active  " + "y" * 14 + "\u2026"
 
 
 def test_a_cell_neither_breaks_the_line_nor_hides_nor_runs_over() -> None:

@@ -48,7 +48,7 @@ def test_the_help_lists_the_commands_by_topic(project: Project) -> None:
 
 def test_commands_that_hooks_start_work_and_are_not_listed(project: Project) -> None:
     listed = {name for group in GROUPS.values() for name in group}
-    assert set(COMMANDS) - listed == {"grade", "refresh", "heal"}
+    assert set(COMMANDS) - listed == {"grade", "refresh", "heal", "propose"}
     assert cli(project, "refresh")[0] == 0
     assert cli(project, "heal")[0] == 0, "its name in 0.1.0"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 from ..kernel.bytecode import import_with_cache_repair
 
 TYPE_CHECKING = False
@@ -11,9 +13,9 @@ if TYPE_CHECKING:
 __all__ = ["run_command"]
 
 
-def run_command(words: list[str]) -> int:
-    """Run one command and return its exit code: 0 done, 1 failed or problems found, 2 usage."""
-    return import_with_cache_repair(_main)(words)
+def run_command() -> int:
+    """Run the command of this process and return its exit code: 0 done, 1 failed or problems found, 2 usage."""
+    return import_with_cache_repair(_main)(sys.argv[1:])
 
 
 def _main() -> Callable[[list[str]], int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING
 
 from ..kernel.judge.address import ENVIRONMENT
@@ -50,20 +49,10 @@ def keep_address(context: CommandContext, route: AddressSource, key: str, *, kee
             terminal_safe(route.url),
         )
     )
-    if not keep and not _agreed("%s\nWrite it to your settings, as %s? [y/N] " % (said, key)):
+    if not keep and not context.console.confirm("%s\nWrite it to your settings, as %s?" % (said, key)):
         return [
             said,
             "To write it to your settings: memory config set %s %s" % (key, terminal_safe(route.url)),
         ]
     change = set_value(context.places.config_dir, key, route.url)
     return ["%s is now %s, in %s." % (key, terminal_safe(route.url), terminal_safe(change.path))]
-
-
-def _agreed(question: str) -> bool:
-    """Return whether the user says yes; false without a terminal."""
-    if not (sys.stdin and sys.stdin.isatty() and sys.stdout.isatty()):
-        return False
-    try:
-        return input(question).strip().lower() in ("y", "yes")
-    except EOFError:
-        return False

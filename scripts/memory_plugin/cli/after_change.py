@@ -15,6 +15,7 @@ from ..recall import index_refresh
 from ..recall.index_file import IndexUnavailable
 from ..recall.memory_search import neighbors
 from .console import counted
+from .status_counts import prepare_counts
 
 if TYPE_CHECKING:
     from ..memories.record import Memory
@@ -37,6 +38,7 @@ def refresh_index(context: CommandContext, *, scrub: bool = False) -> bool:
     """
     try:
         report = index_refresh.refresh_index(context.places, context.settings, rounds=1)
+        prepare_counts(context)
         if scrub:
             index_refresh.scrub_index(context.places)
     except (IndexUnavailable, SqliteError, OSError) as error:
@@ -77,7 +79,7 @@ def similar_to(
     near = neighbors(context.places, context.settings, texts, _CANDIDATES) if texts else None
     if near is None:
         return [[] for _ in new]
-    items = survey(context.places, context.accepts_pulls).items
+    items = survey(context.places, context.accept_from).items
     active = {item.stored.key: item for item in items if life(item) == ACTIVE}
     around = {item.stored.key: item for item in items[:_COMPARED_WITH]}
     around.update((key, active[key]) for keys in near.keys for key in keys if key in active)

@@ -11,8 +11,10 @@ from ..hooks.events import follow_hygiene
 from ..kernel.ancestry import MARK
 from ..kernel.clock import Deadline
 from ..kernel.context import Context
+from ..kernel.files import in_words
 from ..kernel.settings.load import load
-from ..memories.grants import is_granted
+from ..memories.grants import is_granted, take_saves, was_saved
+from ..memories.hygiene import shown_line
 from .caller import identify
 
 if TYPE_CHECKING:
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 
     from ..hooks.environment import Taint
     from ..kernel.paths import Places
+    from ..kernel.settings.load import Settings
     from .caller import Caller
     from .console import Console
 
@@ -90,17 +93,35 @@ class CommandContext(Context):
 
     @property
     def is_approved(self) -> bool:
-        """Return whether the user asked for this run: in a terminal, or by a prompt of this session just now."""
+        """Return whether the user asked for something to be saved: in a terminal, or by a prompt of this session just now."""
         return not self.inside_client or is_granted(self.places, self.session)
 
+    def approve_saves(self, number: int = 1) -> bool:
+        """Return whether the user asked for so many saves, and count them: a prompt covers three at most."""
+        return not self.inside_client or take_saves(self.places, self.session, number)
+
+    def report_saves(self, memories: Iterable[tuple[str, str]]) -> None:
+        """Have the user shown what Claude saved for them: names that commands take, and titles."""
+        if self.inside_client:
+            line = "memory: Claude saved %s (%s), as you asked; to undo: memory forget %s"
+            lines = [line % (shown_line(title), name, name) for name, title in memories]
+            try:
+                was_saved(self.places, self.session, lines)
+            except OSError as error:
+                self.console.error("saved; that is not shown after this reply: %s" % in_words(error))
+
     @property
-    def accepts_pulls(self) -> bool:
-        """Return whether the user's own settings trust what git brings."""
-        return self.settings.text("trust.pulls") == "accept"
+    def accept_from(self) -> list[str]:
+        """Return the projects whose memories the user's own settings accept as they come."""
+        return self.settings.texts("trust.accept_from")
+
+    def with_settings(self, settings: Settings) -> Context:
+        """Return the same context with other settings, to try them."""
+        return Context(self.places, settings, self.deadline, self.session)
 
     def require_approval(self, action: str) -> None:
         """Raise CommandError, with how to approve, unless the user asked for this run; `action` reads "change settings"."""
-        if not self.is_approved:
+        if self.inside_client and not is_granted(self.places, self.session, approval=True):
             raise CommandError(_NOT_APPROVED % action)
 
 

@@ -24,6 +24,7 @@ _MAX_CELL = 1000
 _MAX_ERROR = 2000
 _NO_TERMINAL = 10_000  # columns: piped output is never cut
 _READABLE = 100
+_NARROWEST = 8
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 _FAILED = 1
 
@@ -37,7 +38,14 @@ class Console:
         self.color = (
             self._out.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
         )
-        self.width = shutil.get_terminal_size((100, 24)).columns if self._out.isatty() else _NO_TERMINAL
+        self.width = (
+            (shutil.get_terminal_size((100, 24)).columns or 100) if self._out.isatty() else _NO_TERMINAL
+        )
+
+    @property
+    def wraps(self) -> bool:
+        """Whether the output is a terminal, where paragraphs are wrapped to its width."""
+        return self.width < _NO_TERMINAL
 
     def json(self, value: object) -> None:
         """Print one JSON document, ASCII only."""
@@ -50,15 +58,15 @@ class Console:
         except OSError as error:
             raise type(error)(error.errno, error.strerror, "standard output") from None
 
-    def paragraph(self, text: str, lead: str = "", hang: int = 0) -> None:
+    def paragraph(self, text: str, lead: str = "", hang: int = 0, style: str = "") -> None:
         """Print a text for people, on a terminal in lines of at most 100 columns, else in one line.
 
-        `lead` is printed before the first line; the others are indented by `hang` columns.
+        `lead` is printed before the first line; the others are indented by `hang` columns. All but these is in the style, if there is one.
         """
         width = min(self.width, _READABLE) if self.width < _NO_TERMINAL else self.width
         lines = textwrap.wrap(text, width - hang, break_long_words=False, break_on_hyphens=False) or [""]
         for line in lines:
-            self.line(lead + line)
+            self.line(lead + (self.style(line, style) if style else line))
             lead = " " * hang
 
     def error(self, text: str) -> None:
@@ -71,6 +79,19 @@ class Console:
         if self._err.isatty():
             _write(self._err, "\r\033[K" + text)
 
+    def can_ask(self) -> bool:
+        """Return whether a person can answer: both standard streams are a terminal."""
+        return bool(sys.stdin) and sys.stdin.isatty() and self._out.isatty()
+
+    def confirm(self, question: str) -> bool:
+        """Ask a person; return False for any answer but yes, and where no terminal is there to answer."""
+        if not self.can_ask():
+            return False
+        try:
+            return input(question + " [y/N] ").strip().lower() in ("y", "yes")
+        except EOFError:
+            return False
+
     def style(self, text: str, *names: str) -> str:
         """Return the text in the named styles (bold dim red green yellow cyan), or unchanged without color."""
         if not self.color or not names:
@@ -78,17 +99,29 @@ class Console:
         return "\033[%sm%s\033[0m" % (";".join(_STYLES[name] for name in names), text)
 
     def table(self, headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """Print rows under headers; the last column gets the remaining width.
+        """Print rows under headers: on a terminal in columns that fit its width, else separated by tabs, for programs.
 
         Control and invisible characters in a cell are removed: its text may come from a file of somebody else.
         """
         rows = [[plain(cell, _MAX_CELL) for cell in row] for row in rows]
-        widths = [max(map(_columns, column)) for column in zip(headers, *rows)]
-        room = self.width - sum(widths[:-1]) - 2 * (len(widths) - 1)
-        widths[-1] = max(20, min(widths[-1], room))
+        if self.width == _NO_TERMINAL:
+            for cells in (headers, *rows):
+                self.line("\t".join(cells))
+            return
+        widths = _fitting([max(map(_columns, column)) for column in zip(headers, *rows)], self.width)
         self.line(self.style(_row(headers, widths), "bold"))
         for row in rows:
             self.line(_row(row, widths))
+
+
+def _fitting(widths: list[int], room: int) -> list[int]:
+    """Return column widths that fit the room: the widest columns give way first, down to 8."""
+    widths = list(widths)
+    surplus = sum(widths) + 2 * (len(widths) - 1) - room
+    while surplus > 0 and max(widths) > _NARROWEST:
+        widths[widths.index(max(widths))] -= 1
+        surplus -= 1
+    return widths
 
 
 def _row(cells: Sequence[str], widths: Sequence[int]) -> str:

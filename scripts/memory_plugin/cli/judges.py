@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..evaluation.jury import judge_at
 from ..kernel.clock import iso, now
 from ..kernel.data import load_data
-from ..kernel.judge.asking import Judge
+from ..kernel.judge.asking import Judge, judge_for
 from ..kernel.judge.backends import load_backend
 from ..kernel.judge.models import family_of
 from ..kernel.judge.prices import price_of
@@ -77,8 +77,7 @@ def judges_of(context: CommandContext, feature: str) -> list[Judge]:
     settings = context.settings
     if feature == "evaluation":
         return [judge_at(context.within(0), name, off) for name in settings.texts("evaluation.judge.judges")]
-    model = settings.text(feature + ".judge.model")
-    return [Judge(feature, model, context.places, settings, context.session, off=off, helper=True)]
+    return [judge_for(feature, context, off=off)]
 
 
 def where(context: CommandContext, judges: list[Judge]) -> list[str]:

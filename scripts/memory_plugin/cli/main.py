@@ -21,6 +21,7 @@ from ..memories.record import InvalidMemory
 from .caller import identify
 from .command_context import CommandContext, CommandError, UsageError, add_common_options, require_existing
 from .console import Console, finish_streams, open_closed_streams
+from .suggestions import explain_unknown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,19 +41,26 @@ GROUPS = {
         "forget",
         "restore",
         "archive",
+        "review",
         "accept",
+        "reject",
+        "guards",
         "import",
+        "capture",
+        "promote",
+        "check",
         "scan",
         "hygiene",
     ),
-    "what happened": ("status", "why", "doctor", "demo"),
+    "what happened": ("status", "why", "report", "useful", "wrong", "feedback", "replay", "doctor", "demo"),
     "replies": ("score", "scores", "tune"),
     "sessions": ("session", "label", "calibrate", "langfuse"),
     "interview": ("interview",),
     "evaluation": ("evaluate", "rules"),
-    "settings": ("config", "judge"),
+    "settings": ("config", "judge", "statusline", "completions"),
 }
-_STARTED_BY_HOOKS = ("grade", "refresh")  # the help leaves them out
+_LISTED = tuple(name for group in GROUPS.values() for name in group)
+_STARTED_BY_HOOKS = ("grade", "refresh", "propose")  # the help leaves them out
 OLD_NAMES = {"heal": "refresh_command"}  # the name in 0.1.0
 COMMANDS = {
     **{name: name + "_command" for group in (*GROUPS.values(), _STARTED_BY_HOOKS) for name in group},
@@ -75,6 +83,8 @@ def main(argv: Sequence[str]) -> int:
 def _arguments(argv: list[str]) -> argparse.Namespace:
     """Return the parsed arguments. Raises SystemExit after printing help or an error."""
     argv = _as_search_command(argv)
+    if argv[:1] == ["help"]:  # as git and others have it
+        argv = [*argv[1:2], "--help"]
     if not argv:
         _parser(argv).print_help()
         raise SystemExit(USAGE)
@@ -144,13 +154,16 @@ def _as_search_command(argv: list[str]) -> list[str]:
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser that prints an error in one line."""
+    """A parser that prints an error in one line; `options` are those of the command, to suggest one for a typo."""
+
+    options: tuple[str, ...] = ()
 
     def error(self, message: str) -> NoReturn:
         """Print what is wrong and where help is. Raises SystemExit with code 2."""
-        message = " ".join(message.split())
+        message = explain_unknown(" ".join(message.split()), _LISTED, self.options)
         with suppress(OSError):  # the exit code still tells
-            sys.stderr.write("memory: %s; `%s --help` shows how\n" % (message, self.prog))
+            end = "" if message.endswith("?") else ";"
+            sys.stderr.write("memory: %s%s `%s --help` shows how\n" % (message, end, self.prog))
         raise SystemExit(USAGE)
 
 
@@ -183,6 +196,7 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
         )
         add_common_options(sub)
         module.configure(sub)
+        parser.options += tuple(option for action in sub._actions for option in action.option_strings)  # noqa: SLF001
     return parser
 
 
@@ -194,6 +208,6 @@ def _overview() -> str:
         lines += ["", topic + ":"]
         for name in commands:
             lines += textwrap.wrap(
-                "  %-11s%s" % (name, _module(name).HELP), width, subsequent_indent=" " * 13
+                "  %-12s%s" % (name, _module(name).HELP), width, subsequent_indent=" " * 14
             )
     return "\n".join([*lines[1:], "", "memory COMMAND --help shows examples"])

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernel.files import in_words, make_folder, read_regular, replace_file
 from ..memories.files import MAX_BYTES
+from ..memories.guard import ACTIONS, InvalidGuard, guard_json, parse_guard
 from ..memories.record import MAX_ASKED_AS, InvalidMemory, categories, category_named, parse_memory
 from .command_context import UsageError
 
@@ -29,6 +30,7 @@ __all__ = [
     "check_fields",
     "content_json",
     "edited_draft",
+    "guard_of",
     "project_files",
     "text_of",
     "to_category",
@@ -37,6 +39,7 @@ __all__ = [
 MAX_INPUT = 1 << 20
 MAX_TAGS = 20
 _NEVER = "never"
+_NONE = "none"
 # The forms that every supported Python parses, and `Z` for UTC; newer versions also accept weeks and dates without hyphens.
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:Z|[+-]\d\d:\d\d)?)?\Z", re.ASCII)
 _TIME = "%Y-%m-%dT%H:%M:%SZ"
@@ -68,6 +71,25 @@ def add_fields(parser: argparse.ArgumentParser) -> None:
         metavar="PHRASE",
         help="another phrase by which a prompt may ask for it, added to those it has; up to %d times"
         % MAX_ASKED_AS,
+    )
+    parser.add_argument(
+        "--guard-command",
+        dest="guard_commands",
+        action="append",
+        metavar="COMMAND",
+        help="a command that Claude is reminded before, such as 'git push --force'; repeat it for more",
+    )
+    parser.add_argument(
+        "--guard-file",
+        dest="guard_files",
+        action="append",
+        metavar="PATTERN",
+        help="files that Claude is reminded before changing, as in .gitignore; repeat it for more",
+    )
+    parser.add_argument(
+        "--guard-action",
+        choices=ACTIONS,
+        help="remind Claude once a session (default), or let the client ask you each time",
     )
     parser.add_argument(
         "--expires", type=_expiry, metavar="DATE", help="YYYY-MM-DD; after that day it is not recalled"
@@ -158,6 +180,39 @@ def _refuse(name: str) -> None:
 def project_files(paths: list[str], places: Places) -> list[str]:
     """Return paths, given relative to the current folder or to the project, as relative to the project."""
     return list(dict.fromkeys(_project_file(path, places.project_root) for path in paths))
+
+
+def guard_of(arguments: argparse.Namespace, places: Places, present: object = None) -> dict[str, Any] | None:
+    """Return the guard that the options describe, with what they leave out taken from the present one; None without one.
+
+    `none` empties a list, and a guard without files and commands is removed. Raises InvalidMemory.
+    """
+    made = dict(present) if isinstance(present, dict) else {}
+    given = {"commands": arguments.guard_commands, "files": arguments.guard_files}
+    if arguments.guard_files is not None:
+        given["files"] = [_guarded_path(path, places.project_root) for path in arguments.guard_files]
+    for name, items in given.items():
+        if items is not None:
+            made[name] = [item for item in items if item != _NONE]
+    if not made.get("commands") and not made.get("files"):
+        if arguments.guard_action and not any(given.values()):
+            raise InvalidMemory(
+                "--guard-action: expected --guard-command or --guard-file with it, got neither"
+            )
+        return None
+    if arguments.guard_action:
+        made["action"] = arguments.guard_action
+    try:
+        guard = parse_guard(made)
+    except InvalidGuard as error:
+        raise InvalidMemory(str(error)) from None
+    return guard_json(guard) if guard else None
+
+
+def _guarded_path(path: str, root: str) -> str:
+    """Return a pattern from the worktree's root; one that begins with the root's own path is taken as such."""
+    start = root.rstrip(os.sep) + os.sep
+    return "/" + path[len(start) :].replace(os.sep, "/") if path.startswith(start) else path
 
 
 def _project_file(path: str, root: str) -> str:

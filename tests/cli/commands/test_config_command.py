@@ -60,7 +60,7 @@ def test_json(project: Project) -> None:
         [],
     )
     checked = project.cli("config", "check", "--json").json
-    assert checked == {"files": {"user": project.settings_path}, "problems": [], "notes": []}
+    assert checked == {"files": {"user": project.settings_path}, "problems": [], "overrides": [], "notes": []}
     assert project.cli("config", "unset", KEY, "--json").json["changed"]
 
 
@@ -71,7 +71,11 @@ def test_json_may_stand_before_the_action_too(project: Project) -> None:
 def test_show_prints_every_key_and_get_a_block(project: Project) -> None:
     lines = project.cli("config", "show").stdout.splitlines()
     assert [line.split() for line in lines if line.startswith(KEY)] == [[KEY, "3"]]
-    assert project.cli("config", "get", "judge.caps").json == {"session_usd": 0.25, "day_usd": 1.0}
+    assert project.cli("config", "get", "judge.caps").json == {
+        "session_usd": 0.25,
+        "day_usd": 1.0,
+        "request_usd": 2.0,
+    }
 
 
 def test_show_of_one_key_says_what_it_means(project: Project) -> None:
@@ -101,9 +105,9 @@ def test_show_origin_names_layers_files_and_refusals(project: Project) -> None:
 
 
 def test_check_fails_on_problems(project: Project) -> None:
-    path = project.write(".claude/settings.local.json", {"memory": {"trust": {"pulls": "accept"}}})
+    path = project.write(".claude/settings.local.json", {"memory": {"trust": {"accept_from": ["/"]}}})
     run = project.cli("config", "check")
-    assert (run.returncode, run.stdout.startswith(path + ":4: trust.pulls: ")) == (1, True)
+    assert (run.returncode, run.stdout.startswith(path + ":4: trust.accept_from: ")) == (1, True)
     (problem,) = project.cli("config", "check", "--json").json["problems"]
     assert (problem["kind"], problem["line"]) == ("refused", 4)
 

@@ -27,6 +27,8 @@ def test_the_demo_needs_no_home_and_no_project(project: Project) -> None:
     assert (run.returncode, run.stderr) == (0, "")
     assert run.stdout.count("\n> ") == 5
     assert run.stdout.count("(nothing)") == 2
+    assert "Order queue is stuck" in run.stdout
+    assert "<memory" not in run.stdout
 
 
 def test_the_demo_works_inside_the_client_too(project: Project) -> None:

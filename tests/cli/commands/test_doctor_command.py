@@ -103,7 +103,7 @@ def stored(name: str, content: object) -> Callable[[Project], object]:
         pytest.param(stored("a.json", {**GOOD, "title": "a\u202eb"}), "hidden characters", "warn", "a.json", id="a hidden character"),
         pytest.param(stored("a.json", {**GOOD, "title": "a\ud800"}), "hidden characters", "warn", "a.json", id="a lone surrogate"),
         pytest.param(stored("a.json", {**GOOD, "title": "Cafe\u0301"}), "hidden characters", "ok", "none", id="only another form"),
-        pytest.param(stored("a.json", GOOD), "waiting", "note", "1 came with the repository", id="a pending one"),
+        pytest.param(stored("a.json", GOOD), "waiting", "note", "1 memory awaits approval", id="a pending one"),
         pytest.param(stored("a.json", {**GOOD, "expires_at": "2020-01-01"}), "expired", "note", "1 memory is expired", id="expired"),
         pytest.param(stored("a.json", {**GOOD, "expires_at": "31.12.2020"}), "expired", "warn", "a: 31.12.2020", id="no date"),
         pytest.param(damaged_index, "index", "warn", "memory refresh", id="a damaged index"),
@@ -126,21 +126,44 @@ def test_each_problem_is_found(
     assert SECRET not in str(check)
 
 
-def test_a_store_whose_git_keeps_no_log_is_named(project: Project) -> None:
-    project.save("Use Postgres", "b")
-    project.git("add", "-A")
-    assert checks(project)["git log"]["status"] == "ok"
-    project.git("-c", "core.logAllRefUpdates=false", "commit", "-q", "-m", "first")
-    check = checks(project)["git log"]
-    assert (check["status"], "core.logAllRefUpdates" in check["fix"]) == ("warn", True)
+def trust_file(project: Project, content: str, name: str = "trusted.jsonl") -> str:
+    path = os.path.join(project.state, "trust", name)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(content)
+    return path
 
 
-def test_a_project_that_configures_the_log_of_git_is_reported(project: Project) -> None:
+def test_damage_in_the_record_of_trust_is_reported(project: Project) -> None:
     project.save("Use Postgres", "b")
-    project.write(".claude/settings.json", {"env": {"GIT_REFLOG_ACTION": "commit"}})
-    project.prompt("thanks")
-    found = checks(project)
-    assert (found["git log"]["status"], found["project environment"]["status"]) == ("warn", "warn")
+    assert checks(project)["trust"]["status"] == "ok"
+    with open(os.path.join(project.state, "trust", "trusted.jsonl"), "a", encoding="utf-8") as file:
+        file.write('{"schema":1,"time":"20')
+    assert checks(project)["trust"]["status"] == "note"
+    trust_file(project, "nothing\nat all\n")
+    check = checks(project)["trust"]
+    assert (check["status"], len(check["details"])) == ("warn", 1)
+
+
+def test_a_record_of_trust_that_cannot_be_read_is_reported_and_kept(project: Project) -> None:
+    path = trust_file(project, "", "real")
+    os.symlink(path, os.path.join(project.state, "trust", "trusted.jsonl"))
+    check = checks(project)["trust"]
+    assert (check["status"], "cannot be read" in check["text"]) == ("fail", True)
+    assert project.cli("status").stderr.count("cannot be read") == 1
+
+
+@pytest.mark.parametrize(
+    ("roots", "status"),
+    [([], "ok"), (["ROOT"], "note"), (["shop"], "warn"), (["ROOT/../project"], "warn")],
+    ids=str,
+)
+def test_projects_that_are_accepted_as_they_come_are_named(
+    project: Project, roots: list[str], status: str
+) -> None:
+    root = os.path.realpath(project.root)
+    project.write_settings(trust={"accept_from": [one.replace("ROOT", root) for one in roots]})
+    assert checks(project)["accept_from"]["status"] == status
 
 
 def test_duplicates_are_named(project: Project) -> None:

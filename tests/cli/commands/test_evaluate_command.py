@@ -247,7 +247,7 @@ def test_hygiene_on_lines(project: Project) -> None:
 
 def test_hygiene_reports_its_accuracy(project: Project) -> None:
     head = project.cli("hygiene", "accuracy").stdout.splitlines()[0]
-    assert head.split("  ")[0] == "kind"
+    assert head.split("\t")[0] == "kind"
     assert "must match" in head
     assert "must not match" in head
     rows = project.cli("hygiene", "accuracy", "--json").json

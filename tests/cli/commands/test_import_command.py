@@ -7,9 +7,11 @@ import os
 
 import pytest
 
+from tests.cli.pseudo_terminal import PseudoTerminal
 from tests.project import Project
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+COLUMNS = 80
 NOTES = "# Shop\n\n## Code style\nTabs, not spaces.\n\n## Deploy\nOn Tuesdays. Token %s\n" % SECRET
 
 
@@ -19,25 +21,26 @@ def imported(project: Project, *args: str, inside: bool = False) -> list[tuple[s
 
 
 def test_notes_are_stored_once_and_are_the_user_s(project: Project) -> None:
-    path = project.write("CLAUDE.md", NOTES)
-    assert imported(project, path) == [("created", "code-style"), ("created", "deploy")]
-    assert imported(project, path) == [("same", "code-style"), ("same", "deploy")]
+    path = project.write("NOTES.md", NOTES)
+    ids = ["code-style-tabs-not-spaces", "deploy-on-tuesdays"]
+    assert imported(project, path) == [("created", one) for one in ids]
+    assert imported(project, path) == [("same", one) for one in ids]
     assert "Tabs, not spaces." in project.prompt("what is our code style, tabs or spaces?").context
     assert project.cli("doctor", "--json").json["ok"]
 
 
 def test_secrets_stay_outside(project: Project) -> None:
-    run = project.cli("import", project.write("CLAUDE.md", NOTES))
+    run = project.cli("import", project.write("NOTES.md", NOTES))
     assert "redacted in" in run.stdout
     assert SECRET not in run.stdout
-    assert SECRET not in project.cli("show", "deploy").stdout
+    assert SECRET not in project.cli("show", "deploy-on-tuesdays").stdout
 
 
 def test_a_dry_run_writes_nothing(project: Project) -> None:
-    path = project.write("CLAUDE.md", NOTES)
+    path = project.write("NOTES.md", NOTES)
     assert imported(project, path, "--dry-run") == [
-        ("would be stored", "Code style"),
-        ("would be stored", "Deploy"),
+        ("would be stored", "Code style: Tabs, not spaces"),
+        ("would be stored", "Deploy: On Tuesdays"),
     ]
     assert not os.path.exists(os.path.join(project.root, ".claude"))
 
@@ -89,7 +92,7 @@ def test_what_claude_imports_unasked_is_pending(project: Project) -> None:
 
 
 def test_into_the_user_s_own_store(project: Project) -> None:
-    imported(project, project.write("CLAUDE.md", NOTES), "--scope", "user")
+    imported(project, project.write("NOTES.md", NOTES), "--scope", "user")
     assert {memory["scope"] for memory in project.cli("list", "--json").json["memories"]} == {"user"}
 
 
@@ -197,3 +200,56 @@ def test_near_duplicates_within_one_import_are_printed(project: Project) -> None
     said = project.cli("import", project.write("n.json", rows)).stdout
     assert said.count("near duplicate: invoices-are-in-postgres  Invoices are in Postgres") == 1
     assert "memory edit invoices-are-in-postgres --superseded-by invoices-postgres" in said
+
+
+GUIDE = "# Shop\n\n## Rules\n- Never push to the main branch.\n- Keep `src/gen/api.ts` as it is generated.\n"
+
+
+def test_what_claude_reads_anyway_is_left_out_unless_wanted(project: Project) -> None:
+    path = project.write("CLAUDE.md", GUIDE)
+    run = project.cli("import", path, "--dry-run")
+    assert (
+        "1 rule left out: Claude reads CLAUDE.md in every session anyway; --all imports them too"
+        in run.stdout
+    )
+    assert "its rules are offered because it holds for some files only" in run.stdout
+    assert [one for one, _ in imported(project, path)] == ["created", "left out"]
+    assert [one for one, _ in imported(project, path, "--all")] == ["created", "same"]
+
+
+def test_the_same_text_twice_is_stored_once(project: Project) -> None:
+    paths = [project.write(name, "## Git\n- Never push to the main branch.\n") for name in ("a.md", "b.md")]
+    run = project.cli("import", *paths)
+    assert "b.md:2: left out: the same text as" in run.stdout
+    assert run.stdout.endswith("1 stored, 0 already stored, 0 skipped\n")
+    assert "1 memory would be stored" not in project.cli("import", *paths, "--dry-run").stdout
+
+
+def test_a_dry_run_names_near_repeats_and_what_is_stored(project: Project) -> None:
+    rules = (
+        "## Git\n- Never push to the main branch.\n- Squash commits before you ask for a review of them.\n"
+    )
+    project.cli("import", project.write("a.md", rules))
+    more = rules + "- Squash the commits before you ask for a review of them.\n"
+    items = project.cli("import", project.write("b.md", more), "--dry-run", "--json").json["items"]
+    assert [item["outcome"] for item in items] == ["same", "same", "would be stored"]
+    assert [one["why"] for one in items[2]["similar"]][-1] == "near duplicate"
+
+
+def test_a_person_is_asked_after_the_table(project: Project) -> None:
+    path = project.write(
+        "a.md", "## Git\n- Never push to the main branch.\n- Squash commits before a review.\n"
+    )
+    terminal = PseudoTerminal(project, "import", path)
+    assert "Never push to the main branch" in terminal.until("[y/N]")
+    terminal.type("n\n")
+    assert terminal.end() == 0
+    assert "nothing was stored" in terminal.seen
+    assert project.cli("list", "--json").json["memories"] == []
+    terminal = PseudoTerminal(project, "import", path, COLUMNS=str(COLUMNS))
+    table = terminal.until("[y/N]")
+    assert max(map(len, table.splitlines())) <= COLUMNS
+    terminal.type("y\n")
+    assert terminal.end() == 0
+    assert "2 stored" in terminal.seen
+    assert {one["trust"] for one in project.cli("list", "--json").json["memories"]} == {"trusted"}

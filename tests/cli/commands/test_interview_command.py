@@ -116,6 +116,14 @@ def test_secrets_never_reach_the_state(project: Project) -> None:
     assert b"the rest is fine" in held
 
 
+def test_a_person_is_told_the_next_command(project: Project) -> None:
+    said = project.cli("interview", "start", "billing export").stdout
+    name = said.partition(",")[0]
+    assert "next: memory interview answer --session %s " % name in said
+    finish = project.cli("interview", "finish").stdout
+    assert finish.startswith("billing export: 0 questions\n")
+
+
 def test_the_reminder_comes_once_after_start_and_compaction(project: Project) -> None:
     assert project.prompt("Tell me about the weather of today").context == ""
     project.prompt("/memory:interview billing export")
@@ -135,8 +143,8 @@ def test_only_memories_of_interviews_the_user_started_are_trusted(project: Proje
     if typed:
         project.prompt("/memory:interview billing export")
     begin(project, inside=True)
-    grants = os.path.join(project.state, "grants")
-    for file in os.listdir(grants) if typed else ():
+    grants = os.path.join(project.state, "sessions")
+    for file in [name for name in os.listdir(grants) if ".grant." in name] if typed else ():
         os.unlink(os.path.join(grants, file))  # ten minutes later
     project.prompt("It takes a minute at most")
     talk(project, "answer", data={"answer": "a minute at most", "concepts": [FAST]}, inside=True)
@@ -247,3 +255,40 @@ def test_the_user_changes_context_and_phrases_of_what_is_written(project: Projec
     shown = project.cli("show", written["id"], "--json").json
     assert shown["content"]["context"] == "Clerks wait for it."
     assert shown["asked_as"] == ["slow export", "export speed"]
+
+
+SOURCE_SIGNALS = {
+    "cluster_saturation": {"saturation_pct", "predicted_species", "is_saturated"},
+    "contrast_opportunity": {"has_opposite_stance", "local_cluster_density", "opportunity_checked"},
+    "peripheral_readiness": {"peripheral_count", "local_cluster_density", "peripheral_checked"},
+}
+
+
+def test_a_decision_holds_the_signals_of_each_scorer_by_name(project: Project) -> None:
+    begin(project)
+    talk(
+        project,
+        "answer",
+        data={"question": "What?", "answer": "It is fast, not slow", "concepts": [FAST, CLERKS]},
+    )
+    explained = project.cli("interview", "explain", "--json").json
+    scorers = {row["id"]: row["signals"] for row in explained["chosen"]["scorers"]}
+    for name in ("cluster_saturation", "peripheral_readiness"):
+        assert set(scorers[name]) == SOURCE_SIGNALS[name]
+    assert scorers["cluster_saturation"]["predicted_species"] > 2
+    assert set(scorers["novelty"]) == {"recent_mentions"}
+    assert scorers["contrast_opportunity"] == {"opportunity_checked": False}
+
+
+def test_a_decision_of_an_earlier_version_without_signals_replays(project: Project) -> None:
+    name = begin(project)
+    path = os.path.join(project.state, "interviews.sqlite")
+    with closing(sqlite3.connect(path)) as db:
+        rows = db.execute("SELECT number, decision FROM events").fetchall()
+        for number, text in rows:
+            decision = json.loads(text)
+            for scorer in decision["chosen"]["scorers"]:
+                del scorer["signals"]
+            db.execute("UPDATE events SET decision = ? WHERE number = ?", (json.dumps(decision), number))
+        db.commit()
+    assert project.cli("interview", "replay", "--session", name, "--json").json["differ"] == []

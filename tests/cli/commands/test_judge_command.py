@@ -137,7 +137,7 @@ def test_on_without_a_key_names_the_ways_to_one(desk: MakeDesk) -> None:
     [
         ("scoring", "the tool calls of the turn", "scoring.mode hybrid"),
         ("sessions", "the beginning and end of outputs", "sessions.automatic.enabled"),
-        ("interview", "the last four questions", ""),
+        ("interview", "the last ten questions", ""),
         ("evaluation", "Sent to each judge", "evaluation.judge.judges"),
     ],
 )

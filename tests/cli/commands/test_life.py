@@ -8,6 +8,7 @@ import re
 import pytest
 
 from tests.project import Project
+from tests.recall.store_files import memory, put
 
 ASK = "Should billing use the Postgres database?"
 
@@ -74,8 +75,14 @@ def test_people_read_what_was_removed_and_when_the_file_is_deleted(project: Proj
 def test_the_advised_restore_works_if_two_memories_share_an_id(
     project: Project, saved: str, deed: str
 ) -> None:
-    other = project.save("Use Postgres for the billing database", "One.", category="runbook")
-    assert other == saved
+    record = {
+        **memory("Use Postgres for the billing database", category="runbook"),
+        "content": {"steps": ["One."]},
+    }
+    put(
+        project, saved, record, "runbooks"
+    )  # as a pull brings it: `memory save` refuses a title that is taken
+    assert project.cli("accept", "runbook/" + saved).returncode == 0
     said = project.cli(deed, "decision/" + saved).stdout
     (advised,) = re.findall(r"memory (restore [\w/-]+)", said)
     assert project.cli(*advised.split()).returncode == 0
@@ -121,14 +128,10 @@ def test_memories_of_a_repository_are_pending_until_accepted(project: Project) -
     write_untrusted(project, "one", "two")
     assert not recalled(project, "before")
     run = project.cli("accept", "one", "--json")
-    assert run.json == {
-        "accepted": ["one"],
-        "store": os.path.realpath(project.root) + "/.claude/memory",
-        "mine": False,
-    }
+    assert run.json == {"accepted": ["one"], "left_out": []}
     assert recalled(project, "one")
     run = project.cli("accept", "--all", "--json")
-    assert (run.json["accepted"], run.json["mine"]) == (["two"], True)
+    assert run.json["accepted"] == ["two"]
     assert project.cli("accept", "--all").stdout.splitlines()[0] == "no memory was pending"
 
 
@@ -141,7 +144,7 @@ def test_accepting_all_includes_the_user_s_own_store(project: Project) -> None:
 def test_one_that_cannot_be_found_accepts_none(project: Project) -> None:
     write_untrusted(project, "one")
     assert project.cli("accept", "one", "missing").returncode == 1
-    assert project.cli("list", "--json").json["memories"][0]["trust"] == "foreign"
+    assert project.cli("list", "--json").json["memories"][0]["trust"] == "pending"
 
 
 def test_what_is_accepted_is_named(project: Project) -> None:
@@ -155,7 +158,7 @@ def test_a_store_that_leads_elsewhere_cannot_be_accepted(project: Project) -> No
     os.makedirs(os.path.join(project.root, ".claude"))
     os.symlink(outside, os.path.join(project.root, ".claude", "memory"))
     run = project.cli("accept", "--all", "--json")
-    assert (run.json["accepted"], run.json["mine"]) == ([], False)
+    assert run.json["accepted"] == []
 
 
 @pytest.mark.parametrize("word", ["forget", "archive", "restore", "show", "accept"])

@@ -36,8 +36,8 @@ def test_the_answer_for_programs(project: Project) -> None:
                 "scope": "project",
                 "status": "active",
                 "life": "active",
-                "trust": "foreign",
-                "waits_because": "came with the repository",
+                "trust": "pending",
+                "waits_because": "you have not accepted it",
                 "tags": ["a"],
                 "files": ["f"],
                 "path": os.path.realpath(path),
@@ -50,6 +50,7 @@ def test_the_answer_for_programs(project: Project) -> None:
         ],
         "problems": [],
         "left_alone": [],
+        "notes": [],
     }
 
 
@@ -98,7 +99,7 @@ def test_people_get_a_table_and_the_number_of_unreadable_files(project: Project)
         "decision",
         "project",
         "2026-01-01",
-        "foreign",
+        "pending",
         "Title",
         "of",
         "one",
@@ -164,4 +165,4 @@ def test_show_prints_all_there_is(project: Project) -> None:
 
 def test_show_says_why_a_memory_is_pending(project: Project) -> None:
     put(project, "theirs")
-    assert "foreign (came with the repository)" in project.cli("show", "theirs").stdout
+    assert "pending (you have not accepted it)" in project.cli("show", "theirs").stdout

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import sqlite3
 import time
+from contextlib import closing
 
 import pytest
 
@@ -35,6 +37,9 @@ def test_the_report_counts(mine: Project) -> None:
 
 
 def test_memories_retired_long_ago_are_deleted(mine: Project) -> None:
+    for name in ("gone", "kept"):
+        put(mine, name, memory(name))
+        assert mine.cli("forget", name).returncode == 0
     path = put(mine, "gone", RETIRED)
     kept = put(mine, "kept", {**RETIRED, "retired_at": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())})
     assert mine.cli("refresh", "--json").json["deleted"] == [path]
@@ -71,3 +76,13 @@ def test_old_sessions_are_pruned(mine: Project) -> None:
         file.write("{}")
     os.utime(os.path.join(folder, "old.json"), (0, 0))
     assert mine.cli("refresh", "--json").json["pruned"] == 1
+
+
+def test_a_locked_index_is_named_as_that(mine: Project) -> None:
+    with closing(sqlite3.connect(index_file(mine), isolation_level=None)) as connection:
+        connection.execute("BEGIN EXCLUSIVE")
+        put(mine, "late", memory("Late"))
+        run = mine.cli("refresh")
+    assert run.returncode == 1
+    assert "another process is writing it" in run.stderr
+    assert "bug" not in run.stderr

@@ -38,6 +38,7 @@ def test_the_answer_for_programs(project: Project) -> None:
         "superseded": "",
         "similar": [],
         "missing": [],
+        "guard": None,
     }
 
 
@@ -223,7 +224,6 @@ MYSQL = ("Billing runs on MySQL", "Billing keeps its invoices in MySQL 5, the on
 @pytest.mark.parametrize(
     ("title", "body", "why"),
     [
-        pytest.param("Billing runs on  mysql", "Something else entirely.", "same title", id="one title"),
         pytest.param(
             "Billing keeps running on MySQL",
             "Billing keeps invoices in MySQL 5, the only database we know.",
@@ -255,16 +255,42 @@ def test_similar_memories_are_named_with_the_command_that_replaces_them(
     if why:
         assert "(superseded)" in project.cli(*shlex.split(similar[0]["command"])[1:]).stdout
         again = project.cli(
-            "save", "--category", "decision", "--title", title, "--body", "other " + body, "--json"
+            "save", "--category", "decision", "--title", title + " now", "--body", body, "--json"
         )
         assert old not in [one["id"] for one in again.json["similar"]]
 
 
 def test_similar_memories_are_printed_for_people(project: Project) -> None:
     old = project.save(*MYSQL)
-    run = project.cli("save", "--category", "decision", "--title", MYSQL[0], "--body", "Again.")
-    assert "  same title: %s  %s\n" % (old, MYSQL[0]) in run.stdout
-    assert "memory edit %s --superseded-by %s-2\n" % (old, old) in run.stdout
+    run = project.cli("save", "--category", "decision", "--title", "MySQL for billing", "--body", MYSQL[1])
+    assert "  near duplicate: %s  %s\n" % (old, MYSQL[0]) in run.stdout
+    assert "memory edit %s --superseded-by mysql-for-billing\n" % old in run.stdout
+
+
+@pytest.mark.parametrize("category", ["decision", "runbook"])
+def test_a_taken_title_is_refused_with_the_commands_that_help(project: Project, category: str) -> None:
+    old = project.save(*MYSQL)
+    words = ("save", "--category", category, "--title", "Billing  runs on mysql", "--body", "Postgres 16.")
+    refused = project.cli(*words)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "memory edit %s --body" % old in refused.stderr
+    assert "--supersedes %s" % old in refused.stderr
+    assert [one["id"] for one in project.cli("list", "--json").json["memories"]] == [old]
+    assert project.cli(*words, "--supersedes", old).returncode == 0
+
+
+def test_a_title_is_free_again_in_another_scope_and_after_it_was_retired(project: Project) -> None:
+    old = project.save(*MYSQL)
+    words = ("save", "--category", "decision", "--title", MYSQL[0], "--body", "Again.")
+    assert project.cli(*words, "--scope", "user").returncode == 0
+    assert project.cli("forget", "project:decision/" + old).returncode == 0
+    assert project.cli(*words).returncode == 0
+
+
+def test_the_same_text_again_is_no_second_memory_even_with_a_secret_in_it(project: Project) -> None:
+    words = ("save", "--category", "decision", "--title", "Mail", "--body", "ask ghp_" + "a1B2" * 9)
+    assert project.cli(*words).stdout.startswith("saved mail\n")
+    assert project.cli(*words).stdout.startswith("already stored as mail\n")
 
 
 def test_a_replaced_memory_is_not_listed_as_similar(project: Project) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.kernel.transcript.rows import answer, call, lines, result, user
+from tests.kernel.transcript.rows import answer, call, lines, result, said, user
 from tests.project import SESSION, Project
 from tests.sessions.bench import IDS, work
 from tests.sessions.grades import reply
@@ -327,3 +327,35 @@ def test_scores_are_sent_at_once_when_the_user_set_that(project: Project, langfu
     )
     assert run.returncode == 0
     assert "http_401" in run.stderr
+
+
+LONG = [user("Go"), *(answer("m%d" % n, said("Step %d: %s" % (n, "word " * 120))) for n in range(1500))]
+
+
+KEYED: dict[str, Any] = {"ANTHROPIC_API_KEY": "sk-made-up-0123456789abcdef"}
+
+
+def priced(project: Project, **caps: float) -> str:
+    """Switch on a judge at an address where nobody listens, and return a session of about 300,000 tokens, which costs a dollar."""
+    judge = {"backend": "anthropic", "base_url": "http://127.0.0.1:9", "caps": caps}
+    project.write_settings(judge=judge, sessions={"judge": {}})
+    return transcript(project, IDS[1], LONG)
+
+
+def test_a_long_session_is_graded_once_its_price_is_agreed_to(project: Project) -> None:
+    path = priced(project)
+    refused = project.cli("session", "score", path, **KEYED)
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "nothing was asked: grading this session of about " in refused.stderr
+    assert "--yes" in refused.stderr
+    assert project.ledger("judge-calls") == []
+    asked = project.cli("session", "score", path, "--yes", "--json", **KEYED)
+    assert "network" in asked.json["failures"]  # it was sent; after some failures a server is not asked
+    assert "over_budget" not in asked.json["failures"]
+    assert project.cli("judge", "stats", "--json", **KEYED).json["account"]["day_usd"] == 0
+
+
+def test_the_cap_of_a_request_holds(project: Project) -> None:
+    run = project.cli("session", "score", priced(project, request_usd=0.3), "--yes", **KEYED)
+    assert (run.returncode, "judge.caps.request_usd is $0.30" in run.stderr) == (1, True)
+    assert project.ledger("judge-calls") == []

@@ -24,9 +24,9 @@ def test_stored_and_pending_memories_are_listed(project: Project) -> None:
     project.save("Use Postgres", "b")
     project.save("Claude's own", "b", inside=True)
     run = project.cli("status")
-    assert "project  decision  pending  1" in run.stdout
-    assert "project  decision  trusted  1" in run.stdout
-    assert "  claude-s-own  Claude's own (saved by Claude unasked)" in run.stdout
+    assert "project\tdecision\tpending\t1" in run.stdout
+    assert "project\tdecision\ttrusted\t1" in run.stdout
+    assert "  claude-s-own  Claude's own (you have not accepted it)" in run.stdout
     found = project.cli("status", "--json").json
     assert found["stored"] == [
         {"scope": "project", "category": "decision", "trust": "pending", "memories": 1},

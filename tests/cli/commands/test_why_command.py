@@ -106,7 +106,7 @@ def test_lines_keep_to_the_width_of_a_terminal(asked: Project, monkeypatch: pyte
     screen = Terminal()
     with at_home(asked) as places:
         row = find_decision(places, "last") or {}
-        session = SimpleNamespace(console=Console(screen), places=places, accepts_pulls=False)
+        session = SimpleNamespace(console=Console(screen), places=places, accept_from="everyone")
         quiet = {
             **row,
             "injected": [],
@@ -119,3 +119,27 @@ def test_lines_keep_to_the_width_of_a_terminal(asked: Project, monkeypatch: pyte
     lines = screen.getvalue().splitlines()
     assert len(lines) > 5
     assert max(map(len, lines)) <= 70
+
+
+def test_the_last_decision_is_the_one_on_a_prompt(asked: Project) -> None:
+    """With what other places decided in that turn, and without the start of a session."""
+    asked.save("Never push", "Ask first.", "--guard-command", "git push")
+    push = {"tool_name": "Bash", "tool_input": {"command": "git push"}, "tool_use_id": "t1"}
+    asked.hook("PreToolUse", asked.event("PreToolUse", prompt_id="prompt-2", **push))
+    asked.start("resume")
+    text = asked.cli("why").stdout
+    assert "prompt prompt-2" in text
+    assert "Also in this turn: a guard held a call back once and reminded Claude (" in text
+    assert asked.cli("why", "--json").json["place"] == "prompt"
+
+
+def test_each_place_can_be_asked_for(asked: Project) -> None:
+    asked.save("Short answers", "One paragraph.", category="preference")
+    asked.start()
+    text = asked.cli("why", "--place", "catalog").stdout
+    assert "start of a session" in text
+    assert "At the start of the session: told Claude 1 memory and the titles of 1." in text
+    assert "  injected  project:preference/short-answers" in text
+    assert "last session catalog: rules 1, titles 1, tokens " in asked.cli("status").stdout
+    assert asked.cli("why", "--place", "failure").returncode == 1
+    assert asked.cli("why", "--place", "nowhere").returncode == 2

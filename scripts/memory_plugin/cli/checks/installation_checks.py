@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from ... import VERSION
 from ...hooks.environment import OFF, is_sensitive, switched_off
 from ...kernel.files import Unreadable, read_regular
+from ...kernel.overrides import check_overrides, overridable, override_problems
 from ...kernel.settings.advice import problem_sentence
 from ...kernel.settings.user_file import line_of
 from ...kernel.sqlite import SqliteError, connect
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "environment",
+    "overrides",
     "path_variable",
     "python",
     "recall",
@@ -132,6 +134,17 @@ def path_variable(context: CommandContext) -> Check:
     """Warn of what no plugin can prevent: the client starts hooks with the PATH that it has."""
     text = "hooks run the first python3 on the PATH; a project whose settings set PATH could replace it, and no plugin can prevent that"
     return Check("PATH", WARN if "PATH" in context.taint.names else OK, text)
+
+
+def overrides(_context: CommandContext) -> Check:
+    """Report overrides of a feature's tables that are not used because one entry is invalid."""
+    problems = tuple(override_problems())
+    if problems:
+        return Check(
+            "overrides", WARN, "the shipped tables are used instead", "memory config check", problems
+        )
+    changed = [feature for feature in overridable() if check_overrides(feature)]
+    return Check("overrides", OK, "%s changed by you" % ", ".join(changed) if changed else "none")
 
 
 def settings(context: CommandContext) -> Check:

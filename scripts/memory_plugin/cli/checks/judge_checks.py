@@ -12,8 +12,8 @@ from ...kernel.judge.budget import SpendingBudget
 from ...kernel.judge.errors import JudgeError, explain_failure, setup_options
 from ...kernel.judge.models import family_of, model_table
 from ...kernel.judge.prices import price_of
-from ...recall.judge_switches import missing_switches
 from ..console import counted
+from ..judge_switches import missing_switches
 from ..judges import FEATURES, KEPT_NOTHING, dollars, judged_feature, judges_of, opinions, where
 from . import NOTE, OK, WARN, Check
 
@@ -38,11 +38,16 @@ def judge(context: CommandContext) -> Check:
     if not features:
         text = "off; rules alone decide, without any model"
         return Check(_JUDGE, NOTE, text, "memory judge on")
-    for feature in features:
+    for feature in filter(lambda one: _is_asked(context, one), features):
         problem = _problem(context, feature)
         if problem is not None:
             return problem
     return _variables(context, features) or _accounts(context, features)
+
+
+def _is_asked(context: CommandContext, feature: str) -> bool:
+    """Return whether anything asks a judge that is on: outside the mode hybrid no reply does, so that a missing key is no problem."""
+    return feature != "scoring" or context.settings.text("scoring.mode") == "hybrid"
 
 
 def _variables(context: CommandContext, features: list[str]) -> Check | None:
@@ -59,11 +64,11 @@ def _variables(context: CommandContext, features: list[str]) -> Check | None:
 
 
 def switches(context: CommandContext) -> Check:
-    """Check for settings that look as if the judges of recall were on although they cannot be asked."""
+    """Check for settings that look as if a judge were on although it cannot be asked."""
     found = missing_switches(context.settings)
     if not found:
         return Check(_SWITCHES, OK, "every setting of the judges has an effect")
-    status = WARN if context.settings.judge_asked_for("retrieval") else NOTE
+    status = WARN if any(map(context.settings.judge_asked_for, FEATURES)) else NOTE
     return Check(_SWITCHES, status, found[0].says, found[0].fix, tuple(one.says for one in found[1:]))
 
 

@@ -1,4 +1,4 @@
-"""Checks of the stores: unreadable files, secrets, hidden characters, pending, expired, duplicate and superseded memories."""
+"""Checks of the stores: unreadable files, secrets, hidden characters, expired, duplicate and superseded memories."""
 
 from __future__ import annotations
 
@@ -7,15 +7,12 @@ from collections import Counter
 from typing import TYPE_CHECKING
 from unicodedata import normalize
 
-from ...kernel.paths import git_folder
 from ...kernel.text.clean import plain
 from ...memories.files import why_left_alone
-from ...memories.gitlog import has_commits, log_path
 from ...memories.hygiene import shown_line
 from ...memories.record import ACTIVE, unreadable_expiry
-from ...memories.stores import PROJECT, USER, project_store, repository, stores
+from ...memories.stores import PROJECT, USER, stores
 from ...memories.survey import EXPIRED, Survey, life, supersession, unmistakable
-from ...memories.trust import FOREIGN, load_trust
 from ..console import counted
 from ..secrets_scan import scan_paths
 from . import NOTE, OK, WARN, Check
@@ -28,13 +25,11 @@ __all__ = [
     "duplicates",
     "expired",
     "files",
-    "git_log",
     "hidden_characters",
     "names",
     "secrets",
     "superseded",
     "unread_stores",
-    "waiting",
 ]
 
 _MAX_REASON = 300
@@ -142,41 +137,6 @@ def _hides(title: str) -> bool:
     except UnicodeEncodeError:
         return True
     return plain(title, _UNCUT) != visible
-
-
-def waiting(_context: CommandContext, found: Survey) -> Check:
-    """Report memories that await approval."""
-    items = [item for item in found.items if item.waits]
-    if not items:
-        return Check("waiting", OK, "no memory awaits approval")
-    untrusted = sum(item.trust == FOREIGN for item in items)
-    text = "%s approval and will not be recalled until then" % (
-        "1 memory awaits" if len(items) == 1 else "%d memories await" % len(items)
-    )
-    if untrusted:
-        text += "; %d came with the repository" % untrusted
-    return Check(
-        "waiting",
-        NOTE,
-        text,
-        "read them with memory list --status pending, then run memory accept ID, or --all",
-    )
-
-
-def git_log(context: CommandContext, _found: Survey) -> Check:
-    """Check that git logs what it brings into a store of the user's; without that log it cannot be told from the user's edits."""
-    name, store = "git log", project_store(context.places)
-    folder = repository(store)
-    trust = load_trust(context.places, store) if context.places.state_dir and folder else None
-    if trust is None or not trust.mine or not folder or not git_folder(folder):
-        return Check(name, OK, "not needed; no store of yours is in a repository")
-    if trust.doubted:
-        text = "the project's settings decide what git logs, so every change awaits approval"
-        return Check(name, WARN, text, "run memory list --status pending, then memory accept --all")
-    if has_commits(folder) and not os.path.exists(log_path(folder) or ""):
-        text = "git keeps no log here, so what a pull brings into your store counts as yours"
-        return Check(name, WARN, text, "run git config core.logAllRefUpdates true, then memory accept --all")
-    return Check(name, OK, "git logs what it brings, so it can be told from your own edits")
 
 
 def expired(_context: CommandContext, found: Survey) -> Check:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-import os
+from collections import Counter
 from typing import TYPE_CHECKING
 
-from ...memories.files import why_left_alone
 from ...memories.hygiene import shown_line
-from ...memories.lifecycle import accept
-from ...memories.stores import PROJECT, stores
-from ...memories.survey import choose, survey
-from ...memories.trust import TRUSTED, load_trust
+from ...memories.record import ACTIVE
+from ...memories.survey import choose, survey, unmistakable
+from ...memories.trust import PENDING, load_trust
 from ..after_change import refresh_index
-from ..command_context import UsageError
+from ..command_context import CommandError, UsageError
+from ..console import counted
+from ..guard_view import guard_lines, holds_guard
+from ..keys import has_terminal
+from ..review_entries import ACCEPT, find_group
 
 if TYPE_CHECKING:
     import argparse
 
-    from ...memories.stores import Store
     from ...memories.survey import Item
     from ..command_context import CommandContext
 
@@ -25,61 +26,112 @@ __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
 HELP = "approve pending memories, so that they are recalled"
 EXAMPLES = """\
-  memory list --status pending            read them first
+  memory review                           reads them first, in groups
   memory accept use-postgres retry-policy
-  memory accept --all                     everything pending; this project's store is yours from then on
+  memory accept --group g1f2e3d4c         a whole group of memory review
+  memory accept --all                     everything pending, except guards
+  memory accept --all --guards            guards too
 """
 
 DONE = 0
+_GUARDS_INSIDE = "nothing was changed: inside the client, name each memory with a guard, so that the user decides about that one"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("ids", nargs="*", metavar="ID", help="ids, or category/id")
-    parser.add_argument(
-        "--all", action="store_true", help="all pending memories; the project's store becomes yours"
-    )
+    parser.add_argument("--all", action="store_true", help="all pending memories, except those with a guard")
+    parser.add_argument("--guards", action="store_true", help="with --all: those with a guard too")
+    parser.add_argument("--group", metavar="GROUP", default="", help="a group that memory review shows")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Accept the named memories and print them. Needs approval."""
-    if bool(arguments.ids) == arguments.all:
-        raise UsageError("name the memories to accept, or use --all")
+    """Accept the named memories, a group or all, and print them. Needs approval; for all, a person in a terminal is asked."""
+    if bool(arguments.ids) + arguments.all + bool(arguments.group) != 1:
+        raise UsageError(
+            "name the memories to accept, or use --all, or --group with a group of memory review"
+        )
+    if arguments.guards and not arguments.all:
+        raise UsageError("--guards: expected --all with it; a memory that is named needs no --guards")
     context.require_approval("accept memories")
-    found = survey(context.places, context.accepts_pulls)
+    if arguments.guards and context.inside_client:
+        raise CommandError(_GUARDS_INSIDE)
+    if arguments.group:
+        return _accept_group(arguments, context)
+    found = survey(context.places, context.accept_from).items
     if arguments.all:
-        chosen = [item for item in found.items if item.trust != TRUSTED]
-    else:
-        chosen = [choose(found.items, name) for name in dict.fromkeys(arguments.ids)]
-    for store in stores(context.places):
-        _accept_in(store, chosen, arguments.all, context)
-    refresh_index(context)
-    _report(arguments, context, chosen)
+        # Superseded ones too: the memory that replaces one inherits its phrases only from a trusted text.
+        pending = [item for item in found if item.trust == PENDING and item.stored.memory.status == ACTIVE]
+        return _accept_all(arguments, context, pending, found)
+    chosen = [choose(found, name) for name in dict.fromkeys(arguments.ids)]
+    _accept(chosen, arguments, context, [])
     return DONE
 
 
-def _accept_in(store: Store, chosen: list[Item], everything: bool, context: CommandContext) -> None:
-    if why_left_alone(store) or not os.path.isdir(store.root):
-        return
-    memories = [item.stored for item in chosen if item.stored.store == store]
-    whole_store = everything and store.scope == PROJECT
-    if memories or whole_store:
-        accept(context.places, store, memories, whole_store=whole_store)
+def _accept_group(arguments: argparse.Namespace, context: CommandContext) -> int:
+    source, group = find_group(context, arguments.group)
+    if not group.together:
+        raise UsageError("%s: its entries are decided one by one; name their ids" % arguments.group)
+    source.apply(ACCEPT, group.together)
+    refresh_index(context)
+    if arguments.json:
+        context.console.json({"accepted": [entry.id for entry in group.together], "left_out": []})
+    else:
+        for entry in group.together:
+            context.console.line("accepted: %s  %s" % (entry.id, entry.title))
+    return DONE
 
 
-def _report(arguments: argparse.Namespace, context: CommandContext, chosen: list[Item]) -> None:
-    store = stores(context.places)[0]
-    mine = load_trust(context.places, store).mine
+def _accept_all(
+    arguments: argparse.Namespace, context: CommandContext, waiting: list[Item], found: list[Item]
+) -> int:
+    chosen = [item for item in waiting if arguments.guards or not holds_guard(item.stored)]
+    names = unmistakable(found)
+    left_out = [names[item.stored.key] for item in waiting if item not in chosen]
+    asks = bool(chosen) and not arguments.json and has_terminal()
+    if asks and not context.console.confirm("accept %s?" % _of_which_categories(chosen)):
+        context.console.line("nothing was changed; to read them first: memory review")
+        return DONE
+    _accept(chosen, arguments, context, left_out)
+    return DONE
+
+
+def _accept(
+    chosen: list[Item], arguments: argparse.Namespace, context: CommandContext, left_out: list[str]
+) -> None:
+    load_trust(context.places).accept([item.stored for item in chosen], "accept")
+    refresh_index(context)
     if arguments.json:
         accepted = [item.stored.memory.id for item in chosen]
-        context.console.json({"accepted": accepted, "store": store.root, "mine": mine})
+        context.console.json({"accepted": accepted, "left_out": left_out})
         return
-    if not chosen:
-        context.console.line("no memory was pending")
     for item in chosen:
-        memory = item.stored.memory
-        context.console.line("accepted: %s  %s" % (memory.id, shown_line(memory.title)))
-        if memory.supersedes:
-            context.console.line("  it replaces " + ", ".join(map(shown_line, memory.supersedes)))
-    if arguments.all and mine:
-        context.console.line("%s is yours from now on; what git brings still needs approval" % store.root)
+        _print(item, context)
+    if arguments.all:
+        _print_sum(chosen, left_out, context)
+
+
+def _print(item: Item, context: CommandContext) -> None:
+    memory = item.stored.memory
+    context.console.line("accepted: %s  %s" % (memory.id, shown_line(memory.title)))
+    for line in guard_lines(memory):
+        context.console.line("  " + line)
+    if memory.supersedes:
+        context.console.line("  it replaces " + ", ".join(map(shown_line, memory.supersedes)))
+
+
+def _print_sum(chosen: list[Item], left_out: list[str], context: CommandContext) -> None:
+    if not chosen:
+        context.console.line("no memory was pending" if not left_out else "nothing was accepted")
+    else:
+        context.console.line("accepted %s" % _of_which_categories(chosen))
+    if left_out:
+        text = "left out, since a guard is accepted by name or with --guards: %s"
+        context.console.line(text % ", ".join(left_out))
+
+
+def _of_which_categories(chosen: list[Item]) -> str:
+    """Return how many memories these are, and of which categories."""
+    of = Counter(item.stored.memory.category for item in chosen)
+    parts = ", ".join("%d %s" % (number, category) for category, number in sorted(of.items()))
+    return "%s (%s)" % (counted(len(chosen), "memory"), parts)

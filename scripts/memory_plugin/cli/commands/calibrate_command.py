@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from ...sessions.calibration import UnreadableLabels, compare, read_labels, with_overall
 from ...sessions.score_rows import LABEL, latest_rows
+from ...sessions.session_files import project_transcripts, transcripts_below
 from ..command_context import CommandError, require_existing
 from ..console import counted
+from ..labeling import SERIES, label_series
 
 if TYPE_CHECKING:
     import argparse
@@ -19,13 +21,14 @@ if TYPE_CHECKING:
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
 DONE = 0
-HELP = "compare the stored scores with those of a person: agreement, kappa, error, rank correlation"
+HELP = "give 20 sessions your own scores, one after another, and see how well the scorer agrees with you"
 EXAMPLES = """\
-  memory calibrate              with the labels that `memory label` stored
+  memory calibrate              on a terminal: shows a session, asks for six scores, goes on to the next; q stops, and it resumes
+  memory calibrate --report     only the comparison, with the labels so far
+  memory calibrate --sessions 40 --folder ~/old-transcripts
   memory calibrate labels.csv   a header line with session and the dimensions, then a line per session
   memory calibrate labels.json --json
 """
-_FEW = 20  # sessions; fewer are too few to speak of calibration
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -34,13 +37,26 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "file",
         nargs="?",
         metavar="FILE",
-        help="the scores of a person: JSON, JSON lines or CSV (default: those of memory label)",
+        help="the scores of a person: JSON, JSON lines or CSV (default: your labels)",
+    )
+    parser.add_argument(
+        "--sessions", type=int, default=SERIES, metavar="N", help="how many to label (%d)" % SERIES
+    )
+    parser.add_argument(
+        "--folder", default="", metavar="DIR", help="a folder of transcripts (default: this project's)"
+    )
+    parser.add_argument("--report", action="store_true", help="ask nothing, only compare")
+    parser.add_argument(
+        "--ask", action="store_true", help="ask also without a terminal, with answers from standard input"
     )
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Compare the scores and print the figures."""
-    require_existing(*filter(None, [arguments.file]))
+    """Label what is missing, compare the scores and print the figures."""
+    require_existing(*filter(None, [arguments.file, arguments.folder]))
+    asks = arguments.ask or not (arguments.file or arguments.report or arguments.json)
+    if arguments.ask or (asks and context.console.can_ask()):
+        _label(arguments, context)
     ours = {name: with_overall(row) for name, row in latest_rows(context.places, context.settings).items()}
     try:
         theirs = read_labels(arguments.file) if arguments.file else _kept(context)
@@ -60,7 +76,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         "%s scored by both%s"
         % (
             counted(len(shared), "session"),
-            "; fewer than %d are too few for a conclusion" % _FEW if len(shared) < _FEW else "",
+            "; fewer than %d are too few for a conclusion" % SERIES if len(shared) < SERIES else "",
         )
     )
     rows = [
@@ -70,6 +86,15 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     ]
     context.console.table(["dimension", "n", "figure", "value and 95 % interval"], rows)
     return DONE
+
+
+def _label(arguments: argparse.Namespace, context: CommandContext) -> None:
+    """Ask for the scores of sessions that have none yet."""
+    context.require_approval("store scores as their own")
+    folder = arguments.folder
+    paths = transcripts_below(folder) if folder else project_transcripts(context.places)
+    labeled = label_series(context, paths, arguments.sessions)
+    context.console.line("%s labeled; to go on: memory calibrate" % counted(labeled, "session"))
 
 
 def _kept(context: CommandContext) -> dict[str, dict[str, float]]:

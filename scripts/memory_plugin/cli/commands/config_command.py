@@ -9,6 +9,7 @@ import argparse
 import json
 from typing import TYPE_CHECKING
 
+from ...kernel.overrides import override_problems
 from ...kernel.settings.advice import (
     Origin,
     nearest_key,
@@ -24,8 +25,8 @@ from ...kernel.settings.load import Settings, load
 from ...kernel.settings.schema import Key, WrongValueError, canonical, expected, is_block, keys, parsed
 from ...kernel.settings.user_file import Change, EditError, set_value, unset
 from ...kernel.text.clean import plain
-from ...recall.judge_switches import missing_switches
 from ..command_context import CommandError, UsageError, add_common_options
+from ..judge_switches import missing_switches
 
 if TYPE_CHECKING:
     from ..command_context import CommandContext
@@ -211,8 +212,8 @@ def _notes(key: Key, value: object, context: CommandContext) -> list[str]:
     feature, in_judge, _ = key.name.partition(".judge.")
     if in_judge and not now.judge_asked_for(feature):
         notes.append("its judge is off; to switch it on: memory judge on %s" % feature)
-    elif feature.partition(".")[0] == "retrieval":
-        notes += ["%s; run: %s" % one for one in missing_switches(now)]
+    else:
+        notes += ["%s; run: %s" % one for one in missing_switches(now, feature.partition(".")[0])]
     return notes
 
 
@@ -258,21 +259,26 @@ def _in_effect(name: str, settings: Settings) -> str:
 
 def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
     settings = context.settings
+    unused = override_problems()
     notes = ["%s; run: %s" % one for one in missing_switches(settings)]
     if arguments.json:
         records = [problem_record(problem) for problem in settings.problems]
-        context.console.json({"files": settings.files, "problems": records, "notes": notes})
-        return FAILED if settings.problems else DONE
+        context.console.json(
+            {"files": settings.files, "problems": records, "overrides": unused, "notes": notes}
+        )
+        return FAILED if settings.problems or unused else DONE
     for problem in settings.problems:
         context.console.paragraph(problem_sentence(problem))
+    for text in unused:
+        context.console.paragraph(terminal_safe(text))
     for note in notes:
         context.console.paragraph("note: " + note)
-    if not settings.problems:
+    if not settings.problems and not unused:
         files = ", ".join(terminal_safe(path) for path in settings.files.values())
         context.console.line(
             "no problems in " + files if files else "no problems; only the defaults are used"
         )
-    return FAILED if settings.problems else DONE
+    return FAILED if settings.problems or unused else DONE
 
 
 def _unknown_key(name: str) -> UsageError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -30,10 +31,11 @@ if TYPE_CHECKING:
 HELP = "show in a small invented project what Claude would be told, and why"
 EXAMPLES = """\
   memory demo
-  memory demo --json
+  memory demo --json          with each text as Claude gets it
 """
 _NAMES = ("CLAUDE_CONFIG_DIR", "HOME")
 _SECONDS = 5.0
+_MARK = re.compile(r"</?memory(?:-context)?(?: [^>]*)?>")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -115,11 +117,16 @@ def _show(console: Console, story: dict[str, Any], shown: list[dict[str, Any]]) 
     for row in shown:
         console.line()
         console.line(console.style("> " + row["prompt"], "bold"))
-        for line in (row["told"] or "(nothing)").splitlines():
-            console.line("    " + console.style(line, "green" if row["told"] else "dim"))
-        console.line(console.style("  %s; %s, %s ms" % (row["why"], _best(row), row["ms"]), "dim"))
+        for line in _without_marks(row["told"]) or ["(nothing)"]:
+            console.paragraph(line, "    ", 4, "green" if row["told"] else "dim")
+        console.paragraph("%s; %s, %s ms" % (row["why"], _best(row), row["ms"]), "  ", 2, "dim")
     console.line()
     console.line("Nothing of this was kept. It needed no key, no network and no model.")
+
+
+def _without_marks(told: str) -> list[str]:
+    """Return the lines of what Claude is told, without the marks that tell it where a memory begins and ends."""
+    return [line for line in told.splitlines() if not _MARK.fullmatch(line)]
 
 
 def _best(row: dict[str, Any]) -> str:

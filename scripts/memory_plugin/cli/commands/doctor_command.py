@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Callable
 
+from ...kernel.files import in_words
 from ...kernel.text.clean import plain
 from ...memories.survey import survey
-from ..checks import FAIL, NOTE, OK, WARN, Check, judge_checks, state_checks
+from ...memories.trust import TrustUnreadable
+from ..checks import FAIL, NOTE, OK, WARN, Check, judge_checks, state_checks, trust_checks
 from ..checks import installation_checks as installation
 from ..checks import store_checks as stores
 
@@ -33,6 +35,7 @@ CHECKS: tuple[Callable[[CommandContext], Check], ...] = (
     installation.switch,
     installation.recall,
     installation.settings,
+    installation.overrides,
     installation.environment,
     installation.path_variable,
     state_checks.index,
@@ -49,8 +52,9 @@ STORE_CHECKS: tuple[Callable[[CommandContext, Survey], Check], ...] = (
     stores.names,
     stores.secrets,
     stores.hidden_characters,
-    stores.waiting,
-    stores.git_log,
+    trust_checks.pending,
+    trust_checks.record,
+    trust_checks.accept_from,
     stores.expired,
     stores.duplicates,
     stores.superseded,
@@ -78,7 +82,12 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 def examine(context: CommandContext) -> list[Check]:
     """Return the results of all checks."""
-    found = survey(context.places, context.accepts_pulls)
+    try:
+        found = survey(context.places, context.accept_from)
+    except TrustUnreadable as error:
+        fix = "make the file readable; only if it is lost, move it away and accept your memories again"
+        broken = Check("trust", FAIL, in_words(error), fix)
+        return [*(check(context) for check in CHECKS), broken]
     return [check(context) for check in CHECKS] + [check(context, found) for check in STORE_CHECKS]
 
 

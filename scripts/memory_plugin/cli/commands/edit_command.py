@@ -10,11 +10,20 @@ from ...memories.lifecycle import edit, rewrite, supersede, unsupersede
 from ...memories.record import MAX_TITLE, InvalidMemory, body_content, categories
 from ...memories.supersession import name_for
 from ...memories.survey import choose, naming, successors, survey, unmistakable
-from ...memories.trust import TRUSTED
+from ...memories.trust import TRUSTED, load_trust
 from ...memories.writing import Written
 from ..after_change import refresh_index
 from ..command_context import UsageError
-from ..memory_input import add_fields, check_fields, content_json, edited_draft, project_files, text_of
+from ..guard_view import holds_guard, is_guarded, may_trust
+from ..memory_input import (
+    add_fields,
+    check_fields,
+    content_json,
+    edited_draft,
+    guard_of,
+    project_files,
+    text_of,
+)
 from ..memory_view import as_json, status_text
 
 if TYPE_CHECKING:
@@ -56,27 +65,35 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Change the memory. Without approval, the changed memory is pending."""
     check_fields(arguments)
-    items = survey(context.places, context.accepts_pulls).items
+    items = survey(context.places, context.accept_from).items
     item = choose(items, arguments.id)
     named = _named(arguments)
     if named or arguments.superseded_by is not None:
         successor = _successor(arguments.superseded_by, item, items)
         written = Written(item.stored, [], False)
+        guarded = is_guarded(item.stored, context) or holds_guard(item.stored) or _names_guard(arguments)
+        approved = may_trust(context, guarded=guarded)
         if named:
             change = _change(arguments, context, item.stored)
             summary = "edited: " + ", ".join(named)
-            written = edit(context.places, item.stored, change, summary, context.is_approved)
+            written = edit(context.places, item.stored, change, summary, approved)
         if arguments.superseded_by is not None:
-            is_trusted = item.trust == TRUSTED or (named and context.is_approved)
-            item = item._replace(stored=written.stored, trust=TRUSTED if is_trusted else item.trust)
-            written = written._replace(stored=_resupersede(context, item, successor, items))
+            trust = load_trust(context.places, context.accept_from)
+            item = item._replace(stored=written.stored, trust=trust.standing(written.stored))
+            written = written._replace(stored=_resupersede(context, item, successor, items, approved))
         _report(arguments, context, written)
+        if approved:
+            context.report_saves([(unmistakable(items)[item.stored.key], written.stored.memory.title)])
         return DONE
     if _has_terminal(context):
         return _edit_by_hand(arguments, context, item.stored)
     raise UsageError(
         "name what to change, such as --title or --body; in a terminal, edit alone opens $EDITOR"
     )
+
+
+def _names_guard(arguments: argparse.Namespace) -> bool:
+    return (arguments.guard_commands, arguments.guard_files, arguments.guard_action) != (None, None, None)
 
 
 def _has_terminal(context: CommandContext) -> bool:
@@ -109,6 +126,9 @@ def _named(arguments: argparse.Namespace) -> list[str]:
         "files",
         "asked_as",
         "expires",
+        "guard_commands",
+        "guard_files",
+        "guard_action",
     )
     return [name.replace("_", " ") for name in options if getattr(arguments, name) not in (None, [])]
 
@@ -135,6 +155,8 @@ def _change(
             made["tags"] = list(dict.fromkeys([*kept, *arguments.add_tag]))
         if content:
             made["content"] = {**data["content"], **content}
+        if _names_guard(arguments):
+            made["guard"] = guard_of(arguments, context.places, data.get("guard"))
         return made
 
     return fields
@@ -170,12 +192,12 @@ def _successor(name: str | None, item: Item, items: list[Item]) -> Item | None:
 
 
 def _resupersede(
-    context: CommandContext, item: Item, successor: Item | None, items: list[Item]
+    context: CommandContext, item: Item, successor: Item | None, items: list[Item], approved: bool
 ) -> StoredMemory:
     """Set the memory that replaces this one, or remove it; return this one as it is then."""
     if successor is None:
-        return unsupersede(context.places, item.stored, naming(items, item), context.is_approved)
-    if context.is_approved:
+        return unsupersede(context.places, item.stored, naming(items, item), approved)
+    if approved:
         return supersede(context.places, item, successor)
     mark = {"superseded_by": name_for(successor.stored.key, item.stored.key)}
     return edit(context.places, item.stored, lambda _: mark, "edited: superseded by", word=False).stored
@@ -195,7 +217,7 @@ def _content(arguments: argparse.Namespace, stored: StoredMemory) -> dict[str, A
 
 def _report(arguments: argparse.Namespace, context: CommandContext, written: Written) -> None:
     refresh_index(context)
-    items = survey(context.places, context.accepts_pulls).items
+    items = survey(context.places, context.accept_from).items
     item = choose(items, written.stored.key)
     if arguments.json:
         context.console.json({**as_json(item), "redacted": [found._asdict() for found in written.redacted]})

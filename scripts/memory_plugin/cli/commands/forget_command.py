@@ -9,6 +9,7 @@ from ...memories.lifecycle import forget
 from ...memories.record import RETIRED, InvalidMemory
 from ...memories.survey import choose, survey, unmistakable
 from ..after_change import refresh_index, replaced_lines
+from ..guard_view import is_guarded
 
 if TYPE_CHECKING:
     import argparse
@@ -43,11 +44,13 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Forget the memory; print what was removed, and when its file will be deleted."""
     if arguments.now:
         context.require_approval("delete a memory permanently")
-    items = survey(context.places, context.accepts_pulls).items
+    items = survey(context.places, context.accept_from).items
     item = choose(items, arguments.id)
     name = unmistakable(items)[item.stored.key]
     if item.stored.memory.status == RETIRED and not arguments.now:
         raise InvalidMemory(_ALREADY % (name, _since(item), name, name))
+    if is_guarded(item.stored, context):
+        context.require_approval("forget a memory with a guard")
     days = context.settings.integer("memories.grace_period_days")
     removal = forget(context.places, item.stored, arguments.reason, arguments.now, days)
     behind = not refresh_index(context, scrub=arguments.now)
@@ -66,7 +69,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
             % (removal.goes_at[:10], name)
         )
         context.console.line("  " + item.stored.path)
-    after = survey(context.places, context.accepts_pulls).items
+    after = survey(context.places, context.accept_from).items
     for line in replaced_lines(items, after, item.stored.key):
         context.console.line(line)
     return DONE

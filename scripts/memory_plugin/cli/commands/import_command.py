@@ -5,20 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...kernel.text.clean import plain
-from ...memories.hygiene import clean_data
-from ...memories.importing import Draft, read
 from ...memories.lifecycle import save_all
-from ...memories.record import InvalidMemory, categories, parse_memory
+from ...memories.record import InvalidMemory, categories
 from ...memories.stores import PROJECT, USER, named_store
-from ..after_change import refresh_index, similar_to
+from ..after_change import refresh_index
 from ..command_context import require_existing
 from ..console import counted
+from ..import_plan import LEFT_OUT, REPEATED, SAME_STORED, SKIPPED, gather, with_similar, would_store
+from ..import_view import print_results
 from ..memory_input import to_category
 
 if TYPE_CHECKING:
     import argparse
 
-    from ...memories.record import Memory
+    from ...memories.importing import Draft
     from ...memories.writing import Written
 from ..command_context import CommandContext
 
@@ -26,7 +26,7 @@ __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
 HELP = "store what notes, JSON files or another store contain"
 EXAMPLES = """\
-  memory import CLAUDE.md docs/adr --dry-run      one memory per section; nothing is written yet
+  memory import docs/adr .cursor/rules --dry-run  one memory per record and rule; nothing is written yet
   memory import notes.jsonl --category runbook    {"title": "...", "body": "...", "tags": ["a"]} on each line
   memory import ../other-project/.claude/memory   a whole store
 """
@@ -38,7 +38,10 @@ _MAX_REASON = 300
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "paths", nargs="+", metavar="PATH", help="Markdown, JSON or JSON lines; a folder of them; a store"
+        "paths",
+        nargs="+",
+        metavar="PATH",
+        help="Markdown, .mdc, JSON or JSON lines; a folder of them; a store",
     )
     parser.add_argument(
         "--category",
@@ -53,53 +56,59 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="this project (default), or all your projects",
     )
     parser.add_argument("--dry-run", action="store_true", help="only print what would be stored")
+    parser.add_argument(
+        "--all",
+        action="store_true",
+        help="also short instruction files that Claude reads in every session anyway",
+    )
+    parser.add_argument("--yes", action="store_true", help="in a terminal, store without asking")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Store everything that can be read, and list the rest. The exit code is 1 if anything was skipped."""
+    """Store everything that can be read, and list the rest. The exit code is 1 if anything was skipped.
+
+    In a terminal the table comes first, and a person says yes.
+    """
     require_existing(*arguments.paths)
-    drafts: list[Draft] = []
-    skipped: list[tuple[str, str]] = []
-    for path in arguments.paths:
-        reading = read(path, arguments.category or "")
-        drafts += reading.drafts
-        skipped += reading.problems
-    results = _would_store(drafts, context) if arguments.dry_run else _store(drafts, arguments.scope, context)
-    results += [
-        {"source": source, "outcome": "skipped", "reason": plain(why, _MAX_REASON)} for source, why in skipped
-    ]
+    plan = gather(arguments.paths, arguments.category or "", arguments.all, context)
+    drafts, dry = plan.drafts, arguments.dry_run
+    asks = bool(drafts) and not (dry or arguments.yes or arguments.json) and context.console.can_ask()
+    if asks:
+        print_results(would_store(drafts, context) + plan.others, plan.offered, context)
+        if not context.console.confirm("store %s?" % counted(len(drafts), "memory")):
+            context.console.line("nothing was stored")
+            return DONE
+    approved = bool(drafts) and not dry and context.approve_saves(len(drafts))
+    results = would_store(drafts, context) if dry else _store(drafts, arguments.scope, context, approved)
+    results += plan.others
     if arguments.json:
-        pending = bool(drafts) and not context.is_approved
+        pending = bool(drafts) and not (context.is_approved if dry else approved)
         context.console.json(
-            {"dry_run": arguments.dry_run, "waits_for_user": pending, "items": results, **_counts(results)}
+            {"dry_run": dry, "waits_for_user": pending, "items": results, **_counts(results)}
         )
     else:
-        _print(results, arguments, context)
+        if not asks:
+            print_results(results, plan.offered, context)
+        _print_sum(results, dry, context, approved)
     return FAILED if _counts(results)["skipped"] else DONE
 
 
-def _store(drafts: list[Draft], scope: str, context: CommandContext) -> list[dict[str, Any]]:
+def _store(drafts: list[Draft], scope: str, context: CommandContext, approved: bool) -> list[dict[str, Any]]:
     if not drafts:
         return []
     store = named_store(context.places, scope)
-    written = save_all(context.places, store, (draft.data for draft in drafts), context.is_approved)
+    written = save_all(context.places, store, (draft.data for draft in drafts), approved)
     refresh_index(context)
+    if approved:
+        kept = [one.stored.memory for one in written if not isinstance(one, InvalidMemory)]
+        context.report_saves([(memory.id, memory.title) for memory in kept])
     results = [_stored(draft, one) for draft, one in zip(drafts, written)]
     new = {
         at: (one.stored.key, one.stored.memory)
         for at, one in enumerate(written)
         if not isinstance(one, InvalidMemory) and one.created
     }
-    return _with_similar(results, new, context)
-
-
-def _with_similar(
-    results: list[dict[str, Any]], new: dict[int, tuple[str, Memory]], context: CommandContext
-) -> list[dict[str, Any]]:
-    """Add to the results of the new memories, by their indexes, the stored ones that say the same."""
-    for at, similar in zip(new, similar_to(context, list(new.values()), repeated_only=True)):
-        results[at]["similar"] = [one._asdict() for one in similar]
-    return results
+    return with_similar(results, new, context)
 
 
 def _stored(draft: Draft, result: Written | InvalidMemory) -> dict[str, Any]:
@@ -116,62 +125,24 @@ def _stored(draft: Draft, result: Written | InvalidMemory) -> dict[str, Any]:
     }
 
 
-def _would_store(drafts: list[Draft], context: CommandContext) -> list[dict[str, Any]]:
-    results: list[dict[str, Any]] = []
-    new: dict[int, tuple[str, Memory]] = {}
-    for draft in drafts:
-        try:
-            data, redacted = clean_data(draft.data)
-            memory = parse_memory(data, "draft", categories()[data["category"]])
-        except InvalidMemory as error:
-            reason = plain(str(error), _MAX_REASON)
-            results.append({"source": draft.source, "outcome": "skipped", "reason": reason})
-            continue
-        new[len(results)] = ("draft", memory)
-        results.append(
-            {
-                "source": draft.source,
-                "outcome": "would be stored",
-                "category": data["category"],
-                "title": data["title"],
-                "redacted": [found._asdict() for found in redacted],
-            }
-        )
-    return _with_similar(results, new, context)
-
-
 def _counts(results: list[dict[str, Any]]) -> dict[str, int]:
     outcomes = [result["outcome"] for result in results]
-    return {name: outcomes.count(name) for name in ("created", "same", "skipped")}
+    names = ("created", SAME_STORED, SKIPPED, LEFT_OUT, REPEATED)
+    return {name.replace(" ", "_"): outcomes.count(name) for name in names}
 
 
-def _print(results: list[dict[str, Any]], arguments: argparse.Namespace, context: CommandContext) -> None:
-    console = context.console
-    kept = [result for result in results if result["outcome"] != "skipped"]
-    if kept:
-        console.table(
-            ("OUTCOME", "CATEGORY", "TITLE", "FROM"),
-            [[result["outcome"], result["category"], result["title"], result["source"]] for result in kept],
-        )
-    for result in results:
-        if result["outcome"] == "skipped":
-            console.error("%s: skipped: %s" % (result["source"], result["reason"]))
-        for found in result.get("redacted", ()):
-            console.line("redacted in %s, %s: %s" % (result["source"], found["field"], found["rule"]))
-        for one in result.get("similar", ()):
-            console.line(
-                "%s, from %s: %s: %s  %s"
-                % (result["title"], result["source"], one["why"], one["id"], one["title"])
-            )
-            if one["command"]:
-                console.line("  if the new one replaces it: " + one["command"])
-    if arguments.dry_run:
+def _print_sum(results: list[dict[str, Any]], dry: bool, context: CommandContext, approved: bool) -> None:
+    console, counts = context.console, _counts(results)
+    kept = len(results) - counts["skipped"] - counts["left_out"] - counts["repeated"]
+    if dry:
+        counts["new"] = kept - counts["same"]
         console.line(
-            "%s would be stored, %d skipped" % (counted(len(kept), "memory"), len(results) - len(kept))
+            "%s would be stored, %d already stored, %d skipped"
+            % (counted(counts["new"], "memory"), counts["same"], counts["skipped"])
         )
     else:
-        console.line("%(created)d stored, %(same)d already stored, %(skipped)d skipped" % _counts(results))
-    if kept and not arguments.dry_run and not context.is_approved:
+        console.line("%(created)d stored, %(same)d already stored, %(skipped)d skipped" % counts)
+    if kept and not dry and not approved:
         console.line(
             "they await approval and are not recalled until then: /memory:status, or memory accept --all in a terminal"
         )

@@ -251,6 +251,10 @@ def _show(context: CommandContext, found: dict[str, Any]) -> None:
     else:
         line("%s: %s" % (found["strategy"], found["intent"]))
         line("  why: %s" % found["why"])
+        line(
+            "next: memory interview answer --session %s   (the question and the answer on standard input)"
+            % found["interview"]
+        )
     line("  %s" % found["progress"]["line"])
     for note in found.get("dropped", ()):
         line("  not used: %s" % note)

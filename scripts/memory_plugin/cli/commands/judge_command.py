@@ -5,6 +5,7 @@ Exit codes: 0 done, 1 failed or not working, 2 usage.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from ...evaluation.evaluation_files import EvaluationError
@@ -46,6 +47,9 @@ EXAMPLES = """\
 _ALL = "all"
 _ADDRESS = "judge.base_url"
 _ITEM = "- "
+_SENTENCES = re.compile(
+    r"(?<=[.?!]) (?=[A-Z])|(?<=[:;]) (?=memory config )"
+)  # and the commands after one another
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -137,10 +141,12 @@ def _keep_address(arguments: argparse.Namespace, context: CommandContext, judges
 
 
 def _tell(text: str, context: CommandContext) -> None:
-    """Print a sentence or an item of a list."""
-    context.console.paragraph(
-        text.removeprefix(_ITEM), *(_ITEM, len(_ITEM)) if text.startswith(_ITEM) else ()
-    )
+    """Print some sentences or an item of a list: as a paragraph on a terminal, each sentence in its own line in a pipe."""
+    lead = _ITEM if text.startswith(_ITEM) else ""
+    body = text.removeprefix(_ITEM)
+    for sentence in [body] if context.console.wraps else _SENTENCES.split(body):
+        context.console.paragraph(sentence, lead, len(lead))
+        lead = " " * len(lead)
 
 
 def _key_words(judges: list[Judge], feature: str) -> list[str]:
@@ -235,7 +241,12 @@ def _stats(arguments: argparse.Namespace, context: CommandContext) -> int:
     made, said = calls(places, arguments.days), opinions(places, arguments.days)
     figures = SpendingBudget(places.state(FOLDER)).figures(context.session)
     if arguments.json:
-        account = {"day_usd": figures.day, "session_usd": figures.session, "session_off": figures.off}
+        account = {
+            "day_usd": figures.day,
+            "session_usd": figures.session,
+            "session_off": figures.off,
+            "requested_usd": figures.requested,
+        }
         record = {**said._asdict(), "agreement": said.agreement}
         context.console.json({"calls": made._asdict(), "opinions": record, "account": account})
         return DONE
@@ -247,6 +258,8 @@ def _stats(arguments: argparse.Namespace, context: CommandContext) -> int:
         "counted against the caps: %s today, %s in this session"
         % (dollars(figures.day), dollars(figures.session))
     )
+    if figures.requested:
+        console.line("beside them, for gradings that you asked for: %s today" % dollars(figures.requested))
     for why, text in [
         ("session", figures.off),
         *((why, "not asked for a while after failures") for why in figures.resting),

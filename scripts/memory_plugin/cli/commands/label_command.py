@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-import sys
 from typing import TYPE_CHECKING
 
-from ...kernel.paths import locate
-from ...sessions.calibration import label_row, parse_score
+from ...sessions.calibration import parse_score
 from ...sessions.dimensions import dimensions
-from ...sessions.score_rows import RowNotWritten, append_row, session_id_of
+from ...sessions.score_rows import session_id_of
 from ...sessions.session_signals import Timeline, collect_signals
 from ..command_context import CommandError, UsageError
 from ..console import counted
+from ..labeling import ask_scores, store_label
 from ..session_views import show_signals, show_timeline
 from .session_command import named_transcript
 
@@ -61,7 +60,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     if not given:
         show_signals(context.console, os.path.basename(path), signals)
         show_timeline(context.console, timeline.moments(signals.detections, 60))
-        given = _asked(context)
+        given = ask_scores(context.console).scores
     name = session_id_of(path, signals.totals.session)
     return _keep(name, signals.totals.folder, given, arguments, context)
 
@@ -69,14 +68,9 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
 def _keep(
     name: str, folder: str, given: dict[str, float], arguments: argparse.Namespace, context: CommandContext
 ) -> int:
-    project = locate(folder).project_key if os.path.isabs(folder) else context.places.project_key
-    row = label_row(name, project, given, arguments.note[:2000])
     if not given:
         raise CommandError("nothing was stored: no score was given")
-    try:
-        append_row(context.places, context.settings, row)
-    except RowNotWritten as error:
-        raise CommandError("nothing was stored: %s" % error) from None
+    row = store_label(context, name, folder, given, arguments.note[:2000])
     if arguments.json:
         context.console.json(row)
     else:
@@ -98,23 +92,4 @@ def _given(words: list[str]) -> dict[str, float]:
                 % word[:100]
             )
         found[name] = score
-    return found
-
-
-def _asked(context: CommandContext) -> dict[str, float]:
-    """Ask for the scores in the terminal; an empty line skips a dimension, the end of input skips the rest."""
-    found: dict[str, float] = {}
-    for name, dimension in dimensions().items():
-        scale = ", ".join("%d %s" % pair for pair in enumerate(dimension.labels)) or "0.0 to 1.0"
-        while True:
-            context.console.line("%s (%s; empty line: not scored) " % (name, scale))
-            line = sys.stdin.readline()
-            if not line:
-                return found
-            score = parse_score(name, line)
-            if score is not None:
-                found[name] = score
-            if score is not None or not line.strip():
-                break
-            context.console.line("expected %s" % scale)
     return found

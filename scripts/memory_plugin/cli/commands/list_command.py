@@ -5,11 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...kernel.text.clean import plain
+from ...memories.hygiene import shown_line
 from ...memories.record import ACTIVE, ARCHIVED, RETIRED, categories
 from ...memories.stores import PROJECT, USER
 from ...memories.survey import survey
+from ..command_context import UsageError
+from ..console import counted
 from ..memory_input import to_category
 from ..memory_view import HEADERS, as_json, as_row
+from ..note_view import named_notes
 
 if TYPE_CHECKING:
     import argparse
@@ -23,15 +27,18 @@ HELP = "list the memories"
 EXAMPLES = """\
   memory list
   memory list --status pending            what awaits your approval
+  memory list --notes                     what Claude Code itself noted; memory promote makes it a memory
+  memory list --tag billing --limit 10
   memory list --status all --category decision --json
 """
 
-PENDING, ALL = "pending", "all"
+PENDING, REJECTED, ALL = "pending", "rejected", "all"
 _STATUS_WORDS = {
     ACTIVE: "is active",
     RETIRED: "is forgotten",
     ARCHIVED: "is archived",
     PENDING: "awaits approval",
+    REJECTED: "is rejected",
     ALL: "is stored",
 }
 _MAX_REASON = 300
@@ -39,7 +46,7 @@ _MAX_REASON = 300
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    statuses = (ACTIVE, RETIRED, ARCHIVED, PENDING, ALL)
+    statuses = (ACTIVE, RETIRED, ARCHIVED, PENDING, REJECTED, ALL)
     parser.add_argument(
         "--status", choices=statuses, default=ACTIVE, help="only memories of this status (default: active)"
     )
@@ -49,14 +56,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="only this category, one of " + ", ".join(categories()),
     )
+    parser.add_argument("--tag", metavar="TAG", help="only memories with this tag")
+    parser.add_argument("--limit", type=int, metavar="N", help="at most N memories, the newest")
     parser.add_argument("--scope", choices=(PROJECT, USER), default="", help="only this store")
+    parser.add_argument("--notes", action="store_true", help="only the notes that Claude Code itself keeps")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Print the memories, newest first; count unreadable files on standard error."""
-    found = survey(context.places, context.accepts_pulls, arguments.scope)
+    if arguments.notes:
+        return _list_notes(arguments, context)
+    if arguments.limit is not None and arguments.limit < 1:
+        raise UsageError("--limit: expected 1 or more, got %d" % arguments.limit)
+    found = survey(context.places, context.accept_from, arguments.scope)
     items = [item for item in found.items if _is_wanted(item, arguments)]
     items.sort(key=lambda item: item.stored.memory.updated_at, reverse=True)
+    items = items[: arguments.limit]
     if arguments.json:
         problems = [
             {"path": problem.path, "reason": plain(problem.reason, _MAX_REASON)} for problem in found.problems
@@ -66,18 +81,40 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
                 "memories": [as_json(item) for item in items],
                 "problems": problems,
                 "left_alone": found.left_alone,
+                "notes": [one.as_json() for one in named_notes(context)],
             }
         )
         return 0
     _print(items, found, arguments, context)
+    number = len(named_notes(context))
+    if number and not arguments.scope and not arguments.category and arguments.status in (ACTIVE, ALL):
+        text = "also %s of Claude Code's own memory; to list: memory list --notes"
+        context.console.line(text % counted(number, "note"))
+    return 0
+
+
+def _list_notes(arguments: argparse.Namespace, context: CommandContext) -> int:
+    """Print the notes of Claude Code's own memory, which are recalled as they are."""
+    found = named_notes(context)
+    if arguments.json:
+        context.console.json({"notes": [one.as_json() for one in found]})
+    elif found:
+        context.console.table(("NOTE", "TITLE"), [[one.name, shown_line(one.note.title)] for one in found])
+        context.console.line("to make one a memory: memory promote NOTE")
+    else:
+        context.console.line("Claude Code has no notes for this project.")
     return 0
 
 
 def _is_wanted(item: Item, arguments: argparse.Namespace) -> bool:
     if arguments.category and item.stored.memory.category != arguments.category:
         return False
+    if arguments.tag and arguments.tag.casefold() not in map(str.casefold, item.stored.memory.tags):
+        return False
     if arguments.status == PENDING:
         return item.waits
+    if arguments.status == REJECTED:
+        return item.trust == REJECTED
     return arguments.status in (ALL, item.stored.memory.status)
 
 
@@ -86,6 +123,7 @@ def _nothing(found: Survey, arguments: argparse.Namespace) -> str:
     if not found.items and not arguments.scope:
         return "Nothing is stored for this project yet. To begin: memory save --help"
     of = " of the category %s" % arguments.category if arguments.category else ""
+    of += " with the tag %s" % plain(arguments.tag, _MAX_REASON) if arguments.tag else ""
     where = {PROJECT: " in this project's store", USER: " in your own store", "": ""}[arguments.scope]
     return "No memory%s%s %s." % (of, where, _STATUS_WORDS[arguments.status])
 

@@ -6,16 +6,20 @@ from typing import TYPE_CHECKING
 
 from ...hooks.session_events import prune_state
 from ...memories import catalog
-from ...memories.files import why_left_alone
+from ...memories.files import all_memories, why_left_alone
 from ...memories.lifecycle import remove_expired_retired
 from ...memories.stores import stores
 from ...memories.trust import load_trust
+from ...recall.index_file import DAMAGED, INDEX_ERRORS, LOCKED, UNWRITABLE, failure_reason
 from ...recall.index_refresh import refresh_index
+from ..command_context import CommandError
 from ..console import counted
+from ..status_counts import prepare_counts
 
 if TYPE_CHECKING:
     import argparse
 
+    from ...recall.index_refresh import RefreshReport
     from ..command_context import CommandContext
 
 HELP = "refresh the index, and delete what was forgotten long ago"
@@ -25,15 +29,23 @@ EXAMPLES = """\
 """
 
 
+_ADVICE = {
+    LOCKED: "another process is writing it, run the command again later",
+    UNWRITABLE: "free space on the disk or make the state folder writable, then run the command again",
+    DAMAGED: "delete the file and run the command again",
+}
+
+
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare no arguments of its own."""
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Refresh the index, delete what was retired long ago, and prune old session state."""
-    report = refresh_index(context.places, context.settings)
+    report = _refreshed(context)
     deleted, problems = _tidy_stores(context)
     pruned = prune_state(context.places)
+    prepare_counts(context)
     if arguments.json:
         context.console.json({**report._asdict(), "deleted": deleted, "pruned": pruned})
     else:
@@ -50,10 +62,23 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     return 1 if problems else 0
 
 
+def _refreshed(context: CommandContext) -> RefreshReport:
+    """Refresh the index. Raises CommandError that says what a full disk, a lock or a damaged file asks for."""
+    try:
+        return refresh_index(context.places, context.settings)
+    except INDEX_ERRORS as error:
+        reason = failure_reason(error)
+        advice = _ADVICE.get(reason)
+        if advice is None:
+            raise
+        raise CommandError("the index could not be refreshed: %s; %s" % (error, advice)) from None
+
+
 def _tidy_stores(context: CommandContext) -> tuple[list[str], list[str]]:
     """Delete expired retired memories and rebuild the catalogs; return the deleted files and the problems, store by store."""
     deleted: list[str] = []
     problems: list[str] = []
+    trust = load_trust(context.places, context.accept_from)
     for store in stores(context.places):
         if why_left_alone(store):
             continue
@@ -61,7 +86,7 @@ def _tidy_stores(context: CommandContext) -> tuple[list[str], list[str]]:
             deleted += remove_expired_retired(
                 context.places, store, context.settings.integer("memories.grace_period_days")
             )
-            if load_trust(context.places, store).mine and store.worktree is not None:
+            if store.worktree is not None and any(map(trust.is_trusted, all_memories(store))):
                 catalog.rebuild(store)
         except OSError as error:
             problems.append("%s: not cleaned up: %s" % (store.root, error))

@@ -30,14 +30,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Make the memory active. Without approval, one that the user had forgotten is pending."""
-    before = survey(context.places, context.accepts_pulls).items
+    before = survey(context.places, context.accept_from).items
     item = choose(before, arguments.id)
+    approved = context.approve_saves()
     if life(item) == SUPERSEDED:
-        stored = unsupersede(context.places, item.stored, naming(before, item), context.is_approved)
+        stored = unsupersede(context.places, item.stored, naming(before, item), approved)
     else:
-        stored = restore(context.places, item.stored, context.is_approved).stored
+        stored = restore(context.places, item.stored, approved).stored
     refresh_index(context)
-    items = survey(context.places, context.accepts_pulls).items
+    items = survey(context.places, context.accept_from).items
     after = choose(items, stored.key)
     if arguments.json:
         context.console.json(as_json(after))
@@ -47,4 +48,6 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
             context.console.line(
                 "  it awaits approval: memory accept %s" % unmistakable(items)[after.stored.key]
             )
+    if approved:
+        context.report_saves([(unmistakable(items)[after.stored.key], after.stored.memory.title)])
     return 0

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 from typing import TYPE_CHECKING, Any
 
+from ...capture.candidate_file import CandidateFile
+from ...memories.import_categories import category_for
 from ...memories.lifecycle import save, supersede
 from ...memories.record import MAX_TITLE, InvalidMemory, body_content, categories, new_memory
 from ...memories.stores import PROJECT, USER, named_store
@@ -11,8 +15,19 @@ from ...memories.supersession import older_names
 from ...memories.survey import Item, choose, survey, unmistakable
 from ...memories.trust import TRUSTED, load_trust
 from ..after_change import refresh_index, similar_lines, similar_to
+from ..candidate_entries import candidate_named
 from ..command_context import UsageError
-from ..memory_input import add_fields, check_fields, content_json, project_files, text_of, to_category
+from ..guard_view import guard_as_json, guard_lines, is_guarded, may_trust
+from ..memory_input import (
+    add_fields,
+    check_fields,
+    content_json,
+    guard_of,
+    project_files,
+    text_of,
+    to_category,
+)
+from ..title_check import refuse_taken_title
 
 if TYPE_CHECKING:
     import argparse
@@ -25,29 +40,37 @@ __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
 HELP = "store a memory"
 EXAMPLES = """\
+  memory save "Staging is reset every night at 03:00. Put test data into seeds/."
   memory save --category decision --title "Postgres for billing" \\
       --body "Billing runs on Postgres 16, for its row locks." --tags billing,database --file src/billing/db.py
   memory save --category runbook --title "Roll back a release" --body - < steps.txt
   memory save --category decision --title "Sessions live in Redis" --body "Redis, 24 h expiry." --supersedes signed-cookies \\
       --context "Cookies of 6 KB broke the proxy." --asked-as "where are logins kept" --asked-as "why 431 errors"
+  memory save --category constraint --title "Never force-push main" --body "Others build on it; open a pull request." \\
+      --guard-command "git push --force" --guard-action ask
   memory save --category preference --scope user --title "Tabs" --body "Indent with tabs." --asked-as "code style"
 """
 
 DONE = 0
+_LONG_TITLE = 80
+_SENTENCE_END = re.compile(r"[.!?;](?=\s)")
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "--category",
-        required=True,
-        type=to_category,
-        metavar="NAME",
-        help="one of " + ", ".join(categories()),
+        "text",
+        nargs="?",
+        metavar="TEXT",
+        help="what to remember, in one line; its first sentence is the title",
     )
     parser.add_argument(
-        "--title", required=True, metavar="TEXT", help="one line, at most %d characters" % MAX_TITLE
+        "--category",
+        type=to_category,
+        metavar="NAME",
+        help="one of %s (with TEXT: by its words)" % ", ".join(categories()),
     )
+    parser.add_argument("--title", metavar="TEXT", help="one line, at most %d characters" % MAX_TITLE)
     parser.add_argument(
         "--body", metavar="TEXT|-", help="the text to remember; - reads standard input (UTF-8, at most 1 MB)"
     )
@@ -62,36 +85,81 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="ID",
         help="the memory that this one replaces; from then on only search finds it",
     )
+    parser.add_argument(
+        "--candidate",
+        metavar="ID",
+        help="a candidate of `memory capture` that this words; it is closed with that",
+    )
     add_fields(parser)
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Store the memory; print its path, what was redacted, and whether it awaits approval."""
+    _complete(arguments)
     check_fields(arguments)
     if arguments.body is None and arguments.content_json is None:
         raise UsageError("expected --body or --content-json")
-    items = survey(context.places, context.accepts_pulls).items
+    items = survey(context.places, context.accept_from).items
     old = None if arguments.supersedes is None else choose(items, arguments.supersedes)
     store = named_store(context.places, arguments.scope)
-    written = save(context.places, store, _data(arguments, context, old), context.is_approved)
-    replaced = _replace(context, old, written)
+    data = _data(arguments, context, old)
+    refuse_taken_title(items, arguments.scope, data, old)
+    guarded = "guard" in data or (old is not None and is_guarded(old.stored, context))
+    approved = may_trust(context, guarded=guarded)
+    written = save(context.places, store, data, approved)
+    if arguments.candidate and approved:
+        CandidateFile(context.places).change(lambda candidates: candidates.close([arguments.candidate]))
+    replaced = _replace(context, old, written) if approved else ""
     refresh_index(context)
-    _report(arguments, context, written, replaced)
+    name = _report(arguments, context, written, replaced)
+    if approved:
+        context.report_saves([(name, written.stored.memory.title)])
     if old is not None and not replaced:
         context.console.error("%s is not replaced yet: the new memory awaits approval" % old.stored.memory.id)
     return DONE
 
 
+def _complete(arguments: argparse.Namespace) -> None:
+    """Take from the one-line form what the options do not say. Raises UsageError."""
+    text = arguments.text
+    if text is None:
+        missing = [name for name in ("category", "title") if getattr(arguments, name) is None]
+        if missing:
+            raise UsageError('expected --%s; or in one line: memory save "..."' % " and --".join(missing))
+        return
+    if arguments.body is not None or arguments.content_json is not None:
+        raise UsageError(
+            "TEXT is the body; leave out --body and --content-json, or give --title instead of TEXT"
+        )
+    arguments.body = text
+    if arguments.title is None:
+        arguments.title = _first_sentence(text)
+    if arguments.category is None:
+        arguments.category = category_for(arguments.title, otherwise=True)
+
+
+def _first_sentence(text: str) -> str:
+    """Return the first sentence of a text, or its first words if that is long."""
+    line = " ".join(text.split())
+    found = _SENTENCE_END.search(line)
+    sentence = line[: found.start()] if found else line.rstrip(".")
+    return (
+        textwrap.shorten(sentence, _LONG_TITLE, placeholder="\u2026")
+        if len(sentence) > _LONG_TITLE
+        else sentence
+    )
+
+
 def _replace(context: CommandContext, old: Item | None, written: Written) -> str:
-    """Let the new memory replace an older one, if approved; return the id of the replaced one, or an empty text."""
-    if old is None or not context.is_approved:
+    """Let the new memory replace an older one, if there is one; return the id of the replaced one, or an empty text."""
+    if old is None:
         return ""
     new = written.stored
     if new.key == old.stored.key:
         raise InvalidMemory(
             "--supersedes: %s is the same memory, which is already stored" % old.stored.memory.id
         )
-    supersede(context.places, old, Item(new, TRUSTED, ""))
+    supersede(context.places, old, Item(new, _trust(context, written), ""))
     return old.stored.memory.id
 
 
@@ -108,8 +176,13 @@ def _data(arguments: argparse.Namespace, context: CommandContext, old: Item | No
     }
     if arguments.asked_as:
         extra["asked_as"] = arguments.asked_as
+    guard = guard_of(arguments, context.places)
+    if guard is not None:
+        extra["guard"] = guard
     if arguments.expires:
         extra["expires_at"] = arguments.expires
+    if arguments.candidate:
+        extra["source"] = candidate_named(context, arguments.candidate).source
     if old is not None:
         new = "%s:%s/" % (arguments.scope, category.name)
         extra["supersedes"] = older_names(old.stored.key, old.stored.memory.supersedes, new)
@@ -118,18 +191,16 @@ def _data(arguments: argparse.Namespace, context: CommandContext, old: Item | No
 
 def _trust(context: CommandContext, written: Written) -> str:
     """Return the trust of what was written, as `list` will show it."""
-    trust = load_trust(context.places, written.stored.store)
-    return trust.review([written.stored], context.accepts_pulls)[written.stored.key]
+    return load_trust(context.places, context.accept_from).standing(written.stored)
 
 
 def _name(stored: StoredMemory, context: CommandContext) -> str:
-    items = survey(context.places, context.accepts_pulls).items
+    items = survey(context.places, context.accept_from).items
     return unmistakable(items)[stored.key]
 
 
-def _report(
-    arguments: argparse.Namespace, context: CommandContext, written: Written, superseded: str
-) -> None:
+def _report(arguments: argparse.Namespace, context: CommandContext, written: Written, superseded: str) -> str:
+    """Print what was stored; return the shortest name that means it."""
     stored = written.stored
     trust = _trust(context, written)
     similar = similar_to(context, [(stored.key, stored.memory)])[0]
@@ -143,6 +214,7 @@ def _report(
                 "category": stored.memory.category,
                 "scope": stored.store.scope,
                 "trust": trust,
+                "guard": guard_as_json(stored.memory),
                 "redacted": [found._asdict() for found in written.redacted],
                 "created": written.created,
                 "superseded": superseded,
@@ -150,13 +222,15 @@ def _report(
                 "missing": missing,
             }
         )
-        return
+        return name
     context.console.line("%s %s" % ("saved" if written.created else "already stored as", stored.memory.id))
     context.console.line("  " + stored.path)
     if len(arguments.title) > MAX_TITLE:
         context.console.line("  the title was cut to %d characters" % MAX_TITLE)
     for rule, field in dict.fromkeys(written.redacted):
         context.console.line("  redacted in %s: %s" % (field, rule))
+    for line in guard_lines(stored.memory):
+        context.console.line("  " + line)
     if superseded:
         context.console.line("  %s is no longer recalled" % superseded)
     for line in similar_lines(similar):
@@ -166,8 +240,9 @@ def _report(
     if trust != TRUSTED:
         context.console.line(
             "  it awaits approval and is not recalled until then: the user types"
-            " `memory accept %s` in a terminal, or /memory:status" % name
+            " `memory accept %s` in a terminal, or /memory:review" % name
         )
+    return name
 
 
 def _asked_as_missing(name: str) -> dict[str, str]:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...kernel.clock import iso, now
+from ...replies.correction_effect import CorrectionEffect, measure_effect
 from ...replies.score_history import (
-    CorrectionEffect,
     PastScore,
     ScoreGroup,
     count_patterns,
     group_by_day,
     group_scores,
-    measure_effect,
     missed_by_rules,
     read_scores,
 )
+from ...replies.threshold_fit import is_outside
 from ..command_context import UsageError
 from ..console import counted
 
@@ -107,6 +107,8 @@ def _show(scores: list[PastScore], bad: int, context: CommandContext) -> None:
     console.line("with filler:  %s" % (total.padded,))
     console.line("drifted:      %s" % (total.drifted,))
     console.line("escalated:    %s" % (total.escalated,))
+    if is_outside(total.escalated):
+        console.line("              outside 20 to 30 %; see: memory tune --thresholds")
     missed = missed_by_rules(scores)
     if missed.n:
         console.line("missed by rules, estimated from the audited replies: %s" % (missed,))

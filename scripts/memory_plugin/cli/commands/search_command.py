@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from html import unescape
 from typing import TYPE_CHECKING, Any
 
 from ...kernel.clock import Deadline, now_iso
 from ...kernel.context import Context
 from ...kernel.sqlite import SqliteError
+from ...kernel.text.clean import plain
 from ...kernel.text.tags import without_private
 from ...memories.trust import TRUSTED
 from ...recall.index_file import IndexUnavailable
@@ -34,6 +36,7 @@ EXAMPLES = """\
 _MAX_INPUT = 64 * 1024
 _JUDGED_POOL = 20
 _SECONDS = 30.0
+_SNIPPET = 100
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -141,7 +144,20 @@ def _show(context: CommandContext, hits: list[Hit], found: Found, judged: Judged
             marks += [
                 {"relevance": "relevant", "usefulness": "useful"}[name] for name in _approvers(hit, judged)
             ]
-        console.line(
-            "%s  %s" % (console.style(hit.title, "bold"), console.style("(%s)" % ", ".join(marks), "dim"))
-        )
+        marked = "(%s)" % ", ".join(marks)
+        if len(hit.title) + len(marked) + 2 <= console.width:
+            console.line("%s  %s" % (console.style(hit.title, "bold"), console.style(marked, "dim")))
+        else:
+            console.paragraph(hit.title)
+            console.line("    " + console.style(marked, "dim"))
+        snippet = _snippet(hit, min(console.width, _SNIPPET))
+        if snippet:
+            console.line("    " + snippet)
         console.line("    %s  %s" % (console.style(hit.id, "cyan"), console.style(hit.path, "dim")))
+
+
+def _snippet(hit: Hit, width: int) -> str:
+    """Return the first line of the text below the title, cut to the width; empty if there is none."""
+    lines = [line for line in hit.inject.split("\n") if line and not line.startswith("<")]
+    text = unescape(next((line for line in lines if unescape(line) != hit.title), ""))
+    return plain(text, max(20, width - 4)) if text else ""

@@ -9,13 +9,15 @@ import os
 import sys
 from functools import partial
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 from ...hooks.events import PROBLEM, note
 from ...kernel.files import in_words
 from ...kernel.judge.errors import explain_failure
 from ...kernel.judge.question import read_reply
+from ...kernel.overrides import check_overrides
 from ...kernel.settings.advice import terminal_safe
-from ...sessions.pipeline import GradeResult, SessionScorer, grade_session, store_reply
+from ...sessions.pipeline import GradeResult, SessionScorer, grade_prepared, store_reply
 from ...sessions.score_rows import latest_rows, session_id
 from ...sessions.scorer_reply import read_scores
 from ...sessions.scoring_request import agent_tokens, pages, prepare
@@ -34,6 +36,7 @@ from ..session_views import show_batch, show_run, show_scores, show_signals, sho
 if TYPE_CHECKING:
     import argparse
 
+    from ...sessions.scoring_request import PreparedSession
     from ..command_context import CommandContext
 
 __all__ = ["EXAMPLES", "HELP", "configure", "named_transcript", "run", "session_scorer"]
@@ -44,6 +47,7 @@ EXAMPLES = """\
   memory session signals --current          what can be counted without a judge
   memory session signals path/to/x.jsonl --json
   memory session score 0d1ec0de             six scores with evidence, into sessions.jsonl
+  memory session score --current --yes      a long one: agree to its price, up to judge.caps.request_usd
   memory session score --project            all sessions of this project not graded yet
   memory session score --project --batch    the same at half the price; run it again to collect
   memory session list
@@ -98,6 +102,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="use the provider's batch interface: half the price, within a day",
     )
+    parsers["score"].add_argument(
+        "--yes", action="store_true", help="agree to the price of a long session (judge.caps.request_usd)"
+    )
     parsers["store"].add_argument(
         "--agent",
         action="store_true",
@@ -112,6 +119,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Run one action."""
     if arguments.action in _WITHOUT_TARGET:
         return {"list": _list, "ended": _ended}[arguments.action](arguments, context)
+    check_overrides("sessions")  # before anything is read or paid for
     all_sessions = arguments.action == "score" and arguments.project
     if sum((bool(arguments.target), arguments.current, all_sessions)) != 1:
         more = ", --project" if arguments.action == "score" else ""
@@ -155,8 +163,39 @@ def _signals(path: str, arguments: argparse.Namespace, context: CommandContext) 
 
 
 def _score(path: str, arguments: argparse.Namespace, context: CommandContext) -> int:
-    graded = grade_session(path, session_scorer(context))
-    return _show(graded, arguments, context)
+    scorer = session_scorer(context)
+    prepared = prepare(path, context.settings)
+    if prepared.signals.totals.turns and scorer.judge(session_id(prepared)).unready() is None:
+        scorer = _agreed(prepared, scorer, arguments, context)
+    return _show(grade_prepared(prepared, scorer), arguments, context)
+
+
+def _agreed(
+    prepared: PreparedSession, scorer: SessionScorer, arguments: argparse.Namespace, context: CommandContext
+) -> SessionScorer:
+    """Return the scorer for a session, with the cap of a request where it costs more than a session may; the price is asked once.
+
+    Raises CommandError where the price is above that cap too, or nobody agreed to it.
+    """
+    price, settings = scorer.price(prepared), context.settings
+    if price <= settings.number("judge.caps.session_usd"):
+        return scorer
+    most = settings.number("judge.caps.request_usd")
+    said = "grading this session of about %d tokens in %s costs at most $%.2f with %s" % (
+        prepared.tokens,
+        counted(len(prepared.parts), "part"),
+        price,
+        terminal_safe(settings.text("sessions.judge.model")),
+    )
+    if price > most:
+        raise CommandError(
+            "%s, and judge.caps.request_usd is $%.2f; raise it to grade the session" % (said, most)
+        )
+    if arguments.yes:
+        context.require_approval("grade a session for $%.2f" % price)
+    elif not context.console.confirm(said[:1].upper() + said[1:] + ". Go on?"):
+        raise CommandError("nothing was asked: %s; to agree to that: --yes" % said)
+    return scorer._replace(request="request %s" % uuid4().hex)
 
 
 def _show(graded: GradeResult, arguments: argparse.Namespace, context: CommandContext) -> int:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from ...memories.hygiene import shown, shown_line
 from ...memories.record import body_text
-from ...memories.survey import choose, survey
+from ...memories.survey import choose_titled, survey
+from ..guard_view import guard_as_json, guard_lines
 from ..memory_view import as_json, status_text
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ HELP = "show one memory"
 EXAMPLES = """\
   memory show use-postgres
   memory show decision/use-postgres --json
+  memory show Use Postgres for the billing
 """
 
 _SHOWN_CHANGES = 10
@@ -28,17 +30,25 @@ _SHOWN_CHANGES = 10
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("id", metavar="ID", help="its id, or category/id")
+    parser.add_argument(
+        "id",
+        metavar="ID|TITLE",
+        nargs="+",
+        help="its id, or category/id, or its title or the first words of it",
+    )
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Print the memory, without secrets and hidden characters."""
-    item = choose(survey(context.places, context.accepts_pulls).items, arguments.id)
+    item = choose_titled(survey(context.places, context.accept_from).items, " ".join(arguments.id))
     if arguments.json:
         content = _shown_value(item.stored.memory.data["content"])
         asked_as = [shown_line(phrase) for phrase in item.stored.memory.asked_as]
         body = shown(body_text(item.stored.memory))
-        context.console.json({**as_json(item), "asked_as": asked_as, "body": body, "content": content})
+        guard = guard_as_json(item.stored.memory)
+        context.console.json(
+            {**as_json(item), "asked_as": asked_as, "guard": guard, "body": body, "content": content}
+        )
         return 0
     _print(item, context)
     return 0
@@ -67,6 +77,8 @@ def _print(item: Item, context: CommandContext) -> None:
             console.line("%s: %s" % (name.replace("_", " "), text))
     if memory.asked_as:
         console.line("asked as: " + "; ".join(map(shown_line, memory.asked_as)))
+    for line in guard_lines(memory):
+        console.line(line)
     console.line()
     console.line(shown(body_text(memory)))
     _print_changes(memory.data.get("changes"), context)

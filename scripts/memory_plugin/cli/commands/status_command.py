@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from ...hooks.tool_use import silent_calls
 from ...kernel.ledger import Ledger
 from ...kernel.text.clean import plain
+from ...memories.guard_file import GuardFile
 from ...memories.hygiene import shown_line
 from ...memories.record import ACTIVE
 from ...memories.survey import life, survey, unmistakable
-from ...recall.explain import outcomes, sentence, thresholds
-from ...recall.judge_switches import missing_switches
+from ...recall.explain import find_decision, outcomes, sentence, thresholds
 from ..checks import FAIL, WARN
+from ..console import counted
+from ..judge_switches import missing_switches
 from ..memory_view import as_json
+from ..note_view import named_notes
 from .doctor_command import examine
 
 if TYPE_CHECKING:
@@ -49,7 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Print the status."""
-    found = survey(context.places, context.accepts_pulls)
+    found = survey(context.places, context.accept_from)
     decisions = _decisions(context, max(0, arguments.last))
     problems = [check for check in examine(context) if check.status in (WARN, FAIL)]
     if arguments.json:
@@ -62,10 +66,27 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
             {"scope": scope, "category": category, "trust": trust, "memories": number}
             for (scope, category, trust), number in sorted(_stored(found).items())
         ]
-        context.console.json({"stored": stored, "waiting": pending, "decisions": decisions, "doctor": doctor})
+        guards = _guards_in_force(context)
+        context.console.json(
+            {
+                "stored": stored,
+                "waiting": pending,
+                "notes": len(named_notes(context)),
+                "guards": guards,
+                "catalog": _catalog(context),
+                "silent_calls": _silent(context),
+                "decisions": decisions,
+                "doctor": doctor,
+            }
+        )
         return 0
     _print_stored(found, context)
     _print_pending(found, context)
+    _print_notes(context)
+    _print_guards(context)
+    _print_catalog(context)
+    if _silent(context):
+        context.console.line("nothing bore on %s" % counted(_silent(context), "tool call"))
     for decision in decisions:
         _print_decision(decision, context)
     context.console.line()
@@ -78,6 +99,11 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     else:
         context.console.line("doctor: no problems")
     return 0
+
+
+def _silent(context: CommandContext) -> int:
+    """Return on how many tool calls of the project nothing was said."""
+    return 0 if context.places.state_dir is None else silent_calls(context.places)
 
 
 def _stored(found: Survey) -> Counter[tuple[str, str, str]]:
@@ -143,14 +169,57 @@ def _print_pending(found: Survey, context: CommandContext) -> None:
     if not items:
         return
     context.console.line()
-    context.console.line("awaiting your approval (memory accept ID, or --all):")
+    context.console.line("awaiting your approval (memory review goes through them):")
     names = unmistakable(found.items)
     for item in items[:_MAX_PENDING]:
         name, title = names[item.stored.key], shown_line(item.stored.memory.title)
         context.console.line("  %s  %s (%s)" % (name, title, item.reason))
     if len(items) > _MAX_PENDING:
+        context.console.line("  and %d more; to see them: memory review" % (len(items) - _MAX_PENDING))
+
+
+def _guards_in_force(context: CommandContext) -> int:
+    """Return the number of guards that tool calls meet."""
+    if context.places.state_dir is None or not context.settings.flag("guards.enabled"):
+        return 0
+    return len(GuardFile(context.places).guards)
+
+
+def _print_notes(context: CommandContext) -> None:
+    number = len(named_notes(context))
+    if number:
+        context.console.line()
+        text = "notes of Claude Code's own memory: %d; to list them: memory list --notes; to make one a memory: memory promote NOTE"
+        context.console.line(text % number)
+
+
+def _print_guards(context: CommandContext) -> None:
+    number = _guards_in_force(context)
+    if number:
+        context.console.line()
+        context.console.line("guards in force: %d; to list them: memory guards" % number)
+
+
+def _catalog(context: CommandContext) -> dict[str, int] | None:
+    """Return what the session catalog held when it was told last in this project; None if it never was, or is switched off."""
+    if context.places.state_dir is None or not context.settings.flag("retrieval.catalog.enabled"):
+        return None
+    row = find_decision(context.places, "last", place="catalog")
+    told = row if row is not None and row.get("outcome") != "silent" else {}
+    numbers = {
+        "rules": len(_list(told.get("injected"))),
+        **{name: int(_number(told.get(name)) or 0) for name in ("listed", "unlisted", "tokens")},
+    }
+    return numbers if told else None
+
+
+def _print_catalog(context: CommandContext) -> None:
+    told = _catalog(context)
+    if told is not None:
+        context.console.line()
         context.console.line(
-            "  and %d more; to list them: memory list --status pending" % (len(items) - _MAX_PENDING)
+            "last session catalog: rules %(rules)d, titles %(listed)d, tokens %(tokens)d; "
+            "for details: memory why --place catalog" % told
         )
 
 
@@ -160,8 +229,8 @@ def _print_decision(decision: dict[str, Any], context: CommandContext) -> None:
     took = "" if decision["ms"] is None else ", %.0f ms" % decision["ms"]
     console.line("%s  %s%s" % (decision["time"], decision["says"], took))
     for key in decision["injected"]:
-        console.line("  injected   " + key)
+        console.line("  injected   " + plain(key, max(20, console.width - 13)))
     for key in decision["pointed"]:
-        console.line("  pointed    " + key)
+        console.line("  pointed    " + plain(key, max(20, console.width - 13)))
     for one in decision["near_misses"]:
-        console.line("  near miss  %s: %s" % (one["key"], one["why"]))
+        console.paragraph("%s: %s" % (one["key"], one["why"]), "  near miss  ", 13)

@@ -15,6 +15,7 @@ from ...replies.score_history import read_scores
 from ...replies.transcript_replies import reread_replies
 from ...replies.tuning import gate_advice, propose_pack, study_scores
 from ..command_context import CommandError, UsageError
+from ..threshold_tuning import tune_thresholds, undo_thresholds
 
 if TYPE_CHECKING:
     import argparse
@@ -32,6 +33,8 @@ EXAMPLES = """\
   memory tune                show agreement, cleared patterns, new phrases and proposals
   memory tune --apply        write the proposals into your own rule pack, with a backup
   memory tune --days 90 --json
+  memory tune --thresholds              how many replies escalate, and thresholds that fit your own
+  memory tune --thresholds --apply      write them into your settings; --undo takes them back
 """
 _DAYS = 60
 _SHOWN = 12
@@ -48,15 +51,31 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         help="the last N days, 1 to 3650 (default: %d)" % _DAYS,
     )
-    parser.add_argument("--apply", action="store_true", help="write the proposals into your own rule pack")
+    parser.add_argument(
+        "--apply",
+        action="store_true",
+        help="write the proposals: rules into your own pack, thresholds into your settings",
+    )
+    parser.add_argument(
+        "--thresholds",
+        action="store_true",
+        help="fit the density thresholds and preamble_min to your replies, so that 20 to 30 %% escalate",
+    )
+    parser.add_argument("--undo", action="store_true", help="with --thresholds: take the last --apply back")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Study the judged replies; with --apply change the pack. Raises CommandError if the pack cannot be read or changed."""
     if not 1 <= arguments.days <= 3650:
         raise UsageError("--days: expected 1 to 3650, got %d" % arguments.days)
+    if arguments.undo and (arguments.apply or not arguments.thresholds):
+        raise UsageError("--undo goes with --thresholds, and not with --apply")
+    if arguments.undo:
+        return undo_thresholds(arguments, context)
     state = context.places.state()
     scores, _ = read_scores(context.places, iso(now() - arguments.days * 86400))
+    if arguments.thresholds:
+        return tune_thresholds(scores, arguments, context)
     study = study_scores(scores, load_filler_rules(state))
     try:
         before, after = propose_pack(study, state)

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any
 from ...kernel.text.clean import plain
 from ...memories.hygiene import shown_line
 from ...memories.survey import survey, unmistakable
-from ...recall.explain import find_decision, outcomes, problem, remedy, sentence, thresholds
+from ...recall.explain import (
+    PLACES,
+    find_decision,
+    outcomes,
+    problem,
+    remedy,
+    same_turn,
+    sentence,
+    thresholds,
+)
 from ..command_context import CommandError
 
 if TYPE_CHECKING:
@@ -23,6 +32,7 @@ EXAMPLES = """\
   memory why
   memory why a2fc9ec1 --json
   memory why --verbose                               with the scores
+  memory why --place catalog                         what the session's start told Claude
 """
 _MAX_LINE = 1000
 _INDENT = "  "
@@ -38,14 +48,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="PROMPT-ID",
         help="the id of the prompt, or its beginning (default: the last prompt)",
     )
+    parser.add_argument(
+        "--place", choices=PLACES, default="", help="the last decision at this place instead of on a prompt"
+    )
     parser.add_argument("--verbose", action="store_true", help="also print the scores and their parts")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Explain one decision."""
-    row = find_decision(context.places, arguments.prompt)
+    row = find_decision(context.places, arguments.prompt, place=arguments.place)
     if row is None:
         which = "" if arguments.prompt == "last" else " for the prompt %s" % arguments.prompt
+        which += " at the place %s" % arguments.place if arguments.place else ""
         raise CommandError(
             "no decision was recorded%s in this project; the ledger starts with the first prompt" % which
         )
@@ -53,6 +67,8 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         context.console.json({"pointed": [], **row})
         return 0
     explain_decision(row, context)
+    for other in same_turn(context.places, row):
+        context.console.paragraph(plain("Also in this turn: %s." % sentence(other), _MAX_LINE))
     if arguments.verbose:
         _show_scores(row, context)
     return 0
@@ -63,7 +79,7 @@ def explain_decision(row: dict[str, Any], context: CommandContext) -> None:
     console = context.console
     time = plain(str(row.get("time")), _MAX_LINE).replace("T", " ").replace("Z", " UTC")
     prompt = plain(str(row.get("prompt_id") or "without an id"), _MAX_LINE)
-    console.paragraph("%s, prompt %s" % (time, prompt))
+    console.paragraph("%s, %s" % (time, "start of a session" if _is_start(row) else "prompt " + prompt))
     said = plain(sentence(row), _MAX_LINE)
     console.paragraph(console.style(said[:1].upper() + said[1:] + ".", "bold"))
     if problem(row):
@@ -71,13 +87,27 @@ def explain_decision(row: dict[str, Any], context: CommandContext) -> None:
     found = outcomes(row)
     if found:
         _explain_candidates(found, context)
+    elif row.get("injected") or row.get("pointed"):
+        _show_told(row, context)
     elif remedy(row):
         console.paragraph("try: " + remedy(row))
 
 
+def _is_start(row: dict[str, Any]) -> bool:
+    return row.get("place") == "catalog"
+
+
+def _show_told(row: dict[str, Any], context: CommandContext) -> None:
+    """Name what was told at a place that compares no candidates."""
+    for name in ("injected", "pointed"):
+        keys = row.get(name)
+        for key in keys if isinstance(keys, list) else []:
+            context.console.paragraph(plain(str(key), _MAX_LINE), _INDENT + name.ljust(_MARK), _MARK)
+
+
 def _explain_candidates(found: list[Outcome], context: CommandContext) -> None:
     console = context.console
-    items = survey(context.places, context.accepts_pulls).items
+    items = survey(context.places, context.accept_from).items
     names = unmistakable(items)
     titles = {item.stored.key: shown_line(item.stored.memory.title) for item in items}
     console.line()

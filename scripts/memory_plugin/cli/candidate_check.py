@@ -1,0 +1,97 @@
+"""What the stores, the ledger and Claude Code's own notes say about candidates: covered, contradicted, told before, or more of them."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from ..capture.broken_rules import answering_guards, told_and_corrected
+from ..capture.candidate import HINTS
+from ..capture.coverage import CONTRADICTED, COVERED, Checked, compare
+from ..capture.stored_elsewhere import SectionWatch, note_candidates
+from ..kernel.clock import now
+from ..kernel.files import Unreadable, read_regular
+from ..kernel.ledger import open_ledger
+from ..memories.claude_notes import native_folders, note_files, notes_in
+from ..memories.markdown import sections
+from ..memories.record import ACTIVE
+from ..memories.survey import life, survey, unmistakable
+from ..recall.memory_search import neighbors
+from ..recall.uses import told_in_session
+
+if TYPE_CHECKING:
+    from typing import Callable
+
+    from ..capture.candidate import Candidate
+    from ..kernel.context import Context
+    from ..memories.record import Memory
+
+__all__ = ["check_for", "guard_hints", "recent_notes", "section_watch"]
+
+_NEAREST = 12
+_MAX_FILE = 1 << 20
+_GUIDES = ("CLAUDE.md", os.path.join(".claude", "CLAUDE.md"))
+
+
+def check_for(context: Context) -> Callable[[list[Candidate]], Checked]:
+    """Return a function that compares candidates with the stored memories. It knows nothing while no index answers."""
+    return lambda found: _check(found, context)
+
+
+def _check(found: list[Candidate], context: Context) -> Checked:
+    texts = ["%s\n%s" % (one.title, one.quote) for one in found]
+    near = neighbors(context.places, context.settings, texts, _NEAREST) if texts else None
+    checked = Checked({}, [])
+    if near is None:
+        return checked
+    names, active = _active(context)
+    told = set(told_in_session(context)) if context.session else set()
+    for one, keys in zip(found, near.keys):
+        if one.kind in HINTS:
+            continue
+        said = {key: compare(one, active[key]) for key in keys if key in active}
+        opposed = [names[key] for key, what in said.items() if what == CONTRADICTED]
+        covering = [key for key, what in said.items() if what == COVERED]
+        checked.said[one.id] = opposed[0] if opposed else None if covering else ""
+        broken = [told_and_corrected(one, names[key]) for key in covering if key in told]
+        checked.hints.extend(hint for hint in broken if hint is not None)
+    return checked
+
+
+def _active(context: Context) -> tuple[dict[str, str], dict[str, Memory]]:
+    """Return the names of all memories and the active memories, by key."""
+    items = survey(context.places, context.settings.texts("trust.accept_from")).items
+    active = {item.stored.key: item.stored.memory for item in items if life(item) == ACTIVE}
+    return unmistakable(items), active
+
+
+def guard_hints(context: Context) -> list[Candidate]:
+    """Return hints about guards that keep answering, by the ledger of recalls."""
+    rows = (
+        row
+        for row in open_ledger(context.places, context.settings, "recalls").rows()
+        if row.get("project") == context.places.project_key
+    )
+    return answering_guards(rows, _active(context)[0])
+
+
+def recent_notes(context: Context, days: float) -> list[Candidate]:
+    """Return candidates for the notes of Claude Code's own memory whose files changed in the last days."""
+    if not context.settings.flag("native.enabled"):
+        return []
+    oldest = now() - days * 86400
+    files = [file for folder in native_folders(context.places) for file in note_files(folder)]
+    return note_candidates(
+        note for path, status in files if status.st_mtime >= oldest for note in notes_in(path)
+    )
+
+
+def section_watch(context: Context) -> SectionWatch:
+    """Return a watch over the sections of the project's CLAUDE.md; over none where there is no such file."""
+    for name in _GUIDES:
+        try:
+            text = read_regular(os.path.join(context.places.project_root, name), _MAX_FILE)[0]
+        except (FileNotFoundError, Unreadable):
+            continue
+        return SectionWatch(sections(text.decode("utf-8", "replace")))
+    return SectionWatch([])

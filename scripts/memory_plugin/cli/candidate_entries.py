@@ -1,0 +1,165 @@
+"""Candidates as entries of a review: what was said or seen, where, and accept, edit, drop or never again."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from ..capture.candidate import HINTS
+from ..capture.candidate_file import CandidateFile
+from ..kernel.fastjson import digest, dumps
+from ..kernel.files import in_words
+from ..memories.files import StoredMemory
+from ..memories.hygiene import shown_line
+from ..memories.lifecycle import save
+from ..memories.record import InvalidMemory, body_content, categories, new_memory, parse_memory
+from ..memories.stores import PROJECT, named_store
+from .candidate_check import check_for
+from .memory_input import edited_draft
+from .review_entries import ACCEPT, EDIT, REJECT, Action, Entry, Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..capture.candidate import Candidate
+    from .command_context import CommandContext
+
+__all__ = ["CandidateEntries", "candidate_named", "source"]
+
+KIND = "candidate"
+NEVER = Action("x", "never again")
+_ACTIONS = (ACCEPT, REJECT, EDIT, NEVER)
+_TITLES = {
+    "repeated": "said in several sessions",
+    "correction": "corrections",
+    "rule": "rules",
+    "decision": "decisions",
+    "fact": "facts",
+    "solved_error": "errors that were solved",
+    "guard": "guards that keep answering",
+    "mistake": "told, and corrected all the same",
+    "note": "notes of Claude Code",
+    "section": "sections of CLAUDE.md",
+}
+
+
+def source(context: CommandContext) -> CandidateEntries:
+    """Return the source of candidates."""
+    return CandidateEntries(context)
+
+
+def candidate_named(context: CommandContext, identity: str) -> Candidate:
+    """Return an open candidate. Raises InvalidMemory when there is none of that id."""
+    for one in CandidateFile(context.places).load().open:
+        if one.id == identity:
+            return one
+    raise InvalidMemory("%s: no open candidate has this id; to see them: memory capture list" % identity)
+
+
+class CandidateEntries:
+    """The open candidates of the project, compared once with the stored memories."""
+
+    def __init__(self, context: CommandContext) -> None:
+        self._context = context
+        self._file = CandidateFile(context.places) if context.places.state_dir is not None else None
+        self._open: dict[str, Candidate] = {}
+        if self._file is not None:
+            found = self._file.load()
+            found.settle(check_for(context)(found.open).said)
+            self._open = {one.id: one for one in found.open}
+
+    def entries(self) -> list[Entry]:
+        """Return the candidates, strongest first."""
+        return [self._entry(one) for one in self._open.values()]
+
+    def _entry(self, one: Candidate) -> Entry:
+        group = "%s of your sessions" % _TITLES[one.kind]
+        note = "contradicts %s" % shown_line(one.contradicts) if one.contradicts else ""
+        return Entry(
+            id=one.id,
+            kind=KIND,
+            version=digest(dumps([one.kind, one.title, one.body, one.contradicts]).encode("ascii"), 16),
+            title=shown_line(one.title),
+            note=note,
+            origin={
+                "author": group,
+                "commit": group,
+                "folder": "%s, %s" % (group, one.category),
+                "change": group,
+            },
+            actions=_ACTIONS if one.kind not in HINTS else (REJECT, NEVER),
+            alone=bool(one.contradicts) or one.kind in HINTS,
+        )
+
+    def lines(self, entry: Entry) -> list[str]:
+        """Return what was said or seen and where, and what would be stored."""
+        one = self._open[entry.id]
+        turn = ", turn %d" % one.origin.turn if one.origin.turn else ""
+        seen = ", in %d sessions" % len(one.sessions) if len(one.sessions) > 1 else ""
+        lines = ["%s, %s%s%s" % (one.category, one.origin.time[:10], turn, seen), 'quote: "%s"' % one.quote]
+        if one.body != one.quote:
+            lines += ["", *one.body.split("\n")]
+        if one.contradicts:
+            lines.append("It contradicts %s: memory show %s" % (one.contradicts, one.contradicts))
+        return [shown_line(line) for line in lines]
+
+    def facts(self, entry: Entry) -> dict[str, object]:
+        """Return the candidate for programs."""
+        one = self._open[entry.id]
+        return {"candidate": one.to_json(), "source": one.source}
+
+    def apply(self, action: Action, entries: Sequence[Entry]) -> Outcome:
+        """Store candidates as they were shown or edited, or drop them, or all of their kind."""
+        chosen = [self._open[entry.id] for entry in entries]
+        assert self._file is not None
+        if action == EDIT:
+            return self._edit(chosen[0])
+        lines: list[str] = []
+        if action == ACCEPT:
+            for one in chosen:
+                lines += self._store(memory_data(one))
+        elif action == NEVER:
+            kinds = {one.kind for one in chosen}
+            self._file.change(lambda candidates: sum(candidates.silence(kind) for kind in kinds))
+            return Outcome(True, ["no %s will be proposed in this project" % _TITLES[kind] for kind in kinds])
+        self._close(chosen)
+        return Outcome(True, lines)
+
+    def _edit(self, one: Candidate) -> Outcome:
+        """Open what would be stored in the user's editor, and store what they made of it."""
+        category = categories()[one.category]
+        data = dict(memory_data(one), id=one.id)
+        store = named_store(self._context.places, PROJECT)
+        memory = parse_memory(data, one.id, category)
+        draft = edited_draft(self._context, StoredMemory(memory, store, "", "", ""))
+        if draft is None:
+            return Outcome(False, ["nothing changed; it is still open"])
+        try:
+            lines = self._store({name: value for name, value in draft.data.items() if name != "id"})
+        except (InvalidMemory, OSError) as error:
+            raise InvalidMemory("%s; your draft is %s" % (in_words(error), draft.path)) from None
+        draft.discard()
+        self._close([one])
+        return Outcome(True, lines)
+
+    def _store(self, data: dict[str, Any]) -> list[str]:
+        written = save(
+            self._context.places, named_store(self._context.places, PROJECT), data, word=True, how="capture"
+        )
+        lines = ["stored as %s" % os.path.splitext(os.path.basename(written.stored.path))[0]]
+        return lines + [
+            "redacted in %s: %s" % (field, rule) for rule, field in dict.fromkeys(written.redacted)
+        ]
+
+    def _close(self, chosen: Sequence[Candidate]) -> None:
+        assert self._file is not None
+        self._file.change(lambda candidates: candidates.close([one.id for one in chosen]))
+        for one in chosen:
+            self._open.pop(one.id, None)
+
+
+def memory_data(one: Candidate) -> dict[str, Any]:
+    """Return the memory that a candidate becomes when it is accepted as it is."""
+    category = categories()[one.category]
+    content = one.content or body_content(category, one.body)
+    return new_memory(category, "", one.title, content, {"source": one.source})

@@ -1,0 +1,66 @@
+"""Checks of trust: what is pending, the records of what the user decided, and projects whose memories are accepted as they come."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from ...memories.survey import CHANGED
+from ...memories.trust import load_trust
+from . import NOTE, OK, WARN, Check
+
+if TYPE_CHECKING:
+    from ...memories.survey import Survey
+    from ..command_context import CommandContext
+
+__all__ = ["accept_from", "pending", "record"]
+
+
+def pending(_context: CommandContext, found: Survey) -> Check:
+    """Report memories that await approval."""
+    items = [item for item in found.items if item.waits]
+    if not items:
+        return Check("waiting", OK, "no memory awaits approval")
+    text = "%s approval and will not be recalled until then" % (
+        "1 memory awaits" if len(items) == 1 else "%d memories await" % len(items)
+    )
+    changed = sum(item.reason == CHANGED for item in items)
+    if changed:
+        text += "; %d changed since you trusted it" % changed
+    fix = "go through them: memory review"
+    return Check("waiting", NOTE, text, fix)
+
+
+def record(context: CommandContext, _found: Survey) -> Check:
+    """Report damage in the records of what the user trusted and rejected. Records that cannot be read stop the survey."""
+    if context.places.state_dir is None:
+        return Check("trust", OK, "nothing is recorded without a state folder")
+    trust = load_trust(context.places)
+    damaged = sum(file.damaged_lines() for file in (trust.trusted, trust.rejected))
+    folder = context.places.state("trust")
+    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    kept = tuple(os.path.join(folder, name) for name in names if ".damaged-" in name)
+    if kept:
+        text = "a record held nothing that could be read and was set aside; what it trusted is pending"
+        return Check("trust", WARN, text, "accept what is yours, then delete the file", kept)
+    if damaged:
+        text = "damaged lines in the record, which count for nothing: %d" % damaged
+        return Check("trust", NOTE, text, "if a memory of yours is pending, accept it again")
+    return Check("trust", OK, "the record of what you trust is complete")
+
+
+def accept_from(context: CommandContext, _found: Survey) -> Check:
+    """Report whether this project's memories are accepted as they come, and entries that can never apply."""
+    name, roots = "accept_from", context.accept_from
+    wrong = tuple(
+        "%s: expected %s" % (root, os.path.realpath(root) if os.path.isabs(root) else "an absolute path")
+        for root in roots
+        if not os.path.isabs(root) or os.path.realpath(root) != root
+    )
+    if wrong:
+        fix = "name git roots by their real paths: memory config set trust.accept_from"
+        return Check(name, WARN, "trust.accept_from has entries that never apply", fix, wrong)
+    if context.places.project_root in roots:
+        text = "memories of this project are accepted as they come, except guards, because trust.accept_from names it"
+        return Check(name, NOTE, text, "memory config unset trust.accept_from")
+    return Check(name, OK, "no memory of this project is accepted without you")

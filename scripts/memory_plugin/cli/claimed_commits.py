@@ -1,0 +1,134 @@
+"""Which commit brought a memory's file, and who claims to have written it: shown to a person who reviews, and never used to decide.
+
+Anyone can write any name into a commit. Git is asked once, in a way that runs no program of the repository's choice: no hook, pager,
+filter, file system monitor, signature check, or download.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from contextlib import suppress
+from hashlib import sha1, sha256
+from subprocess import DEVNULL, PIPE, Popen
+from threading import Timer
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..kernel.files import Unreadable, read_regular
+from ..memories.files import MAX_BYTES
+from ..memories.hygiene import shown_line
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ..memories.stores import Store
+
+__all__ = ["ClaimedCommit", "claimed_commits"]
+
+_SECONDS = 5.0
+_MOST_COMMITS = "5000"
+_MOST_OUTPUT = 16 << 20
+_LONGEST_NAME = 80
+_SHORT_ID = 10
+_MARK = "\x01"
+_OFF = {
+    "core.fsmonitor": "false",
+    "core.hooksPath": os.devnull,
+    "core.attributesFile": os.devnull,
+    "core.pager": "cat",
+    "core.quotePath": "true",
+    "log.showSignature": "false",
+    "protocol.allow": "never",
+}
+_LOG = (
+    "--no-pager", "--no-optional-locks", "log", "-n", _MOST_COMMITS, "--raw", "--no-abbrev", "--no-renames", "--no-ext-diff",
+    "--no-textconv", "--no-show-signature", "--no-color", "--format=%x01%h%x1f%as%x1f%an <%ae>", "HEAD", "--",
+)  # fmt: skip
+
+
+class ClaimedCommit(NamedTuple):
+    """A commit as it describes itself."""
+
+    commit: str
+    date: str
+    author: str
+
+
+class _Blob(NamedTuple):
+    """A file's content as a commit left it."""
+
+    commit: ClaimedCommit
+    blob: str
+
+
+def claimed_commits(store: Store, paths: Iterable[str]) -> dict[str, ClaimedCommit]:
+    """Return the newest commit of each file whose content is still that of the commit; nothing for all others, or without git."""
+    if store.worktree is None:
+        return {}
+    newest: dict[str, _Blob] = {}
+    for name, blob in _logged(store):
+        newest.setdefault(name, blob)
+    found = {}
+    for path in paths:
+        last = newest.get(_name(store, path))
+        if last is not None and _blob_id(path, last.blob) == last.blob:
+            found[path] = last.commit
+    return found
+
+
+def _name(store: Store, path: str) -> str:
+    """Return the part of a path below the store's folder, with slashes."""
+    return os.path.relpath(path, store.root).replace(os.sep, "/")
+
+
+def _logged(store: Store) -> list[tuple[str, _Blob]]:
+    """Return the files of a store that each commit changed, the newest commit first."""
+    found = []
+    commit = None
+    for line in _output(store).split("\n"):
+        if line.startswith(_MARK):
+            fields = [shown_line(field, _LONGEST_NAME) for field in line[1:].split("\x1f", 2)]
+            commit = ClaimedCommit(fields[0][:_SHORT_ID], *fields[1:]) if len(fields) == 3 else None
+        elif line.startswith(":") and commit is not None:
+            facts, _, name = line.partition("\t")
+            blob = facts.split(" ")[3:4]
+            below = name.rpartition(".claude/memory/")[2]
+            found.append((below, _Blob(commit, "".join(blob))))
+    return found
+
+
+def _output(store: Store) -> str:
+    """Return what git says about the history of a store; empty when it fails, takes too long, or is not installed."""
+    git = shutil.which("git")
+    if git is None or not os.path.isdir(store.root):
+        return ""
+    settings = [word for name, value in _OFF.items() for word in ("-c", "%s=%s" % (name, value))]
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    environment.update(GIT_NO_LAZY_FETCH="1", GIT_OPTIONAL_LOCKS="0", GIT_TERMINAL_PROMPT="0", LC_ALL="C")
+    command = [git, *settings, *_LOG, store.root]
+    try:
+        process = Popen(
+            command, stdin=DEVNULL, stdout=PIPE, stderr=DEVNULL, cwd=store.worktree, env=environment
+        )
+    except OSError:
+        return ""
+    timer = Timer(_SECONDS, process.kill)
+    timer.start()
+    with process, suppress(OSError):
+        assert process.stdout is not None
+        output = process.stdout.read(_MOST_OUTPUT)
+        process.kill()
+        timer.cancel()
+        return output.decode("utf-8", "replace")
+    return ""
+
+
+def _blob_id(path: str, like: str) -> str:
+    """Return the id by which git knows a file's content, in the same hash as `like`."""
+    try:
+        data = read_regular(path, MAX_BYTES)[0]
+    except (FileNotFoundError, Unreadable):
+        return ""
+    made = sha256() if len(like) == 64 else sha1(usedforsecurity=False)
+    made.update(b"blob %d\0" % len(data) + data)
+    return made.hexdigest()

@@ -1,0 +1,174 @@
+"""`memory capture`: what may be worth keeping, looked for in past sessions; listed, dropped, or forgotten."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...capture.candidate import KINDS
+from ...capture.candidate_file import CandidateFile
+from ...capture.past_sessions import Progress, capture_files, project_transcripts
+from ...capture.pipeline import keep
+from ...memories.hygiene import shown_line
+from ..candidate_check import check_for, guard_hints, recent_notes, section_watch
+from ..capture_filter import may_use
+from ..command_context import CommandError, UsageError, require_existing
+from ..console import counted
+
+if TYPE_CHECKING:
+    import argparse
+
+    from ...capture.candidate_file import Candidates
+    from ..command_context import CommandContext
+
+__all__ = ["EXAMPLES", "HELP", "configure", "run"]
+
+HELP = "look for what may be worth keeping in past sessions; list, drop or forget what was found"
+EXAMPLES = """\
+  memory capture --project                all sessions of this project; run it again to go on after a stop
+  memory capture --days 30                those of the last 30 days
+  memory capture session.jsonl other.jsonl
+  memory capture list --json
+  memory capture drop c-0123456789        never propose this one again
+  memory capture never fact               never propose this kind in this project
+  memory capture clear                    forget all candidates, and which ones you dropped
+"""
+DONE, FAILED = 0, 1
+_NOTE_DAYS = 30.0
+_LIST, _CLEAR, _DROP, _NEVER = "list", "clear", "drop", "never"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "what",
+        nargs="*",
+        metavar="FILE",
+        help="transcripts; or list, clear, drop ID..., never KIND... (kinds: %s)" % ", ".join(KINDS),
+    )
+    parser.add_argument("--project", action="store_true", help="the transcripts of this project's sessions")
+    parser.add_argument(
+        "--days", type=float, metavar="N", help="of the project's sessions those of the last N days"
+    )
+    parser.add_argument("--again", action="store_true", help="also transcripts that were read before")
+
+
+def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+    """Look through past sessions, or list, drop or forget candidates. Changes need approval."""
+    action, rest = (arguments.what[0], arguments.what[1:]) if arguments.what else ("", [])
+    looks = arguments.project or arguments.days is not None
+    if action in (_LIST, _CLEAR, _DROP, _NEVER):
+        if looks or (action in (_LIST, _CLEAR) and rest):
+            raise UsageError("memory capture %s takes no files" % action)
+        return _manage(action, rest, arguments, context)
+    if not action and not looks:
+        return _manage(_LIST, [], arguments, context)
+    return _look(arguments, context)
+
+
+def _manage(action: str, rest: list[str], arguments: argparse.Namespace, context: CommandContext) -> int:
+    file = CandidateFile(context.places)
+    if action == _LIST:
+        return _list(arguments, file, context)
+    context.require_approval("change what was captured")
+    if action == _CLEAR:
+        return _clear(arguments, file, context)
+    if not rest:
+        raise UsageError("name the candidates to drop, or the kinds that you never want")
+    known = [one.id for one in file.load().open] if action == _DROP else list(KINDS)
+    unknown = [name for name in rest if name not in known]
+    if unknown:
+        raise UsageError("%s: expected one of %s" % (unknown[0], ", ".join(known) or "no candidate at all"))
+    number = file.change(lambda candidates: _close(candidates, action, rest))
+    if arguments.json:
+        context.console.json({"dropped": number})
+    else:
+        context.console.line("dropped: %s" % counted(number, "candidate"))
+    return DONE
+
+
+def _close(candidates: Candidates, action: str, names: list[str]) -> int:
+    before = len(candidates.open)
+    if action == _DROP:
+        candidates.close(names)
+    else:
+        for kind in names:
+            candidates.silence(kind)
+    return before - len(candidates.open)
+
+
+def _look(arguments: argparse.Namespace, context: CommandContext) -> int:
+    if not context.settings.flag("capture.enabled"):
+        raise CommandError("capture.enabled is off; to switch it on: memory config set capture.enabled true")
+    require_existing(*arguments.what)
+    paths = list(arguments.what)
+    if arguments.project or arguments.days is not None:
+        paths += project_transcripts(context, arguments.days)
+    file = CandidateFile(context.places)
+    before = {one.id for one in file.load().open}
+    at, watch = Progress(0, 0, 0, 0, 0), section_watch(context)
+    for at in capture_files(list(dict.fromkeys(paths)), may_use, context, watch, again=arguments.again):
+        done = at.read + at.known + at.unreadable
+        context.console.progress(
+            "%d of %d files, %d MB, %d found" % (done, len(paths), at.size >> 20, at.found)
+        )
+    context.console.progress("")
+    keep(
+        [*watch.candidates(), *recent_notes(context, _NOTE_DAYS), *guard_hints(context)],
+        check_for(context),
+        context,
+    )
+    return _report(arguments, at, before, file, context)
+
+
+def _report(
+    arguments: argparse.Namespace,
+    at: Progress,
+    before: set[str],
+    file: CandidateFile,
+    context: CommandContext,
+) -> int:
+    found = file.load().open
+    new = [one for one in found if one.id not in before]
+    if arguments.json:
+        context.console.json({**at._asdict(), "new": [one.id for one in new], "open": len(found)})
+        return FAILED if at.unreadable else DONE
+    line = "read %s (%d MB)" % (counted(at.read, "transcript"), at.size >> 20)
+    line += ", %d read before" % at.known if at.known else ""
+    line += ", %d unreadable" % at.unreadable if at.unreadable else ""
+    context.console.line(line)
+    context.console.line(
+        "%s new, %d open; nothing is kept without you" % (counted(len(new), "candidate"), len(found))
+    )
+    if found:
+        context.console.line("to keep or drop them: memory review, or /memory:review in Claude Code")
+    return FAILED if at.unreadable else DONE
+
+
+def _clear(arguments: argparse.Namespace, file: CandidateFile, context: CommandContext) -> int:
+    number = file.clear()
+    if arguments.json:
+        context.console.json({"forgotten": number})
+    else:
+        context.console.line("forgotten: %s" % counted(number, "candidate"))
+    return DONE
+
+
+def _list(arguments: argparse.Namespace, file: CandidateFile, context: CommandContext) -> int:
+    candidates = file.load()
+    if arguments.json:
+        found = [one.to_json() for one in candidates.open]
+        context.console.json(
+            {"candidates": found, "dropped": len(candidates.closed), "silenced": candidates.silenced}
+        )
+        return DONE
+    if not candidates.open:
+        context.console.line("nothing was found that may be worth keeping; nothing is kept without you")
+    for one in candidates.open:
+        seen = ", seen in %d sessions" % len(one.sessions) if len(one.sessions) > 1 else ""
+        context.console.line("%s  %s%s" % (one.id, one.kind.replace("_", " "), seen))
+        context.console.paragraph(shown_line(one.quote), "  ", 2)
+        if one.contradicts:
+            context.console.line("  it contradicts " + shown_line(one.contradicts))
+    if candidates.open:
+        context.console.line("to keep or drop them: memory review")
+    return DONE

@@ -1,0 +1,86 @@
+"""`memory feedback`: show what was said about single memories and which ones replies used, and take it back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...memories.hygiene import shown_line
+from ...memories.survey import choose, survey, unmistakable
+from ...recall.feedback import USED, USEFUL, WRONG, Feedback, reset_feedback
+from ..command_context import UsageError
+from ..console import counted
+from ..ratings import as_json, thresholds_text
+
+if TYPE_CHECKING:
+    import argparse
+
+    from ...memories.survey import Item
+    from ..command_context import CommandContext
+
+__all__ = ["EXAMPLES", "HELP", "configure", "run"]
+
+HELP = "show what you said about single memories and which ones replies used, or take it back"
+EXAMPLES = """\
+  memory feedback
+  memory feedback --json
+  memory feedback reset use-postgres
+  memory feedback reset --all
+"""
+_RESET = "reset"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("action", nargs="?", choices=["show", _RESET], default="show")
+    parser.add_argument(
+        "ids", nargs="*", metavar="ID", help="with reset: the memories to forget the feedback on"
+    )
+    parser.add_argument("--all", action="store_true", help="with reset: all memories of all projects")
+
+
+def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+    """Show or reset the feedback. A reset needs approval."""
+    if arguments.action == _RESET:
+        return _reset(arguments, context)
+    if arguments.ids or arguments.all:
+        raise UsageError("only `memory feedback reset` takes ids or --all")
+    feedback = Feedback(context.places)
+    items = survey(context.places, context.accept_from).items
+    known = [item for item in items if any(feedback.counts(item.stored.key).values())]
+    if arguments.json:
+        context.console.json({"memories": [as_json(item, feedback, context) for item in known]})
+    elif known:
+        _show(known, unmistakable(items), feedback, context)
+    else:
+        context.console.line("nothing was said about any memory, and no reply used one yet")
+    return 0
+
+
+def _show(known: list[Item], names: dict[str, str], feedback: Feedback, context: CommandContext) -> None:
+    rows = []
+    for item in known:
+        counts = feedback.counts(item.stored.key)
+        figures = [str(counts[kind]) for kind in (USEFUL, WRONG, USED)]
+        rows.append([*figures, names[item.stored.key], shown_line(item.stored.memory.title)])
+    context.console.table(["USEFUL", "WRONG", "USED", "ID", "TITLE"], rows)
+    for item in known:
+        if feedback.shift(item.stored.key):
+            text = "%s: %s" % (names[item.stored.key], thresholds_text(item, feedback, context))
+            context.console.paragraph(text, "", 2)
+
+
+def _reset(arguments: argparse.Namespace, context: CommandContext) -> int:
+    if bool(arguments.ids) == arguments.all:
+        raise UsageError("name the memories, or use --all")
+    context.require_approval("reset feedback")
+    keys = None
+    if arguments.ids:
+        items = survey(context.places, context.accept_from).items
+        keys = [choose(items, name).stored.key for name in dict.fromkeys(arguments.ids)]
+    count = reset_feedback(context.places, keys)
+    context.append("feedback", {"kind": _RESET, "memories": keys or [], "all": keys is None})
+    if arguments.json:
+        context.console.json({"reset": count})
+    else:
+        context.console.line("forgotten: the feedback on %s" % counted(count, "memory"))
+    return 0

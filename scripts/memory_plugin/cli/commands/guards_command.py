@@ -1,0 +1,166 @@
+"""`memory guards`: which constraints hold, and what a command or a file would meet."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from ...memories.guard import guard_in_words
+from ...memories.guard_file import GuardFile
+from ...memories.hygiene import shown_line
+from ...memories.record import ACTIVE, guard_problem
+from ...memories.survey import life, survey, unmistakable
+from ...memories.trust import TRUSTED, load_trust
+from ...recall.guard_rows import guarded_version
+from ...recall.guarding import ToolCall, match_call
+from ..after_change import refresh_index
+from ..command_context import UsageError
+from ..guard_view import guard_as_json, holds_guard
+
+if TYPE_CHECKING:
+    import argparse
+
+    from ...memories.record import Memory
+    from ...memories.survey import Item
+    from ...memories.trust import Trust
+    from ...recall.guarding import GuardMatch
+    from ..command_context import CommandContext
+
+__all__ = ["EXAMPLES", "HELP", "configure", "run"]
+
+HELP = "list the guards, or test what one would answer"
+EXAMPLES = """\
+  memory guards
+  memory guards test "cd app && git push --force"
+  memory guards test --file db/migrations/0007_users.sql
+"""
+
+DONE = 0
+_LIST, _TEST = "list", "test"
+IN_FORCE, LAST_TRUSTED, PENDING, INVALID, OFF = (
+    "in force",
+    "last trusted version in force",
+    "pending",
+    "invalid",
+    "off",
+)
+_LONGEST = 2000
+_OFF = "guards are switched off: memory config set guards.enabled true"
+
+
+class _Listed(NamedTuple):
+    """A memory with a guard: its state, the version that is in force or awaits approval, and why it cannot hold, mostly empty."""
+
+    item: Item
+    state: str
+    version: Memory
+    problem: str
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("action", nargs="?", choices=(_LIST, _TEST), default=_LIST, help="default: list")
+    parser.add_argument(
+        "tested", nargs="?", metavar="COMMAND", help="the command line to test; it is not run"
+    )
+    parser.add_argument("--file", metavar="PATH", help="test a change of this file")
+
+
+def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+    """List the guards with their state, or print which of them cover a command or a file."""
+    if arguments.action == _LIST:
+        if arguments.tested is not None or arguments.file is not None:
+            raise UsageError("expected no command and no file; to test one: memory guards test")
+        return _list(arguments, context)
+    if (arguments.tested is None) == (arguments.file is None):
+        raise UsageError("test: expected a command or --file PATH")
+    return _test(arguments, context)
+
+
+def _list(arguments: argparse.Namespace, context: CommandContext) -> int:
+    items = survey(context.places, context.accept_from).items
+    found = _listed(items, context)
+    enabled = context.settings.flag("guards.enabled")
+    if arguments.json:
+        rows = [
+            {"id": one.item.stored.memory.id, "key": one.item.stored.key, "title": shown_line(one.version.title),
+             "state": one.state, "guard": guard_as_json(one.version), "problem": shown_line(one.problem)}
+            for one in found
+        ]  # fmt: skip
+        context.console.json({"enabled": enabled, "guards": rows})
+        return DONE
+    names = unmistakable(items)
+    for one in found:
+        context.console.line("%s  %s" % (names[one.item.stored.key], shown_line(one.version.title)))
+        said = one.problem or (guard_in_words(one.version.guard) if one.version.guard else "")
+        context.console.paragraph("%s: %s" % (one.state, shown_line(said, _LONGEST)), "  ", 2)
+        if one.state in (PENDING, LAST_TRUSTED):
+            context.console.line(
+                "  the text in its file awaits approval: memory accept " + names[one.item.stored.key]
+            )
+    if not found:
+        context.console.line(
+            'no memory holds a guard; to add one: memory edit ID --guard-command "git push --force"'
+        )
+    if not enabled:
+        context.console.line(_OFF)
+    return DONE
+
+
+def _listed(items: list[Item], context: CommandContext) -> list[_Listed]:
+    if context.places.state_dir is None:
+        return []
+    trust = load_trust(context.places, context.accept_from)
+    enabled = context.settings.flag("guards.enabled")
+    rows = [row for item in items if (row := _row(item, trust, enabled=enabled)) is not None]
+    return sorted(rows, key=lambda one: one.item.stored.key)
+
+
+def _row(item: Item, trust: Trust, *, enabled: bool) -> _Listed | None:
+    memory = item.stored.memory
+    version = guarded_version(item.stored, trust)
+    replaced = bool(item.superseded_by) and item.trust == TRUSTED
+    if version is not None and not replaced and (item.trust != TRUSTED or life(item) == ACTIVE):
+        state = IN_FORCE if version is memory else LAST_TRUSTED
+        return _Listed(item, state if enabled else OFF, version, "")
+    if not holds_guard(item.stored) or life(item) != ACTIVE:
+        return None
+    problem = guard_problem(memory)
+    return _Listed(item, INVALID if problem else item.trust, memory, problem)
+
+
+def _test(arguments: argparse.Namespace, context: CommandContext) -> int:
+    """Print what the guards in force would do at a call, from the file that the hook reads."""
+    refresh_index(context)
+    matches = _matches(arguments, context)
+    prepared = GuardFile(context.places) if context.places.state_dir is not None else None
+    enabled = context.settings.flag("guards.enabled")
+    rows = [
+        {"key": match.guard.key, "title": prepared.text(match.guard.key, "title") if prepared else "",
+         "matched": match.pattern, "action": match.guard.action}
+        for match in matches
+    ]  # fmt: skip
+    if arguments.json:
+        context.console.json({"enabled": enabled, "matches": rows})
+        return DONE
+    for row in rows:
+        does = (
+            "the client would ask you"
+            if row["action"] == "ask"
+            else "Claude would be reminded once a session"
+        )
+        context.console.line("`%s` covers it: %s" % (shown_line(row["matched"]), does))
+        context.console.line("  %s  %s" % (row["key"], shown_line(row["title"])))
+    if not rows:
+        context.console.line("no guard in force covers it")
+    elif not enabled:
+        context.console.line(_OFF)
+    return DONE
+
+
+def _matches(arguments: argparse.Namespace, context: CommandContext) -> list[GuardMatch]:
+    if context.places.state_dir is None:
+        return []
+    given = {"command": arguments.tested} if arguments.file is None else {"file_path": arguments.file}
+    tool = "Bash" if arguments.file is None else "Edit"
+    call = ToolCall({"tool_name": tool, "tool_input": given, "cwd": context.places.project_root})
+    return match_call(call, GuardFile(context.places), context.places.project_root)

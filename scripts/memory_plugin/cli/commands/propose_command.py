@@ -1,0 +1,60 @@
+"""`memory propose`: find what may be worth keeping in what a hook hands over on standard input; for the plugin itself."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING
+
+from ...capture.pipeline import capture_session, capture_turn, keep
+from ...hooks.events import PROBLEM, identity, note, path
+from ...kernel.clock import Deadline
+from ...kernel.context import Context
+from ...kernel.files import cause
+from ..candidate_check import check_for, guard_hints, recent_notes, section_watch
+from ..capture_filter import may_use
+from ..command_context import UsageError
+
+if TYPE_CHECKING:
+    import argparse
+
+    from ..command_context import CommandContext
+
+__all__ = ["EXAMPLES", "HELP", "configure", "run"]
+
+DONE, FAILED = 0, 1
+HELP = "find what may be worth keeping in the session that a hook names (used by the plugin itself)"
+EXAMPLES = """\
+  memory propose < request.json
+"""
+_MAX_BYTES = 1 << 16
+_SECONDS = 120.0
+_TURN_ENDED = "Stop"
+_NOTE_DAYS = 1.0
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare no arguments of its own."""
+
+
+def run(arguments: argparse.Namespace, context: CommandContext) -> int:  # noqa: ARG001  (every command is given the same)
+    """Keep the candidates in the small file of the state folder; a fault becomes a line in the events ledger."""
+    try:
+        request = json.loads(sys.stdin.buffer.read(_MAX_BYTES))
+        transcript, session = path(request["transcript"]), identity(request["session"])
+        event = identity(request["event"])
+    except (ValueError, KeyError, TypeError):
+        raise UsageError("expected a request of a hook on standard input") from None
+    if not context.settings.flag("capture.enabled"):
+        return DONE
+    timed = Context(context.places, context.settings, Deadline(_SECONDS), session)
+    try:
+        if event == _TURN_ENDED:
+            capture_turn(transcript, may_use, check_for(timed), timed)
+        else:
+            capture_session(transcript, may_use, check_for(timed), timed, section_watch(timed))
+            keep([*recent_notes(timed, _NOTE_DAYS), *guard_hints(timed)], check_for(timed), timed)
+    except OSError as error:
+        note(context.places, session, event, PROBLEM, "nothing was captured: %s" % cause(error))
+        return FAILED
+    return DONE

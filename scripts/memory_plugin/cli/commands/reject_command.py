@@ -1,0 +1,74 @@
+"""`memory reject`: never be asked about a text again, and never have it recalled."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...memories.hygiene import shown_line
+from ...memories.record import InvalidMemory
+from ...memories.survey import choose, survey, unmistakable
+from ...memories.trust import REJECTED, TRUSTED, load_trust
+from ..after_change import refresh_index
+from ..command_context import UsageError
+from ..review_entries import REJECT, find_group
+
+if TYPE_CHECKING:
+    import argparse
+
+    from ..command_context import CommandContext
+
+__all__ = ["EXAMPLES", "HELP", "configure", "run"]
+
+HELP = "reject pending memories: these texts are never recalled, and never pending again"
+EXAMPLES = """\
+  memory reject use-mysql retry-policy
+  memory reject --group g1f2e3d4c         a whole group of memory review
+  memory list --status rejected
+  memory accept use-mysql                 takes a rejection back
+"""
+
+DONE = 0
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument("ids", nargs="*", metavar="ID", help="ids, or category/id")
+    parser.add_argument("--group", metavar="GROUP", default="", help="a group that memory review shows")
+
+
+def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+    """Reject the named memories, or a group, and print them. Needs approval."""
+    if bool(arguments.ids) == bool(arguments.group):
+        raise UsageError("name the memories to reject, or a --group of memory review")
+    context.require_approval("reject memories")
+    rejected = _reject_group(arguments.group, context) if arguments.group else _reject(arguments.ids, context)
+    refresh_index(context)
+    if arguments.json:
+        context.console.json({"rejected": [name for name, _ in rejected]})
+        return DONE
+    for name, title in rejected:
+        context.console.line("rejected: %s  %s" % (name, title))
+    context.console.line("  to take it back: memory accept ID; the files stay where they are")
+    return DONE
+
+
+def _reject_group(identity: str, context: CommandContext) -> list[tuple[str, str]]:
+    source, group = find_group(context, identity)
+    if not group.together:
+        raise UsageError("%s: its entries are decided one by one; name their ids" % identity)
+    source.apply(REJECT, group.together)
+    return [(entry.id, entry.title) for entry in group.together]
+
+
+def _reject(ids: list[str], context: CommandContext) -> list[tuple[str, str]]:
+    items = survey(context.places, context.accept_from).items
+    names = unmistakable(items)
+    chosen = [choose(items, name) for name in dict.fromkeys(ids)]
+    for item in chosen:
+        name = names[item.stored.key]
+        if item.trust == TRUSTED:
+            raise InvalidMemory("%s: you trust it; to stop recalling it: memory forget %s" % (name, name))
+        if item.trust == REJECTED:
+            raise InvalidMemory("%s: rejected already; to take that back: memory accept %s" % (name, name))
+    load_trust(context.places).reject(*(item.stored for item in chosen))
+    return [(names[item.stored.key], shown_line(item.stored.memory.title)) for item in chosen]

@@ -1,0 +1,210 @@
+"""`memory replay`: what recall would do on past prompts, now or under other settings, without a model."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from ...hooks.prompt import MAX_CHARACTERS
+from ...kernel.clock import now
+from ...kernel.files import Unreadable
+from ...kernel.settings.advice import problem_sentence
+from ...kernel.settings.load import load
+from ...kernel.text.clean import plain
+from ...memories.hygiene import shown_line
+from ...memories.survey import survey, unmistakable
+from ...recall.history import RecallHistory
+from ...recall.replay import past_prompts, replay_prompt
+from ...sessions.session_files import project_transcripts
+from ..command_context import CommandError, UsageError, require_existing
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+    from ...kernel.settings.load import Settings
+    from ...recall.replay import PastPrompt, Result
+    from ..command_context import CommandContext
+
+__all__ = ["EXAMPLES", "HELP", "configure", "run"]
+
+HELP = "show what recall would tell Claude on your past prompts, now or under other settings"
+EXAMPLES = """\
+  memory replay                                   the last 30 days, under the settings in effect
+  memory replay --days 7 --config trial.json      and what another settings file would change
+  memory replay --config trial.json --json
+
+  trial.json is a settings file, for example {"memory": {"retrieval": {"pointer_threshold": 0.6}}}
+"""
+_DAY = 86400
+_DAYS = 30
+_SHOWN = 10
+_PROMPT_SHOWN = 70
+_NAMES = ("injected", "pointed", "silent")
+
+
+class _Replayed(NamedTuple):
+    """A prompt with the result under the settings in effect, and under the trial file; None without one."""
+
+    prompt: PastPrompt
+    now: Result
+    trial: Result | None
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "--config", metavar="FILE", help="a settings file to try: it counts as your own, over the usual one"
+    )
+    parser.add_argument(
+        "--days",
+        type=int,
+        default=_DAYS,
+        metavar="N",
+        help="prompts of the last N days (default: %d)" % _DAYS,
+    )
+    parser.add_argument(
+        "--limit", type=int, default=_SHOWN, metavar="N", help="differences to print (default: %d)" % _SHOWN
+    )
+
+
+def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+    """Replay the prompts of this project's transcripts. Nothing is written, sent or asked."""
+    if arguments.days < 1:
+        raise UsageError("--days: expected 1 or more, got %d" % arguments.days)
+    trial = _trial_settings(arguments.config, context)
+    paths = project_transcripts(context.places)
+    if not paths:
+        raise CommandError(
+            "no transcript of this project; Claude Code keeps them for 30 days unless told otherwise"
+        )
+    replayed = list(_replay(paths, now() - arguments.days * _DAY, trial, context))
+    context.console.progress("")
+    if arguments.json:
+        context.console.json(_as_json(replayed, trial is not None))
+    else:
+        _show(replayed, arguments, context)
+    return 0
+
+
+def _trial_settings(path: str | None, context: CommandContext) -> Settings | None:
+    """Return the settings with a trial file on top; None without one. Raises UsageError for a file with problems."""
+    if path is None:
+        return None
+    require_existing(path)
+    path = os.path.abspath(path)
+    settings = load(context.places.config_dir, context.places.project_root, path)
+    wrong = [problem for problem in settings.problems if problem.file == path]
+    if wrong:
+        raise UsageError(problem_sentence(wrong[0]))
+    return settings
+
+
+def _replay(
+    paths: list[str], oldest: float, trial: Settings | None, context: CommandContext
+) -> Iterator[_Replayed]:
+    for number, path in enumerate(paths, 1):
+        if os.path.getmtime(path) < oldest:
+            continue
+        histories = RecallHistory(context.places, ""), RecallHistory(context.places, "")
+        try:
+            for past in past_prompts(path, oldest):
+                context.console.progress("session %d of %d" % (number, len(paths)))
+                as_now = replay_prompt(past, histories[0], context, MAX_CHARACTERS)
+                other = (
+                    replay_prompt(past, histories[1], context.with_settings(trial), MAX_CHARACTERS)
+                    if trial
+                    else None
+                )
+                yield _Replayed(past, as_now, other)
+        except (FileNotFoundError, Unreadable) as error:
+            context.console.error("skipped: %s" % error)
+
+
+def _totals(results: list[Result]) -> dict[str, object]:
+    totals: dict[str, object] = {name: sum(result.outcome == name for result in results) for name in _NAMES}
+    totals["prompts"] = len(results)
+    totals["tokens"] = sum(result.tokens for result in results)
+    return totals
+
+
+def _changed(replayed: list[_Replayed]) -> list[_Replayed]:
+    return [
+        one
+        for one in replayed
+        if one.trial and (one.now.injected, one.now.pointed) != (one.trial.injected, one.trial.pointed)
+    ]
+
+
+def _as_json(replayed: list[_Replayed], has_trial: bool) -> dict[str, object]:
+    found: dict[str, object] = {"now": _totals([one.now for one in replayed])}
+    if has_trial:
+        found["trial"] = _totals([one.trial for one in replayed if one.trial])
+        found["differences"] = [
+            {
+                "prompt": _shown(one.prompt, _PROMPT_SHOWN),
+                "prompt_id": one.prompt.id,
+                "time": one.prompt.time,
+                "now": _result_json(one.now),
+                "trial": _result_json(one.trial),
+            }
+            for one in _changed(replayed)
+            if one.trial
+        ]
+    return found
+
+
+def _result_json(result: Result) -> dict[str, object]:
+    return {
+        "outcome": result.outcome,
+        "injected": result.injected,
+        "pointed": result.pointed,
+        "reason": result.reason,
+        "tokens": result.tokens,
+    }
+
+
+def _show(replayed: list[_Replayed], arguments: argparse.Namespace, context: CommandContext) -> None:
+    console = context.console
+    if not replayed:
+        console.line("no prompt of the last %d days" % arguments.days)
+        return
+    rows = [["now", *_cells([one.now for one in replayed])]]
+    trials = [one.trial for one in replayed if one.trial]
+    if trials:
+        rows.append(["trial", *_cells(trials)])
+    console.table(["SETTINGS", "PROMPTS", "INJECTED", "POINTED", "SILENT", "TOKENS A PROMPT"], rows)
+    if not trials:
+        return
+    changed = _changed(replayed)
+    console.line()
+    console.line("%d of %d prompts differ%s" % (len(changed), len(replayed), ":" if changed else ""))
+    items = survey(context.places, context.accept_from).items
+    names = unmistakable(items)
+    for one in changed[: arguments.limit]:
+        console.paragraph('"%s"' % _shown(one.prompt, _PROMPT_SHOWN), "  ", 2)
+        console.paragraph("now:   %s" % _told(one.now, names), "    ", 11)
+        if one.trial:
+            console.paragraph("trial: %s" % _told(one.trial, names), "    ", 11)
+    if len(changed) > arguments.limit:
+        console.line("  and %d more: --limit, or --json for all" % (len(changed) - arguments.limit))
+
+
+def _cells(results: list[Result]) -> list[str]:
+    totals = _totals(results)
+    tokens = sum(result.tokens for result in results) / len(results)
+    return [str(totals["prompts"]), *(str(totals[name]) for name in _NAMES), "%.0f" % tokens]
+
+
+def _shown(past: PastPrompt, most: int) -> str:
+    text = shown_line(past.text[: 4 * most])
+    return plain(text if len(text) <= most else text[: most - 1] + "\u2026", most)
+
+
+def _told(result: Result, names: dict[str, str]) -> str:
+    parts = []
+    if result.injected:
+        parts.append("told " + ", ".join(names.get(key, key) for key in result.injected))
+    if result.pointed:
+        parts.append("pointed at " + ", ".join(names.get(key, key) for key in result.pointed))
+    return "; ".join(parts) or "silent"

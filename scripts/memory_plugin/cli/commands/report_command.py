@@ -1,0 +1,148 @@
+"""`memory report`: show over weeks what the plugin did, as an HTML file, as text or as JSON."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+from ... import VERSION
+from ...kernel.clock import iso, now
+from ...kernel.files import make_folder, replace_file
+from ...memories.survey import survey
+from ..command_context import CommandError, UsageError
+from ..report.figures import Report, as_json, missed_rows, read_ledgers
+from ..report.ledger_files import LedgerFolder, Period
+from ..report.memory_rows import memory_figures
+from .doctor_command import examine
+
+if TYPE_CHECKING:
+    import argparse
+
+    from ..command_context import CommandContext
+
+__all__ = ["EXAMPLES", "HELP", "configure", "run"]
+
+HELP = "write a report: what was told, which memories help, replies, sessions, cost"
+EXAMPLES = """\
+  memory report --open                     an HTML file, shown in your browser
+  memory report --days 90 --project --out team.html
+  memory report --text                     the same in the terminal
+  memory report --ledgers archive/2026 --json
+"""
+_DAY = 86400
+_DAYS = 30
+_MOST_DAYS = 3650
+_FILE = "report.html"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "--days",
+        type=int,
+        default=_DAYS,
+        metavar="N",
+        help="the last N days, 1 to 3650 (default: %d)" % _DAYS,
+    )
+    parser.add_argument("--project", action="store_true", help="this project only (default: all projects)")
+    parser.add_argument(
+        "--out", metavar="FILE", help="where to write the HTML file (default: %s in the state folder)" % _FILE
+    )
+    parser.add_argument("--open", action="store_true", help="show the HTML file in the browser")
+    parser.add_argument(
+        "--ledgers", metavar="DIR", help="read the ledgers in this folder, such as an archive"
+    )
+    parser.add_argument("--text", action="store_true", help="print the report instead of writing a file")
+
+
+def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+    """Read the ledgers and show the report in one of its three forms."""
+    if not 1 <= arguments.days <= _MOST_DAYS:
+        raise UsageError("--days: expected 1 to %d, got %d" % (_MOST_DAYS, arguments.days))
+    if (arguments.text or arguments.json) and (arguments.out or arguments.open):
+        raise UsageError("--out and --open are for the HTML file; leave out --text and --json")
+    report = _report(arguments, context)
+    if arguments.json:
+        context.console.json(as_json(report))
+    elif arguments.text:
+        from ..report.text_form import print_report
+
+        print_report(report, context.console)
+    else:
+        _write(report, arguments, context)
+    return 0
+
+
+def _report(arguments: argparse.Namespace, context: CommandContext) -> Report:
+    places = context.places
+    until = now()
+    project = places.project_key if arguments.project else ""
+    period = Period(iso(until - arguments.days * _DAY), iso(until + _DAY), project)
+    folder = _folder(arguments, context, period)
+    figures = read_ledgers(folder)
+    context.console.progress("")
+    missed, missed_number = missed_rows(figures.recalls, places)
+    found = survey(places, context.accept_from)
+    return Report(
+        title="memory report",
+        scope="this project" if arguments.project else "all projects",
+        days=arguments.days,
+        since=period.since,
+        until=iso(until),
+        version=VERSION,
+        ledgers=figures,
+        memories=memory_figures(found, figures.recalls, places),
+        missed=missed,
+        missed_number=missed_number,
+        checks=examine(context),
+    )
+
+
+def _folder(arguments: argparse.Namespace, context: CommandContext, period: Period) -> LedgerFolder:
+    path = os.path.abspath(arguments.ledgers) if arguments.ledgers else context.places.state()
+    if not os.path.isdir(path):
+        if arguments.ledgers:
+            raise UsageError("%s: not a folder" % path)
+        raise CommandError("nothing is recorded yet; the ledgers begin with the first prompt in Claude Code")
+
+    def progress(read: int, size: int, lines: int) -> None:
+        context.console.progress(
+            "reading ledgers: %d %%, %s lines" % (100 * read // max(1, size), f"{lines:,}")
+        )
+
+    folder = LedgerFolder(path, period, progress)
+    if folder.is_empty:
+        raise UsageError("%s: no ledger (NAME.jsonl) in this folder" % path)
+    return folder
+
+
+def _write(report: Report, arguments: argparse.Namespace, context: CommandContext) -> None:
+    from ..report.page import lead, page
+
+    path = os.path.abspath(arguments.out) if arguments.out else context.places.state(_FILE)
+    if not arguments.out:
+        make_folder(os.path.dirname(path))
+    if os.path.isdir(path):
+        raise UsageError("--out: %s is a folder; name a file" % path)
+    replace_file(path, page(report).encode("utf-8", "replace"), 0o600)
+    context.console.paragraph(lead(report))
+    context.console.line("written: %s" % path)
+    if arguments.open:
+        _open(path, context)
+
+
+def _open(path: str, context: CommandContext) -> None:
+    """Show a file in the browser; where none can be started, say so."""
+    command = {"darwin": ["open"], "win32": ["explorer"]}.get(sys.platform, ["xdg-open"])
+    try:
+        subprocess.Popen(
+            [*command, path],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+    except OSError:
+        context.console.error("no browser could be started; open the file yourself")

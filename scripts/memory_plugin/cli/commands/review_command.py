@@ -1,0 +1,114 @@
+"""`memory review`: go through what awaits your decision, in groups."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..after_change import refresh_index
+from ..command_context import UsageError
+from ..console import counted
+from ..keys import has_terminal
+from ..review_entries import BY, grouped, review_sources
+from ..review_walk import Review
+
+if TYPE_CHECKING:
+    import argparse
+
+    from ..command_context import CommandContext
+    from ..review_entries import Group, Source
+
+__all__ = ["EXAMPLES", "HELP", "configure", "run"]
+
+HELP = "go through what is pending, in groups"
+EXAMPLES = """\
+  memory review                           in a terminal: one key accepts, rejects, edits or skips
+  memory review --by folder               other groups: author, commit, folder or change
+  memory review | less                    only shows what is pending
+  memory review --json
+"""
+
+DONE = 0
+_NOTHING = "nothing is pending"
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments."""
+    parser.add_argument(
+        "--by",
+        choices=BY,
+        default=BY[0],
+        help="what the entries of a group have in common (default: %(default)s)",
+    )
+    parser.add_argument("--group", metavar="GROUP", default="", help="only this group")
+
+
+def run(arguments: argparse.Namespace, context: CommandContext) -> int:
+    """Ask a person in a terminal about each group; elsewhere show the groups, and change nothing."""
+    sources = review_sources(context)
+    groups = grouped(sources, arguments.by)
+    if arguments.group:
+        groups = [group for group in groups if group.id == arguments.group]
+        if not groups:
+            raise UsageError("%s: no group has this id now; to see them: memory review" % arguments.group)
+    if arguments.json:
+        context.console.json({"groups": [_as_json(group, sources[group.kind]) for group in groups]})
+    elif not groups:
+        context.console.line(_NOTHING)
+    elif context.inside_client or not has_terminal():
+        _print(groups, sources, context)
+    else:
+        _walk(groups, sources, context)
+    return DONE
+
+
+def _walk(groups: list[Group], sources: dict[str, Source], context: CommandContext) -> None:
+    number = sum(len(group.entries) for group in groups)
+    context.console.line("%s in %s" % (counted(number, "entry"), counted(len(groups), "group")))
+    review = Review(context.console, sources)
+    try:
+        review.walk(groups)
+    finally:
+        if review.done:
+            refresh_index(context)
+    past = {"accept": "accepted", "reject": "rejected", "edit": "edited"}
+    said = ["%s %d" % (past.get(name, name), count) for name, count in review.done.items()]
+    context.console.line()
+    left = number - sum(review.done.values())
+    context.console.line(", ".join([*said, "still pending %d" % left]))
+
+
+def _print(groups: list[Group], sources: dict[str, Source], context: CommandContext) -> None:
+    console = context.console
+    for group in groups:
+        console.line("group %s: %s, %s" % (group.id, counted(len(group.entries), group.kind), group.title))
+        for entry in group.entries:
+            console.line()
+            console.line("  %s  %s" % (entry.id, entry.title))
+            for line in sources[group.kind].lines(entry):
+                console.line(("    " + line).rstrip())
+        console.line()
+        if group.together:
+            console.line(
+                "  to accept or reject the group: memory accept --group %s, memory reject --group %s"
+                % (group.id, group.id)
+            )
+        if len(group.together) < len(group.entries):
+            console.line(
+                "  to be decided one by one, since they hold a guard: memory accept ID, memory reject ID"
+            )
+        console.line()
+
+
+def _as_json(group: Group, source: Source) -> dict[str, object]:
+    entries = [
+        {
+            "id": entry.id,
+            "kind": entry.kind,
+            "title": entry.title,
+            "alone": entry.alone,
+            "actions": [action.name for action in entry.actions],
+            **source.facts(entry),
+        }
+        for entry in group.entries
+    ]
+    return {"id": group.id, "kind": group.kind, "title": group.title, "entries": entries}

@@ -1,0 +1,58 @@
+"""A memory's guard as commands print it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..memories.guard import guard_in_words, guard_json
+from ..memories.hygiene import shown_line
+from ..memories.record import guard_problem
+from ..memories.trust import load_trust
+from ..recall.guard_rows import guarded_version
+
+if TYPE_CHECKING:
+    from ..memories.files import StoredMemory
+    from ..memories.record import Memory
+    from .command_context import CommandContext
+
+__all__ = ["guard_as_json", "guard_lines", "holds_guard", "is_guarded", "may_trust"]
+
+_LONGEST = 2000
+
+
+def guard_as_json(memory: Memory) -> dict[str, object] | None:
+    """Return the guard for a program, without secrets and hidden characters; None without one."""
+    if memory.guard is None:
+        return None
+    return {
+        name: [shown_line(item) for item in value] if isinstance(value, list) else value
+        for name, value in guard_json(memory.guard).items()
+    }
+
+
+def guard_lines(memory: Memory) -> list[str]:
+    """Return the line that says what a guard does once it is in force, or why it cannot be; nothing without one."""
+    if memory.guard is not None:
+        return ["guard: " + shown_line(guard_in_words(memory.guard), _LONGEST)]
+    problem = guard_problem(memory)
+    return ["its guard cannot hold: " + shown_line(problem, _LONGEST)] if problem else []
+
+
+def holds_guard(stored: StoredMemory) -> bool:
+    """Return whether a memory's file says anything of a guard, even if it cannot be read."""
+    return stored.memory.data.get("guard") is not None
+
+
+def is_guarded(stored: StoredMemory, context: CommandContext) -> bool:
+    """Return whether a guard of this memory is in force, by its present text or by its last trusted one."""
+    if context.places.state_dir is None:
+        return False
+    return guarded_version(stored, load_trust(context.places, context.accept_from)) is not None
+
+
+def may_trust(context: CommandContext, *, guarded: bool) -> bool:
+    """Return whether what is saved now is trusted at once, and count it as a save.
+
+    A guard needs the user's own confirmation: what brings, changes or ends one inside the client is pending, whatever the prompt asked for.
+    """
+    return not (guarded and context.inside_client) and context.approve_saves()

@@ -1,0 +1,165 @@
+"""What an import would store: each draft with its outcome, what is left out and why, and what repeats something."""
+
+from __future__ import annotations
+
+import json
+import os
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..kernel.text.clean import plain
+from ..memories.hygiene import clean_data
+from ..memories.import_duplicates import SAME, repeats
+from ..memories.import_loaded import is_worth_splitting, loaded_files
+from ..memories.importing import read
+from ..memories.record import CONTEXT, InvalidMemory, categories, parse_memory
+from ..memories.survey import survey
+from .after_change import similar_to
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from ..memories.importing import Draft
+    from ..memories.record import Memory
+    from .command_context import CommandContext
+
+__all__ = [
+    "LEFT_OUT",
+    "REPEATED",
+    "SAME_STORED",
+    "SKIPPED",
+    "WOULD_STORE",
+    "Plan",
+    "gather",
+    "shown_source",
+    "with_similar",
+    "would_store",
+]
+
+SKIPPED, LEFT_OUT, REPEATED = "skipped", "left out", "repeated"
+WOULD_STORE, SAME_STORED = "would be stored", "same"
+_MAX_REASON = 300
+
+
+class Plan(NamedTuple):
+    """The drafts to be stored, the results of the others, and why files that Claude reads anyway are offered, by path."""
+
+    drafts: list[Draft]
+    others: list[dict[str, Any]]
+    offered: dict[str, str]
+
+
+def gather(paths: Iterable[str], category: str, everything: bool, context: CommandContext) -> Plan:
+    """Read all that the paths hold; leave out what Claude reads anyway, unless `everything` is wanted, and repeated texts."""
+    root = context.places.project_root
+    plan = Plan([], [], {})
+    loaded = {} if everything else loaded_files(root)
+    worth = lru_cache(maxsize=None)(is_worth_splitting)
+    drafts: list[Draft] = []
+    for path in paths:
+        reading = read(path, category, root)
+        for source, why in reading.problems:
+            plan.others.append({"source": source, "outcome": SKIPPED, "reason": plain(why, _MAX_REASON)})
+        for draft in reading.drafts:
+            real = os.path.realpath(draft.path)
+            why = worth(real, bool(draft.data.get("related_files"))) if real in loaded else ""
+            if real in loaded and not why:
+                plan.others.append(_left_out(draft, LEFT_OUT, _read_anyway(real, loaded[real])))
+                continue
+            if why:
+                plan.offered[draft.path] = why
+            drafts.append(draft)
+    again = repeats([draft.data for draft in drafts])
+    for at, draft in enumerate(drafts):
+        if at in again and again[at][1] == SAME:
+            first = drafts[again[at][0]].source
+            plan.others.append(_left_out(draft, REPEATED, "the same text as %s" % first))
+        else:
+            plan.drafts.append(draft)
+    return plan
+
+
+def _read_anyway(path: str, by: str) -> str:
+    named = ", which names it" if by else ""
+    return "Claude reads %s in every session anyway%s" % (
+        os.path.basename(path),
+        named and " (%s%s)" % (by, named),
+    )
+
+
+def _left_out(draft: Draft, outcome: str, reason: str) -> dict[str, Any]:
+    title, category = str(draft.data["title"]), draft.data["category"]
+    return {
+        "source": draft.source,
+        "outcome": outcome,
+        "category": category,
+        "title": title,
+        "reason": reason,
+    }
+
+
+def would_store(drafts: list[Draft], context: CommandContext) -> list[dict[str, Any]]:
+    """Return what storing these drafts would do, with the memories that they repeat; nothing is written."""
+    results: list[dict[str, Any]] = []
+    new: dict[int, tuple[str, Memory]] = {}
+    stored = {
+        _identity(item.stored.memory.data) for item in survey(context.places, context.accept_from).items
+    }
+    again = repeats([draft.data for draft in drafts])
+    for at, draft in enumerate(drafts):
+        try:
+            data, redacted = clean_data(draft.data)
+            memory = parse_memory(data, "draft", categories()[data["category"]])
+        except InvalidMemory as error:
+            reason = plain(str(error), _MAX_REASON)
+            results.append({"source": draft.source, "outcome": SKIPPED, "reason": reason})
+            continue
+        known = _identity(data) in stored
+        if not known:
+            new[at] = ("draft", memory)
+        results.append(
+            {
+                "source": draft.source,
+                "outcome": SAME_STORED if known else WOULD_STORE,
+                "category": memory.category,
+                "title": memory.title,
+                "context": data["content"].get(CONTEXT, ""),
+                "tags": list(memory.tags),
+                "files": list(memory.files),
+                "status": memory.status,
+                "redacted": [found._asdict() for found in redacted],
+            }
+        )
+    with_similar(results, new, context)
+    for at, (earlier, why) in again.items():
+        if "title" in results[at] and "title" in results[earlier]:
+            one = {
+                "id": drafts[earlier].source,
+                "title": results[earlier]["title"],
+                "why": why,
+                "command": "",
+            }
+            results[at].setdefault("similar", []).append(one)
+    return results
+
+
+def _identity(data: dict[str, Any]) -> str:
+    named = [data.get("category"), data.get("title"), data.get("content"), data.get("record_status")]
+    return json.dumps(named, sort_keys=True)
+
+
+def with_similar(
+    results: list[dict[str, Any]], new: dict[int, tuple[str, Memory]], context: CommandContext
+) -> list[dict[str, Any]]:
+    """Add to the results of the new memories, by their indexes, the stored ones that say the same."""
+    for at, similar in zip(new, similar_to(context, list(new.values()), repeated_only=True)):
+        results[at]["similar"] = [one._asdict() for one in similar]
+    return results
+
+
+def shown_source(source: str, root: str) -> str:
+    """Return a source as people see it: below the project, without the project's path."""
+    for start in (os.path.abspath(root), os.path.realpath(root)):
+        if source.startswith(start + os.sep):
+            return source[len(start) + 1 :]
+    return source

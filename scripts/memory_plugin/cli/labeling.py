@@ -1,0 +1,189 @@
+"""A person's own scores: ask for them in the terminal, for one session or for a series of them that can be interrupted."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..kernel.files import Unreadable
+from ..kernel.paths import locate
+from ..kernel.text.clean import plain
+from ..sessions.calibration import label_row, parse_score
+from ..sessions.dimensions import dimensions
+from ..sessions.score_rows import LABEL, RowNotWritten, append_row, latest_rows, session_id_of
+from ..sessions.session_digest import TranscriptDigest
+from ..sessions.session_signals import Timeline, collect_signals
+from .command_context import CommandError
+from .console import counted
+from .session_views import show_signals, show_timeline
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..kernel.transcript.turn import Turn
+    from ..sessions.session_signals import Moment, SessionSignals
+    from .command_context import CommandContext
+    from .console import Console
+
+__all__ = [
+    "SERIES",
+    "LabelInput",
+    "ShownSession",
+    "ask_scores",
+    "label_series",
+    "read_session",
+    "show_session",
+    "store_label",
+]
+
+SERIES = 20  # sessions that are enough to speak of agreement
+_MIN_TURNS = 2
+_TURNS_SHOWN = 24
+_MINUTES = 3  # a session, as a first guess
+_WIDTHS = {"user": 400, "reply": 400}
+_LAST_REPLY = 1500
+_MOMENTS = 12
+
+
+class ShownSession(NamedTuple):
+    """A session as it is shown to a person; `turns` in the form in which a scorer sees them."""
+
+    name: str
+    signals: SessionSignals
+    moments: list[Moment]
+    turns: list[dict[str, Any]]
+
+
+class LabelInput(NamedTuple):
+    """A session's scores as typed; `left` when the person stopped, `skipped` when they passed over this session."""
+
+    scores: dict[str, float]
+    skipped: bool = False
+    left: bool = False
+
+
+def ask_scores(console: Console) -> LabelInput:
+    """Ask for the scores in the terminal: an empty line leaves a dimension out, `s` skips the session, `q` stops."""
+    found: dict[str, float] = {}
+    for name, dimension in dimensions().items():
+        scale = ", ".join("%d %s" % pair for pair in enumerate(dimension.labels)) or "0.0 to 1.0"
+        while True:
+            console.line("%s (%s; empty line: not scored) " % (name, scale))
+            line = sys.stdin.readline()
+            if not line:
+                return LabelInput(found, left=True)
+            word = line.strip().lower()
+            if word in ("s", "q"):
+                return LabelInput({}, skipped=word == "s", left=word == "q")
+            score = parse_score(name, line)
+            if score is not None:
+                found[name] = score
+            if score is not None or not word:
+                break
+            console.line("expected %s, s to skip the session, or q to stop" % scale)
+    return LabelInput(found)
+
+
+def store_label(
+    context: CommandContext, name: str, folder: str, scores: dict[str, float], note: str = ""
+) -> dict[str, Any]:
+    """Append the scores of a session to the ledger; return the row. Raises CommandError when it was not written."""
+    project = locate(folder).project_key if os.path.isabs(folder) else context.places.project_key
+    row = label_row(name, project, scores, note)
+    try:
+        append_row(context.places, context.settings, row)
+    except RowNotWritten as error:
+        raise CommandError("nothing was stored: %s" % error) from None
+    return row
+
+
+def label_series(context: CommandContext, paths: Sequence[str], most: int) -> int:
+    """Walk through sessions until `most` are labeled, and return how many are; what was labeled before is not asked again.
+
+    No scorer's scores are shown, so that they cannot lead the person.
+    """
+    done = set(latest_rows(context.places, context.settings, LABEL))
+    labeled_before, begun = len(done), time.monotonic()
+    for path in paths:
+        if len(done) >= most:
+            break
+        session = read_session(path)
+        if session is None or session.name in done:
+            continue
+        context.console.line()
+        context.console.line(context.console.style(_progress(len(done), most, labeled_before, begun), "bold"))
+        show_session(context.console, session)
+        given = ask_scores(context.console)
+        if given.scores:
+            store_label(context, session.name, session.signals.totals.folder, given.scores)
+            done.add(session.name)
+        if given.left:
+            break
+    return len(done)
+
+
+def read_session(path: str) -> ShownSession | None:
+    """Return what is shown of a session; None for one that is too short or cannot be read."""
+    digest, timeline = TranscriptDigest(), Timeline()
+
+    def add(turn: Turn) -> None:
+        digest.add(turn)
+        timeline.add(turn)
+
+    try:
+        signals = collect_signals(path, add)
+    except (OSError, Unreadable):
+        return None
+    if signals.totals.turns < _MIN_TURNS:
+        return None
+    turns = [one.turn for one in digest.shown]
+    moments = timeline.moments(signals.detections, _MOMENTS)
+    return ShownSession(session_id_of(path, signals.totals.session), signals, moments, turns)
+
+
+def _progress(done: int, most: int, before: int, begun: float) -> str:
+    labeled_now = done - before
+    pace = (time.monotonic() - begun) / 60 / labeled_now if labeled_now else _MINUTES
+    return "session %d of %d, about %d minutes left" % (done + 1, most, max(1, round(pace * (most - done))))
+
+
+def show_session(console: Console, session: ShownSession) -> None:
+    """Print a session as a person needs it for the six scores: signals, what happened when, the turns in short, the last reply."""
+    show_signals(console, session.name, session.signals)
+    show_timeline(console, session.moments)
+    turns = session.turns
+    end = _TURNS_SHOWN // 2
+    for turn in turns if len(turns) <= _TURNS_SHOWN else turns[:end]:
+        _show_turn(console, turn)
+    if len(turns) > _TURNS_SHOWN:
+        console.line("... %s not shown ..." % counted(len(turns) - _TURNS_SHOWN, "turn"))
+        for turn in turns[-end:]:
+            _show_turn(console, turn)
+    last = next((turn["reply"] for turn in reversed(turns) if turn.get("reply")), "")
+    console.paragraph("last reply: " + _in_line(last, _LAST_REPLY))
+
+
+def _show_turn(console: Console, turn: dict[str, Any]) -> None:
+    for key, who in (("user", "user"), ("reply", "Claude")):
+        if turn.get(key):
+            console.paragraph("%3d %s: %s" % (turn["turn"], who, _in_line(turn[key], _WIDTHS[key])), hang=4)
+    calls = turn.get("calls", [])
+    if calls:
+        failed = sum("error" in call for call in calls)
+        names = ", ".join("%s %s" % (call["tool"], call.get("input", "")[:40]) for call in calls[:4])
+        console.paragraph(
+            "    %s%s: %s"
+            % (
+                counted(len(calls) + turn.get("more_calls", 0), "call"),
+                ", %d failed" % failed if failed else "",
+                _in_line(names, 400),
+            ),
+            hang=4,
+        )
+
+
+def _in_line(text: str, most: int) -> str:
+    """Return a text of a transcript in one line of at most `most` characters, without control characters."""
+    return plain(" ".join(text.split()), most)

@@ -1,0 +1,55 @@
+"""The notes of Claude Code's own memory as commands list and name them."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..memories.claude_notes import native_folders, notes
+from ..memories.hygiene import shown_line
+from .command_context import CommandError
+
+if TYPE_CHECKING:
+    from ..memories.claude_notes import NativeNote
+    from .command_context import CommandContext
+
+__all__ = ["NamedNote", "find_note", "named_notes"]
+
+_MAX_NAME = 200
+
+
+class NamedNote(NamedTuple):
+    """A note under the name that commands take: its file's name and the number of the passage in it."""
+
+    name: str
+    note: NativeNote
+
+    def as_json(self) -> dict[str, str]:
+        """Return the note for programs, without its text."""
+        return {"name": self.name, "title": shown_line(self.note.title), "path": self.note.path}
+
+
+def named_notes(context: CommandContext) -> list[NamedNote]:
+    """Return the notes of this project; none if the user's settings switch them off."""
+    if not context.settings.flag("native.enabled"):
+        return []
+    found: list[NamedNote] = []
+    taken: set[str] = set()
+    for folder in native_folders(context.places):
+        for note in notes(folder):
+            number = int(note.key.rpartition("#")[2]) + 1
+            name = shown_line("%s#%d" % (os.path.basename(note.path), number), _MAX_NAME)
+            found.append(NamedNote(note.key if name in taken else name, note))
+            taken.add(name)
+    return found
+
+
+def find_note(name: str, context: CommandContext) -> NamedNote:
+    """Return the note with a name; a file's name alone means its only note. Raises CommandError."""
+    found = named_notes(context)
+    hits = [one for one in found if name in (one.name, one.note.key)]
+    hits = hits or [one for one in found if one.name.rpartition("#")[0] == name]
+    if len(hits) == 1:
+        return hits[0]
+    why = "no note has this name" if not hits else "it has %d notes" % len(hits)
+    raise CommandError("%s: %s; to list them: memory list --notes" % (name, why))

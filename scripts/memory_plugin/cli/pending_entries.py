@@ -1,0 +1,183 @@
+"""Pending memories as entries of a review: where they come from, what they say or what changed, accept, reject, edit."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from ..kernel.files import in_words
+from ..memories.hygiene import shown_line
+from ..memories.lifecycle import rewrite
+from ..memories.memory_changes import changes, readable_fields
+from ..memories.record import InvalidMemory, categories, parse_memory
+from ..memories.survey import CHANGED, survey, unmistakable
+from ..memories.trust import load_trust, text_digests
+from .claimed_commits import claimed_commits
+from .guard_view import holds_guard
+from .memory_input import edited_draft
+from .memory_view import as_json
+from .review_entries import ACCEPT, EDIT, REJECT, Entry, Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from ..memories.files import StoredMemory
+    from ..memories.record import Memory
+    from ..memories.survey import Item
+    from ..memories.trust import Trust
+    from .claimed_commits import ClaimedCommit
+    from .command_context import CommandContext
+    from .review_entries import Action
+
+__all__ = ["PendingEntries", "source"]
+
+KIND = "memory"
+_ACTIONS = (ACCEPT, REJECT, EDIT)
+_UNCOMMITTED = "in no commit"
+_OWN_STORE = "in your own store"
+
+
+def source(context: CommandContext) -> PendingEntries:
+    """Return the source of pending memories."""
+    return PendingEntries(context)
+
+
+class PendingEntries:
+    """The pending memories of the stores at hand, read once."""
+
+    def __init__(self, context: CommandContext) -> None:
+        self._context = context
+        self._items: dict[str, Item] = {}
+        self._commits: dict[str, ClaimedCommit] = {}
+        self._entries: list[Entry] = []
+        self._trust: Trust | None = None
+        self._read()
+
+    def _read(self) -> None:
+        found = survey(self._context.places, self._context.accept_from).items
+        names = unmistakable(found)
+        waiting = [item for item in found if item.waits]
+        self._items = {names[item.stored.key]: item for item in waiting}
+        for store in dict.fromkeys(item.stored.store for item in waiting):
+            paths = [item.stored.path for item in waiting if item.stored.store == store]
+            self._commits.update(claimed_commits(store, paths))
+        self._entries = [self._entry(name, item) for name, item in self._items.items()]
+
+    def _entry(self, name: str, item: Item) -> Entry:
+        stored = item.stored
+        return Entry(
+            id=name,
+            kind=KIND,
+            version=text_digests(stored.memory).full,
+            title=shown_line(stored.memory.title),
+            note=self._note(item),
+            origin=self._origin(item),
+            actions=_ACTIONS,
+            alone=holds_guard(stored),
+        )
+
+    def _note(self, item: Item) -> str:
+        """Return what accepting a memory by its title alone would miss: what changed, and what it replaces."""
+        memory = item.stored.memory
+        old = self._last_trusted(item)
+        changed = [change.field for change in changes(old, memory)] if old else []
+        words = ["changed: " + ", ".join(changed)] if changed else []
+        names = ", ".join(map(shown_line, memory.supersedes))
+        return "; ".join([*words, *(["replaces " + names] if names else [])])
+
+    def _origin(self, item: Item) -> dict[str, str]:
+        """Return what the memory may have in common with others, by each way of grouping."""
+        stored = item.stored
+        kind = "changed" if item.reason == CHANGED else "new"
+        commit = self._commits.get(stored.path)
+        outside = _OWN_STORE if stored.store.worktree is None else _UNCOMMITTED
+        by = "said to be by %s" % commit.author if commit else outside
+        at = "commit %s of %s, %s" % (commit.commit, commit.date, by) if commit else outside
+        folder = os.path.basename(os.path.dirname(stored.path))
+        return {
+            "author": "%s, %s" % (kind, by),
+            "commit": "%s, %s" % (kind, at),
+            "folder": "%s, in %s" % (kind, folder),
+            "change": kind,
+        }
+
+    def entries(self) -> list[Entry]:
+        """Return the pending memories."""
+        return list(self._entries)
+
+    def lines(self, entry: Entry) -> list[str]:
+        """Return where the memory comes from, then its text, or what changed since it was last trusted."""
+        item = self._items[entry.id]
+        memory = item.stored.memory
+        head = ["%s, %s: %s" % (memory.category, entry.origin["commit"], item.reason), ""]
+        old = self._last_trusted(item)
+        if old is None:
+            return [*head, *_text_lines(memory)]
+        found = changes(old, memory)
+        lines = [line for change in found for line in [change.field + ":", *_indented(change.lines)]]
+        return [*head, *(lines or _text_lines(memory))]
+
+    def facts(self, entry: Entry) -> dict[str, object]:
+        """Return the memory for programs, with what changed."""
+        item = self._items[entry.id]
+        commit = self._commits.get(item.stored.path)
+        old = self._last_trusted(item)
+        found = changes(old, item.stored.memory) if old else []
+        return {
+            "memory": {**as_json(item), "fields": readable_fields(item.stored.memory)},
+            "changes": [change._asdict() for change in found],
+            "claimed_commit": commit._asdict() if commit else None,
+        }
+
+    def apply(self, action: Action, entries: Sequence[Entry]) -> Outcome:
+        """Accept, reject or edit memories, as the very texts that were listed."""
+        chosen = [self._items[entry.id].stored for entry in entries]
+        if action == EDIT:
+            return self._edit(chosen[0])
+        trust = load_trust(self._context.places)
+        if action == ACCEPT:
+            trust.accept(chosen, "accept")
+        else:
+            trust.reject(*chosen)
+        return Outcome(True, [])
+
+    def _edit(self, stored: StoredMemory) -> Outcome:
+        """Open a memory in the user's editor; what they made of it is theirs."""
+        draft = edited_draft(self._context, stored)
+        if draft is None:
+            return Outcome(False, ["nothing changed; it is still pending"])
+        try:
+            written = rewrite(self._context.places, stored, draft.data, "edited by hand", word=True)
+        except (InvalidMemory, OSError) as error:
+            raise InvalidMemory("%s; your draft is %s" % (in_words(error), draft.path)) from None
+        draft.discard()
+        lines = ["redacted in %s: %s" % (field, rule) for rule, field in dict.fromkeys(written.redacted)]
+        return Outcome(True, lines)
+
+    def _last_trusted(self, item: Item) -> Memory | None:
+        self._trust = self._trust or load_trust(self._context.places)
+        data = self._trust.last_trusted(item.stored) if item.reason == CHANGED else None
+        if data is None:
+            return None
+        try:
+            memory = item.stored.memory
+            return parse_memory(data, memory.id, categories()[memory.category])
+        except InvalidMemory:
+            return None
+
+
+def _text_lines(memory: Memory) -> list[str]:
+    """Return a memory's fields: those of one line after their name, the others below it."""
+    lines: list[str] = []
+    for name, text in readable_fields(memory).items():
+        if name in ("title", "status"):  # the heading shows the title, and what is pending is active
+            continue
+        if len(text) == 1:
+            lines.append("%s: %s" % (name, text[0]))
+        else:
+            lines += [name + ":", *_indented(text)]
+    return lines
+
+
+def _indented(lines: list[str]) -> list[str]:
+    return ["  " + line for line in lines]

@@ -1,0 +1,1 @@
+"""The report: figures from the ledgers in bounded memory, and their three forms: a page, a text, JSON."""

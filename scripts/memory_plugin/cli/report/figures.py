@@ -1,0 +1,222 @@
+"""All figures of a report, read from a folder of ledgers in one pass, and as JSON."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ...kernel.text.clean import plain
+from ...replies.correction_effect import EffectMeter
+from .counting import CappedCounter
+from .prompt_texts import prompt_texts, shown_prompt
+from .recall_figures import NOTHING_FIT, OUTCOMES, RecallFigures
+from .reply_figures import ReplyFigures
+from .session_figures import SessionFigures
+from .spend_figures import SpendFigures
+
+if TYPE_CHECKING:
+    from ...kernel.paths import Places
+    from ...replies.correction_effect import CorrectionEffect
+    from ..checks import Check
+    from .ledger_files import LedgerFolder
+    from .memory_rows import MemoryFigures, MemoryRow
+
+__all__ = ["LedgerFigures", "MissedRow", "Report", "as_json", "missed_rows", "read_ledgers"]
+
+_MOST_EVENTS = 200
+_MOST_PROMPTS = 25
+_MAX_NAME = 120
+
+
+class LedgerFigures(NamedTuple):
+    """The sums over the ledgers."""
+
+    recalls: RecallFigures
+    replies: ReplyFigures
+    effect: CorrectionEffect
+    sessions: SessionFigures
+    spend: SpendFigures
+    events: CappedCounter
+    lines: int
+    skipped: int
+
+
+class MissedRow(NamedTuple):
+    """A prompt that found nothing: its text (empty if its transcript is gone), the reason, and the nearest memory."""
+
+    time: str
+    text: str
+    prompt_id: str
+    project: str
+    reason: str
+    nearest: str
+    confidence: float
+    times: int
+
+
+class Report(NamedTuple):
+    """What all three forms of the report show."""
+
+    title: str
+    scope: str
+    days: int
+    since: str
+    until: str
+    version: str
+    ledgers: LedgerFigures
+    memories: MemoryFigures
+    missed: list[MissedRow]
+    missed_number: int
+    checks: list[Check]
+
+
+def read_ledgers(folder: LedgerFolder) -> LedgerFigures:
+    """Return the figures of all ledgers of a folder. What a damaged row says is skipped and counted."""
+    recalls, replies, meter = RecallFigures(), ReplyFigures(), EffectMeter()
+    sessions, spend, events = SessionFigures(), SpendFigures(), CappedCounter(_MOST_EVENTS)
+    for row, candidates in folder.recalls():
+        recalls.add(row, candidates)
+    for row in folder.rows("feedback"):
+        recalls.add_feedback(row)
+    for row in folder.rows("drift"):
+        meter.add_drift(row)
+    for row in folder.scores():
+        replies.add(row)
+        meter.add_score(row)
+    for row in folder.rows("sessions"):
+        sessions.add(row)
+    for row in folder.rows("judge-calls"):
+        spend.add(row)
+    for row in folder.rows("evaluations"):
+        spend.add_evaluation(row)
+    for row in folder.rows("events"):
+        events.add("%s: %s" % (plain(str(row.get("event")), 40), plain(str(row.get("what")), _MAX_NAME)))
+    return LedgerFigures(
+        recalls, replies, meter.effect(), sessions, spend, events, folder.lines, folder.skipped
+    )
+
+
+def missed_rows(recalls: RecallFigures, places: Places) -> tuple[list[MissedRow], int]:
+    """Return the latest prompts that found nothing, each text once, and how many such prompts there were."""
+    total = sum(number for reason, number in recalls.reasons if reason in NOTHING_FIT)
+    texts = prompt_texts(recalls.missed, places)
+    rows: dict[str, MissedRow] = {}
+    for one in reversed(recalls.missed):
+        text = shown_prompt(one.text) if one.text else texts.get(one.prompt_id, "")
+        name = text.casefold() or one.prompt_id
+        if name in rows:
+            rows[name] = rows[name]._replace(times=rows[name].times + 1)
+            continue
+        rows[name] = MissedRow(
+            one.time,
+            text,
+            plain(one.prompt_id, _MAX_NAME),
+            plain(one.project, _MAX_NAME),
+            one.reason,
+            plain(one.nearest, _MAX_NAME),
+            one.confidence,
+            1,
+        )
+    ordered = sorted(rows.values(), key=lambda row: (bool(row.text), row.times, row.time), reverse=True)
+    return ordered[:_MOST_PROMPTS], total
+
+
+def as_json(report: Report) -> dict[str, Any]:
+    """Return the report for programs."""
+    figures = report.ledgers
+    return {
+        "scope": report.scope,
+        "days": report.days,
+        "since": report.since,
+        "until": report.until,
+        "lines": figures.lines,
+        "lines_skipped": figures.skipped,
+        "recall": _recall_json(figures.recalls),
+        "memories": _memories_json(report.memories, figures.recalls.memories_left_out),
+        "missed": {"prompts": report.missed_number, "latest": [row._asdict() for row in report.missed]},
+        "replies": _replies_json(figures),
+        "sessions": {
+            "graded": len(figures.sessions.sessions),
+            "scores": {
+                name: {"mean": round(mean, 3), "sessions": n}
+                for name, (mean, n) in figures.sessions.mean_scores().items()
+            },
+            "signals": dict(figures.sessions.signals()),
+        },
+        "spend": {
+            "usd": round(figures.spend.usd, 6),
+            "features": {name: _feature(one) for name, one in sorted(figures.spend.features.items())},
+            "failures": dict(figures.spend.failures),
+            "verdicts": dict(figures.spend.verdicts),
+        },
+        "health": {
+            "checks": [check._asdict() for check in report.checks],
+            "events": dict(figures.events),
+        },
+    }
+
+
+def _recall_json(recalls: RecallFigures) -> dict[str, Any]:
+    return {
+        "prompts": recalls.prompts,
+        **{name: recalls.total(name) for name in OUTCOMES},
+        "sessions": recalls.sessions.estimate(),
+        "sessions_exact": recalls.sessions.is_exact,
+        "tokens": recalls.tokens,
+        "ms_median": _rounded(recalls.wait.quantile(0.5), 1),
+        "ms_p95": _rounded(recalls.wait.quantile(0.95), 1),
+        "reasons": dict(recalls.reasons),
+        "projects": dict(recalls.projects),
+        "guards": dict(recalls.guards),
+        "other_places": dict(recalls.places),
+        "days": {day: dict(zip(OUTCOMES, counts)) for day, counts in sorted(recalls.days.items())},
+    }
+
+
+def _memories_json(found: MemoryFigures, left_out: int) -> dict[str, Any]:
+    return {
+        "stored": found.stored,
+        "pending": found.pending,
+        "recalled": found.recalled,
+        "helping": [_memory(row) for row in found.helping],
+        "never_used": found.unused_number,
+        "unused": [_memory(row) for row in found.unused],
+        "stale_number": found.stale_number,
+        "stale": [{**_memory(row), "why": row.stale, "fix": row.fix} for row in found.stale],
+        "left_out": left_out,
+    }
+
+
+def _replies_json(figures: LedgerFigures) -> dict[str, Any]:
+    replies, effect = figures.replies, figures.effect
+    total = replies.total()
+    return {
+        **{name: getattr(total, name) for name in ("replies", "padded", "drifted")},
+        "density": _mean(total.density, total.measured),
+        "models": dict(replies.models),
+        "patterns": dict(replies.rules),
+        "effect": {
+            "corrected": effect.corrected._asdict(),
+            "control": effect.control._asdict(),
+            "difference": effect.gap,
+            "enough": effect.enough,
+        },
+    }
+
+
+def _memory(row: MemoryRow) -> dict[str, Any]:
+    counts = {name: getattr(row.use, name) for name in row.use.__slots__}
+    return {"id": row.name, "title": row.title, "project": row.project, "updated": row.updated, **counts}
+
+
+def _feature(one: Any) -> dict[str, Any]:  # noqa: ANN401  (a FeatureSpend; only its figures are read)
+    names = ("calls", "cached", "failed", "unpriced", "tokens")
+    median = _rounded(one.wait.quantile(0.5), 1)
+    return {**{name: getattr(one, name) for name in names}, "usd": round(one.usd, 6), "ms_median": median}
+
+
+def _mean(total: float, n: int) -> float | None:
+    return round(total / n, 3) if n else None
+
+
+def _rounded(value: float | None, digits: int) -> float | None:
+    return None if value is None else round(value, digits)

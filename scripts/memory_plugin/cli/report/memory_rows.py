@@ -1,0 +1,148 @@
+"""The memories of the stores joined with their figures: which help, which were never used, which are stale and why."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, NamedTuple
+
+from ...kernel.text.clean import plain
+from ...memories.hygiene import shown_line
+from ...memories.record import ACTIVE
+from ...memories.survey import EXPIRED, SUPERSEDED, life, unmistakable
+from ...memories.trust import TRUSTED
+from .recall_figures import MemoryUse
+
+if TYPE_CHECKING:
+    from ...kernel.paths import Places
+    from ...memories.survey import Item, Survey
+    from .recall_figures import RecallFigures
+
+__all__ = ["MemoryFigures", "MemoryRow", "memory_figures"]
+
+_MOST_ROWS = 25
+_MAX_NAME = 120
+_MOST_FILES = 20
+
+
+class MemoryRow(NamedTuple):
+    """One line of a table; `stale` says why the memory may be out of date, and `fix` is the command to run."""
+
+    name: str
+    title: str
+    project: str
+    updated: str
+    use: MemoryUse
+    stale: str = ""
+    fix: str = ""
+
+
+class MemoryFigures(NamedTuple):
+    """The tables; the numbers count all rows, of which the tables hold the first 25."""
+
+    stored: int
+    pending: int
+    recalled: int
+    helping: list[MemoryRow]
+    unused: list[MemoryRow]
+    unused_number: int
+    stale: list[MemoryRow]
+    stale_number: int
+
+
+def memory_figures(found: Survey, figures: RecallFigures, places: Places) -> MemoryFigures:
+    """Return the tables for the memories at hand and for those of other projects that the ledgers name."""
+    names = unmistakable(found.items)
+    here = {item.stored.key: item for item in found.items}
+    active = [item for item in found.items if life(item) == ACTIVE and item.trust == TRUSTED]
+    told = [
+        _row(use, key, project, here, names, places)
+        for (project, key), use in figures.memories.items()
+        if use.told or use.pointed or use.used
+    ]
+    told.sort(key=lambda row: (-(row.use.used + row.use.useful), -row.use.told, -row.use.pointed, row.name))
+    unused = [_stored_row(item, _use(item, figures, places), names) for item in active]
+    unused = [row for row in unused if not (row.use.told or row.use.pointed or row.use.used)]
+    unused.sort(key=lambda row: (-row.use.near, row.updated))
+    stale = _stale_rows(found, figures, names, places)
+    return MemoryFigures(
+        stored=len(active),
+        pending=sum(item.waits for item in found.items),
+        recalled=len(told),
+        helping=told[:_MOST_ROWS],
+        unused=unused[:_MOST_ROWS],
+        unused_number=len(unused),
+        stale=stale[:_MOST_ROWS],
+        stale_number=len(stale),
+    )
+
+
+def _use(item: Item, figures: RecallFigures, places: Places) -> MemoryUse:
+    key = item.stored.key
+    project = "" if key.startswith("user:") else places.project_key
+    return figures.memories.get((project, key)) or MemoryUse()
+
+
+def _row(
+    use: MemoryUse, key: str, project: str, here: dict[str, Item], names: dict[str, str], places: Places
+) -> MemoryRow:
+    """Return the row of a memory that the ledgers name; its title is known only where its store is at hand."""
+    item = here.get(key) if project in ("", places.project_key) else None
+    if item is not None:
+        return _stored_row(item, use, names)
+    name = plain(key, _MAX_NAME)
+    return MemoryRow(name, name.rpartition("/")[2].replace("-", " "), plain(project, _MAX_NAME), "", use)
+
+
+def _stored_row(
+    item: Item, use: MemoryUse, names: dict[str, str], stale: str = "", fix: str = ""
+) -> MemoryRow:
+    memory = item.stored.memory
+    title = shown_line(memory.title)
+    return MemoryRow(names[item.stored.key], title, "", shown_line(memory.updated_at)[:10], use, stale, fix)
+
+
+def _stale_rows(
+    found: Survey, figures: RecallFigures, names: dict[str, str], places: Places
+) -> list[MemoryRow]:
+    rows = []
+    for item in found.items:
+        why, command = _staleness(item, _use(item, figures, places), places)
+        if why:
+            fix = "memory %s %s" % (command, names[item.stored.key])
+            rows.append(_stored_row(item, _use(item, figures, places), names, why, fix))
+    return rows
+
+
+def _staleness(item: Item, use: MemoryUse, places: Places) -> tuple[str, str]:
+    """Return why a memory may be out of date, and the command that settles it; two empty texts for a current one."""
+    memory = item.stored.memory
+    state = life(item)
+    if state == SUPERSEDED:
+        return "superseded by %s" % shown_line(item.superseded_by.rpartition("/")[2]), "archive"
+    if state == EXPIRED:
+        return "expired on %s" % shown_line(memory.expires_at)[:10], "archive"
+    if state != ACTIVE:
+        return "", ""
+    if use.wrong > use.useful:
+        return "you said %s that it was wrong" % _times(use.wrong), "edit"
+    gone = [] if item.stored.store.worktree is None else _gone(memory.files, places.project_root)
+    if gone:
+        return "%s no longer exists" % shown_line(gone[0]) + (
+            ", and %d more" % (len(gone) - 1) if len(gone) > 1 else ""
+        ), "edit"
+    return "", ""
+
+
+def _times(number: int) -> str:
+    return "once" if number == 1 else "%d times" % number
+
+
+def _gone(files: tuple[str, ...], root: str) -> list[str]:
+    """Return the related files that are missing in the project; patterns and paths outside of it are skipped."""
+    return [
+        name
+        for name in files[:_MOST_FILES]
+        if not (set("*?[") & set(name) or os.path.isabs(name) or ".." in name.split("/"))
+        and "\0" not in name
+        and not os.path.lexists(os.path.join(root, name))
+    ]

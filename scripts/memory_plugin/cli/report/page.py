@@ -1,0 +1,114 @@
+"""The report as one self-contained HTML file: no script, no request, readable in light and dark and on paper."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from typing import TYPE_CHECKING
+
+from ...kernel.paths import data_path
+from .charts import day_label, safe
+from .elements import count, money, percent, tile
+from .page_quality import health_section, replies_section, sessions_section, spend_section
+from .page_recall import memories_section, missed_section, recall_section
+
+if TYPE_CHECKING:
+    from .figures import Report
+
+__all__ = ["lead", "page"]
+
+_NAV = (
+    ("told", "Told"),
+    ("memories", "Memories"),
+    ("missed", "Found nothing"),
+    ("replies", "Replies"),
+    ("sessions", "Sessions"),
+    ("spend", "Spend"),
+    ("health", "Health"),
+)
+
+
+def page(report: Report) -> str:
+    """Return the HTML text."""
+    with open(data_path("report", "report.css"), encoding="utf-8") as file:
+        style = file.read()
+    hashed = base64.b64encode(hashlib.sha256(style.encode("utf-8")).digest()).decode("ascii")
+    policy = "default-src 'none'; style-src 'sha256-%s'; base-uri 'none'; form-action 'none'" % hashed
+    sections = (
+        recall_section(report),
+        memories_section(report),
+        missed_section(report),
+        replies_section(report),
+        sessions_section(report),
+        spend_section(report),
+        health_section(report),
+    )
+    return (
+        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta http-equiv="Content-Security-Policy" content="%s">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="color-scheme" content="light dark"><meta name="referrer" content="no-referrer">'
+        '<title>%s</title><style>%s</style></head>\n<body><div class="sheet">%s<main>%s</main>%s</div></body></html>\n'
+    ) % (policy, safe(report.title), style, _top(report), "\n".join(sections), _bottom(report))
+
+
+def _top(report: Report) -> str:
+    links = "".join('<a href="#%s">%s</a>' % pair for pair in _NAV)
+    return (
+        '<header class="top"><h1>%s</h1><span class="when">%s, %s to %s</span></header><p class="lead">%s</p>'
+        '<nav aria-label="Sections">%s</nav><div class="tiles">%s</div>'
+    ) % (
+        safe(report.title),
+        safe(report.scope),
+        safe(day_label(report.since)),
+        safe(day_label(report.until)),
+        safe(lead(report)),
+        links,
+        "".join(_tiles(report)),
+    )
+
+
+def lead(report: Report) -> str:
+    """Return the report in a sentence or two."""
+    recalls = report.ledgers.recalls
+    if not recalls.prompts:
+        return "Nothing was recorded in this period yet."
+    told, pointed = recalls.total("injected"), recalls.total("pointed")
+    text = "On %s of %s prompts Claude was told a memory, and on %s it was pointed to one." % (
+        count(told),
+        count(recalls.prompts),
+        count(pointed),
+    )
+    used = sum(use.used for use in recalls.memories.values())
+    if used:
+        text += " Replies used what they were told at least %s %s." % (
+            count(used),
+            "time" if used == 1 else "times",
+        )
+    if report.memories.unused_number:
+        text += " %s of %s active memories were never needed." % (
+            count(report.memories.unused_number),
+            count(report.memories.stored),
+        )
+    return text
+
+
+def _tiles(report: Report) -> list[str]:
+    recalls = report.ledgers.recalls
+    half = recalls.wait.quantile(0.5)
+    sessions = count(recalls.sessions.estimate())
+    return [
+        tile(count(recalls.prompts), "prompts"),
+        tile(percent(recalls.total("injected"), recalls.prompts), "told a memory", "told"),
+        tile(percent(recalls.total("pointed"), recalls.prompts), "pointed to one", "pointed"),
+        tile(sessions if recalls.sessions.is_exact else "about " + sessions, "sessions"),
+        tile("\u2013" if half is None else "%.0f ms" % half, "median time in the hook"),
+        tile(money(report.ledgers.spend.usd), "spent on judges"),
+    ]
+
+
+def _bottom(report: Report) -> str:
+    return (
+        "<footer><p>Made by memory %s on this machine from %s ledger lines. Nothing was sent anywhere."
+        " The file may hold prompts of yours: only your account can read it.</p></footer>"
+    ) % (safe(report.version), count(report.ledgers.lines))

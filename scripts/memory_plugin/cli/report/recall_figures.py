@@ -1,0 +1,183 @@
+"""What Claude was told, pointed to and not told: counts by day, reason and memory, from the ledger `recalls`."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, NamedTuple
+
+from .counting import CappedCounter, Distinct, Histogram
+from .ledger_files import best_candidate
+
+if TYPE_CHECKING:
+    from typing import Any
+
+__all__ = ["NOTHING_FIT", "OUTCOMES", "MemoryUse", "MissedPrompt", "RecallFigures"]
+
+OUTCOMES = ("injected", "pointed", "silent", "skipped", "failed")
+_OF_GUARDS = ("reminded", "asked", "let_through")
+_AT = {name: at for at, name in enumerate(OUTCOMES)}
+NOTHING_FIT = ("no_match", "below_threshold", "below_floor", "declined")
+_MOST_MEMORIES = 50_000
+_MOST_KEYS_IN_ROW = 50
+_MOST_NAMES = 500
+_MOST_MISSED = 400
+_DAY = 10
+
+
+class MemoryUse:
+    """How often one memory was told, pointed to, used by a reply, called useful or wrong, and came close without being told."""
+
+    __slots__ = ("last", "near", "pointed", "told", "used", "useful", "wrong")
+
+    def __init__(self) -> None:
+        self.told = self.pointed = self.near = self.used = self.useful = self.wrong = 0
+        self.last = ""
+
+
+class MissedPrompt(NamedTuple):
+    """A prompt on which nothing was good enough; `text` is set only where the ledger keeps prompts."""
+
+    time: str
+    session: str
+    prompt_id: str
+    project: str
+    reason: str
+    nearest: str
+    confidence: float
+    text: str
+
+
+class RecallFigures:
+    """The sums over all rows added so far."""
+
+    def __init__(self) -> None:
+        self.days: dict[str, list[int]] = {}
+        self.reasons = CappedCounter(_MOST_NAMES)
+        self.projects = CappedCounter(_MOST_NAMES)
+        self.guards = CappedCounter(len(_OF_GUARDS))
+        self.places = CappedCounter(_MOST_NAMES)
+        self.memories: dict[tuple[str, str], MemoryUse] = {}
+        self.memories_left_out = 0
+        self.sessions = Distinct()
+        self.wait = Histogram()
+        self.tokens = 0
+        self._session: str | None = None
+        self._missed: deque[tuple[dict[str, Any], tuple[str, float] | None]] = deque(maxlen=_MOST_MISSED)
+
+    def add(self, row: dict[str, Any], candidates: str) -> None:
+        """Count one record."""
+        outcome, place = row.get("outcome"), row.get("place")
+        if place == "guard":
+            if outcome in _OF_GUARDS:
+                self.guards.add(str(outcome))
+            return
+        project = _text(row.get("project"))
+        for name in ("injected", "pointed"):
+            keys = row.get(name)
+            if keys and isinstance(keys, list):
+                self._add_keys(name, keys, project, row["time"])
+        tokens = row.get("tokens")
+        if isinstance(tokens, int) and 0 <= tokens < 1 << 30:
+            self.tokens += tokens
+        if place not in (None, "prompt"):
+            self.places.add(str(place)[:40])
+        elif isinstance(outcome, str) and outcome in _AT:
+            self._add_prompt(row, outcome, project)
+            if outcome not in ("injected", "pointed"):
+                self._add_silence(row, project, candidates)
+
+    def _add_prompt(self, row: dict[str, Any], outcome: str, project: str) -> None:
+        day = self.days.get(row["time"][:_DAY])
+        if day is None:
+            day = self.days[row["time"][:_DAY]] = [0] * len(OUTCOMES)
+        day[_AT[outcome]] += 1
+        self.projects.add(project)
+        session = _text(row.get("session"))
+        if session != self._session:  # the rows of a session mostly follow each other
+            self._session = session
+            self.sessions.add(session)
+        took = row.get("ms")
+        if isinstance(took, (int, float)) and 0 <= took < 1e9:
+            self.wait.add(took)
+
+    def _add_keys(self, name: str, keys: list[Any], project: str, time: str) -> None:
+        for key in keys[:_MOST_KEYS_IN_ROW]:
+            if isinstance(key, str):
+                use = self.use_of(project, key)
+                if use is not None:
+                    if name == "injected":
+                        use.told += 1
+                    else:
+                        use.pointed += 1
+                    use.last = max(use.last, time)
+
+    def use_of(self, project: str, key: str) -> MemoryUse | None:
+        """Return the counts of a memory, made when they are missing; None, and counted, when there are too many."""
+        place = (
+            ("", key) if key.startswith("user:") else (project, key)
+        )  # one's own are the same in all projects
+        use = self.memories.get(place)
+        if use is None:
+            if len(self.memories) >= _MOST_MEMORIES or len(key) > 300:
+                self.memories_left_out += 1
+                return None
+            use = self.memories[place] = MemoryUse()
+        return use
+
+    def _add_silence(self, row: dict[str, Any], project: str, candidates: str) -> None:
+        reason = _text(row.get("reason"))
+        self.reasons.add(reason)
+        if reason not in NOTHING_FIT:
+            return
+        best = best_candidate(candidates)
+        if best is not None:
+            use = self.use_of(project, best[0])
+            if use is not None:
+                use.near += 1
+        self._missed.append((row, best))
+
+    @property
+    def missed(self) -> list[MissedPrompt]:
+        """Return the latest prompts on which nothing was good enough, oldest first."""
+        return [_missed(row, best) for row, best in self._missed]
+
+    def add_feedback(self, row: dict[str, Any]) -> None:
+        """Count one record of the ledger `feedback`."""
+        kind, keys = row.get("kind"), row.get("memories")
+        if kind not in ("used", "useful", "wrong") or not isinstance(keys, list):
+            return
+        for key in keys[:_MOST_KEYS_IN_ROW]:
+            use = self.use_of(_text(row.get("project")), key) if isinstance(key, str) else None
+            if use is not None:
+                setattr(use, kind, getattr(use, kind) + 1)
+
+    def total(self, outcome: str) -> int:
+        """Return the number of prompts with an outcome."""
+        return sum(day[_AT[outcome]] for day in self.days.values())
+
+    @property
+    def prompts(self) -> int:
+        """Return the number of prompts."""
+        return sum(map(sum, self.days.values()))
+
+
+def _missed(row: dict[str, Any], best: tuple[str, float] | None) -> MissedPrompt:
+    key, confidence = best or ("", 0.0)
+    session, prompt_id, project, reason = (
+        _text(row.get(name)) for name in ("session", "prompt_id", "project", "reason")
+    )
+    prompt = row.get("prompt")
+    return MissedPrompt(
+        row["time"],
+        session,
+        prompt_id,
+        project,
+        reason,
+        key,
+        confidence,
+        prompt if isinstance(prompt, str) else "",
+    )
+
+
+def _text(value: object) -> str:
+    return value[:200] if isinstance(value, str) else ""

@@ -1,0 +1,144 @@
+"""What awaits a decision of the user, whatever it is: entries from several sources, in groups that can be answered together.
+
+A source lists entries of one kind and carries out what the user decides about them. To add one: a module with a function `source`, and its
+name in `SOURCES`.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from ..kernel.fastjson import digest
+from .command_context import CommandError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .command_context import CommandContext
+
+__all__ = [
+    "ACCEPT",
+    "BY",
+    "EDIT",
+    "REJECT",
+    "Action",
+    "Entry",
+    "Group",
+    "Outcome",
+    "Source",
+    "find_group",
+    "grouped",
+    "review_sources",
+]
+
+# kind of entry: module with `source(context)`
+SOURCES = {"memory": "pending_entries", "candidate": "candidate_entries"}
+BY = ("author", "commit", "folder", "change")
+
+
+class Action(NamedTuple):
+    """Something that can be done with an entry: the key that a person presses, and its name for programs."""
+
+    key: str
+    name: str
+
+
+ACCEPT, REJECT, EDIT = Action("y", "accept"), Action("n", "reject"), Action("e", "edit")
+
+
+class Entry(NamedTuple):
+    """One thing to decide about.
+
+    `id` is what commands take, `version` a digest of exactly what is shown, so that no decision covers a later text. `note` is what a list
+    of titles should not leave out. `origin` maps each of `BY` to a text that the entries of a group have in common. One that is `alone` is
+    never decided together with others.
+    """
+
+    id: str
+    kind: str
+    version: str
+    title: str
+    note: str
+    origin: dict[str, str]
+    actions: tuple[Action, ...]
+    alone: bool
+
+
+class Outcome(NamedTuple):
+    """Whether the entries are decided now, and lines about it for people."""
+
+    is_decided: bool
+    lines: list[str]
+
+
+class Source(Protocol):
+    """Lists the entries of one kind, and carries out decisions."""
+
+    def entries(self) -> list[Entry]:
+        """Return what awaits a decision now."""
+
+    def lines(self, entry: Entry) -> list[str]:
+        """Return what a person needs to see before they decide."""
+
+    def facts(self, entry: Entry) -> dict[str, object]:
+        """Return the same for programs."""
+
+    def apply(self, action: Action, entries: Sequence[Entry]) -> Outcome:
+        """Carry out a decision about entries of this source. Raises OSError and InvalidMemory, after which nothing is decided."""
+
+
+class Group(NamedTuple):
+    """Entries with something in common. Its id changes with any text in it."""
+
+    id: str
+    kind: str
+    title: str
+    entries: list[Entry]
+
+    @property
+    def together(self) -> list[Entry]:
+        """The entries that may be decided with one answer."""
+        return [entry for entry in self.entries if not entry.alone]
+
+
+def review_sources(context: CommandContext) -> dict[str, Source]:
+    """Return the sources by the kind of their entries."""
+    return {
+        kind: import_module("." + module, __package__).source(context) for kind, module in SOURCES.items()
+    }
+
+
+def grouped(sources: dict[str, Source], by: str = BY[0]) -> list[Group]:
+    """Return everything that awaits a decision in groups, the largest first; what is decided alone comes last."""
+    members: dict[tuple[bool, str, str], list[Entry]] = {}
+    for kind, source in sources.items():
+        for entry in source.entries():
+            members.setdefault((entry.alone, kind, entry.origin[by]), []).append(entry)
+    groups = [
+        Group(_group_id(entries), kind, title, sorted(entries, key=lambda entry: (entry.origin["folder"], entry.id)))
+        for (_, kind, title), entries in members.items()
+    ]  # fmt: skip
+    return sorted(
+        groups, key=lambda group: (not group.together, group.kind, -len(group.entries), group.title)
+    )
+
+
+def _group_id(entries: list[Entry]) -> str:
+    return "g" + digest("\n".join(sorted(entry.version for entry in entries)).encode("ascii"), 4)
+
+
+def find_group(context: CommandContext, identity: str) -> tuple[Source, Group]:
+    """Return the group with an id, however it was grouped when it was shown, and its source.
+
+    Raises CommandError when there is none: something in it has changed, or was decided about.
+    """
+    sources = review_sources(context)
+    for by in BY:
+        for group in grouped(sources, by):
+            if group.id == identity:
+                return sources[group.kind], group
+    raise CommandError(
+        "%s: no group has this id, or something in it has changed; to see what is pending: memory review"
+        % identity
+    )

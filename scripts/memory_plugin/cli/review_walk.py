@@ -1,0 +1,130 @@
+"""A review in a terminal: group by group, one key for a whole group or for each entry in it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from ..kernel.files import in_words
+from ..memories.record import InvalidMemory
+from .console import counted
+from .keys import END, read_key
+from .review_entries import ACCEPT, REJECT
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .console import Console
+    from .review_entries import Action, Entry, Group, Source
+
+__all__ = ["Review"]
+
+_FIRST = 10
+_ACCEPT_ALL, _REJECT_ALL, _ONE_BY_ONE, _LIST, _SKIP, _QUIT = "a", "n", "o", "l", "s", "q"
+_DIFFERENCES = {"+ ": "green", "- ": "red"}
+
+
+class _Stopped(Exception):
+    """The person wants to stop, or has closed the terminal."""
+
+
+class Review:
+    """One walk through the groups; every decision is on the disk before the next question."""
+
+    def __init__(self, console: Console, sources: dict[str, Source]) -> None:
+        self.done: Counter[str] = Counter()
+        self._console = console
+        self._sources = sources
+
+    def walk(self, groups: Sequence[Group]) -> None:
+        """Go through the groups until the person has answered or stops."""
+        try:
+            for number, group in enumerate(groups, 1):
+                self._show_heading(number, len(groups), group)
+                if len(group.together) > 1:
+                    self._decide_group(group)
+                else:
+                    self._one_by_one(group, group.entries)
+        except _Stopped:
+            return
+
+    def _show_heading(self, number: int, of: int, group: Group) -> None:
+        text = "group %d of %d: %s, %s" % (number, of, counted(len(group.entries), group.kind), group.title)
+        self._console.line()
+        self._console.line(self._console.style(text, "bold"))
+
+    def _decide_group(self, group: Group) -> None:
+        self._list(group.entries[:_FIRST])
+        left = len(group.entries) - _FIRST
+        if left > 0:
+            self._console.line("  and %d more" % left)
+        number = len(group.together)
+        question = (
+            "[a] accept all %d, [n] reject all, [o] one by one, [l] list all, [s] skip, [q] quit: " % number
+        )
+        keys = (_ACCEPT_ALL, _REJECT_ALL, _ONE_BY_ONE, _LIST, _SKIP, _QUIT)
+        key = self._ask(question, keys)
+        while key == _LIST:
+            self._list(group.entries)
+            key = self._ask(question, keys)
+        if key == _ACCEPT_ALL:
+            self._apply(ACCEPT, group.together)
+        elif key == _REJECT_ALL:
+            self._apply(REJECT, group.together)
+        elif key == _ONE_BY_ONE:
+            self._one_by_one(group, group.entries)
+
+    def _list(self, entries: Sequence[Entry]) -> None:
+        for entry in entries:
+            note = " (%s)" % entry.note if entry.note else ""
+            self._console.line("  %s  %s%s" % (entry.id, entry.title, note))
+
+    def _one_by_one(self, group: Group, entries: Sequence[Entry]) -> None:
+        for at, entry in enumerate(entries):
+            self._show(entry)
+            rest = [] if entry.alone else [one for one in entries[at:] if not one.alone]
+            key = self._decide(entry, len(rest))
+            if key == _ACCEPT_ALL:
+                self._apply(ACCEPT, rest)
+                self._one_by_one(group, [one for one in entries[at:] if one.alone])
+                return
+
+    def _show(self, entry: Entry) -> None:
+        console = self._console
+        console.line()
+        console.line(console.style("%s  %s" % (entry.id, entry.title), "bold"))
+        for line in self._sources[entry.kind].lines(entry):
+            color = _DIFFERENCES.get(line[2:4])
+            console.line("  " + (console.style(line, color) if color else line))
+
+    def _decide(self, entry: Entry, rest: int) -> str:
+        """Ask about an entry until it is decided or skipped; return the key."""
+        actions = {action.key: action for action in entry.actions}
+        words = ["[%s] %s" % (action.key, action.name) for action in entry.actions] + ["[s] skip"]
+        words += ["[a] accept it and the other %d" % (rest - 1)] if rest > 1 else []
+        question = ", ".join([*words, "[q] quit: "])
+        keys = [*actions, _SKIP, _QUIT, *([_ACCEPT_ALL] if rest > 1 else [])]
+        while True:
+            key = self._ask(question, keys)
+            if key not in actions:
+                return key
+            if self._apply(actions[key], [entry]):
+                return key
+
+    def _ask(self, question: str, keys: Sequence[str]) -> str:
+        key = read_key(question, keys)
+        if key in (_QUIT, END):
+            raise _Stopped
+        return key
+
+    def _apply(self, action: Action, entries: Sequence[Entry]) -> bool:
+        """Carry out a decision and return whether the entries are decided now."""
+        try:
+            outcome = self._sources[entries[0].kind].apply(action, entries)
+        except (InvalidMemory, OSError) as error:
+            self._console.line("  not done: " + in_words(error))
+            return False
+        for line in outcome.lines:
+            self._console.line("  " + line)
+        self.done[action.name] += len(entries) * outcome.is_decided
+        return outcome.is_decided

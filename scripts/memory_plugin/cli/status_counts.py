@@ -1,0 +1,33 @@
+"""The counts that the status line shows, prepared when memories change or the index is refreshed."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from ..hooks.status_line import FOLDER, counts_path
+from ..kernel.state_file import write_state
+from ..memories.record import ACTIVE
+from ..memories.survey import life, survey
+from ..memories.trust import TRUSTED
+
+if TYPE_CHECKING:
+    from .command_context import CommandContext
+
+__all__ = ["prepare_counts"]
+
+
+def prepare_counts(context: CommandContext) -> None:
+    """Write the counts of this project if the status line is installed. Raises OSError, and TrustUnreadable."""
+    places = context.places
+    if places.state_dir is None or not os.path.isdir(places.state(FOLDER)):
+        return
+    items = survey(places, context.accept_from).items
+    write_state(
+        counts_path(places),
+        {
+            "memories": sum(life(item) == ACTIVE and item.trust == TRUSTED for item in items),
+            "pending": sum(item.waits for item in items),
+            "recall": context.settings.flag("retrieval.enabled"),
+        },
+    )

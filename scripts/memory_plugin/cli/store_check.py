@@ -1,0 +1,186 @@
+"""What is wrong with the memories of a store, for a commit hook or CI: read from the files alone, without any state of this machine."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Callable, NamedTuple
+
+from ..kernel.text.clean import plain
+from ..memories.files import FileProblem, all_memories, memory_key, why_left_alone
+from ..memories.hygiene import shown_line
+from ..memories.record import (
+    ACTIVE,
+    MAX_ASKED_AS,
+    MAX_LISTED,
+    MAX_SUPERSEDES,
+    MAX_TITLE,
+    body_text,
+    guard_problem,
+    unreadable_expiry,
+)
+from ..memories.stores import PROJECT, USER, Store
+from ..memories.supersession import Link, named_keys, resolve
+from .secrets_scan import scan_paths
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from ..memories.files import StoredMemory
+
+__all__ = ["Finding", "check_store", "store_around"]
+
+_MAX_REASON = 300
+_INSIDE = os.path.join(".claude", "memory")
+_LISTS = {
+    "tags": MAX_LISTED,
+    "related_files": MAX_LISTED,
+    "asked_as": MAX_ASKED_AS,
+    "supersedes": MAX_SUPERSEDES,
+}
+_TEXTS = ("created_at", "updated_at", "expires_at", "superseded_by", "record_status")
+
+
+class Finding(NamedTuple):
+    """Something to fix: file, line (0 for the whole file), the rule's id, and what to do."""
+
+    path: str
+    line: int
+    rule: str
+    text: str
+
+
+def store_around(path: str) -> Store | None:
+    """Return the store that a path lies in, or that lies in this folder; None without one."""
+    path = os.path.abspath(path)
+    if os.path.isdir(os.path.join(path, _INSIDE)):
+        return Store(PROJECT, os.path.join(path, _INSIDE), path)
+    while not path.endswith(os.sep + _INSIDE):
+        above = os.path.dirname(path)
+        if above == path:
+            return None
+        path = above
+    return Store(PROJECT, path, os.path.dirname(os.path.dirname(path)))
+
+
+def check_store(store: Store) -> tuple[int, list[Finding]]:
+    """Return the number of memories in a store, and everything to fix, by path."""
+    reason = why_left_alone(store)
+    if reason:
+        return 0, [Finding(store.root, 0, "store", reason)]
+    problems: list[FileProblem] = []
+    memories = list(all_memories(store, problems))
+    found = [Finding(one.path, 0, "file", plain(one.reason, _MAX_REASON)) for one in problems]
+    for stored in memories:
+        for rule, check in _CHECKS.items():
+            found += [Finding(stored.path, 0, rule, text) for text in check(stored)]
+    found += _secrets(store)
+    found += _duplicates(memories)
+    found += _dangling(memories)
+    found += _circular(memories)
+    return len(memories), sorted(found)
+
+
+def _names(stored: StoredMemory) -> Iterator[str]:
+    memory = stored.memory
+    for name, place in (("id", memory.id), ("category", memory.category)):
+        said = memory.data.get(name)
+        if said is not None and said != place:
+            yield "%s: expected %s, as the path says, got %s" % (name, place, shown_line(str(said)[:80]))
+
+
+def _fields(stored: StoredMemory) -> Iterator[str]:
+    data = stored.memory.data
+    if len(stored.memory.title) > MAX_TITLE:
+        yield "title: expected at most %d characters, got %d" % (MAX_TITLE, len(stored.memory.title))
+    if "\n" in stored.memory.title:
+        yield "title: expected one line"
+    for name, most in _LISTS.items():
+        value = data.get(name, [])
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            yield "%s: expected a list of texts" % name
+        elif len(value) > most:
+            yield "%s: expected at most %d, got %d" % (name, most, len(value))
+    for name in _TEXTS:
+        if not isinstance(data.get(name, ""), (str, type(None))):
+            yield "%s: expected a text" % name
+    if not body_text(stored.memory):
+        yield "content: expected a text, got nothing"
+
+
+def _expiry(stored: StoredMemory) -> Iterator[str]:
+    said = unreadable_expiry(stored.memory)
+    if said:
+        yield "expires_at: expected YYYY-MM-DD, got %s" % shown_line(said[:80])
+
+
+def _guard(stored: StoredMemory) -> Iterator[str]:
+    problem = guard_problem(stored.memory)
+    if problem:
+        yield shown_line(problem)
+
+
+_CHECKS: dict[str, Callable[[StoredMemory], Iterator[str]]] = {
+    "name": _names,
+    "format": _fields,
+    "expiry": _expiry,
+    "guard": _guard,
+}
+
+
+def _secrets(store: Store) -> Iterator[Finding]:
+    scan = scan_paths([store.root])
+    for place in scan.places:
+        text = "a secret; remove it from the file, and replace it wherever it is used"
+        yield Finding(place.path, place.line, "secret", "%s: %s" % (place.rule, text))
+    for reason in scan.unread:
+        yield Finding(store.root, 0, "file", plain(reason, _MAX_REASON))
+
+
+def _duplicates(memories: list[StoredMemory]) -> Iterator[Finding]:
+    """Name each active memory that has the title or the text of an earlier one."""
+    seen: dict[tuple[str, str], StoredMemory] = {}
+    for stored in sorted(memories, key=lambda one: (one.memory.created_at, one.key)):
+        memory = stored.memory
+        if memory.status != ACTIVE or memory.superseded_by:
+            continue
+        same = {
+            "title": " ".join(memory.title.casefold().split()),
+            "text": " ".join(body_text(memory).split()),
+        }
+        for what, value in same.items():
+            first = seen.setdefault((what, value), stored)
+            if value and first is not stored:
+                name = "%s/%s" % (first.memory.category, first.memory.id)
+                yield Finding(
+                    stored.path, 0, "duplicate", "it has the same %s as %s; keep one of them" % (what, name)
+                )
+                break
+
+
+def _dangling(memories: list[StoredMemory]) -> Iterator[Finding]:
+    known = {stored.key for stored in memories}
+    for stored in memories:
+        named = {"superseded_by": (stored.memory.superseded_by,), "supersedes": stored.memory.supersedes}
+        for field, names in named.items():
+            for name in names:
+                elsewhere = name.startswith(USER + ":")  # a store that is not in the repository
+                if name and not elsewhere and not known.intersection(named_keys(name, stored.key)):
+                    text = "%s: no memory is called %s; remove the name, or bring the memory back"
+                    yield Finding(stored.path, 0, "dangling", text % (field, shown_line(name[:80])))
+
+
+def _circular(memories: list[StoredMemory]) -> Iterator[Finding]:
+    links = {
+        stored.key: Link(stored.key, True, stored.memory.superseded_by, stored.memory.supersedes)
+        for stored in memories
+        if stored.memory.status == ACTIVE
+    }
+    circular = set(resolve(links, links.get).circular)
+    for stored in memories:
+        if memory_key(stored.store.scope, stored.memory.category, stored.memory.id) in circular:
+            yield Finding(
+                stored.path,
+                0,
+                "circular",
+                "it supersedes a memory that supersedes it; remove one of the names",
+            )

@@ -1,0 +1,165 @@
+"""`memory tune --thresholds`: fit the escalation gate to the user's own replies, write it to their settings, and take it back."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from ..kernel.clock import now_iso
+from ..kernel.overrides import load_or_shipped
+from ..kernel.settings.load import USER, load
+from ..kernel.settings.user_file import EditError, change_values
+from ..kernel.state_file import read_state, write_state
+from ..replies.escalation import THRESHOLD, EscalationThresholds
+from ..replies.threshold_fit import ENOUGH, escalated_share, fit_thresholds, measured_replies
+from .command_context import CommandError
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Sequence
+
+    from ..kernel.stats import Proportion
+    from ..replies.score_history import PastScore
+    from ..replies.threshold_fit import MeasuredReply, ThresholdFit
+    from .command_context import CommandContext
+
+__all__ = ["tune_thresholds", "undo_thresholds"]
+
+DONE = 0
+_PREAMBLE = "scoring.escalation.preamble_min"
+_UNDO_FILE = "thresholds-before.json"
+_SHOWN = 12
+_ROW_WORDS = {
+    "padding_range": "one or two phrases of filler (`memory tune` shows which rules to exempt)",
+    "borderline_density": "a density near the threshold (a smaller scoring.escalation.density_margin helps)",
+    "mixed_signal": "a long preamble without filler (scoring.escalation.mixed_signal switches it off)",
+    "clean": "no filler, a short preamble and a high density",
+    "clear_drift": "more filler than scoring.escalation.padding_range, which needs no judge",
+    "low_density": "a density far below the threshold, which needs no judge",
+    "clean_enough": "nothing that the gate looks for",
+}
+
+
+def tune_thresholds(scores: list[PastScore], arguments: argparse.Namespace, context: CommandContext) -> int:
+    """Show how many replies escalate by model and kind of message, propose values, and write them with --apply.
+
+    Raises CommandError below 200 replies, without approval, and where the file cannot be changed.
+    """
+    replies = measured_replies(scores)
+    if len(replies) < ENOUGH:
+        raise CommandError(
+            "fitting the thresholds takes %d replies of 20 words and more, and the ledger holds %d of the last %d days"
+            % (ENOUGH, len(replies), arguments.days)
+        )
+    fit = fit_thresholds(replies, EscalationThresholds(context.settings, load_or_shipped("replies", "gate")))
+    changes = _changes(fit, context)
+    if arguments.apply and changes:
+        context.require_approval("change the thresholds")
+        _write(changes, context)
+    if arguments.json:
+        context.console.json(_record(fit, replies, changes, applied=arguments.apply and bool(changes)))
+    else:
+        _show(fit, replies, changes, context)
+        if arguments.apply and changes:
+            context.console.line("Written to your settings; to take it back: memory tune --thresholds --undo")
+    return DONE
+
+
+def _changes(fit: ThresholdFit, context: CommandContext) -> dict[str, object]:
+    """Return the settings that the proposal changes, with their new values."""
+    wanted: dict[str, object] = {_PREAMBLE: fit.preamble_min}
+    wanted.update((THRESHOLD % kind, value / 1000) for kind, value in fit.thresholds.items())
+    return {name: value for name, value in wanted.items() if value != context.settings.get(name)}
+
+
+def _write(changes: dict[str, object], context: CommandContext) -> None:
+    """Write the values into the user's settings, after noting what was there."""
+    own = load(context.places.config_dir, None)
+    before = {name: own.get(name) if own.origin(name) == USER else None for name in changes}
+    path = context.places.state(_UNDO_FILE)
+    earlier = read_state(path)
+    write_state(path, {"schema": 1, "time": now_iso(), "before": before, "after": changes}, durable=True)
+    try:
+        change_values(context.places.config_dir, changes)
+    except EditError as error:
+        write_state(path, earlier, durable=True)
+        raise CommandError(str(error)) from None
+
+
+def undo_thresholds(arguments: argparse.Namespace, context: CommandContext) -> int:
+    """Put back what was in the settings before the last --apply; a value that was changed since stays."""
+    path = context.places.state(_UNDO_FILE)
+    noted = read_state(path)
+    before, after = noted.get("before"), noted.get("after")
+    if not isinstance(before, dict) or not isinstance(after, dict):
+        raise CommandError("there is nothing to take back: no thresholds were written")
+    context.require_approval("change the thresholds")
+    present = load(context.places.config_dir, None)
+    names = [name for name in before if name in present.names() and present.get(name) == after.get(name)]
+    try:
+        change_values(context.places.config_dir, {name: before[name] for name in names})
+    except EditError as error:
+        raise CommandError(str(error)) from None
+    os.unlink(path)
+    kept = sorted(set(before) - set(names))
+    if arguments.json:
+        context.console.json({"restored": sorted(names), "kept": kept})
+    else:
+        context.console.line("Taken back: %d values." % len(names))
+        for name in kept:
+            context.console.line("  left as it is, because it was changed since: %s" % name)
+    return DONE
+
+
+def _record(
+    fit: ThresholdFit, replies: Sequence[MeasuredReply], changes: dict[str, object], *, applied: bool
+) -> dict[str, object]:
+    return {
+        "replies": len(replies),
+        "before": fit.before._asdict(),
+        "after": fit.after._asdict(),
+        "thresholds": {kind: value / 1000 for kind, value in fit.thresholds.items()},
+        "preamble_min": fit.preamble_min,
+        "changes": changes,
+        "rows": fit.rows,
+        "hindrance": fit.hindrance or None,
+        "applied": applied,
+    }
+
+
+def _show(
+    fit: ThresholdFit, replies: Sequence[MeasuredReply], changes: dict[str, object], context: CommandContext
+) -> None:
+    console = context.console
+    bounds = EscalationThresholds(context.settings, load_or_shipped("replies", "gate"))
+    for title, name in (("model", "model"), ("message", "kind")):
+        groups: dict[str, list[MeasuredReply]] = {}
+        for one in replies:
+            groups.setdefault(getattr(one, name) or "unknown", []).append(one)
+        rows = [
+            [group, str(len(ones)), _interval(escalated_share(ones, bounds))]
+            for group, ones in sorted(groups.items(), key=lambda pair: -len(pair[1]))[:_SHOWN]
+        ]
+        console.table([title, "replies", "escalated now"], rows)
+        console.line()
+    console.line("now:      %s escalate" % (fit.before,))
+    if changes:
+        console.line("proposed: %s escalate" % (fit.after,))
+        console.line()
+        rows = [
+            [name, "%g" % context.settings.number(name), "%g" % value]
+            for name, value in changes.items()
+            if isinstance(value, (int, float))
+        ]
+        console.table(["setting", "now", "proposed"], rows)
+    else:
+        console.line("No change is proposed.")
+    if fit.hindrance:
+        words = "20 to 30 %% is out of reach: most of them by the row %s, %s."
+        console.paragraph(words % (fit.hindrance, _ROW_WORDS.get(fit.hindrance, "a row of the gate")))
+
+
+def _interval(part: Proportion) -> str:
+    if part.value is None or part.low is None or part.high is None:
+        return ""
+    return "%.0f %% (%.0f-%.0f)" % (100 * part.value, 100 * part.low, 100 * part.high)

@@ -1,0 +1,72 @@
+"""`memory useful`, `wrong` and `feedback`: from the command to what the next prompt is told."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.project import Project
+from tests.recall.store_files import ASK, BODY, TITLE, last
+
+ID = "use-postgres-for-the-billing-database"
+
+
+@pytest.fixture
+def stored(project: Project) -> Project:
+    """Return a project with one memory."""
+    project.save(TITLE, BODY)
+    return project
+
+
+def test_a_rated_memory_says_its_thresholds(stored: Project) -> None:
+    said = stored.cli("wrong", ID)
+    assert said.returncode == 0, said.stderr
+    assert "told in full from 65 % sure, pointed at from 65 % (other memories: 50 % and 50 %)" in said.stdout
+    (found,) = stored.cli("useful", ID, "--json").json["memories"]
+    assert (found["useful"], found["wrong"], found["inject_threshold"]) == (1, 1, 0.55)
+
+
+def test_what_was_said_decides_about_the_next_prompt_and_why_says_so(stored: Project) -> None:
+    assert "<memory " in stored.prompt(ASK, session_id="first-session").context
+    sure = last(stored)["candidates"][0]["confidence"]
+    for _ in range(4):
+        stored.cli("wrong", ID)
+    silent = stored.prompt(ASK, session_id="second-session").context
+    assert ("<memory " in silent) == (sure >= 0.95)
+    assert last(stored)["candidates"][0]["shift"] == 0.45
+    assert "95 % needed" in stored.cli("why").stdout
+    assert stored.cli("feedback", "reset", ID).stdout == "forgotten: the feedback on 1 memory\n"
+    assert "<memory " in stored.prompt(ASK, session_id="third-session").context
+    assert "shift" not in last(stored)["candidates"][0]
+
+
+def test_feedback_lists_what_was_said(stored: Project) -> None:
+    assert stored.cli("feedback").stdout.startswith("nothing was said about any memory")
+    stored.cli("useful", ID)
+    shown = stored.cli("feedback").stdout
+    assert ID in shown
+    assert "told in full from 40 % sure" in shown
+    assert stored.cli("feedback", "--json").json["memories"][0]["useful"] == 1
+    kinds = [row["kind"] for row in stored.ledger("feedback")]
+    assert kinds == ["useful"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (["useful", "nothing-like-it"], 1, "nothing-like-it"),
+        (["useful"], 2, "ID"),
+        (["feedback", "reset"], 2, "name the memories, or use --all"),
+        (["feedback", "reset", ID, "--all"], 2, "name the memories, or use --all"),
+        (["feedback", "show", ID], 2, "only `memory feedback reset`"),
+    ],
+)
+def test_errors_of_use(stored: Project, arguments: list[str], code: int, says: str) -> None:
+    run = stored.cli(*arguments)
+    assert (run.returncode, says in run.stderr) == (code, True), run.stderr
+
+
+@pytest.mark.parametrize("command", [["useful", ID], ["wrong", ID], ["feedback", "reset", "--all"]])
+def test_inside_the_client_it_needs_the_users_word(stored: Project, command: list[str]) -> None:
+    run = stored.cli(*command, inside=True)
+    assert (run.returncode, "the user must ask for it" in run.stderr) == (1, True)
+    assert stored.ledger("feedback") == []

@@ -1,0 +1,88 @@
+"""`memory replay`: past prompts under the settings in effect and under a trial file."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+
+import pytest
+
+from tests.project import SESSION, Project
+from tests.recall.store_files import ASK, BODY, TITLE
+from tests.replies.builders import assistant_record, user_record, write_transcript
+
+ID = "use-postgres-for-the-billing-database"
+
+
+@pytest.fixture
+def past(project: Project) -> Project:
+    """Return a project with one memory and a transcript of three prompts."""
+    project.save(TITLE, BODY)
+    folder = re.sub(r"[^A-Za-z0-9]", "-", project.root)
+    rows = [
+        user_record(ASK, cwd=project.root, sessionId=SESSION),
+        assistant_record("Postgres."),
+        user_record("ok", cwd=project.root),
+        user_record("A haiku about the sea, please.", cwd=project.root),
+    ]
+    write_transcript(os.path.join(project.config, "projects", folder, SESSION + ".jsonl"), *rows)
+    return project
+
+
+def trial(project: Project, **retrieval: object) -> str:
+    """Return the path of a settings file to try."""
+    return project.write("trial.json", {"memory": {"retrieval": retrieval}})
+
+
+def test_the_settings_in_effect_are_counted(past: Project) -> None:
+    found = past.cli("replay", "--json").json
+    tokens = found["now"].pop("tokens")
+    assert found == {"now": {"injected": 1, "pointed": 0, "silent": 2, "prompts": 3}}
+    assert tokens > 20
+    assert "SETTINGS" in past.cli("replay").stdout
+    assert past.ledger("recalls") == []
+
+
+def test_a_trial_file_shows_the_differences(past: Project) -> None:
+    path = trial(past, inject_threshold=1.0, pointer_threshold=0.3)
+    found = past.cli("replay", "--config", path, "--json").json
+    assert (found["now"]["injected"], found["trial"]["injected"], found["trial"]["pointed"]) == (1, 0, 1)
+    (difference,) = found["differences"]
+    assert (difference["prompt"], difference["trial"]["outcome"]) == (ASK, "pointed")
+    shown = past.cli("replay", "--config", path).stdout
+    assert "1 of 3 prompts differ:" in shown
+    assert "now:   told %s" % ID in shown
+    assert "trial: pointed at %s" % ID in shown
+    assert "and 1 more" in past.cli("replay", "--config", path, "--limit", "0").stdout
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("{", "expected JSON"),
+        ({"memory": {"retrieval": {"inject_threshold": 7}}}, "inject_threshold"),
+        ({"memory": {"retrieval": {"inject_treshold": 0.7}}}, "inject_treshold"),
+    ],
+    ids=["no JSON", "out of range", "unknown key"],
+)
+def test_a_trial_file_with_a_problem_is_an_error(past: Project, content: object, says: str) -> None:
+    path = past.write("trial.json", content if isinstance(content, str) else json.dumps(content))
+    run = past.cli("replay", "--config", path)
+    assert (run.returncode, run.stdout) == (2, "")
+    assert says in run.stderr
+    assert "trial.json" in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [(["--config", "/no/such/file"], "not there"), (["--days", "0"], "expected 1 or more")],
+)
+def test_errors_of_use(past: Project, arguments: list[str], says: str) -> None:
+    run = past.cli("replay", *arguments)
+    assert (run.returncode, says in run.stderr) == (2, True)
+
+
+def test_a_project_without_transcripts_says_so(project: Project) -> None:
+    run = project.cli("replay")
+    assert (run.returncode, "no transcript" in run.stderr) == (1, True)

@@ -1,0 +1,316 @@
+"""`memory review`, `reject` and `accept`: by keys in a terminal, elsewhere by groups and ids, and only about the text that was shown."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from typing import Any
+
+import pytest
+
+from memory_plugin.memories.record import categories, new_memory
+from tests.cli.pseudo_terminal import PseudoTerminal
+from tests.project import Project
+
+GROUP, ENTRY = "[q] quit: ", "[s] skip"
+GUARD = {"commands": ["git push --force"], "action": "remind"}
+terminal = pytest.mark.skipif(sys.platform == "win32", reason="needs a pseudo-terminal")
+
+
+def put(project: Project, name: str, *, by: str = "", category: str = "decision", **fields: object) -> None:
+    """Write a memory's file as it comes with a repository; commit it if an author is given."""
+    chosen = categories()[category]
+    data = new_memory(chosen, name, "Title of " + name, {chosen.primary: "The body of %s." % name}, {})
+    project.write(".claude/memory/%s/%s.json" % (chosen.folder, name), {**data, **fields})
+    if by:
+        project.git("add", "-A")
+        email = by.lower() + "@example.org"
+        command = ["git", "commit", "-q", "-m", name]
+        run = project.process(command, GIT_AUTHOR_NAME=by, GIT_AUTHOR_EMAIL=email)
+        assert run.returncode == 0, run.stderr
+
+
+def trust(project: Project) -> dict[str, str]:
+    rows = project.cli("list", "--status", "all", "--json").json["memories"]
+    return {row["id"]: row["trust"] for row in rows}
+
+
+def groups(project: Project, *arguments: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = project.cli("review", "--json", *arguments).json["groups"]
+    return found
+
+
+@pytest.fixture
+def team(project: Project) -> Project:
+    """Return a project with memories of two authors, one file in no commit, and a guard."""
+    put(project, "bo-one", by="Bo")
+    put(project, "bo-two", by="Bo", category="runbook")
+    put(project, "cy-one", by="Cy")
+    put(project, "cy-guard", by="Cy", category="constraint", guard=GUARD)
+    put(project, "loose")
+    return project
+
+
+@terminal
+def test_one_key_decides_a_group_and_guards_are_asked_alone(team: Project) -> None:
+    review = PseudoTerminal(team, "review")
+    assert "group 1 of 4: 2 memories, new, said to be by Bo <bo@example.org>" in review.until(GROUP)
+    review.press("a")
+    assert "loose" in review.until(ENTRY)
+    review.press("s")
+    assert "cy-one" in review.until(ENTRY)
+    review.press("n")
+    shown = review.until(ENTRY)
+    assert "guard: the first time in a session that Claude runs `git push --force`" in shown
+    review.press("y")
+    assert review.end() == 0
+    assert "accepted 3, rejected 1, still pending 1" in review.seen
+    assert trust(team) == {
+        "bo-one": "trusted",
+        "bo-two": "trusted",
+        "cy-one": "rejected",
+        "cy-guard": "trusted",
+        "loose": "pending",
+    }
+
+
+@terminal
+def test_all_of_a_group_after_reading_some_of_it_and_quitting(project: Project) -> None:
+    for name in ("a", "b", "c", "d"):
+        put(project, name, by="Bo")
+    put(project, "other", by="Cy")
+    review = PseudoTerminal(project, "review")
+    review.until(GROUP)
+    review.press("o")
+    assert "decision: The body of a." in review.until(GROUP)
+    review.press("n")
+    assert "[a] accept it and the other 2" in review.until(GROUP)
+    review.press("a")
+    review.until(GROUP)
+    review.press("q")
+    assert review.end() == 0
+    expected = {"a": "rejected", **dict.fromkeys("bcd", "trusted"), "other": "pending"}
+    assert trust(project) == expected
+
+
+@terminal
+def test_keys_typed_before_a_question_and_unknown_keys_decide_nothing(project: Project) -> None:
+    put(project, "one", by="Bo")
+    put(project, "two", by="Cy")
+    review = PseudoTerminal(project, "review")
+    review.until(ENTRY)
+    review.press("x")
+    review.until(ENTRY)
+    review.press("\x1b[A")
+    review.until(ENTRY)
+    review.press("yyyy")
+    review.until(ENTRY)
+    review.press("\x04")
+    assert review.end() == 0
+    assert trust(project) == {"one": "pending", "two": "pending"}
+
+
+@terminal
+def test_what_is_edited_is_trusted_as_it_is_then(project: Project) -> None:
+    put(project, "one", by="Bo")
+    editor = project.write("editor.sh", "#!/bin/sh\nsed -i 's/The body/My body/' \"$1\"\n")
+    os.chmod(editor, 0o700)
+    review = PseudoTerminal(project, "review", EDITOR=editor)
+    review.until(ENTRY)
+    review.press("e")
+    assert review.end() == 0
+    assert "edited 1, still pending 0" in review.seen
+    assert trust(project) == {"one": "trusted"}
+    assert project.cli("show", "one", "--json").json["body"] == "My body of one."
+
+
+@terminal
+def test_an_edit_that_changes_nothing_asks_again(project: Project) -> None:
+    put(project, "one", by="Bo")
+    review = PseudoTerminal(project, "review", EDITOR="true")
+    review.until(ENTRY)
+    review.press("e")
+    assert "it is still pending" in review.until(ENTRY)
+    review.press("q")
+    assert review.end() == 0
+    assert trust(project) == {"one": "pending"}
+
+
+def test_a_change_is_shown_against_the_last_trusted_text(project: Project) -> None:
+    name = project.save("Deploy on Mondays", "The train leaves at noon.")
+    path = project.cli("show", name, "--json").json["path"]
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text.replace("at noon", "at night"))
+    run = project.cli("review")
+    assert "changed since you trusted it" in run.stdout
+    assert "- The train leaves at noon." in run.stdout
+    assert "+ The train leaves at night." in run.stdout
+    ((entry,),) = [group["entries"] for group in groups(project)]
+    (change,) = entry["changes"]
+    assert change["field"] == "decision"
+    assert "\x1b" not in run.stdout
+
+
+def test_off_a_terminal_it_only_shows(team: Project) -> None:
+    run = team.cli("review", stdin="a\na\na\n")
+    assert run.returncode == 0
+    assert set(trust(team).values()) == {"pending"}
+    assert len(re.findall("^group g", run.stdout, re.MULTILINE)) == 4
+    assert team.cli("review", "--json", inside=True).json["groups"] == groups(team)
+
+
+def test_a_group_is_decided_by_its_id_and_only_as_it_was_shown(team: Project) -> None:
+    bo, *_ = groups(team)
+    assert bo["title"] == "new, said to be by Bo <bo@example.org>"
+    put(team, "bo-one", title="Changed in the meantime")
+    run = team.cli("accept", "--group", str(bo["id"]))
+    assert run.returncode == 1
+    assert "memory review" in run.stderr
+    assert set(trust(team).values()) == {"pending"}
+    for group in groups(team, "--by", "folder"):
+        if "guard" not in json.dumps(group["entries"]):
+            assert team.cli("reject", "--group", str(group["id"])).returncode == 0
+    assert "rejected" in trust(team).values()
+
+
+def test_a_guard_is_never_decided_with_a_group(team: Project) -> None:
+    guards = groups(team)[-1]
+    assert [entry["id"] for entry in guards["entries"]] == ["cy-guard"]
+    for command in ("accept", "reject"):
+        assert team.cli(command, "--group", str(guards["id"])).returncode == 2
+    assert trust(team)["cy-guard"] == "pending"
+
+
+def test_accept_all_leaves_guards_out_and_says_of_which_categories(team: Project) -> None:
+    run = team.cli("accept", "--all")
+    assert run.returncode == 0
+    assert "accepted 4 memories (3 decision, 1 runbook)" in run.stdout
+    assert "left out, since a guard is accepted by name or with --guards: cy-guard" in run.stdout
+    assert trust(team)["cy-guard"] == "pending"
+    run = team.cli("accept", "--all", "--guards")
+    assert "guard: the first time" in run.stdout
+    assert set(trust(team).values()) == {"trusted"}
+    assert team.cli("accept", "one", "--guards").returncode == 2
+
+
+@terminal
+@pytest.mark.parametrize(("answer", "expected"), [("n", "pending"), ("y", "trusted")])
+def test_accept_all_asks_a_person_first(team: Project, answer: str, expected: str) -> None:
+    run = PseudoTerminal(team, "accept", "--all")
+    assert "accept 4 memories (3 decision, 1 runbook)? [y/N]" in run.until("[y/N] ")
+    run.type(answer + "\n")
+    assert run.end() == 0
+    assert trust(team)["bo-one"] == expected
+
+
+def test_inside_the_client_nothing_is_decided_without_the_user(team: Project) -> None:
+    bo, *_ = groups(team)
+    for command in (
+        ["reject", "bo-one"],
+        ["reject", "--group", str(bo["id"])],
+        ["accept", "--group", str(bo["id"])],
+    ):
+        assert team.cli(*command, inside=True).returncode == 1
+    assert set(trust(team).values()) == {"pending"}
+    team.prompt("/memory:review")
+    assert team.cli("accept", "--all", "--guards", inside=True).returncode == 1
+    assert team.cli("accept", "--group", str(bo["id"]), inside=True).returncode == 0
+    assert team.cli("reject", "cy-one", inside=True).returncode == 0
+    found = trust(team)
+    assert (found["bo-one"], found["cy-one"], found["loose"]) == ("trusted", "rejected", "pending")
+
+
+def test_a_rejected_text_never_comes_back_as_pending(team: Project) -> None:
+    assert team.cli("reject", "cy-one", "loose").returncode == 0
+    folder = os.path.join(team.root, ".claude", "memory", "decisions")
+    os.rename(folder + "/loose.json", folder + "/renamed.json")
+    os.unlink(folder + "/cy-one.json")
+    team.git("restore", ".claude/memory/decisions/cy-one.json")
+    found = trust(team)
+    assert (found["cy-one"], found["renamed"]) == ("rejected", "rejected")
+    shown = [entry["id"] for group in groups(team) for entry in group["entries"]]
+    assert not {"cy-one", "renamed"} & set(shown)
+    rows = team.cli("list", "--status", "rejected", "--json").json["memories"]
+    assert {row["id"] for row in rows} == {"cy-one", "renamed"}
+    assert team.cli("accept", "cy-one").returncode == 0
+    assert trust(team)["cy-one"] == "trusted"
+
+
+def test_reject_names_what_it_cannot_reject(team: Project) -> None:
+    team.cli("accept", "bo-one")
+    team.cli("reject", "loose")
+    assert "memory forget bo-one" in team.cli("reject", "bo-one").stderr
+    assert "rejected already" in team.cli("reject", "loose").stderr
+    assert team.cli("reject").returncode == 2
+    assert team.cli("reject", "loose", "--group", "g1").returncode == 2
+    assert trust(team)["bo-one"] == "trusted"
+
+
+def test_nothing_pending(project: Project) -> None:
+    assert project.cli("review").stdout == "nothing is pending\n"
+    assert project.cli("review", "--json").json == {"groups": []}
+    assert project.cli("review", "--group", "gone").returncode == 2
+
+
+def test_a_commit_that_the_file_no_longer_matches_is_not_named(team: Project) -> None:
+    put(team, "cy-one", title="Changed by hand")
+    titles = {
+        entry["id"]: group["title"] for group in groups(team, "--by", "commit") for entry in group["entries"]
+    }
+    assert titles["cy-one"] == titles["loose"] == "new, in no commit"
+    assert "said to be by Cy" in str(titles["cy-guard"])
+
+
+def test_git_runs_no_program_of_the_repository_s_choice(team: Project) -> None:
+    """Neither a pager, a file system monitor, a filter, a signature check nor an alias."""
+    trap = team.write("trap.sh", "#!/bin/sh\necho run >> %s/trapped\ncat\n" % os.path.dirname(team.root))
+    os.chmod(trap, 0o700)
+    team.write(".gitattributes", "*.json filter=trap diff=trap\n")
+    for name in (
+        "core.pager", "core.fsmonitor", "core.sshCommand", "gpg.program", "filter.trap.clean", "filter.trap.smudge",
+        "diff.trap.textconv", "diff.trap.command", "diff.external", "alias.log", "core.gitProxy", "core.editor",
+    ):  # fmt: skip
+        team.git("config", name, "!" + trap if name.startswith("alias") else trap)
+    team.git("config", "log.showSignature", "true")
+    team.git("config", "core.hooksPath", os.path.dirname(trap))
+    put(team, "loose", title="Changed")
+    (bo, *_) = groups(team)
+    assert bo["title"] == "new, said to be by Bo <bo@example.org>"
+    assert not os.path.exists(os.path.join(os.path.dirname(team.root), "trapped"))
+
+
+def test_a_forged_name_cannot_pass_for_another_line(team: Project) -> None:
+    put(team, "odd", by="Eve\u2028\x01abc\x1f2026-01-01\x1fAda \x1b[31m")
+    ((title,),) = [
+        [group["title"]] for group in groups(team) for entry in group["entries"] if entry["id"] == "odd"
+    ]
+    assert str(title).startswith("new, said to be by Eve")
+    assert "\x1b" not in str(title)
+
+
+def test_without_git_it_still_works(team: Project) -> None:
+    run = team.cli("review", "--json", PATH="/nowhere")
+    assert [group["title"] for group in run.json["groups"]] == ["new, in no commit", "new, in no commit"]
+
+
+@terminal
+def test_five_hundred_memories_take_a_key_for_each_author_and_each_guard(project: Project) -> None:
+    folders = list(categories())
+    authors = ["Ann"] * 200 + ["Bo"] * 150 + ["Cy"] * 100 + ["Di"] * 50
+    for at, author in enumerate(authors):
+        guard = {"guard": GUARD} if at in (7, 300) else {}
+        last = at + 1 == len(authors) or authors[at + 1] != author
+        put(project, "m%03d" % at, by=author if last else "", category=folders[at % len(folders)], **guard)
+    review = PseudoTerminal(project, "review")
+    for key in "aaaayy":
+        review.until(GROUP)
+        review.press(key)
+    assert review.end() == 0
+    assert "accepted 500, still pending 0" in review.seen
+    assert review.pressed == 6
+    assert len(review.seen.split()) < 700, "what there is to read on the screen, in words"
+    assert set(trust(project).values()) == {"trusted"}

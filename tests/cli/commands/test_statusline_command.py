@@ -1,0 +1,128 @@
+"""`memory statusline`: the line, what it costs, and its place in the user's settings."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+from tests.project import PLUGIN_ROOT, SESSION, Project, Run
+
+BODY = "The billing service stores its invoices in Postgres 15."
+
+
+def settings(project: Project) -> dict[str, object]:
+    with open(project.settings_path, encoding="utf-8") as file:
+        found: dict[str, object] = json.load(file)
+    return found
+
+
+def shown(project: Project) -> Run:
+    """Run the line as the client does: the command of the settings, in a shell, with the session on standard input."""
+    line = settings(project)["statusLine"]
+    assert isinstance(line, dict)
+    payload = {
+        "session_id": SESSION,
+        "cwd": "/",
+        "workspace": {"project_dir": project.root, "current_dir": project.root},
+    }
+    return project.process(["sh", "-c", str(line["command"])], json.dumps(payload).encode())
+
+
+def test_the_line_counts_memories_and_what_claude_was_told(project: Project) -> None:
+    project.save("Use Postgres for the billing database", BODY)
+    assert project.cli("statusline", "install").returncode == 0
+    assert shown(project) == Run(0, "1 memory\n", "")
+    project.prompt("Which database do we use for the billing service?")
+    assert shown(project).stdout == "1 memory \u00b7 1 told\n"
+    project.save("Never deploy on Friday", "Not after noon.", inside=True)
+    assert shown(project).stdout == "1 memory \u00b7 1 told \u00b7 1 pending\n"
+
+
+def test_what_the_user_had_comes_first_and_comes_back(project: Project) -> None:
+    before = {
+        "statusLine": {"type": "command", "command": 'echo "it\'s mine"; cat >/dev/null', "padding": 0},
+        "model": "opus",
+    }
+    with open(project.settings_path, "w", encoding="utf-8") as file:
+        json.dump(before, file)
+    for _ in range(2):  # a second install keeps the user's own line, not ours
+        assert project.cli("statusline", "install").returncode == 0
+    assert settings(project)["model"] == "opus"
+    assert shown(project).stdout == "it's mine \u00b7 0 memories\n"
+    assert project.cli("statusline", "remove").returncode == 0
+    assert settings(project) == before
+    assert not os.path.exists(os.path.join(project.state, "statusline"))
+
+
+def test_without_a_line_before_nothing_is_left(project: Project) -> None:
+    project.cli("statusline", "install")
+    project.cli("statusline", "remove")
+    assert "statusLine" not in settings(project)
+    assert "nothing was changed" in project.cli("statusline", "remove").stdout
+
+
+def test_a_line_of_somebody_else_is_not_removed(project: Project) -> None:
+    with open(project.settings_path, "w", encoding="utf-8") as file:
+        json.dump({"statusLine": {"type": "command", "command": "echo x"}}, file)
+    project.cli("statusline", "remove")
+    assert settings(project)["statusLine"] == {"type": "command", "command": "echo x"}
+
+
+def test_damaged_settings_are_not_touched(project: Project) -> None:
+    with open(project.settings_path, "w", encoding="utf-8") as file:
+        file.write("{")
+    run = project.cli("statusline", "install")
+    assert run.returncode == 1
+    assert "fix the file first" in run.stderr
+    with open(project.settings_path, encoding="utf-8") as file:
+        assert file.read() == "{"
+
+
+def test_claude_cannot_install_it_unasked(project: Project) -> None:
+    run = project.cli("statusline", "install", inside=True)
+    assert run.returncode == 1
+    assert not os.path.exists(project.settings_path)
+
+
+def test_the_script_follows_the_plugin(project: Project) -> None:
+    project.cli("statusline", "install")
+    path = os.path.join(project.state, "statusline", "line.sh")
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text.replace(PLUGIN_ROOT, "/nowhere"))
+    assert shown(project).stdout.startswith("memory: the plugin is gone")
+    project.start()
+    with open(path, encoding="utf-8") as file:
+        assert file.read() == text
+
+
+def test_any_input_gives_one_line_or_none(project: Project) -> None:
+    script = os.path.join(PLUGIN_ROOT, "scripts", "memory.py")
+    for data in (b"", b"[]", b"{", b'{"workspace": 3, "session_id": {}, "cwd": "a\\u0000"}', b"\xff" * 100):
+        run = project.process([sys.executable, "-I", "-S", script, "statusline"], data)
+        assert (run.returncode, run.stderr) == (0, "")
+        assert run.stdout == "memory\n"
+
+
+def test_it_imports_no_more_than_a_skipped_prompt(project: Project) -> None:
+    """The cost of a process is that of its imports: the line takes no module that a prompt's hook does not take."""
+    project.save("Use Postgres for the billing database", BODY)
+    project.cli("statusline", "install")
+
+    def imported(*words: str, stdin: bytes) -> set[str]:
+        command = [sys.executable, "-X", "importtime", "-I", "-S", *words]
+        done = subprocess.run(
+            command, input=stdin, capture_output=True, check=True, env=project.environment(), cwd=project.root
+        )
+        return {line.rpartition("|")[2].strip() for line in done.stderr.decode().splitlines() if "|" in line}
+
+    line = imported(os.path.join(PLUGIN_ROOT, "scripts", "memory.py"), "statusline", stdin=b"{}")
+    event = json.dumps(project.event("UserPromptSubmit", prompt="/status", prompt_id="p")).encode()
+    prompt = imported(os.path.join(PLUGIN_ROOT, "hooks", "user_prompt_submit.py"), stdin=event)
+    assert {name for name in line - prompt if "status_line" not in name and "state_file" not in name} <= {
+        "memory_plugin"
+    }
+    assert len(line) <= len(prompt)

@@ -1,0 +1,83 @@
+"""`memory tune --thresholds`: from a ledger to the user's settings, to the next score, and back."""
+
+from __future__ import annotations
+
+import json
+import random
+
+import pytest
+
+from memory_plugin.kernel.ledger import Ledger
+from tests.project import Project
+from tests.recall.store_files import at_home
+
+KEY = "scoring.escalation.thresholds.code"
+
+
+def ledger(project: Project, count: int) -> None:
+    """Write scored replies, all about code, nearly all of them dense."""
+    draw = random.Random(1)
+    with at_home(project) as places:
+        book = Ledger(places.state(), "scores")
+        for number in range(count):
+            row: dict[str, object] = {
+                "kind": "score", "id": "i%d" % number, "padding_count": 0, "matches": [], "preamble_words": 0, "words": 80,
+                "density": round(draw.gauss(0.7, 0.05), 3), "query_type": "code", "threshold": 0.44, "escalate": False,
+                "gate": "clean", "model": "claude-opus-5-5",
+            }  # fmt: skip
+            book.append("s", places.project_key, row)
+
+
+@pytest.fixture(scope="module")
+def scored(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """Return a project with 220 scored replies."""
+    project = Project(str(tmp_path_factory.mktemp("tune")))
+    ledger(project, 220)
+    return project
+
+
+def test_the_proposal_is_shown_written_and_taken_back(scored: Project) -> None:
+    assert "outside 20 to 30 %; see: memory tune --thresholds" in scored.cli("scores").stdout
+    shown = scored.cli("tune", "--thresholds")
+    assert shown.returncode == 0, shown.stderr
+    assert "claude-opus-5-5" in shown.stdout
+    assert KEY in shown.stdout
+    assert scored.cli("config", "get", KEY, "--json").json["value"] == 0.44
+    applied = scored.cli("tune", "--thresholds", "--apply", "--json").json
+    assert applied["applied"] is True
+    assert 0.2 <= applied["after"]["value"] <= 0.3
+    assert applied["hindrance"] is None
+    assert scored.cli("config", "get", KEY, "--json").json["value"] == applied["thresholds"]["code"] > 0.44
+    scored.cli("config", "set", "scoring.escalation.preamble_min", "77")
+    undone = scored.cli("tune", "--thresholds", "--undo", "--json").json
+    assert KEY in undone["restored"]
+    assert scored.cli("config", "get", KEY, "--json").json["value"] == 0.44
+    assert scored.cli("config", "get", "scoring.escalation.preamble_min", "--json").json["value"] == 77
+    nothing = scored.cli("tune", "--thresholds", "--undo")
+    assert (nothing.returncode, "nothing to take back" in nothing.stderr) == (1, True)
+
+
+def test_inside_the_client_it_needs_the_users_word(scored: Project) -> None:
+    run = scored.cli("tune", "--thresholds", "--apply", inside=True)
+    assert (run.returncode, "the user must ask for it" in run.stderr) == (1, True)
+    assert scored.cli("tune", "--thresholds", inside=True).returncode == 0
+
+
+def test_too_few_replies_are_an_error(project: Project) -> None:
+    ledger(project, 30)
+    run = project.cli("tune", "--thresholds")
+    assert (run.returncode, "takes 200 replies" in run.stderr, "holds 30" in run.stderr) == (1, True, True)
+
+
+@pytest.mark.parametrize("arguments", [["--undo"], ["--thresholds", "--undo", "--apply"]])
+def test_undo_goes_with_thresholds_alone(project: Project, arguments: list[str]) -> None:
+    run = project.cli("tune", *arguments)
+    assert (run.returncode, "--undo goes with --thresholds" in run.stderr) == (2, True)
+
+
+def test_a_project_cannot_set_them(project: Project) -> None:
+    project.write(
+        ".claude/settings.json",
+        json.dumps({"memory": {"scoring": {"escalation": {"thresholds": {"code": 0.9}}}}}),
+    )
+    assert project.cli("config", "get", KEY, "--json").json["value"] == 0.44

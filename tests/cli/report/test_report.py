@@ -1,0 +1,325 @@
+"""`memory report`: what its figures say about ledgers whose content is known, and what damaged ledgers do to it."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import stat
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory_plugin.cli.report.charts import buckets, columns, safe
+from memory_plugin.cli.report.counting import CappedCounter, Distinct, Histogram
+from memory_plugin.cli.report.ledger_files import LedgerFolder, Period, best_candidate
+from memory_plugin.cli.report.quick_rows import quick_recall, quick_score
+from memory_plugin.kernel.fastjson import dumps
+from tests.cli.report.month import HOSTILE, write_month
+from tests.project import Project
+
+HEAD = {"schema": 1, "time": "2026-11-20T10:00:00Z", "session": "s1", "project": "shop-1", "version": "0.1.0"}
+CANDIDATE = {
+    "key": "project:decision/a",
+    "confidence": 0.31,
+    "pointer_confidence": 0.3,
+    "score": 4.0,
+    "parts": {"x": 1.5},
+}
+RECALL = {
+    **HEAD,
+    "place": "prompt",
+    "outcome": "injected",
+    "reason": "",
+    "answered_by": "fts5",
+    "candidates": [CANDIDATE],
+    "injected": ["project:decision/a"],
+    "pointed": ["user:preference/b"],
+    "tokens": 90,
+    "characters": 360,
+    "found": 1,
+    "inject_threshold": 0.5,
+    "pointer_threshold": 0.35,
+    "refreshed": 0,
+    "problem": "",
+    "prompt_id": "p1",
+    "ms": 12.5,
+}
+SCORE = {
+    **HEAD,
+    "kind": "score",
+    "id": "r1",
+    "padding_count": 2,
+    "matches": [[0, 4, "praise-opening"], [9, 12, "offer"]],
+    "preamble_words": 2,
+    "words": 30,
+    "density": 0.567,
+    "cut": False,
+    "query_type": "directive",
+    "threshold": 0.52,
+    "gate": "g",
+    "escalate": True,
+    "audit": False,
+    "mode": "rules",
+    "drift": ["padding"],
+    "prompt_id": "p1",
+    "model": "claude-opus-5-5",
+    "transcript": "/t.jsonl",
+    "record": "a",
+    "turn": 1,
+}
+USED_OF_RECALL = (
+    "time",
+    "session",
+    "project",
+    "place",
+    "outcome",
+    "reason",
+    "prompt_id",
+    "ms",
+    "injected",
+    "pointed",
+    "tokens",
+)
+USED_OF_SCORE = (
+    "time",
+    "session",
+    "project",
+    "kind",
+    "id",
+    "padding_count",
+    "matches",
+    "density",
+    "threshold",
+    "drift",
+    "model",
+)
+
+
+def write_ledger(project: Project, name: str, *rows: dict[str, Any]) -> None:
+    os.makedirs(project.state, exist_ok=True)
+    with open(os.path.join(project.state, name + ".jsonl"), "a", encoding="ascii") as file:
+        file.writelines(dumps(row) + "\n" for row in rows)
+
+
+def report(project: Project, *words: str) -> dict[str, Any]:
+    run = project.cli("report", "--json", "--days", "3650", *words)
+    assert run.returncode == 0, run.stderr
+    found: dict[str, Any] = run.json
+    return found
+
+
+def test_a_quick_row_is_what_the_parser_reads() -> None:
+    found = quick_recall(dumps(RECALL) + "\n")
+    assert found is not None
+    assert found[0] == {name: RECALL[name] for name in USED_OF_RECALL}
+    assert best_candidate(found[1]) == ("project:decision/a", 0.31)
+    assert quick_score(dumps(SCORE) + "\n") == {name: SCORE[name] for name in USED_OF_SCORE}
+
+
+texts = st.text(max_size=12) | st.sampled_from(['","injected":["x', '],"pointed":[', "\\", '"', "}", HOSTILE])
+
+
+@given(session=texts, reason=texts, key=texts, prompt=texts, model=texts, rule=texts)
+def test_a_quick_row_never_differs_from_the_parser(
+    session: str, reason: str, key: str, prompt: str, model: str, rule: str
+) -> None:
+    recall = {**RECALL, "session": session, "reason": reason, "injected": [key], "prompt_id": prompt}
+    found = quick_recall(dumps(recall))
+    assert found is None or found[0] == {name: recall[name] for name in USED_OF_RECALL}
+    score = {**SCORE, "session": session, "model": model, "matches": [[0, 1, rule]], "drift": [reason]}
+    row = quick_score(dumps(score))
+    assert row is None or row == {name: score[name] for name in USED_OF_SCORE}
+
+
+def test_it_counts_what_the_ledgers_hold(project: Project) -> None:
+    silent = {
+        **RECALL,
+        "outcome": "silent",
+        "reason": "below_threshold",
+        "injected": [],
+        "pointed": [],
+        "tokens": 0,
+    }
+    write_ledger(
+        project,
+        "recalls",
+        RECALL,
+        {**RECALL, "session": "s2"},
+        silent,
+        {**silent, "place": "guard", "outcome": "reminded"},
+    )
+    write_ledger(
+        project, "scores", SCORE, {**SCORE, "id": "r2", "padding_count": 0, "matches": [], "drift": []}
+    )
+    write_ledger(project, "feedback", {**HEAD, "kind": "used", "memories": ["project:decision/a"]})
+    found = report(project)
+    assert {
+        name: found["recall"][name] for name in ("prompts", "injected", "silent", "sessions", "tokens")
+    } == {
+        "prompts": 3,
+        "injected": 2,
+        "silent": 1,
+        "sessions": 2,
+        "tokens": 180,
+    }
+    assert found["recall"]["guards"] == {"reminded": 1}
+    (first, second) = found["memories"]["helping"]
+    assert (first["id"], first["told"], first["used"], first["near"]) == ("project:decision/a", 2, 1, 1)
+    assert (second["id"], second["pointed"]) == ("user:preference/b", 2)
+    assert (found["replies"]["replies"], found["replies"]["padded"]) == (2, 1)
+    assert found["replies"]["patterns"] == {"offer": 1, "praise-opening": 1}
+    assert found["missed"]["prompts"] == 1
+
+
+def test_only_the_period_and_the_project_count(project: Project) -> None:
+    write_ledger(project, "recalls", {**RECALL, "time": "2001-01-01T00:00:00Z"}, RECALL)
+    assert report(project)["recall"]["prompts"] == 1
+    assert report(project, "--project")["recall"]["prompts"] == 0
+
+
+def test_older_parts_and_other_folders_are_read(project: Project, tmp_path: Path) -> None:
+    for name in ("recalls.jsonl", "recalls.2.jsonl", "recalls.1.jsonl"):
+        (tmp_path / name).write_text(dumps(RECALL) + "\n", encoding="ascii")
+    assert report(project, "--ledgers", str(tmp_path))["recall"]["prompts"] == 3
+
+
+def test_a_folder_without_ledgers_is_refused_with_the_reason(project: Project, tmp_path: Path) -> None:
+    run = project.cli("report", "--ledgers", str(tmp_path))
+    assert run.returncode == 2
+    assert "no ledger" in run.stderr
+
+
+def test_the_file_is_for_the_user_alone_and_small(project: Project) -> None:
+    write_month(project)
+    path = os.path.join(project.state, "report.html")
+    run = project.cli("report")
+    assert (run.returncode, run.stderr) == (0, "")
+    assert "written: %s" % path in run.stdout
+    assert stat.S_IMODE(os.stat(path).st_mode) == 0o600
+    assert os.path.getsize(path) < 1 << 20
+
+
+class _Tags(HTMLParser):
+    """Collects the elements and attributes of a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.attributes: set[str] = set()
+        self.meta: dict[str, str] = {}
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes |= {name for name, _ in attrs}
+        values = dict(attrs)
+        if tag == "meta" and values.get("http-equiv"):
+            self.meta[str(values["http-equiv"])] = str(values["content"])
+
+
+def test_the_page_has_no_script_no_link_out_and_a_policy(project: Project) -> None:
+    write_month(project)
+    path = os.path.join(project.root, "r.html")
+    project.cli("report", "--out", path)
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    seen = _Tags()
+    seen.feed(text)
+    assert not seen.tags & {"script", "img", "iframe", "link", "object", "embed", "form", "base"}
+    assert not {name for name in seen.attributes if name.startswith("on") or name in ("style", "src")}
+    assert seen.meta["Content-Security-Policy"].startswith("default-src 'none'; style-src 'sha256-")
+    assert "http:" not in text
+    assert "https:" not in text
+    assert HOSTILE not in text
+
+
+def test_prompts_come_from_the_transcripts(project: Project) -> None:
+    write_month(project)
+    found = report(project)["missed"]
+    assert "which region are the backups in?" in {row["text"] for row in found["latest"]}
+    assert found["prompts"] > 20
+
+
+def test_a_secret_in_a_prompt_is_not_shown(project: Project) -> None:
+    key = "AKIA" + "Q3EGRIDTPQ4ZLMNB"
+    text = "why does %s <private>my own secret</private> fail?" % key
+    write_ledger(project, "recalls", {**RECALL, "outcome": "silent", "reason": "no_match", "prompt": text})
+    said = json.dumps(report(project)["missed"])
+    assert "why does" in said
+    assert key not in said
+    assert "my own secret" not in said
+
+
+def test_stale_and_unused_memories_are_named_with_a_command(project: Project) -> None:
+    write_month(project)
+    found = report(project)["memories"]
+    assert {row["title"]: row["why"] for row in found["stale"]}[
+        "Roll back a release"
+    ] == "deploy/rollback.sh no longer exists"
+    assert found["stale"][0]["fix"].startswith("memory edit ")
+    assert "PDF exports use WeasyPrint" in {row["title"] for row in found["unused"]}
+
+
+@pytest.mark.parametrize("columns_wide", ["80", "120"])
+def test_the_text_shows_no_control_character(project: Project, columns_wide: str) -> None:
+    write_month(project)
+    run = project.cli("report", "--text", COLUMNS=columns_wide)
+    assert run.returncode == 0
+    assert "What Claude was told" in run.stdout
+    assert not {"\x1b", "\u202e"} & set(run.stdout)
+
+
+def test_two_forms_at_once_are_refused(project: Project) -> None:
+    assert project.cli("report", "--text", "--open").returncode == 2
+
+
+def test_distinct_is_exact_for_few_and_close_for_many() -> None:
+    found = Distinct()
+    for number in range(3000):
+        found.add("session-%d" % (number % 1500))
+    assert (found.estimate(), found.is_exact) == (1500, True)
+    for number in range(60_000):
+        found.add("other-%d" % number)
+    assert not found.is_exact
+    assert 0.93 < found.estimate() / 61_500 < 1.07
+
+
+def test_a_histogram_knows_quantiles_within_five_percent() -> None:
+    chance = random.Random(1)
+    values = sorted(chance.uniform(1, 500) for _ in range(5000))
+    found = Histogram()
+    for value in values:
+        found.add(value)
+    for share in (0.5, 0.95):
+        exact = values[int(share * len(values))]
+        assert abs((found.quantile(share) or 0) - exact) < 0.05 * exact
+    assert Histogram().quantile(0.5) is None
+
+
+def test_a_capped_counter_counts_the_rest_together() -> None:
+    found = CappedCounter(2)
+    for name in ("a", "b", "c", "a", "d"):
+        found.add(name)
+    assert (list(found), found.others) == ([("a", 2), ("b", 1)], 2)
+
+
+def test_days_without_numbers_are_columns_too() -> None:
+    found = buckets({"2026-11-02": (1, 2)}, "2026-11-01", "2026-11-04", 2)
+    assert [one.values for one in found] == [(0, 0), (1, 2), (0, 0), (0, 0)]
+    assert len(buckets({}, "2016-01-01", "2026-01-01", 1)) <= 62
+    assert columns(found, [("told", "told"), ("silent", HOSTILE)], "t", "d").count("<script") == 0
+
+
+def test_safe_text_cannot_end_an_element() -> None:
+    assert not {"<", ">", '"', "'"} & set(safe(HOSTILE))
+
+
+def test_a_line_of_another_kind_is_counted_as_skipped(tmp_path: Path) -> None:
+    (tmp_path / "recalls.jsonl").write_bytes(b"\xff\n{}\n[1]\n\n" + dumps(RECALL).encode() + b"\n")
+    folder = LedgerFolder(str(tmp_path), Period("2026", "2027", ""), lambda *_: None)
+    assert len(list(folder.recalls())) == 1
+    assert folder.skipped == 2

@@ -1,0 +1,88 @@
+"""Typos in commands and options, help by name, the one-line save, and filters of the list."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from memory_plugin.cli.completion_scripts import SHELLS
+from memory_plugin.cli.main import GROUPS
+from tests.project import Project
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["lst"], "unknown command 'lst'; did you mean list?"),
+        (["frobnicate"], "unknown command 'frobnicate';"),
+        (["list", "--categry", "decision"], "unknown option '--categry'; did you mean --category?"),
+    ],
+)
+def test_a_typo_gets_one_line_with_the_nearest_name(project: Project, words: list[str], said: str) -> None:
+    run = project.cli(*words)
+    assert run.returncode == 2
+    assert said in run.stderr
+    assert run.stderr.count("\n") == 1
+    assert "grade" not in run.stderr
+
+
+def test_help_takes_a_command(project: Project) -> None:
+    script = project.plugin_root + "/scripts/memory.py"
+    by_name = project.process([project.python, script, "help", "list"])
+    assert by_name.returncode == 0
+    assert by_name.stdout == project.process([project.python, script, "list", "--help"]).stdout
+    assert "memories:" in project.process([project.python, script, "help"]).stdout
+
+
+def test_one_line_is_enough_to_save(project: Project) -> None:
+    run = project.cli("save", "Staging is reset every night at 03:00. Put test data into seeds/.", "--json")
+    assert run.returncode == 0, run.stderr
+    shown = project.cli("show", run.json["id"], "--json").json
+    assert shown["title"] == "Staging is reset every night at 03:00"
+    long = project.cli("save", "word " * 60, "--json").json
+    assert len(project.cli("show", long["id"], "--json").json["title"]) <= 80
+
+
+def test_a_save_without_text_says_what_is_missing(project: Project) -> None:
+    run = project.cli("save", "--title", "x")
+    assert (run.returncode, run.stdout) == (2, "")
+    assert 'memory save "..."' in run.stderr
+    assert project.cli("save", "text", "--body", "other").returncode == 2
+
+
+def test_the_list_is_filtered_by_tag_and_limit(project: Project) -> None:
+    project.save("Postgres for billing", "Row locks.", "--tags", "Billing,db")
+    project.save("Deploy on Tuesdays", "Never on Friday.")
+    titles = [one["title"] for one in project.cli("list", "--tag", "billing", "--json").json["memories"]]
+    assert titles == ["Postgres for billing"]
+    assert len(project.cli("list", "--limit", "1", "--json").json["memories"]) == 1
+    assert project.cli("list", "--limit", "0").returncode == 2
+    assert "with the tag nope" in project.cli("list", "--tag", "nope").stdout
+
+
+def test_search_shows_a_piece_of_the_text(project: Project) -> None:
+    project.save("Postgres for billing", "Row locks decided it & MySQL <8> lost.")
+    assert "    Row locks decided it & MySQL <8> lost." in project.cli("search", "billing").stdout
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_completions_name_all_commands_and_are_valid(project: Project, shell: str) -> None:
+    run = project.cli("completions", shell)
+    assert run.returncode == 0
+    assert [name for group in GROUPS.values() for name in group if name not in run.stdout] == []
+    assert "category" in run.stdout
+    program = shutil.which(shell)
+    if program is None:
+        return
+    assert project.process([program, "-n"], run.stdout.encode()).returncode == 0
+
+
+def test_bash_completes_a_command_and_an_option(project: Project) -> None:
+    program = shutil.which("bash")
+    if program is None:
+        pytest.skip("no bash")
+    ask = "\nCOMP_WORDS=(memory %s); COMP_CWORD=%d; _memory; echo ${COMPREPLY[@]}"
+    script = project.cli("completions", "bash").stdout
+    assert project.process([program, "-c", script + ask % ("sea", 1)]).stdout == "search\n"
+    assert project.process([program, "-c", script + ask % ("list --ta", 2)]).stdout == "--tag\n"

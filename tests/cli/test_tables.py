@@ -1,0 +1,93 @@
+"""Tables: columns that fit a terminal, tabs in a pipe."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+
+import pytest
+
+from tests.project import PLUGIN_ROOT, Project
+
+# Commands of a person that print what is stored or what happened; those that ask a model or a server have none of this.
+COMMANDS = (
+    ["list"],
+    ["list", "--status", "all"],
+    ["search", "billing"],
+    ["status"],
+    ["why"],
+    ["doctor"],
+    ["scores"],
+    ["guards"],
+    ["feedback"],
+    ["report", "--text"],
+    ["session", "list"],
+)
+
+
+def printed(project: Project, width: int, *words: str) -> str:
+    """Return what a command prints on a terminal of a width."""
+    ours, theirs = pty.openpty()
+    environment = project.environment(COLUMNS=str(width), TERM="dumb")
+    command = [sys.executable, os.path.join(PLUGIN_ROOT, "scripts", "memory.py"), *words]
+    process = subprocess.Popen(
+        command,
+        cwd=project.root,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=theirs,
+        stderr=subprocess.DEVNULL,
+    )
+    os.close(theirs)
+    parts = []
+    while True:
+        try:
+            part = os.read(ours, 1 << 16)
+        except OSError:  # on Linux the end of a terminal is an error
+            break
+        if not part:
+            break
+        parts.append(part)
+    os.close(ours)
+    process.wait(timeout=60)
+    return b"".join(parts).decode("utf-8")
+
+
+@pytest.fixture(scope="module")
+def used(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    project = Project(str(tmp_path_factory.mktemp("box")))
+    title = "The billing database of the order service runs on Postgres 16 because of its row locks and nothing else"
+    project.save(title, "MySQL lost updates under load.", "--asked-as", "billing")
+    project.save(
+        "Short", "A sentence about billing.", "--guard-command", "git push --force", category="constraint"
+    )
+    project.prompt("which billing database do we use for the order service?")
+    project.hook(
+        "Stop", project.event("Stop", last_assistant_message="Great question! Use Postgres.", prompt_id="p1")
+    )
+    return project
+
+
+@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_no_line_is_wider_than_the_terminal(used: Project, width: int, words: list[str]) -> None:
+    text = printed(used, width, *words)
+    assert text.strip()
+    assert [
+        line
+        for line in text.splitlines()
+        if len(line) > width and used.root not in line and " " in line.strip()
+    ] == []
+
+
+def test_a_pipe_gets_tabs_and_nothing_cut(used: Project) -> None:
+    lines = used.cli("list").stdout.splitlines()
+    assert lines[0].split("\t")[:2] == ["ID", "CATEGORY"]
+    assert any(
+        line.endswith(
+            "\tThe billing database of the order service runs on Postgres 16 because of its row locks and nothing else"
+        )
+        for line in lines
+    )
