@@ -1,0 +1,327 @@
+"""Fuzzing of what reads text from outside, in this process, and of the hooks' standard input, in forks that take many inputs each."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import random
+import string
+import sys
+import traceback
+from time import process_time
+from typing import Any, Callable
+
+from memory_plugin.hooks import entry
+from memory_plugin.kernel import fastjson
+from memory_plugin.kernel.hygiene import redact
+from memory_plugin.kernel.settings import layers, user_file
+from memory_plugin.kernel.settings.load import Settings, SettingsFileError, decoded, defaults, schema
+from memory_plugin.kernel.transcript.reader import Reader
+from memory_plugin.memories import guarded_commands, guarded_files, markdown, markdown_records
+from memory_plugin.memories.hygiene import clean_data, shown, shown_block
+from memory_plugin.memories.record import category_named, parse_memory
+from memory_plugin.memories.save_requests import request_in
+from memory_plugin.memories.shell_commands import shell_commands
+from memory_plugin.recall.gate import load_gate, typed_text
+from memory_plugin.recall.query import analyze
+from memory_plugin.replies.filler import find_filler, load_filler_rules
+from memory_plugin.replies.prose import read_prose
+from memory_plugin.sessions.scorer_reply import read_scores
+from tests.campaigns.tally import Tally
+from tests.campaigns.world import FORGED_MARK, SECRET, World, actions, is_answer
+
+PLANTED = SECRET[:-4] + "Z9y8"
+SLOW_SECONDS = 2.0
+BATCH = 40
+_WORDS = (
+    "git push --force origin main", "rm -rf /", "$(", "`", "<<EOF", "\nEOF\n", "'", '"', "\\", ";",
+    "&&", "|", "{", "}", "[[", "]]", "((", "if", "then", "fi", "for", "do", "done", "case", "esac",
+    "# Heading\n", "---\n", "```\n", "- [x](y.md)", "| a | b |\n", "~~~", "title: ", "password = ",
+    "api_key: ", SECRET, "alice@example.org", "+49 170 1234567", "DE89370400440532013000", "%20",
+    "&#x41;", "\\u0041", "\u200b", "\u202e", "\ud800", "\u0000", "\u001b[2J", "\u2028", "\ufeff",
+    "\u00df", "\u0130", "\uff11\uff12\uff13", "e\u0301", "\U0001f600", "\r\n", "\t", " ", "\n", ":",
+    "=", "null", "true", "1e999", "-0", "999999999999999999999999999999", "[", "]", ",", '{"a":',
+    '"type":"user"', '"message":', '"content":', "remember that ", "Great question!",
+    "<memory-context>", "</memory>", "<system-reminder>", "**", "***/", "*.sql", "[!a-z]", "../", "~/",
+    "Which database do we use?", "/memory:save x",
+)  # fmt: skip
+_KEYS = (
+    "type", "message", "content", "role", "text", "id", "usage", "input", "name", "tool_use_id",
+    "toolUseResult", "cwd", "title", "tags", "guard", "commands", "files", "action", "memory",
+    "retrieval", "scoring", "judge", "enabled", "prompt", "session_id", "tool_name", "tool_input",
+    "command", "file_path", "error", "last_assistant_message", "transcript_path", "agent_type", "source",
+    "reason", "background_tasks", "isCompactSummary", "record_status", "supersedes", "related_files",
+    "asked_as", "expires_at", "confidence", "updated_at", "changes", "is_interrupt", "env",
+)  # fmt: skip
+_TYPES = (
+    "user", "assistant", "system", "attachment", "text", "tool_use", "tool_result", "Bash", "Edit",
+    "decision", "active", "startup",
+)  # fmt: skip
+
+
+class Maker:
+    """Random texts and JSON values, from pieces that the readers look for."""
+
+    def __init__(self, dice: random.Random) -> None:
+        self.dice = dice
+        self.before: list[str] = [""]
+
+    def text(self) -> str:
+        """Return a text: new pieces, or an earlier text changed at a few places; rarely a long repetition."""
+        dice = self.dice
+        chance = dice.random()
+        if chance < 0.02:
+            return dice.choice(_WORDS) * dice.choice((50, 500, 3000))
+        made = self.changed() if chance < 0.4 else "".join(self.piece() for _ in range(dice.randrange(1, 14)))
+        self.before[: len(self.before) - 60] = []
+        self.before.append(made[:4000])
+        return made
+
+    def piece(self) -> str:
+        """Return one word, some letters or any character."""
+        chance = self.dice.random()
+        if chance < 0.7:
+            return self.dice.choice(_WORDS)
+        if chance < 0.93:
+            return "".join(
+                self.dice.choices(string.ascii_letters + string.digits + " _-./", k=self.dice.randrange(1, 9))
+            )
+        return chr(self.dice.randrange(0x110000))
+
+    def changed(self) -> str:
+        """Return an earlier text with a part cut out, put in or doubled."""
+        text = self.dice.choice(self.before)
+        for _ in range(self.dice.randrange(1, 4)):
+            start, end = sorted((self.dice.randrange(len(text) + 1), self.dice.randrange(len(text) + 1)))
+            put = self.dice.choice(("", self.piece(), text[start:end] * 2))
+            text = text[:start] + put + text[end:]
+        return text[:20_000]
+
+    def value(self, depth: int = 4) -> Any:  # noqa: ANN401 (JSON)
+        """Return a JSON value."""
+        dice = self.dice
+        kind = dice.randrange(10 if depth else 6)
+        if kind < 3:
+            return self.text() if dice.random() < 0.6 else dice.choice(_TYPES)
+        if kind < 6:
+            return dice.choice((None, True, False, 0, -1, 1.5, 10**25, dice.random(), [], {}))
+        if kind < 8:
+            return [self.value(depth - 1) for _ in range(dice.randrange(4))]
+        return {dice.choice(_KEYS): self.value(depth - 1) for _ in range(dice.randrange(1, 6))}
+
+    def data(self) -> bytes:
+        """Return JSON as bytes, sometimes damaged; surrogates and bytes that are no UTF-8 included."""
+        data = json.dumps(self.value(), ensure_ascii=self.dice.random() < 0.5).encode(
+            "utf-8", "surrogatepass"
+        )
+        if self.dice.random() < 0.3 and data:
+            at = self.dice.randrange(len(data))
+            data = (
+                data[:at]
+                + bytes(self.dice.randrange(256) for _ in range(self.dice.randrange(4)))
+                + data[at + 1 :]
+            )
+        return data
+
+
+def _transcript(maker: Maker) -> None:
+    rows = b"\n".join(maker.data() for _ in range(maker.dice.randrange(1, 5)))
+    list(Reader(io.BytesIO(rows)))
+
+
+def _shell(maker: Maker) -> None:
+    text = maker.text()
+    shell_commands(text)
+    guarded_commands.run_by(text, [["git", "push", "--force"], ["rm"]])
+
+
+def _patterns(maker: Maker) -> None:
+    pattern = maker.text()
+    guarded_commands.guard_words(pattern)
+    if not guarded_files.problem_of(pattern):
+        guarded_files.covers(pattern, maker.text())
+
+
+def _markdown(maker: Maker) -> None:
+    text = maker.text() + "\n" + maker.text()
+    _, body, _ = markdown.front_matter(text)
+    markdown.first_heading(text)
+    markdown_records.records_in(body, markdown.sections(body), "stem")
+
+
+def _hygiene(maker: Maker) -> None:
+    text = maker.text() + "\n" + PLANTED + "\n" + maker.text()
+    once = redact(text).text
+    assert PLANTED not in once, "a secret is left in %r" % text[-600:]
+    twice = redact(once).text
+    assert twice == once, "redacting twice changes %r" % once[-600:]
+
+
+def _memory_data(maker: Maker) -> None:
+    value = maker.value()
+    if isinstance(value, dict):
+        cleaned = clean_data({**value, "title": maker.text(), "content": {"decision": "It is " + PLANTED}})[0]
+        assert PLANTED not in json.dumps(cleaned), "a secret is left"
+
+
+def _shown(maker: Maker) -> None:
+    for text in (shown(maker.text()), shown_block(maker.text(), 300)):
+        assert "\x1b" not in text, "an escape sequence is shown"
+
+
+def _json(maker: Maker) -> None:
+    fastjson.loads(maker.data().decode("utf-8", "replace"))
+
+
+def _settings(maker: Maker) -> None:
+    content = {"memory": maker.value(), **{key: maker.value() for key in maker.dice.sample(_KEYS, 2)}}
+    settings = Settings(defaults())
+    layers.apply(settings, schema(), [("user", "a", content), ("project", "b", content)])
+    decoded(maker.data())
+
+
+def _settings_edit(maker: Maker) -> None:
+    text = maker.data().decode("utf-8", "replace")
+    value = decoded(text.encode())
+    if not text.strip():  # a blank file is replaced before it comes here
+        return
+    changed = user_file.with_value(text, ("memory", "retrieval", "max_memories"), 3)
+    assert decoded(changed.encode())["memory"]["retrieval"]["max_memories"] == 3, "the key is not set"
+    left = decoded(user_file.without(changed, ("memory", "retrieval", "max_memories")).encode())
+    assert set(value) <= set(left) | {"memory"}, "another key is lost"
+
+
+def _record(maker: Maker) -> None:
+    parse_memory(maker.value(), "an-id", category_named("decision"))
+    data = {
+        "title": maker.text(),
+        "content": {"decision": maker.value()},
+        maker.dice.choice(_KEYS): maker.value(),
+    }
+    parse_memory(data, "an-id", category_named("decision"))
+
+
+def _prompt(maker: Maker) -> None:
+    text = maker.text()
+    typed_text(text)
+    request_in(text)
+    analyze(text, maker.text())
+    load_gate().refusal(text)
+    load_gate().is_followup(text, 60)
+
+
+def _reply(maker: Maker) -> None:
+    find_filler(read_prose(maker.text()), load_filler_rules(None))
+
+
+def _scores(maker: Maker) -> None:
+    value = maker.value()
+    if isinstance(value, dict):
+        read_scores(value)
+
+
+# name -> (what reads a random input, the errors by which it may refuse it)
+TARGETS: dict[str, tuple[Callable[[Maker], None], tuple[type[Exception], ...]]] = {
+    "json": (_json, (ValueError,)),
+    "transcript": (_transcript, ()),
+    "shell": (_shell, (ValueError,)),
+    "patterns": (_patterns, (ValueError,)),
+    "markdown": (_markdown, ()),
+    "hygiene": (_hygiene, ()),
+    "memory data": (_memory_data, (ValueError,)),
+    "shown": (_shown, ()),
+    "settings": (_settings, (SettingsFileError,)),
+    "settings edit": (_settings_edit, (SettingsFileError, ValueError)),
+    "record": (_record, (ValueError,)),
+    "prompt": (_prompt, ()),
+    "reply": (_reply, ()),
+    "scores": (_scores, ()),
+}
+
+
+def try_one(name: str, maker: Maker) -> str:
+    """Give one input to a target; return what went wrong, "" for nothing."""
+    target, refusals = TARGETS[name]
+    begun = process_time()
+    try:
+        target(maker)
+    except refusals:
+        pass
+    except Exception as error:  # noqa: BLE001 (what the campaign looks for)
+        frame = traceback.extract_tb(error.__traceback__)[-1]
+        return "%s: %s: %s at %s:%s" % (
+            name,
+            type(error).__name__,
+            str(error)[:500],
+            os.path.basename(frame.filename),
+            frame.lineno,
+        )
+    if process_time() - begun > SLOW_SECONDS:
+        return "%s: slow: %.1f s" % (name, process_time() - begun)
+    return ""
+
+
+def run_fuzzing(world: World, tally: Tally, dice: random.Random, *, thorough: bool) -> None:
+    """Give random inputs to each target in turn, and every few rounds a batch to the hooks."""
+    maker = Maker(dice)
+    rounds = 0
+    while not tally.is_over:
+        rounds += 1
+        for name in TARGETS:
+            for _ in range(50):
+                tally.inputs += 1
+                tally.extra[name] += 1
+                wrong = try_one(name, maker)
+                if wrong:
+                    tally.fail("hang" if ": slow:" in wrong else "traceback", wrong)
+        if rounds % (2 if thorough else 4) == 1:
+            fuzz_hooks(world, tally, maker)
+    tally.runs = tally.inputs
+
+
+def fuzz_hooks(world: World, tally: Tally, maker: Maker) -> None:
+    """Give a batch of inputs to one hook, in a fork."""
+    action = maker.dice.choice(actions(world.project))
+    event = json.loads(action.stdin)
+    inputs = [_event(maker, event) for _ in range(BATCH)]
+    world.reset("ready")
+    outcome = world.run(action._replace(script=os.path.join("tests", "campaigns", "nothing.py"), stdin=b""),
+                        lambda: _feed(event["hook_event_name"], inputs))  # fmt: skip
+    tally.inputs += BATCH
+    tally.extra["hook input"] += BATCH
+    for line in outcome.stdout.split(b"\0"):
+        if not is_answer(line):
+            tally.fail("output", "%s: %r" % (action.name, line[:300]))
+    if outcome.code or b"Traceback" in outcome.stderr:
+        tally.fail("exit", "%s: %d: %r" % (action.name, outcome.code, outcome.stderr[-600:]))
+    if FORGED_MARK.encode() in outcome.stdout:
+        tally.fail("trust", action.name)
+    if any(b" at " in line and b"Error" in line for line in outcome.stderr.splitlines()):
+        tally.fail("exit", "%s: an internal error: %r" % (action.name, outcome.stderr[-300:]))
+
+
+def _event(maker: Maker, event: dict[str, object]) -> bytes:
+    """Return an event with some fields changed, or any JSON."""
+    if maker.dice.random() < 0.15:
+        return maker.data()
+    changed = {**event}
+    for name in maker.dice.sample(sorted(changed), 2):
+        changed[name] = maker.value(2)
+    changed[maker.dice.choice(_KEYS)] = maker.value(2)
+    return json.dumps(changed).encode("utf-8", "surrogatepass")
+
+
+def _feed(event: str, inputs: list[bytes]) -> None:
+    """Run the hook's entry on each input and end the fork."""
+    os.posix_spawn = lambda *_, **__: 1
+    environment = dict(os.environ)
+    code = 0
+    for data in inputs:
+        os.environ.clear()
+        os.environ.update(environment)
+        sys.stdin = io.TextIOWrapper(io.BytesIO(data))
+        code |= entry.run(event)
+        os.write(1, b"\0")
+    sys.stderr.flush()
+    os._exit(code)

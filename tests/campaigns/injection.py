@@ -1,0 +1,152 @@
+"""Calls of the plugin that fail on purpose: each is a site (file, function, call), found from the stack, with the errors it may meet."""
+
+from __future__ import annotations
+
+import builtins
+import errno
+import os
+import signal
+import sqlite3
+import sys
+from types import FrameType
+from typing import Any, Callable
+
+CALLS = {
+    "open": ("EIO", "EMFILE", "EACCES", "ENOSPC", "ESTALE", "MemoryError"),
+    "read": ("EIO", "ESTALE"),
+    "write": ("ENOSPC", "EIO", "EDQUOT", "short"),
+    "fsync": ("EIO", "ENOSPC"),
+    "replace": ("EACCES", "ENOSPC", "EXDEV"),
+    "unlink": ("EACCES", "EIO"),
+    "mkdir": ("ENOSPC", "EROFS", "EACCES"),
+    "ftruncate": ("EIO",),
+    "scandir": ("EIO", "EMFILE", "EACCES"),
+    "listdir": ("EIO", "EACCES"),
+    "stat": ("EIO", "EACCES", "ESTALE"),
+    "lstat": ("EIO", "EACCES"),
+    "fstat": ("EIO",),
+    "lseek": ("EIO",),
+    "utime": ("EPERM",),
+    "chmod": ("EPERM",),
+    "pipe": ("EMFILE",),
+    "urandom": ("ENOSYS",),
+    "posix_spawn": ("EAGAIN", "ENOMEM", "ENOENT"),
+    "flock": ("EWOULDBLOCK", "ENOLCK", "EOPNOTSUPP"),
+    "io.open": ("EIO", "EMFILE", "EACCES", "MemoryError"),
+    "connect": ("sql:unable to open database file", "sql:database is locked"),
+    "execute": (
+        "sql:disk I/O error",
+        "sql:database or disk is full",
+        "sql:database is locked",
+        "damage:database disk image is malformed",
+        "MemoryError",
+    ),
+    "executemany": ("sql:database or disk is full", "sql:disk I/O error"),
+    "commit": ("sql:disk I/O error", "sql:database or disk is full"),
+}
+_PACKAGE = os.sep + "memory_plugin" + os.sep
+_fork_write, _fork_kill = os.write, os.kill
+
+
+def site() -> str:
+    """Return the file and function of the plugin that made the present call; "" for Python's own."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if _PACKAGE in name:
+            return "%s:%s" % (name.rpartition(_PACKAGE)[2], frame.f_code.co_name)
+        if "importlib" in name or "linecache" in name or "traceback" in name:
+            return ""
+        frame = frame.f_back
+    return ""
+
+
+class Injector:
+    """Note each call with its site; let the n-th call at one site fail, and with `lasting` each later call of that kind as well."""
+
+    def __init__(
+        self, log: int, wanted: str = "", nth: int = 1, error: str = "", *, lasting: bool = False
+    ) -> None:
+        self.log, self.wanted, self.nth, self.error, self.lasting = log, wanted, nth, error, lasting
+        self.seen = self.calls = 0
+        self.is_failing = False
+
+    def install(self) -> None:
+        """Replace the calls in this process, which is a fork."""
+        for name in CALLS:
+            if name in ("flock", "io.open", "connect", "execute", "executemany", "commit"):
+                continue
+            if hasattr(os, name):
+                setattr(os, name, self._counted(name, getattr(os, name)))
+        builtins.open = self._counted("io.open", builtins.open)
+        from memory_plugin.kernel import locks
+
+        setattr(locks, "flock", self._counted("flock", vars(locks)["flock"]))  # noqa: B010
+        self._install_sqlite()
+
+    def _install_sqlite(self) -> None:
+        from memory_plugin.kernel import sqlite
+
+        true = sqlite.connect
+
+        class FaultyConnection(sqlite.Connection):
+            """A connection whose calls are counted."""
+
+        for name in ("execute", "executemany", "commit"):
+            setattr(FaultyConnection, name, self._method(name, getattr(sqlite.Connection, name)))
+        opened = self._counted("connect", lambda *args, **more: true(*args, factory=FaultyConnection, **more))
+        for module in list(sys.modules.values()):
+            if getattr(module, "connect", None) is true and module.__name__.startswith("memory_plugin"):
+                module.connect = opened  # type: ignore[attr-defined]
+
+    def _method(self, name: str, true: Callable[..., Any]) -> Callable[..., Any]:
+        counted = self._counted(name, true)
+
+        def method(connection: object, *args: object) -> Any:  # noqa: ANN401
+            return counted(connection, *args)
+
+        return method
+
+    def _counted(self, name: str, true: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any, **more: Any) -> Any:  # noqa: ANN401
+            where = site()
+            if not where and not (name == "write" and args[0] == 1):
+                return true(*args, **more)
+            if self._fails("%s:%s" % (where, name)):
+                return fail(self.error, args, true)
+            # A background refresh would go on after the run; that it starts is enough.
+            return 1 if name == "posix_spawn" else true(*args, **more)
+
+        return call
+
+    def _fails(self, key: str) -> bool:
+        """Count a call; return whether it has to fail."""
+        self.calls += 1
+        if self.error == "kill":
+            if self.calls == self.nth:
+                _fork_kill(os.getpid(), signal.SIGKILL)
+            return False
+        if not self.wanted:
+            _fork_write(self.log, key.encode() + b"\n")
+            return False
+        self.seen += key == self.wanted
+        if key == self.wanted and self.seen == self.nth:
+            self.is_failing = True
+            _fork_write(self.log, b"!\n")
+            return True
+        if self.is_failing and self.error == "short":  # the disk stays full
+            self.error, self.lasting = "ENOSPC", True
+        return self.is_failing and self.lasting and key.rpartition(":")[2] == self.wanted.rpartition(":")[2]
+
+
+def fail(error: str, args: tuple[Any, ...], true: Callable[..., Any]) -> int:
+    """Raise what a call would raise; `short` writes the half that a full disk still takes and returns its length."""
+    kind, _, text = error.partition(":")
+    if error == "MemoryError":
+        raise MemoryError
+    if kind in ("sql", "damage"):
+        raise (sqlite3.OperationalError if kind == "sql" else sqlite3.DatabaseError)(text)
+    if error == "short":
+        return int(true(args[0], bytes(args[1])[: len(args[1]) // 2]))
+    number = getattr(errno, error)
+    raise OSError(number, os.strerror(number))

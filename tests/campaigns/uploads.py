@@ -1,0 +1,122 @@
+"""Scores on their way to a Langfuse server that fails at random, by senders that are killed: each arrives exactly once."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import time
+from collections import Counter
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from memory_plugin.kernel.clock import Deadline
+from memory_plugin.kernel.judge.errors import JudgeError
+from memory_plugin.sessions.langfuse import langfuse_client, push
+from memory_plugin.sessions.langfuse.langfuse_client import LangfuseClient
+from memory_plugin.sessions.langfuse.langfuse_server import find_access
+from memory_plugin.sessions.langfuse.outbox import Outbox
+from memory_plugin.sessions.langfuse.score_payloads import score_bodies, score_configs
+from memory_plugin.sessions.pipeline import grade_session
+from memory_plugin.sessions.score_rows import latest_rows
+from tests.campaigns.tally import Tally
+from tests.campaigns.world import SECRET, World
+from tests.sessions.bench import IDS, Bench
+from tests.sessions.langfuse.server import KEYS, Answer, Langfuse
+
+_FAILURES: tuple[Answer | None, ...] = (
+    (0, None, {}),
+    (500, {}, {}),
+    (503, "busy", {}),
+    (429, {}, {"retry-after": "0"}),
+    (200, "no object", {}),
+    *[None] * 6,
+)
+
+
+def run_uploads(world: World, tally: Tally, dice: random.Random, *, thorough: bool) -> None:
+    """Grade two sessions, send them under failures and kills, and at last without; each score is at the server once."""
+    while not tally.is_over:
+        one_upload(Path(world.folder) / ("upload-%d" % tally.runs), tally, dice, rounds=8 if thorough else 3)
+
+
+def one_upload(folder: Path, tally: Tally, dice: random.Random, *, rounds: int) -> None:
+    """Send the scores of two sessions until they arrived."""
+    environment = dict(os.environ)
+    server = Langfuse(dice.choice(("v4", "v3", "array")))
+    os.environ.update(HOME=str(folder / "home"), CLAUDE_CONFIG_DIR=str(folder / "home" / ".claude"))
+    os.environ.update(LANGFUSE_PUBLIC_KEY=KEYS[0], LANGFUSE_SECRET_KEY=KEYS[1])
+    try:
+        bench = Bench(folder, langfuse={"host": server.url})
+        bench.script()
+        for identity in IDS[:2]:
+            rows = [{"type": "user", "message": {"role": "user", "content": "Use " + SECRET}}]
+            grade_session(bench.transcript(identity, [*rows, *_work(identity)]), bench.scorer)
+        for _ in range(rounds):
+            server.before = lambda *_: dice.choice(_FAILURES)
+            _send_in_fork(bench, dice.uniform(0.01, 0.4), tally)
+        server.before = lambda *_: None
+        for _ in range(4):
+            with suppress(JudgeError):  # the next one tries again
+                _send(bench)
+        _check(server, folder, tally)
+    finally:
+        server.close()
+        os.environ.clear()
+        os.environ.update(environment)
+
+
+def _work(identity: str) -> list[dict[str, Any]]:
+    from tests.sessions.bench import work
+
+    return work(identity[-3:])
+
+
+def _send(bench: Bench) -> None:
+    scorer = bench.scorer
+    access = find_access(scorer.places, scorer.settings)
+    outbox = Outbox(scorer.places, access)
+    with outbox.lock():
+        outbox.reload()
+        outbox.enqueue(
+            body for row in latest_rows(scorer.places, scorer.settings).values() for body in score_bodies(row)
+        )
+        push.push(outbox, LangfuseClient(access, Deadline(5)), lambda _: None, (0.0, 0.0))
+
+
+def _send_in_fork(bench: Bench, seconds: float, tally: Tally) -> None:
+    """Send in a fork that is killed after some time; a failing server may be reported, nothing else."""
+    child = os.fork()
+    if not child:
+        code = 9
+        try:
+            for module in (langfuse_client, push):
+                setattr(module, "sleep", lambda _: None)  # noqa: B010
+            _send(bench)
+            code = 0
+        except (OSError, JudgeError):
+            code = 0
+        finally:
+            os._exit(code)
+    time.sleep(seconds)
+    os.kill(child, signal.SIGKILL)
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    tally.runs += 1
+    tally.kills += code == -signal.SIGKILL
+    if code not in (0, -signal.SIGKILL):
+        tally.fail("exit", "a sender ended with %d" % code)
+
+
+def _check(server: Langfuse, folder: Path, tally: Tally) -> None:
+    found = Counter((row["sessionId"], row["name"]) for row in server.scores.values())
+    expected = Counter((identity, name) for identity in IDS[:2] for name in score_configs())
+    if found != expected:
+        tally.fail(
+            "record", "%s: missing %s, too many %s" % (server.mode, expected - found, found - expected)
+        )
+    if SECRET in json.dumps(server.seen):
+        tally.fail("secret", "%s: sent to the server" % server.mode)
+    tally.extra["scores"] += len(server.scores)
+    tally.states.add(str(folder))
