@@ -2,7 +2,8 @@
 
     python3 benchmarks/cold_start.py [--sizes 1000,10000] [--rounds 31] [--json]
 
-Cases: a prompt that is skipped, a prompt with recall for each store size, and a prompt of 2.5 kB on the largest store.  The stores hold
+Cases: a prompt that is skipped, a prompt with recall for each store size, a prompt of 2.5 kB on the largest store, and there the start of
+a session and of a sub-agent with the session catalog.  The stores hold
 made-up memories of about 70 words with word frequencies as in natural text (Zipf).  Ratios are medians of a case over the median of the
 empty interpreter; `rss` is the largest resident memory of one process of a case, `index` the size of the index per memory.
 """
@@ -23,6 +24,10 @@ from typing import Any, NamedTuple
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 HOOK = os.path.join(ROOT, "hooks", "user_prompt_submit.py")
+STARTS = {
+    "session start": os.path.join(ROOT, "hooks", "session_start.py"),
+    "sub-agent": os.path.join(ROOT, "hooks", "subagent_start.py"),
+}
 COMMAND = os.path.join(ROOT, "scripts", "memory.py")
 CATEGORIES = {
     "decision": "decisions",
@@ -174,6 +179,10 @@ def cases_for(folder: str, sizes: list[int]) -> tuple[list[Case], list[dict[str,
             cases.append(Case("skipped prompt", hook, event("yes, go on"), environment))
         cases.append(Case("recall, %d memories" % size, hook, event(prompts[0]), environment))
     cases.append(Case("2.5 kB prompt, %d memories" % sizes[-1], hook, event(prompts[1]), environment))
+    start = json.dumps({"session_id": "bench-@", "source": "startup", "agent_id": "a", "agent_type": "x"})
+    for name, script in STARTS.items():
+        command = [sys.executable, "-I", "-S", script]
+        cases.append(Case("%s, %d memories" % (name, sizes[-1]), command, start, environment))
     return cases, stores
 
 

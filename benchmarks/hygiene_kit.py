@@ -102,6 +102,18 @@ def secrets(folder: str, left_out: list[str], show: bool) -> None:
     print(total.line("secrets together"))
 
 
+def strengths(folder: str) -> None:
+    """Print recall over CredSweeper's secrets, by the strength that it gives their rule; the set holds no negatives."""
+    path = os.path.join(folder, "secrets_credsweeper.jsonl")
+    tallies: dict[str, Tally] = {}
+    for record in lines(path) if os.path.exists(path) else ():
+        found = any(f.kind in SECRET_KINDS for f in findings(str(record["text"])))
+        name = str(record["strength"])
+        tallies[name] = tallies.get(name, Tally()).plus(int(found), int(not found), 0)
+    for name, tally in sorted(tallies.items()):
+        print("%-28s recall %.3f (%d of %d)" % (name, tally.hit / sum(tally), tally.hit, sum(tally)))
+
+
 def overlaps(start: int, end: int, spans: list[tuple[int, int]]) -> bool:
     """Return whether a span shares a character with one of the spans."""
     return any(start < other_end and other_start < end for other_start, other_end in spans)
@@ -198,6 +210,7 @@ def main() -> int:
     parser.add_argument("--show", action="store_true")
     options = parser.parse_args()
     secrets(options.kit, options.aside, options.show)
+    strengths(options.kit)
     spans(options.kit, options.show)
     recognizers(options.kit, options.show)
     if options.transcripts:

@@ -44,11 +44,11 @@ def _unsplit(text: str) -> list[str]:
 
 
 FORM: dict[str, Callable[..., object]] = {
-    "memory_plugin.recall.index_terms.form": _unstemmed,
+    "memory_plugin.recall.documents.form": _unstemmed,
     "memory_plugin.recall.query.form": _unstemmed,
 }
 WORDS: dict[str, Callable[..., object]] = {
-    "memory_plugin.recall.index_terms.words": _unsplit,
+    "memory_plugin.recall.documents.words": _unsplit,
     "memory_plugin.recall.query.words": _unsplit,
 }
 CHANGES = (

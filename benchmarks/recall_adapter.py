@@ -19,7 +19,8 @@ from typing import Any
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts"))
 
 from memory_plugin.kernel.paths import data_path
-from memory_plugin.recall.index_documents import Document, put
+from memory_plugin.recall.documents import Document
+from memory_plugin.recall.index_documents import put
 from memory_plugin.recall.index_file import create_index, open_index, transaction
 from memory_plugin.recall.ranking import analyze, rank
 

@@ -26,7 +26,7 @@ sys.path.insert(0, os.path.join(sys.path[0], "scripts"))
 
 from benchmarks.recall_stores import Answer, Set, auroc, false_injections, injected, mean, sets, small, whole
 from memory_plugin.kernel.paths import data_path
-from memory_plugin.recall.model import logistic
+from memory_plugin.recall.confidence import logistic
 
 CONCERNS = ("known", "contrast", "matched", "surprise", "session", "title")
 STANDS_OUT = ("lead", "margin", "seen", "title", "held", "asked", "relative")

@@ -18,12 +18,16 @@ from typing import Any, NamedTuple
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts"))
 
-from memory_plugin.kernel.settings.load import load
+from memory_plugin.kernel.data import load_data
+from memory_plugin.kernel.settings.load import Settings, load
+from memory_plugin.replies.escalation import EscalationThresholds, thousandths
 from memory_plugin.replies.pipeline import ReplyScore, ReplyScorer
 from memory_plugin.replies.query_types import load_query_classifier
+from memory_plugin.replies.threshold_fit import MeasuredReply, escalated_share, fit_thresholds
 
 NEAR = 3  # words by which a preamble may be off
 SHORTEST = 20  # words of a reply that counts for rates
+FITTED = 30  # replies of a model in one half from which thresholds are fitted to it
 FEW = 10  # replies below which a model gets no row of its own
 
 
@@ -139,6 +143,43 @@ def table(title: str, groups: dict[str, list[ReplyScore]], *, markdown: bool) ->
         )
 
 
+def fitted(pairs: list[dict[str, Any]], settings: Settings, scorer: ReplyScorer) -> None:
+    """Fit the thresholds on one half of the replies, as `memory tune --thresholds` does, and print what escalates on the other.
+
+    By model, too: each stands for one user's replies, and the rates of models differ most.
+    """
+    bounds = EscalationThresholds(settings, load_data("replies", "gate"))
+    halves: dict[str, list[MeasuredReply]] = {"tune": [], "check": []}
+    for row in pairs:
+        found = score(row, scorer)
+        if found.signals.density is not None and len(row["response"].split()) >= SHORTEST:
+            density = thousandths(found.signals.density)
+            one = MeasuredReply(
+                found.query_type, row["model"] or "", found.signals.padding, found.signals.preamble, density
+            )
+            halves[half_of(row)].append(one)
+    models = Counter(one.model for one in halves["tune"])
+    groups = ["", *(model for model, count in models.most_common() if count >= FITTED)]
+    print("\nthresholds fitted on one half, %d replies, and tried on the other" % len(halves["tune"]))
+    for model in groups:
+        tune, check = (
+            [one for one in half if not model or one.model == model]
+            for half in (halves["tune"], halves["check"])
+        )
+        fit = fit_thresholds(tune, bounds)
+        trial = bounds.with_values(fit.thresholds, fit.preamble_min)
+        print(
+            "%-30s before %s; fitted %s; other half %s%s"
+            % (
+                model or "all",
+                escalated_share(check, bounds),
+                fit.after,
+                escalated_share(check, trial),
+                fit.hindrance,
+            )
+        )
+
+
 def main() -> int:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
@@ -147,7 +188,8 @@ def main() -> int:
     parser.add_argument("--show", action="store_true")
     parser.add_argument("--markdown", action="store_true")
     arguments = parser.parse_args()
-    scorer = ReplyScorer(load(None, None), None)
+    settings = load(None, None)
+    scorer = ReplyScorer(settings, None)
     labeled = rows(arguments.folder, "labelled.jsonl")
     for half in ("tune", "check", "all"):
         if arguments.half in (half, "all"):
@@ -160,6 +202,7 @@ def main() -> int:
     print(", ".join("%s %d" % pair for pair in gates.most_common()))
     table("model", models, markdown=arguments.markdown)
     table("message", kinds, markdown=arguments.markdown)
+    fitted(rows(arguments.folder, "pairs.jsonl"), settings, scorer)
     return 0
 
 

@@ -9,7 +9,8 @@ import pytest
 
 from benchmarks.recall_adapter import thresholds
 from benchmarks.recall_stores import Answer, Set, false_injections, injected, sets, whole
-from memory_plugin.recall.index_documents import Document, put
+from memory_plugin.recall.documents import Document
+from memory_plugin.recall.index_documents import put
 from memory_plugin.recall.index_file import create_index, transaction
 from memory_plugin.recall.ranking import analyze, rank
 from tests.project import PLUGIN_ROOT

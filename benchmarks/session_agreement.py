@@ -1,0 +1,57 @@
+"""How far two sets of scores for the same sessions agree: two readings, or a reading and the scorer.
+
+`labels/first_reading.json` holds one reader's scores of 20 sessions, given before any scorer was run on them: ids and scores, no text.
+One reader's labels show whether a scorer is consistent with that reader, not whether either is right.
+
+Usage: session_agreement.py TRANSCRIPTS [--scores FILE]
+TRANSCRIPTS is a folder with the sessions' transcripts; a labeled session that is not in it is named, and the exit code is 1.
+FILE holds other scores in a form that `memory calibrate` reads.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "scripts"))
+
+from memory_plugin.cli.labeling import read_session  # noqa: E402
+from memory_plugin.sessions.calibration import compare, read_labels  # noqa: E402
+from memory_plugin.sessions.session_files import transcripts_below  # noqa: E402
+
+LABELS = os.path.join(HERE, "labels", "first_reading.json")
+
+
+def main() -> int:
+    """Print what agrees; exit 1 when a labeled session is missing."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("transcripts")
+    parser.add_argument("--scores", default=LABELS)
+    arguments = parser.parse_args()
+    labels = read_labels(LABELS)
+    present = {
+        session.name for session in map(read_session, transcripts_below(arguments.transcripts)) if session
+    }
+    missing = sorted(labels.keys() - present)
+    print(
+        "%d labeled sessions, %d of them in %s"
+        % (len(labels), len(labels) - len(missing), arguments.transcripts)
+    )
+    for name in missing:
+        print("missing: %s" % name)
+    for one in compare(read_labels(arguments.scores), labels):
+        for name, figure in one.figures.items():
+            value = "not determined" if figure.value is None else "%.2f" % figure.value
+            interval = (
+                ""
+                if figure.low is None or figure.high is None
+                else " [%.2f, %.2f]" % (figure.low, figure.high)
+            )
+            print("%-20s n %2d  %-15s %s%s" % (one.dimension, one.n, name, value, interval))
+    return 1 if missing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

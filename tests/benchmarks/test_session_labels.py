@@ -1,0 +1,45 @@
+"""The labels of the first reading are complete, within their scales, and hold no text."""
+
+from __future__ import annotations
+
+import json
+import os
+
+import pytest
+
+from memory_plugin.sessions.calibration import compare, read_labels
+from memory_plugin.sessions.dimensions import OVERALL, dimensions
+from tests.project import PLUGIN_ROOT
+
+FOLDER = os.path.join(PLUGIN_ROOT, "benchmarks", "labels")
+LABELS = os.path.join(FOLDER, "first_reading.json")
+
+
+@pytest.mark.parametrize("name", ["first_reading.json", "second_reading.json"])
+def test_twenty_sessions_have_all_six_scores(name: str) -> None:
+    labels = read_labels(os.path.join(FOLDER, name))
+    assert len(labels) == 20
+    assert all(set(scores) == {*dimensions(), OVERALL} for scores in labels.values())
+
+
+@pytest.mark.parametrize("name", ["first_reading.json", "second_reading.json"])
+def test_they_hold_ids_and_numbers_only(name: str) -> None:
+    with open(os.path.join(FOLDER, name), encoding="utf-8") as file:
+        data = json.load(file)
+    assert all(isinstance(score, (int, float)) for scores in data.values() for score in scores.values())
+    assert all(len(name) <= 36 for name in data)
+
+
+def test_a_reading_agrees_with_itself_and_not_with_its_opposite() -> None:
+    labels = read_labels(LABELS)
+    same = {one.dimension: one.figures for one in compare(labels, labels)}
+    assert same["goal_achievement"]["kappa"].value == 1
+    turned = {
+        name: {
+            key: (3 if key in ("goal_achievement", "error_handling") else 1) - value
+            for key, value in scores.items()
+        }
+        for name, scores in labels.items()
+    }
+    other = {one.dimension: one.figures for one in compare(turned, labels)}
+    assert (other["tool_efficiency"]["spearman"].value or 0) < 0
