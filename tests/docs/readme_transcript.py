@@ -1,4 +1,4 @@
-"""The transcript at the top of the README, which is what `memory demo` prints. Run as a script, it updates it."""
+"""What `memory demo` prints, in whole on its page and in part at the top of the README. Run as a script, it updates both."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import subprocess
 import sys
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-README = os.path.join(ROOT, "README.md")
 BEGIN, END = "<!-- transcript -->\n", "<!-- end of transcript -->\n"
+IN_README = (3, 4)  # one prompt that recalls, one that does not; the page has them all
 
 
 def demo() -> str:
@@ -18,13 +18,24 @@ def demo() -> str:
     return subprocess.run(command, capture_output=True, check=True, encoding="utf-8").stdout
 
 
+def shortened(printed: str) -> str:
+    """Return the first line of a transcript, and the prompts for the README."""
+    parts = printed.split("\n\n")
+    return "\n...\n".join([parts[0], "\n\n".join(parts[number] for number in IN_README)]) + "\n"
+
+
 def block(printed: str) -> str:
     """Return the fenced block that holds a transcript."""
     return "\n```text\n$ python3 scripts/memory.py demo\n%s```\n\n" % printed
 
 
-def in_readme(text: str) -> str:
-    """Return the block that the README holds now, from one marker to the other."""
+def blocks(printed: str) -> dict[str, str]:
+    """Return the block of each page that has one."""
+    return {"README.md": block(shortened(printed)), os.path.join("docs", "demo.md"): block(printed)}
+
+
+def on_page(text: str) -> str:
+    """Return the block that a page holds now, from one marker to the other."""
     return text.partition(BEGIN)[2].partition(END)[0]
 
 
@@ -33,15 +44,22 @@ def masked(transcript: str) -> str:
     return re.sub(r"\d+\.\d ms", "0.0 ms", re.sub(r'updated="[\d-]+"', 'updated=""', transcript))
 
 
-def with_transcript(text: str) -> str:
-    """Return the README's text with the current transcript."""
+def with_block(text: str, wanted: str) -> str:
+    """Return a page's text with the current transcript."""
     before, _, rest = text.partition(BEGIN)
-    return before + BEGIN + block(demo()) + END + rest.partition(END)[2]
+    return before + BEGIN + wanted + END + rest.partition(END)[2]
+
+
+def main() -> None:
+    """Write the current transcript into both pages."""
+    for name, wanted in blocks(demo()).items():
+        path = os.path.join(ROOT, name)
+        with open(path, encoding="utf-8") as file:
+            text = with_block(file.read(), wanted)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        sys.stdout.write("written: %s\n" % name)
 
 
 if __name__ == "__main__":
-    with open(README, encoding="utf-8") as file:
-        text = with_transcript(file.read())
-    with open(README, "w", encoding="utf-8") as file:
-        file.write(text)
-    sys.stdout.write("written: README.md\n")
+    main()

@@ -97,11 +97,14 @@ def _run(command: str, root: str) -> None:
         words = ["python3", "scripts/memory.py", *words[1:]]
     if words[:3] == ["python3", "-m", "pytest"]:
         words += ["-q", "-n", "0", "-p", "no:cacheprovider"]
+    env = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     done = subprocess.run(
         [sys.executable, *words[1:]],
         cwd=root,
+        env=env,  # a step compiles for the next one
         capture_output=True,
         text=True,
+        encoding="utf-8",
         timeout=_SECONDS,
         check=False,
     )

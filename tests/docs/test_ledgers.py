@@ -27,7 +27,7 @@ def fields(ledger: str) -> list[str]:
 
 
 def rows(project: Project) -> tuple[set[str], set[str]]:
-    """Return the fields of everything that hooks write: injected, silent and skipped prompts, one with its text, and a bad event."""
+    """Return the fields of everything that hooks write: prompts, one with its text, starts, a guard, and a bad event."""
     project.save(TITLE, BODY)
     project.prompt(ASK)
     project.prompt("ok")
@@ -35,8 +35,14 @@ def rows(project: Project) -> tuple[set[str], set[str]]:
     project.cli("config", "set", "ledger.prompt_text", "true")
     project.prompt(ASK)
     project.hook("UserPromptSubmit", b"no json")
+    project.save("Never push", "Ask first.", "--guard-command", "git push")
+    push = {"tool_name": "Bash", "tool_input": {"command": "git push"}, "tool_use_id": "t1"}
+    project.hook("PreToolUse", project.event("PreToolUse", **push))
+    project.start()
+    project.save("Short answers", "One paragraph.", category="preference")
+    project.hook("SubagentStart", project.event("SubagentStart", agent_id="a1", agent_type="general-purpose"))
     recalls, events = project.ledger("recalls"), project.ledger("events")
-    assert {row["outcome"] for row in recalls} == {"injected", "silent", "skipped"}
+    assert {row["outcome"] for row in recalls} == {"injected", "listed", "silent", "skipped", "reminded"}
     return {name for row in recalls for name in row}, {name for row in events for name in row}
 
 

@@ -22,7 +22,18 @@ def documented() -> set[str]:
 def written(project: Project) -> set[str]:
     """Return every field that the command line writes into a file."""
     old = project.save("Use MySQL", "MySQL holds the invoices.", "--expires", "2099-01-01")
-    words = ("--tags", "a", "--asked-as", "which database", "--file", "db.py", "--supersedes", old)
+    words = (
+        "--tags",
+        "a",
+        "--asked-as",
+        "which database",
+        "--file",
+        "db.py",
+        "--supersedes",
+        old,
+        "--guard-command",
+        "mysql",
+    )
     new = project.save("Use Postgres", "Postgres holds the invoices.", *words)
     project.cli("forget", old, "--reason", "gone")
     project.cli("archive", new, "--reason", "kept")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 
 from memory_plugin.replies.filler import USER_PACK
 from tests.docs.pages import first_column, page, section
 from tests.project import Project
-from tests.replies.builders import PADDED
+from tests.recall.store_files import memory, put
+from tests.replies.builders import PADDED, user_record, write_transcript
 
 TEXT = page("docs/privacy.md")
 
@@ -17,7 +19,9 @@ def lived(project: Project) -> Project:
     project.save(
         "Use Postgres for the billing database", "The billing service stores its invoices in Postgres 15."
     )
+    project.save("Never push", "Ask first.", "--guard-command", "git push")
     project.save("Short answers", "Answer in one paragraph.", "--scope", "user", category="preference")
+    put(project, "theirs", memory("Deploy on Fridays"))  # pending, of which the next session's start tells
     project.start()
     project.prompt("please remember that we use tabs")
     project.prompt("Which database do we use for the billing service?")
@@ -29,9 +33,15 @@ def lived(project: Project) -> Project:
     project.prompt("Which database does the billing service use for its invoices?", session_id="judged")
     project.cli("config", "set", "retrieval.max_inject", "2")
     project.cli("interview", "start", "the export")
+    project.hook(
+        "PreToolUse", project.event("PreToolUse", tool_name="Read", tool_input={"file_path": "x.py"})
+    )
     project.hook("Stop", project.event("Stop", last_assistant_message=PADDED, prompt_id="p9"))
+    project.cli("useful", "use-postgres-for-the-billing-database")
     talk = project.write("talk.jsonl", {"turn": 1, "role": "user", "content": "Hello."})
     project.cli("evaluate", "--gates-only", talk)
+    said = write_transcript(os.path.join(project.root, "said.jsonl"), user_record("We never push to main."))
+    project.cli("propose", stdin=json.dumps({"event": "Stop", "session": "s", "transcript": said}))
     project.cli("refresh")  # waits for the refresh that SessionStart began in the background
     return project
 
