@@ -8,7 +8,8 @@ import subprocess
 import sys
 from typing import NamedTuple
 
-from tests.project import SCRIPTS, SESSION, Project, Run
+from tests.events import SCRIPTS, SESSION
+from tests.project import Project, Run
 
 # Runs the steps that it reads, one after the other, each in a shell as the client does it, and prints what each left behind.
 PROGRAM = """

@@ -32,6 +32,16 @@ def pytest_report_header() -> str:
     return "sqlite: %s %s FTS5" % (sqlite3.sqlite_version, fts5)
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave slow tests to runs that name them: by `-m`, or by their file; CI has a step of its own for them."""
+    if config.option.markexpr or any(".py" in os.path.basename(name) for name in config.args):
+        return
+    reason = pytest.mark.skip(reason="slow; `-m slow` runs these")
+    for item in items:
+        if item.get_closest_marker("slow"):
+            item.add_marker(reason)
+
+
 @pytest.fixture(scope="session")
 def guard() -> Guard:
     """Return the guard that refuses the real home and the network."""

@@ -10,6 +10,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 
+REAL_HOME = os.path.realpath(os.path.expanduser("~"))  # before a test has one of its own
 LOOPBACK = ("127.", "::1", "localhost", "::ffff:127.")
 WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_TRUNC
 
@@ -80,6 +81,6 @@ class Guard:
 
 def installed(allowed: Sequence[str]) -> Guard:
     """Return the guard of this process, from now on and until it ends."""
-    guard = Guard(os.path.expanduser("~"), allowed)
+    guard = Guard(REAL_HOME, allowed)
     sys.addaudithook(guard)
     return guard

@@ -1,27 +1,21 @@
-"""A project for a test: a git repository, a home folder, and the plugin's programs run as real processes."""
+"""A project for a test: a git repository, a home folder, and the plugin's programs, run in forks of one Python or as processes."""
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
-import re
+import shutil
 import subprocess
 import sys
+import tempfile
+from functools import cache
 from typing import Any, NamedTuple
 
-PLUGIN_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+from tests import forks
+from tests.events import PLUGIN_ROOT, SCRIPTS, SESSION
 
-
-def _scripts() -> dict[str, str]:
-    """Return the script of each event, as hooks.json names it."""
-    with open(os.path.join(PLUGIN_ROOT, "hooks", "hooks.json"), encoding="utf-8") as file:
-        events = json.load(file)["hooks"]
-    commands = {event: groups[0]["hooks"][0]["command"] for event, groups in events.items()}
-    return {event: re.findall(r"/hooks/(\w+\.py)", command)[0] for event, command in commands.items()}
-
-
-SCRIPTS = _scripts()
-SESSION = "0d1ec0de-0000-4000-8000-000000000001"
+__all__ = ["PLUGIN_ROOT", "SESSION", "Project", "Run"]
 
 
 class Run(NamedTuple):
@@ -42,19 +36,42 @@ class Run(NamedTuple):
         output = self.json or {}
         return str(output.get("hookSpecificOutput", {}).get("additionalContext", ""))
 
+    @property
+    def message(self) -> str:
+        """The lines that a hook shows the user, or ""."""
+        return str((self.json or {}).get("systemMessage", ""))
+
+
+@cache
+def new_repository() -> str:
+    """Return a `.git` folder just after `git init`, made once in a process: to copy it takes a tenth of the time."""
+    folder = tempfile.mkdtemp(prefix="memory-test-git-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    env = {"PATH": os.environ.get("PATH", os.defpath), "HOME": folder, "GIT_CONFIG_NOSYSTEM": "1"}
+    subprocess.run(["git", "init", "-q", "-b", "main", "--template=", folder], check=True, env=env)
+    os.mkdir(os.path.join(folder, ".git", "info"))
+    return os.path.join(folder, ".git")
+
 
 class Project:
     """A git repository at `root` with a home folder of its own."""
 
-    def __init__(self, folder: str, *, plugin_root: str = PLUGIN_ROOT, python: str = sys.executable) -> None:
+    def __init__(
+        self,
+        folder: str,
+        *,
+        plugin_root: str = PLUGIN_ROOT,
+        python: str = sys.executable,
+        is_cold: bool = False,
+    ) -> None:
         self.root = os.path.join(folder, "project")
         self.home = os.path.join(folder, "home")
         self.config = os.path.join(self.home, ".claude")
         self.state = os.path.join(self.config, "lcars", "memory")
-        self.plugin_root, self.python = plugin_root, python
+        self.plugin_root, self.python, self.is_cold = plugin_root, python, is_cold
         for made in (self.root, self.config, os.path.join(folder, "tmp")):
             os.makedirs(made)
-        self.git("init", "-q", "-b", "main")
+        shutil.copytree(new_repository(), os.path.join(self.root, ".git"))
 
     def environment(self, **extra: str | None) -> dict[str, str]:
         """Return the environment of every process here, built from nothing; None takes a name away."""
@@ -80,6 +97,15 @@ class Project:
         done = subprocess.run(  # noqa: PLW1510 (the exit code is what a test looks at)
             command, input=stdin, capture_output=True, cwd=self.root, timeout=60, env=full
         )
+        return Run(done.returncode, done.stdout.decode("utf-8"), done.stderr.decode("utf-8", "replace"))
+
+    def script(self, options: tuple[str, ...], words: list[str], stdin: bytes, **env: str | None) -> Run:
+        """Run one of the plugin's scripts: in a fork where that is like a process, else as a process."""
+        full = self.environment(**env)
+        own = self.python == sys.executable and self.plugin_root == PLUGIN_ROOT
+        if self.is_cold or not own or not forks.is_like_a_process(full):
+            return self.process([self.python, *options, *words], stdin, **env)
+        done = forks.server(PLUGIN_ROOT, options).run(words, stdin, self.root, full, 60)
         return Run(done.returncode, done.stdout.decode("utf-8"), done.stderr.decode("utf-8", "replace"))
 
     def git(self, *args: str) -> str:
@@ -126,7 +152,7 @@ class Project:
         stdin = event if isinstance(event, bytes) else json.dumps(event).encode()
         script = os.path.join(self.plugin_root, "hooks", SCRIPTS[name])
         env = {"CLAUDE_PROJECT_DIR": self.root, "CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": SESSION, **env}
-        return self.process([self.python, "-I", "-S", script], stdin, **env)
+        return self.script(("-I", "-S"), [script], stdin, **env)
 
     def prompt(self, text: str, prompt_id: str = "p1", **fields: object) -> Run:
         """Run the UserPromptSubmit hook on a prompt."""
@@ -142,7 +168,7 @@ class Project:
         if inside:
             env = {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": SESSION, **env}
         script = os.path.join(self.plugin_root, "scripts", "memory.py")
-        return self.process([self.python, script, *args, "--root", self.root], stdin.encode(), **env)
+        return self.script((), [script, *args, "--root", self.root], stdin.encode(), **env)
 
     def save(
         self, title: str, body: str, *more: str, category: str = "decision", inside: bool = False

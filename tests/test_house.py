@@ -15,7 +15,7 @@ import pytest
 from tests.project import PLUGIN_ROOT, Project, Run
 
 PACKAGE = os.path.join(PLUGIN_ROOT, "scripts", "memory_plugin")
-FEATURES = ("recall", "replies", "sessions", "interview", "evaluation")
+FEATURES = ("recall", "replies", "sessions", "interview", "evaluation", "capture")
 FLOORS = {"kernel": 0, "memories": 1, **dict.fromkeys(FEATURES, 2), "hooks": 3, "cli": 4}
 # What a prompt may import: builtins, the C halves behind kernel/fastjson.py, and what `os` itself needs.
 OS = {"os", "os.path", "posixpath", "genericpath", "stat", "_stat", "abc", "_abc", "_collections_abc"}
@@ -134,6 +134,7 @@ def test_the_prompt_path_imports_next_to_nothing(
         "Use Postgres for the billing database", "The billing service stores invoices in Postgres 15."
     )
     project.prompt("Which database do we use for the billing service?", session_id="warm")
+    project.cli("refresh")  # so that no refresh is due, however slow the machine
     event = json.dumps(project.event("UserPromptSubmit", prompt=prompt, prompt_id="p9"))
     hook = os.path.join(PLUGIN_ROOT, "hooks", "user_prompt_submit.py")
     found, run = modules_of(project, [hook], event.encode())

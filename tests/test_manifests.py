@@ -19,12 +19,14 @@ KNOWN = {"name", "version", "description", "author", "license", "keywords", "hom
 # Events that this client knows.
 KNOWN_EVENTS = {
     "PreToolUse",
+    "PostToolUseFailure",
     "PostToolUse",
     "Notification",
     "UserPromptSubmit",
     "SessionStart",
     "SessionEnd",
     "Stop",
+    "SubagentStart",
     "SubagentStop",
     "PreCompact",
 }
@@ -69,7 +71,10 @@ def test_only_events_that_every_client_knows() -> None:
     ("event", "matcher", "seconds"),
     [
         ("UserPromptSubmit", None, 15),
-        ("SessionStart", "startup|resume|clear|compact", 10),
+        ("SessionStart", "startup|resume|clear|compact|fork", 10),
+        ("SubagentStart", "^(?!(Explore|Plan)$|memory:).*", 5),
+        ("PreToolUse", "Bash|Read|Edit|Write|NotebookEdit", 5),
+        ("PostToolUseFailure", "Bash", 10),
         ("Stop", None, 10),
         ("SessionEnd", None, 5),
     ],
@@ -89,7 +94,10 @@ def test_each_event_has_a_handler_and_each_handler_an_event() -> None:
 def test_a_command_is_isolated_quoted_and_ends_well(event: str) -> None:
     command = hooks()[event][0]["hooks"][0]["command"]
     script = r'"\$\{CLAUDE_PLUGIN_ROOT\}/hooks/(\w+\.py)"'
-    form = r"python3 -I -S %s \|\| python -I -S %s \|\| exit 0" % (script, script)
+    end = (
+        r"echo '\{[^'$`\\]+\}'" if event == "SessionStart" else "exit 0"
+    )  # hooks that cannot run are said once a session
+    form = r"python3 -I -S %s \|\| python -I -S %s \|\| %s" % (script, script, end)
     found = re.fullmatch(form, command)
     assert found
     assert found.group(1) == found.group(2)
@@ -103,3 +111,12 @@ def test_the_command_of_the_bash_tool_can_be_run() -> None:
 def test_the_licence_is_the_one_the_manifest_names() -> None:
     assert text("LICENSE").startswith("MIT License\n\nCopyright (c) 2026 the memory authors\n")
     assert json.loads(text(MANIFEST))["license"] == "MIT"
+
+
+@pytest.mark.parametrize("skill", sorted(os.listdir(os.path.join(PLUGIN_ROOT, "skills"))))
+def test_a_skill_is_described_for_people_in_a_few_words(skill: str) -> None:
+    """The slash menu cuts what is longer; what the model needs to know is in `when_to_use`."""
+    head = text("skills/%s/SKILL.md" % skill).split("---\n")[1]
+    fields = dict(line.split(": ", 1) for line in head.splitlines())
+    assert len(fields["description"]) <= 60
+    assert fields["when_to_use"].startswith("When the user ")

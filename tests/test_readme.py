@@ -7,7 +7,7 @@ import re
 import pytest
 
 from tests.docs.pages import PAGES, fences, page
-from tests.docs.readme_transcript import block, demo, in_readme, masked
+from tests.docs.readme_transcript import blocks, demo, masked, on_page
 from tests.docs.story import NOT_RUN, Reader, runnable
 from tests.project import Project
 
@@ -29,9 +29,16 @@ def test_the_commands_of_a_page_work(project: Project, name: str) -> None:
             )
 
 
-def test_the_transcript_is_what_the_demo_prints() -> None:
-    """When it is not: `python3 tests/docs/readme_transcript.py` writes it again."""
-    assert masked(in_readme(page("README.md"))) == masked(block(demo()))
+def test_the_transcripts_are_what_the_demo_prints() -> None:
+    """When they are not: `python3 tests/docs/readme_transcript.py` writes them again."""
+    wanted = {name: masked(block) for name, block in blocks(demo()).items()}
+    assert {name: masked(on_page(page(name))) for name in wanted} == wanted
+
+
+def test_the_readme_is_short_and_begins_with_the_install() -> None:
+    lines = page("README.md").splitlines()
+    assert len(lines) < 180
+    assert lines.index("claude plugin install memory@memory-plugin") < 60
 
 
 def test_the_two_commands_stand_where_ci_looks_for_them() -> None:
@@ -40,8 +47,11 @@ def test_the_two_commands_stand_where_ci_looks_for_them() -> None:
     )
     assert lines == [
         "python3 scripts/memory.py demo",
-        "python3 -m venv .venv && .venv/bin/pip install -q -e '.[test]' && .venv/bin/python -m pytest -q -n auto",
-    ]
+        (
+            "python3 -m venv ../memory-venv && ../memory-venv/bin/pip install -q -e '.[test]' "
+            "&& ../memory-venv/bin/python -m pytest -q -n auto"
+        ),
+    ]  # the environment lies beside the clone: the client copies the whole folder at install
 
 
 @pytest.mark.parametrize("pattern", NOT_RUN)

@@ -1,8 +1,9 @@
-"""The real client for tests marked `client`: skipped without one, unless MEMORY_TEST_CLIENT=required."""
+"""The real client for tests marked `client`: run when they are named, skipped without one unless MEMORY_TEST_CLIENT=required."""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -26,9 +27,17 @@ def pytest_report_header() -> str:
     return "client: %s (wanted: %s)" % (binary() or "none", version())
 
 
+def is_wanted(config: pytest.Config) -> bool:
+    """Return whether the run names these tests: they take as long as all others, so a run of everything leaves them out."""
+    named = any("client" in re.split(r"[/\\:]", argument) for argument in config.args)
+    return named or "client" in config.option.markexpr or "MEMORY_TEST_CLIENT" in os.environ
+
+
 @pytest.fixture
-def client() -> str:
+def client(request: pytest.FixtureRequest) -> str:
     """Return the path of the real client."""
+    if not is_wanted(request.config):
+        pytest.skip("the real client runs with `pytest tests/client` or with MEMORY_TEST_CLIENT set")
     found = binary()
     if found is None:
         missing("no Claude Code client: run tests/client/install_client.sh, or set CLAUDE_BIN")

@@ -32,11 +32,38 @@ class Terminal:
         """Return what is to be seen, with what has scrolled away."""
         return self.tmux("capture-pane", "-p", "-S", "-2000")
 
+    def visible(self) -> str:
+        """Return what is to be seen now."""
+        return self.tmux("capture-pane", "-p")
+
     def submit(self, text: str) -> None:
-        """Types a line; Enter comes apart, for a paste would keep it as a line break."""
+        """Type a line; Enter comes once it is seen and apart, for a paste would keep it as a line break."""
+        before = self.visible().count(text)
         self.tmux("send-keys", "-l", text)
-        time.sleep(0.5)
+        end = time.monotonic() + 10
+        while self.visible().count(text) <= before and self.alive() and time.monotonic() < end:
+            time.sleep(0.1)
+        time.sleep(0.3)
         self.tmux("send-keys", "Enter")
+
+    def answer(self, dialog: str, key: str, seconds: float = 30) -> None:
+        """Press a key until the dialog is gone: a key that comes before the client listens to it is lost."""
+        self.settle(seconds)
+        end = time.monotonic() + seconds
+        while dialog in self.visible() and time.monotonic() < end:
+            self.tmux("send-keys", key)
+            patience = time.monotonic() + 3
+            while dialog in self.visible() and time.monotonic() < patience:
+                time.sleep(0.1)
+        assert dialog not in self.visible(), "%s did not answer the dialog:\n%s" % (key, self.visible())
+
+    def settle(self, seconds: float = 30) -> str:
+        """Return what is to be seen once it stays as it is."""
+        end, before, screen = time.monotonic() + seconds, "", self.visible()
+        while screen != before and time.monotonic() < end:
+            time.sleep(0.3)
+            before, screen = screen, self.visible()
+        return screen
 
     def wait(self, pattern: str, seconds: float = 30) -> str:
         """Return the screen once the pattern is seen; TimeoutError with the last screen when it is not."""

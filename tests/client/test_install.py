@@ -11,6 +11,7 @@ from tests.client.plugin import ASK, begin, copied, hooks_went_well, memory, rec
 from tests.client.sandbox import Sandbox
 from tests.client.turn import Turn
 from tests.project import PLUGIN_ROOT
+from tests.release_tree import make_tree
 
 pytestmark = pytest.mark.client
 NAME = "memory@memory-plugin"
@@ -31,6 +32,15 @@ def loaded(turn: Turn) -> bool:
 @pytest.mark.parametrize("part", ["", ".claude-plugin/plugin.json"], ids=["marketplace", "plugin"])
 def test_the_client_finds_nothing_to_warn_of(box: Sandbox, part: str) -> None:
     plugin(box, "validate", "--strict", os.path.join(PLUGIN_ROOT, part))
+
+
+def test_the_client_finds_nothing_to_warn_of_in_the_release_tree(box: Sandbox) -> None:
+    tree = os.path.join(box.folder, "tree")
+    make_tree(tree)
+    plugin(box, "validate", "--strict", tree)
+    plugin(begin(box), "marketplace", "add", tree)
+    plugin(box, "install", NAME)
+    assert recalled(box.prompt(ASK))
 
 
 @pytest.mark.parametrize("folder", ["plain", "plug in's"])

@@ -67,4 +67,4 @@ def test_three_turns_broken_off_and_resumed_end_in_two_memories(box: Sandbox) ->
     asked = box.prompt("Which file format do billing exports have, plain CSV?", plugins=PLUGIN)
     assert asked.sent("<memory-context>.*exports are plain CSV files")
     asked = box.prompt("How many minutes may exports take to finish?", plugins=PLUGIN)
-    assert asked.sent("<memory-context>.*exports finish within one minute")
+    assert asked.sent("<memory-catalog>.*exports finish within one minute")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from typing import Any, NamedTuple
 
 import pytest
@@ -30,6 +31,8 @@ from tests.project import PLUGIN_ROOT
 
 pytestmark = pytest.mark.client
 
+# The session catalog, which lists titles, may be in the same message.
+_BLOCK = "<memory-context>.*?</memory-context>"
 QUESTION = "Which billing database do the tests use?"
 TITLES = [
     "Use Postgres for the billing database",
@@ -83,7 +86,8 @@ def judged(box: Sandbox, relevance: list[str] | Reply, usefulness: list[str] | R
 
 def switch_on(box: Sandbox, **judge: object) -> None:
     """Switches the judges on for all that is found."""
-    how = {"enabled": True, "when": "always", **judge}
+    patient = {"timeout_per_call": 8.0}  # a busy machine is no failure of a judge
+    how = {"enabled": True, "when": "always", **patient, **judge}
     box.settings({"memory": {"retrieval": {"inject_threshold": 0.0, "judge": how}}})
 
 
@@ -98,7 +102,8 @@ def went_through(box: Sandbox, turn: Turn) -> Row:
 
 def told(turn: Turn) -> list[str]:
     """Return the memories that the model was told in full."""
-    texts = [text.partition("<memory-titles>")[0] for text in turn.sent(BLOCK)]
+    blocks = [block for text in turn.sent(BLOCK) for block in re.findall(_BLOCK, text, re.DOTALL)]
+    texts = [block.partition("<memory-titles>")[0] for block in blocks]
     assert len(texts) <= 1
     return [title for title in TITLES if any(title in text for text in texts)]
 
@@ -215,7 +220,8 @@ FAILURES = {
 def test_whatever_the_judges_do_the_prompt_goes_through(box: Sandbox, name: str) -> None:
     rung = FAILURES[name]
     judged(box, rung.relevance, rung.usefulness)
-    switch_on(box, timeout_per_call=1.0)
+    if name == "too slow":
+        switch_on(box, timeout_per_call=1.0)
     turn = box.prompt(QUESTION, plugins=PLUGIN)
     decision = went_through(box, turn)
     assert (decision["path"], decision["reasons"]) == (rung.path, rung.reasons)
@@ -261,7 +267,7 @@ def test_a_project_that_reaches_for_keys_gets_no_judge(box: Sandbox, name: str, 
         turn = box.prompt(QUESTION, plugins=PLUGIN)
         assert [request.path for request in theirs.requests if request.kind == "other"] == []
     assert (turn.returncode, turn.text) == (0, "Hello.")
-    (row,) = written(box, "recalls")
+    (row,) = [row for row in written(box, "recalls") if row["place"] == "prompt"]
     assert (row["judge"]["path"], row["outcome"]) == ("disabled", "injected")
     assert "memory doctor" in row["judge"]["reasons"][0]
     assert turn.of_kind("other") == []

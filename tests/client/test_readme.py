@@ -14,7 +14,7 @@ pytestmark = pytest.mark.client
 
 
 def commands() -> list[list[str]]:
-    """Return what the README tells to type, without the word `claude`: install, switch off and on, uninstall."""
+    """Return what the README tells to type, without the word `claude`: install, update, switch off and on, uninstall."""
     lines = [line for fence in fences(page("README.md"), "sh") for line in fence.text.splitlines()]
     typed = [shlex.split(line, comments=True) for line in lines]
     return [words[1:] for words in typed if words[:1] == ["claude"]]
@@ -31,5 +31,10 @@ def test_the_commands_do_what_the_readme_says(box: Sandbox) -> None:
         assert turn.returncode == 0, turn.stdout + turn.stderr
         verbs.append(words[1])
         if words[1] != "marketplace":
-            assert recalled(box.prompt(ASK)) == (words[1] in {"install", "enable"}), words
-    assert verbs == ["marketplace", "install", "disable", "enable", "uninstall", "marketplace"]
+            assert recalled(box.prompt(ASK)) == (words[1] in {"install", "update", "enable"}), words
+    assert verbs == [
+        *("marketplace", "install"),
+        *("marketplace", "update"),
+        *("disable", "enable"),
+        *("uninstall", "marketplace"),
+    ]

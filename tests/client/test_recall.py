@@ -37,7 +37,8 @@ def test_silence_where_nothing_fits(box: Sandbox) -> None:
     assert (turn.returncode, turn.text) == (0, "Hello.")
     assert not recalled(turn)
     hooks_went_well(box, turn)
-    assert [r for r in box.hook_records(turn.session) if r["type"] == "hook_additional_context"] == []
+    told = [r for r in box.hook_records(turn.session) if r["type"] == "hook_additional_context"]
+    assert [r["hookEvent"] for r in told] == ["SessionStart"], "the catalog, and nothing on the prompt"
 
 
 def test_silence_in_a_project_without_memories(box: Sandbox) -> None:
@@ -50,7 +51,7 @@ def test_silence_in_a_project_without_memories(box: Sandbox) -> None:
 def test_every_decision_is_written_down_without_the_prompt(box: Sandbox) -> None:
     for prompt in (ASK, SILENT):
         begin(box).prompt(prompt, plugins=PLUGIN)
-    decisions = written(box, "recalls")
+    decisions = [row for row in written(box, "recalls") if row["place"] == "prompt"]
     assert len(decisions) == 2
     assert len({decision["prompt_id"] for decision in decisions}) == 2
     for prompt in (ASK, SILENT):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 
 import pytest
 
@@ -20,7 +19,7 @@ def ask(box: Sandbox, terminal: Terminal, words: str) -> int:
     before = len(box.api.requests)
     terminal.submit(words)
     terminal.wait(re.escape(words) + ".*summary")
-    time.sleep(1)  # the turn's end: what is typed earlier is queued
+    terminal.settle()  # the turn's end: what is typed earlier is queued
     return times([request for request in box.api.requests[before:] if request.kind == "main"][-1])
 
 
@@ -32,7 +31,7 @@ def test_a_compaction_lets_a_memory_be_recalled_again(box: Sandbox) -> None:
     assert ask(box, terminal, "Again: " + ASK) == 1
     terminal.submit("/compact")
     terminal.wait("Compacted")
-    time.sleep(1)
+    terminal.settle()
     assert ask(box, terminal, SILENT) == 0
     assert ask(box, terminal, "Once more: " + ASK) == 1
     terminal.submit("/exit")

@@ -1,0 +1,29 @@
+"""The events and their scripts as hooks.json declares them, so that a new event is tested like the others."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+
+PLUGIN_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+SESSION = "0d1ec0de-0000-4000-8000-000000000001"
+
+
+def _scripts() -> dict[str, str]:
+    """Return the script of each event: one, whichever Python its command finds."""
+    with open(os.path.join(PLUGIN_ROOT, "hooks", "hooks.json"), encoding="utf-8") as file:
+        hooks = json.load(file)["hooks"]
+    found = {}
+    for event, groups in hooks.items():
+        (script,) = {name for group in groups for hook in group["hooks"] for name in _names(hook["command"])}
+        found[event] = script
+    return found
+
+
+def _names(command: str) -> list[str]:
+    return re.findall(r"hooks/(\w+\.py)", command)
+
+
+SCRIPTS = _scripts()
+EVENTS = list(SCRIPTS)

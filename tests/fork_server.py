@@ -1,0 +1,173 @@
+"""A Python that has the plugin's modules imported and forks itself for each run: `fork_server.py PLUGIN_ROOT TEMP PREFIX HOME`.
+
+Standard input is a socket. Each byte on it brings four descriptors: a connection and the three standard streams of the run. On the
+connection comes the request as JSON; back go lines: the process id, what the guard refused, the exit code. With the socket's end all ends.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gc
+import importlib
+import io
+import json
+import os
+import selectors
+import signal
+import socket
+import sys
+import traceback
+from contextlib import suppress
+from types import ModuleType
+from typing import Any
+
+CLEAN_PATH = list(sys.path)  # what a fresh Python has
+STREAMS = {"stdin": sys.stdin, "stdout": sys.stdout, "stderr": sys.stderr}
+
+
+def preload(package: str) -> None:
+    """Import every module of the package in this folder."""
+    sys.path.insert(0, os.path.dirname(package))
+    for folder, folders, names in os.walk(package):
+        folders[:] = sorted(name for name in folders if name.isidentifier() and name != "__pycache__")
+        where = os.path.relpath(folder, os.path.dirname(package)).replace(os.sep, ".")
+        for name in sorted(names):
+            if name.endswith(".py"):
+                importlib.import_module(where if name == "__init__.py" else "%s.%s" % (where, name[:-3]))
+    sys.path[:] = CLEAN_PATH
+
+
+def serve(control: socket.socket) -> tuple[socket.socket, list[int]]:
+    """Fork a process for each request; return in that process only, with its connection and its streams."""
+    running: dict[int, socket.socket] = {}
+    woken, wakes = os.pipe()
+    os.set_blocking(woken, False)
+    os.set_blocking(wakes, False)
+    signal.signal(signal.SIGCHLD, lambda *_: None)
+    signal.set_wakeup_fd(wakes, warn_on_full_buffer=False)
+    with selectors.DefaultSelector() as events:
+        events.register(control, selectors.EVENT_READ)
+        events.register(woken, selectors.EVENT_READ)
+        while True:
+            ready = [key.fileobj for key, _ in events.select()]
+            if woken in ready:
+                reap(woken, running)
+            if control not in ready:
+                continue
+            byte, handles, _, _ = socket.recv_fds(control, 1, 4)
+            if not byte:
+                sys.exit(0)
+            connection = socket.socket(fileno=handles[0])
+            child = os.fork()
+            if not child:
+                break
+            running[child] = connection
+            for handle in handles[1:]:
+                os.close(handle)
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    for handle in (woken, wakes):
+        os.close(handle)
+    for inherited in (control, *running.values()):
+        inherited.close()
+    return connection, handles[1:]
+
+
+def reap(woken: int, running: dict[int, socket.socket]) -> None:
+    """Tell the exit codes of the processes that ended."""
+    os.read(woken, 4096)
+    while running:
+        child, status = os.waitpid(-1, os.WNOHANG)
+        if not child:
+            return
+        with running.pop(child) as connection, suppress(OSError):
+            connection.sendall(b"exit %d\n" % os.waitstatus_to_exitcode(status))
+
+
+def become(connection: socket.socket, handles: list[int]) -> dict[str, Any]:
+    """Take the request's streams, session, folder and environment; return the request."""
+    os.setsid()
+    connection.sendall(b"process %d\n" % os.getpid())
+    with connection.makefile("rb") as file:
+        request: dict[str, Any] = json.loads(file.read())
+    for number, handle in enumerate(handles):
+        os.dup2(handle, number)
+        os.close(handle)
+    for number, (name, old) in enumerate(STREAMS.items()):
+        raw = open(number, "wb" if number else "rb", closefd=False)  # noqa: SIM115
+        new = io.TextIOWrapper(raw, encoding=old.encoding, errors=old.errors, line_buffering=name == "stderr")
+        setattr(sys, name, new)
+        setattr(sys, "__%s__" % name, new)
+    os.chdir(request["cwd"])
+    os.environ.clear()
+    os.environ.update(request["env"])
+    return request
+
+
+def execute(script: str, words: list[str]) -> int:
+    """Run a script as Python runs one and return the exit code."""
+    sys.argv[:] = [script, *words]
+    if not sys.flags.isolated:
+        sys.path[0] = os.path.dirname(script)
+    main = sys.modules["__main__"] = ModuleType("__main__")
+    main.__dict__.update(__file__=script, __builtins__=__builtins__)
+    status = 0
+    try:
+        with open(script, "rb") as file:
+            code = compile(file.read(), script, "exec")
+        exec(code, main.__dict__)  # noqa: S102 (a script of the plugin)
+    except SystemExit as stop:
+        status = stop.code if isinstance(stop.code, int) else int(stop.code is not None)
+        if status == 1 and not isinstance(stop.code, int):
+            sys.stderr.write("%s\n" % (stop.code,))
+    except BaseException:  # noqa: BLE001 (as Python does at the end of a script)
+        traceback.print_exc()
+        status = 1
+    return finish(status)
+
+
+def finish(status: int) -> int:
+    """Do what Python does before it exits: wait for threads, flush; return the exit code."""
+    if "threading" in sys.modules:
+        sys.modules["threading"]._shutdown()
+    atexit._run_exitfuncs()
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None and not stream.closed:
+                stream.flush()
+        except OSError:
+            status = 120
+    return status
+
+
+class Refusals(list[str]):
+    """The guard's list of what it refused, which goes to the test as well."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        super().__init__()
+        self.connection = connection
+
+    def append(self, reason: str) -> None:
+        """Tell the test one reason."""
+        super().append(reason)
+        self.connection.sendall(b"refused %s\n" % json.dumps(reason).encode("ascii"))
+
+
+def main(root: str, home: str, *allowed: str) -> int:
+    """Serve until a process of a request returns from there; run the request in it."""
+    sys.path.insert(0, root)
+    guards = importlib.import_module("tests.guards")
+    sys.path[:] = CLEAN_PATH
+    preload(os.path.join(root, "scripts", "memory_plugin"))
+    guard = guards.Guard(home, [root, *allowed])
+    gc.collect()
+    gc.freeze()
+    connection, handles = serve(socket.socket(fileno=os.dup(0)))
+    request = become(connection, handles)
+    guard.refused = Refusals(connection)
+    sys.addaudithook(guard)
+    return execute(request["script"], request["words"])
+
+
+if __name__ == "__main__":
+    os._exit(main(*sys.argv[1:]))

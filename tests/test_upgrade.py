@@ -1,0 +1,116 @@
+"""An upgrade from 0.1.0: its store, trust, settings, ledgers and index, as that version wrote them, are read as they are."""
+
+from __future__ import annotations
+
+import json
+import os
+import sqlite3
+
+import pytest
+
+from memory_plugin import VERSION
+from memory_plugin.kernel.paths import locate
+from memory_plugin.memories.stores import project_store, store_key
+from memory_plugin.recall.index_file import SCHEMA
+from tests.project import Project
+
+# A memory with the digest that 0.1.0 wrote down for it.
+MEMORY = {
+    "schema_version": "1.0",
+    "category": "decision",
+    "id": "postgres",
+    "title": "Use Postgres",
+    "content": {"decision": "Billing runs on Postgres."},
+    "tags": ["db"],
+    "related_files": ["a.py"],
+    "asked_as": ["which database"],
+    "expires_at": "2999-01-01",
+}
+DIGEST = "e5c7b799867c2b1cdf5eb967aa585f61"
+ASK = "which database"
+SETTINGS = {"memory": {"retrieval": {"high_floor": 0.6, "low_floor": 0.3, "max_inject": 2}}}
+RECALL = {
+    "schema": 1,
+    "time": "2026-11-20T10:00:00Z",
+    "session": "old",
+    "version": "0.1.0",
+    "place": "prompt",
+    "outcome": "silent",
+    "reason": "below_floor",
+    "answered_by": "fts5",
+    "candidates": [{"key": "project:decision/postgres", "confidence": 0.2, "score": 3.0, "parts": {}}],
+    "injected": [],
+    "found": 1,
+    "floor": 0.5,
+    "healed": 1,
+    "trouble": "",
+    "prompt_id": "p0",
+    "ms": 30.0,
+}
+
+
+@pytest.fixture
+def old_index(project: Project, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Leave the state of 0.1.0 in a project and its home; return the path of the old index."""
+    with monkeypatch.context() as patch:
+        for name, value in project.environment().items():
+            patch.setenv(name, value)
+        places = locate(project.root)
+        store = project_store(places)
+    record = places.state("trust", store_key(store) + ".json")
+    index = places.state("index", places.project_key + ".sqlite3")
+    project.write(".claude/memory/decisions/postgres.json", MEMORY)
+    trusted = {"decision/postgres": [DIGEST]}
+    known = {"schema": 1, "store": os.path.realpath(store.root), "mine": True, "trusted": trusted}
+    for path in (record, index):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+    values: list[tuple[str, object]] = [
+        (record, known),
+        (os.path.join(project.config, "settings.json"), SETTINGS),
+    ]
+    for place, content in values:
+        with open(place, "w", encoding="utf-8") as file:
+            json.dump(content, file)
+    with open(places.state("recalls.jsonl"), "w", encoding="utf-8") as file:
+        file.write(json.dumps({**RECALL, "project": places.project_key}) + "\n")
+    connection = sqlite3.connect(index)
+    connection.execute("CREATE TABLE memories (key TEXT)")
+    connection.execute("PRAGMA user_version = 3")
+    connection.commit()
+    connection.close()
+    return index
+
+
+def test_what_was_trusted_is_recalled_on_the_first_prompt(project: Project, old_index: str) -> None:
+    assert "Billing runs on Postgres." in project.prompt(ASK).context
+    assert project.ledger("events") == []
+    (memory,) = project.cli("list", "--json").json["memories"]
+    assert (memory["id"], memory["trust"]) == ("postgres", "trusted")
+
+
+def test_another_text_under_the_same_id_is_not(project: Project, old_index: str) -> None:
+    project.write(".claude/memory/decisions/postgres.json", {**MEMORY, "title": "Use MySQL"})
+    assert project.prompt(ASK).stdout == ""
+
+
+def test_the_old_ledger_is_explained_and_counted(project: Project, old_index: str) -> None:
+    assert "not good enough" in project.cli("why", "p0", "--verbose").stdout
+    report = project.cli("report", "--json", "--days", "3650").json
+    assert "below_floor" in json.dumps(report) or "below_threshold" in json.dumps(report)
+    project.prompt(ASK)
+    assert [row["version"] for row in project.ledger("recalls")] == ["0.1.0", VERSION]
+
+
+def test_old_settings_are_named_and_the_others_hold(project: Project, old_index: str) -> None:
+    checked = project.cli("config", "check")
+    assert "high_floor" in checked.stdout + checked.stderr
+    assert "inject_threshold" in checked.stdout + checked.stderr
+    assert project.cli("config", "get", "retrieval.max_inject").stdout.strip().startswith("2")
+
+
+def test_both_versions_keep_an_index_of_their_own(project: Project, old_index: str) -> None:
+    """A command of another version beside the plugin would otherwise rebuild on each call what the other one built."""
+    before = os.stat(old_index)
+    project.prompt(ASK)
+    assert os.stat(old_index).st_mtime_ns == before.st_mtime_ns
+    assert os.path.isfile(old_index.replace(".sqlite3", ".%d.sqlite3" % SCHEMA))
