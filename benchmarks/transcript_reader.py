@@ -76,7 +76,7 @@ def main() -> int:
 def child(way: str, path: str) -> dict[str, float]:
     """Measure one variant in its own process and return the results."""
     command = [sys.executable, os.path.abspath(__file__), "--measure", way, "--file", path]
-    done = subprocess.run(command, capture_output=True, check=True, text=True)
+    done = subprocess.run(command, capture_output=True, check=True, encoding="utf-8")
     figures: dict[str, float] = json.loads(done.stdout)
     return figures
 

@@ -320,7 +320,7 @@ def _feed(event: str, inputs: list[bytes]) -> None:
     for data in inputs:
         os.environ.clear()
         os.environ.update(environment)
-        sys.stdin = io.TextIOWrapper(io.BytesIO(data))
+        sys.stdin = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8")
         code |= entry.run(event)
         os.write(1, b"\0")
     sys.stderr.flush()

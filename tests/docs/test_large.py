@@ -40,7 +40,7 @@ def printed(project: Project, engine: str) -> str:
         [sys.executable, "-c", program.text],
         cwd=team(project),
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=False,
         timeout=120,
     )
@@ -82,7 +82,7 @@ def test_the_queries_of_the_ledgers_page_run_in_duckdb(project: Project) -> None
         [sys.executable, "-c", "import duckdb, sys; print(duckdb.execute(sys.argv[1]).fetchall())", read],
         cwd=team(project),
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=False,
         timeout=120,
     )
@@ -102,7 +102,7 @@ def test_the_queries_of_the_ledgers_page_run_in_clickhouse(project: Project) -> 
         [sys.executable, "-c", program, read],
         cwd=folder,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=False,
         timeout=120,
     )

@@ -31,15 +31,15 @@ def package(tmp_path: Path) -> Path:
     (folder / "text_part").mkdir()
     for name in ("__init__.py", "kernel/__init__.py", "kernel/quick_import.py"):
         shutil.copy(os.path.join(PLUGIN_ROOT, "scripts", "memory_plugin", name), folder / name)
-    (folder / "text_part" / "__init__.py").write_text("")
-    (folder / "text_part" / "sample.py").write_text("VALUE = 1\n")
+    (folder / "text_part" / "__init__.py").write_text("", encoding="utf-8")
+    (folder / "text_part" / "sample.py").write_text("VALUE = 1\n", encoding="utf-8")
     return folder
 
 
 def shown(package: Path, *options: str) -> list[str]:
     """Return the loader of the module and of the package, the module's value, its file and the package's folder."""
     command = [sys.executable, "-I", "-S", *options, "-c", SHOW % str(package.parent)]
-    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    run = subprocess.run(command, capture_output=True, encoding="utf-8", check=True)
     return run.stdout.split()
 
 
@@ -52,7 +52,7 @@ def test_a_fresh_cache_file_is_loaded_the_short_way(package: Path) -> None:
 
 def test_a_changed_source_wins_over_its_cache_file(package: Path) -> None:
     shown(package)
-    (package / "text_part" / "sample.py").write_text("VALUE = 22\n")
+    (package / "text_part" / "sample.py").write_text("VALUE = 22\n", encoding="utf-8")
     assert shown(package)[:3] == ["SourceFileLoader", "_Finder", "22"]
     assert shown(package)[:3] == ["_Finder", "_Finder", "22"]
 

@@ -32,6 +32,6 @@ print(functools.lru_cache(maxsize=3)(len).cache_info().maxsize, functools.reduce
 def test_functools_is_not_loaded_for_sqlite(before: str, loaded: str) -> None:
     code = OPEN % (str(PLUGIN_ROOT) + "/scripts", before)
     done = subprocess.run(
-        [sys.executable, "-I", "-S", "-c", code], check=True, capture_output=True, text=True
+        [sys.executable, "-I", "-S", "-c", code], check=True, capture_output=True, encoding="utf-8"
     )
     assert done.stdout.splitlines() == [loaded, "3 reduce"]

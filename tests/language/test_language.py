@@ -66,7 +66,7 @@ def tracked() -> list[str]:
         ["git", "ls-files", "-co", "--exclude-standard"],
         cwd=PLUGIN_ROOT,
         capture_output=True,
-        text=True,
+        encoding="utf-8",
         check=False,
     ).stdout.split("\n")
     kept = [
