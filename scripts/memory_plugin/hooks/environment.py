@@ -51,8 +51,8 @@ _SENSITIVE_PARTS = (
     "HEADERS",
 )
 _SENSITIVE_NAMES = frozenset(["HOME", "USERPROFILE", "TMPDIR", "TEMP", "TMP", "PATH", "CLAUDE_CONFIG_DIR"])
-_MOVERS = frozenset(["HOME", "USERPROFILE", "CLAUDE_CONFIG_DIR"])
-_TELLING = _MOVERS.union([OFF, "CLAUDECODE", "CLAUDE_CODE_SESSION_ID"])
+_LOCATION_NAMES = frozenset(["HOME", "USERPROFILE", "CLAUDE_CONFIG_DIR"])
+_CONTROL_NAMES = _LOCATION_NAMES.union([OFF, "CLAUDECODE", "CLAUDE_CODE_SESSION_ID"])
 # Not restored to the client's launch values: the search path and the folder for temporary files, which a shell's own files and the
 # client's sandbox set, and, except for two folders, what the client sets for each of its commands.
 _KEPT = frozenset(["PATH", "TMPDIR", "TEMP", "TMP", HANDED_OVER])
@@ -167,7 +167,7 @@ def _collect_names(path: str, taint: Taint) -> None:
         return
     except OSError:  # the client may read what is too large for us
         taint.unread.append(path)
-        taint.names.update((name, path) for name in _MOVERS)
+        taint.names.update((name, path) for name in _LOCATION_NAMES)
         return
     for name in _names(text, path, taint):
         taint.names.setdefault(_as_known(name), path)
@@ -197,7 +197,7 @@ def _names(text: str, path: str, taint: Taint) -> Iterable[str]:
         taint.unread.append(path)
         hidden = "\\u" in text or "\0" in text
         text = _as_known(text)
-        return [name for name in os.environ if '"%s"' % name in text or (hidden and name in _TELLING)]
+        return [name for name in os.environ if '"%s"' % name in text or (hidden and name in _CONTROL_NAMES)]
     block = settings.get("env") if isinstance(settings, dict) else None
     return block if isinstance(block, dict) else ()
 
@@ -208,7 +208,7 @@ def _is_users_own(root: str, taint: Taint) -> bool:
     A project whose settings move the home or config folder could pretend to be the home, so those names rule it out.
     """
     config = config_folder()
-    moved = _MOVERS.intersection(taint.names)
+    moved = _LOCATION_NAMES.intersection(taint.names)
     return (
         not moved
         and not taint.unread

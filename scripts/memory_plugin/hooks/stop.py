@@ -95,9 +95,9 @@ def _score(reply: CompletedReply, context: Context, taint: Taint) -> list[str]:
 
 def _note_uses(reply: CompletedReply, context: Context) -> list[str]:
     """Note which of the memories that Claude was told in this session the reply used, and return what went wrong; mostly none were told."""
-    from ..recall.uses import find_uses, told_in_session
+    from ..recall.uses import find_uses, injected_in_session
 
-    told = told_in_session(context)
+    told = injected_in_session(context)
     used = find_uses(told, reply.text, reply.transcript, context, reply.prompt_id) if told else []
     if not used:
         return []

@@ -10,7 +10,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..kernel.files import cause, stamp
-from ..memories.files import TooManyEntries, category_folders, is_read, listing, why_left_alone
+from ..memories.files import TooManyEntries, category_folders, is_read, listing, why_not_read
 from .index_documents import file_stamps
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class DueWork(NamedTuple):
 def find_due(connection: Connection, store: Store, view: View) -> DueWork:
     """Return what is due in a store: the files whose stamp differs from the indexed one, and those whose trust may have changed."""
     known = file_stamps(connection, store.scope)
-    if why_left_alone(store):
+    if why_not_read(store):
         return DueWork(store, [], [key for key, _, _ in known.values()], [], [])
     fresh: list[DueFile] = []
     failed: dict[str, str] = {}
@@ -192,7 +192,7 @@ def _urgency(
     file: DueFile, store: Store, edited: set[str], trust: Trust, wanted: frozenset[str]
 ) -> tuple[bool, bool, bool, int, int, str]:
     identity = os.path.basename(file.path)[: -len(".json")]
-    unknown = not trust.knows_name(store, file.category.name, identity)
+    unknown = not trust.has_trusted_name(store, file.category.name, identity)
     shared = len(wanted.intersection(identity.split("-")))  # an id is made of the title's words
     return file.path not in edited, file.size > _SMALL, unknown, -shared, file.size, file.path
 

@@ -69,8 +69,8 @@ _UNWRITABLE_SIGNS = ("readonly", "full", "disk i/o", "unable to open")
 DAMAGED, LOCKED, UNWRITABLE = "index_damaged", "index_locked", "index_unwritable"
 _WATCHED = "watched"
 # A file that changes again within the clock's resolution keeps the stamp we saw, so such a folder is checked again (git: "racy").
-_GRAIN_SECONDS = 0.05
-_COARSE_GRAIN_SECONDS = 2.1
+_RESOLUTION_SECONDS = 0.05
+_COARSE_RESOLUTION_SECONDS = 2.1
 # A file server's clock may be ahead by this much. A stamp further in the future was set (`touch`, an archive, a clock set back) and may
 # stay there for years.
 _SKEW_SECONDS = 60.0
@@ -242,8 +242,8 @@ def _mark(path: str, moment: float) -> str:
     except OSError:
         return UNSURE
     coarse = status.st_mtime_ns % 1_000_000_000 == 0
-    grain = _COARSE_GRAIN_SECONDS if coarse else _GRAIN_SECONDS
-    if -_SKEW_SECONDS < moment - status.st_mtime < grain:
+    resolution = _COARSE_RESOLUTION_SECONDS if coarse else _RESOLUTION_SECONDS
+    if -_SKEW_SECONDS < moment - status.st_mtime < resolution:
         return UNSURE
     return "%d:%d:%d:%d" % (status.st_mtime_ns, status.st_ino, own.st_ino, status.st_uid)
 

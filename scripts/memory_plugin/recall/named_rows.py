@@ -68,11 +68,11 @@ def named_in_text(text: str) -> set[str]:
     found: set[str] = set()
     for token in _TOKEN.findall(text):
         # A bracket or a dot may belong to the name, as in `.github/` and `app/(shop)/`, or to the sentence.
-        found.update(filter(_is_telling, {_relative(token.rstrip(".,")), _relative(token.strip(".,()"))}))
+        found.update(filter(_is_specific, {_relative(token.rstrip(".,")), _relative(token.strip(".,()"))}))
     return found
 
 
-def _is_telling(path: str) -> bool:
+def _is_specific(path: str) -> bool:
     if not path or len(path) > _MAX_LENGTH:
         return False
     if path.endswith("/"):

@@ -188,7 +188,7 @@ def _write(
         with transaction(connection):
             documents = []
             for stored in found[start : start + _BATCH]:
-                trust = run.trust.standing(stored)
+                trust = run.trust.state_of(stored)
                 injectable = may_inject(stored, trust) and stored.key not in superseded
                 if not is_active(stored):
                     drop(connection, [stored.key])
