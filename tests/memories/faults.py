@@ -244,6 +244,7 @@ if __name__ == "__main__":
     setattr(os, "fsync", lambda _: None)  # noqa: B010
     _true["fsync"] = os.fsync
     out = sys.stdout
-    sys.stdout = sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     report = Campaign(sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4] == "word").runs()
     print(json.dumps(report), file=out)
