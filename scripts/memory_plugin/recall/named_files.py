@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from ..kernel.fastjson import dumps, loads
-from ..kernel.files import Unreadable, make_folder, read_regular, replace_file
+from ..kernel.files import Unreadable, read_regular, replace_if_changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -201,20 +201,7 @@ def write_named_files(places: Places, named: Iterable[tuple[str, str, str]]) -> 
 
     `named` has a path or pattern, a memory's key, and the way.
     """
-    path = named_files_path(places)
-    content = _content(places, named)
-    try:
-        before = read_regular(path, _MAX_BYTES)[0]
-    except (FileNotFoundError, Unreadable):
-        before = b""
-    if content == before:
-        return False
-    if content:
-        make_folder(os.path.dirname(path))
-        replace_file(path, content, durable=False)
-    elif os.path.lexists(path):
-        os.unlink(path)
-    return True
+    return replace_if_changed(named_files_path(places), _content(places, named), _MAX_BYTES)
 
 
 def _content(places: Places, named: Iterable[tuple[str, str, str]]) -> bytes:
