@@ -35,7 +35,7 @@ __all__ = ["apply_supersession"]
 def apply_supersession(
     connection: Connection, rebuild: Callable[[Document, tuple[str, ...]], Document | None]
 ) -> int:
-    """Update flags and inherited phrases by what the documents say of each other, inside the caller's transaction.
+    """Update the flags and inherited phrases of documents that name each other, inside the caller's transaction.
 
     Args:
         connection: the index.
