@@ -31,6 +31,8 @@ __all__ = [
     "CommandError",
     "UsageError",
     "add_common_options",
+    "add_days_option",
+    "require_days",
     "require_existing",
     "require_known",
 ]
@@ -38,6 +40,7 @@ __all__ = [
 _FAILED, _USAGE = 1, 2
 _HOMES = ("CLAUDE_CONFIG_DIR", "HOME", "USERPROFILE")
 _FILE = ".json"
+_MOST_DAYS = 3650
 _NOT_APPROVED = (
     "nothing was changed: to %s, the user must ask for it;"
     " type the command in a terminal, or begin a prompt with a /memory: command"
@@ -142,6 +145,23 @@ def add_common_options(parser: argparse.ArgumentParser, *, at_start: bool = Fals
         default=False if at_start else argparse.SUPPRESS,
         help="print JSON for programs",
     )
+
+
+def add_days_option(parser: argparse.ArgumentParser, default: int) -> None:
+    """Declare `--days N`; `require_days` checks its value."""
+    parser.add_argument(
+        "--days",
+        type=int,
+        default=default,
+        metavar="N",
+        help="the last N days, 1 to %d (default: %d)" % (_MOST_DAYS, default),
+    )
+
+
+def require_days(days: int) -> None:
+    """Raise UsageError for a number of days that is out of range."""
+    if not 1 <= days <= _MOST_DAYS:
+        raise UsageError("--days: expected 1 to %d, got %d" % (_MOST_DAYS, days))
 
 
 def require_existing(*paths: str) -> None:

@@ -11,7 +11,7 @@ from ..kernel.clock import now_iso
 from ..kernel.fastjson import digest
 from ..kernel.files import Unreadable, read_regular
 from ..kernel.locks import Busy
-from .decision import Limits, choose, estimated_tokens, pointer_line, receipt, render
+from .decision import Limits, choose, render_answer
 from .history import TOOL, RecallHistory, left_for_tools
 from .index_file import INDEX_ERRORS, failure_reason, index_path, open_index
 from .named_files import FILE, FOLDER, PATTERN, WAYS
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..kernel.context import Context
-    from .decision import Choice
 
 __all__ = ["ToolAnswer", "apply_feedback", "fill_in", "recall_at_file"]
 
@@ -142,28 +141,9 @@ def _choose(
     del choice.pointers[max(0, left - len(choice.full)) :]
     if not choice.full and not choice.pointers:
         return answer.silent(choice.reason or "over_limit")
-    _render(answer, choice, history, settings.text("retrieval.receipt"))
+    render_answer(answer, choice, history, settings.text("retrieval.receipt"))
+    answer.record["candidates"] = [_candidate(hit) for hit in choice.full + choice.pointers]
     return answer
-
-
-def _render(answer: ToolAnswer, choice: Choice, history: RecallHistory, which: str) -> None:
-    with_header = bool(choice.full) and not history.header_said
-    answer.context = render(choice.full, choice.pointers, with_header=with_header)
-    answer.receipt = receipt(choice.full, choice.pointers, which)
-    history.header_said = history.header_said or with_header
-    for hit in choice.full:
-        history.note_injected(hit.key, hit.inject)
-    for hit in choice.pointers:
-        history.note_pointed(hit.key, pointer_line(hit))
-    answer.record.update(
-        candidates=[_candidate(hit) for hit in choice.full + choice.pointers],
-        outcome="injected" if choice.full else "pointed",
-        reason="",
-        injected=[hit.key for hit in choice.full],
-        pointed=[hit.key for hit in choice.pointers],
-        tokens=estimated_tokens(answer.context),
-        characters=len(answer.context),
-    )
 
 
 def _candidate(hit: Hit) -> dict[str, Any]:

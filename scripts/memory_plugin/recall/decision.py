@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from ..kernel.settings.load import Settings
+    from .at_tool import ToolAnswer
     from .history import RecallHistory
+    from .pipeline import Answer
     from .ranking import Hit
 
 __all__ = [
@@ -26,6 +28,7 @@ __all__ = [
     "pointer_line",
     "receipt",
     "render",
+    "render_answer",
     "tokens_of",
 ]
 
@@ -244,6 +247,28 @@ def render(full: list[Hit], pointers: list[Hit], *, with_header: bool) -> str:
     if pointers:
         parts += [_TITLES_OPEN, *(pointer_line(hit) + "\n" for hit in pointers), _TITLES_CLOSE]
     return "".join([*parts, _CLOSE])
+
+
+def render_answer(
+    answer: Answer | ToolAnswer, choice: Choice, history: RecallHistory, which_receipt: str
+) -> None:
+    """Render a choice that holds something into an answer and its record, and add it to the session's history."""
+    with_header = bool(choice.full) and not history.header_said  # a list of titles explains itself
+    answer.context = render(choice.full, choice.pointers, with_header=with_header)
+    answer.receipt = receipt(choice.full, choice.pointers, which_receipt)
+    history.header_said = history.header_said or with_header
+    for hit in choice.full:
+        history.note_injected(hit.key, hit.inject)
+    for hit in choice.pointers:
+        history.note_pointed(hit.key, pointer_line(hit))
+    answer.record.update(
+        outcome="injected" if choice.full else "pointed",
+        reason="",
+        injected=[hit.key for hit in choice.full],
+        pointed=[hit.key for hit in choice.pointers],
+        tokens=estimated_tokens(answer.context),
+        characters=len(answer.context),
+    )
 
 
 def receipt(full: list[Hit], pointers: list[Hit], which: str) -> str:

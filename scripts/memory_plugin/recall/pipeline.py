@@ -166,7 +166,7 @@ def _decide(
     settings: Settings,
 ) -> Choice | None:
     """Decide what Claude gets and put it into the answer; return None if there was nothing to decide."""
-    from .decision import Limits, choose
+    from .decision import Limits, choose, render_answer
 
     if not hits:
         answer.silent(lookup.problem or "no_match")
@@ -179,7 +179,7 @@ def _decide(
     choice = choose(hits, judged.approvals if judged else {}, limits, history, lookup.is_current)
     answer.needs_refresh = "edited" in choice.withheld.values()
     if choice.full or choice.pointers:
-        _render(answer, choice, history, settings)
+        render_answer(answer, choice, history, settings.text("retrieval.receipt"))
     else:
         answer.silent(choice.reason)
     return choice
@@ -192,28 +192,6 @@ def _apply_judges(limits: Limits, judged: Judged | None, settings: Settings) -> 
     if not settings.integer("retrieval.max_inject"):
         return "max_inject"
     return judged.silenced if judged is not None else ""
-
-
-def _render(answer: Answer, choice: Choice, history: RecallHistory, settings: Settings) -> None:
-    """Render the chosen memories and add them to the session's history and the record."""
-    from .decision import estimated_tokens, pointer_line, receipt, render
-
-    with_header = bool(choice.full) and not history.header_said  # a list of titles says itself what it is
-    answer.context = render(choice.full, choice.pointers, with_header=with_header)
-    answer.receipt = receipt(choice.full, choice.pointers, settings.text("retrieval.receipt"))
-    history.header_said = history.header_said or with_header
-    for hit in choice.full:
-        history.note_injected(hit.key, hit.inject)
-    for hit in choice.pointers:
-        history.note_pointed(hit.key, pointer_line(hit))
-    answer.record.update(
-        outcome="injected" if choice.full else "pointed",
-        reason="",
-        injected=[hit.key for hit in choice.full],
-        pointed=[hit.key for hit in choice.pointers],
-        tokens=estimated_tokens(answer.context),
-        characters=len(answer.context),
-    )
 
 
 def _describe(

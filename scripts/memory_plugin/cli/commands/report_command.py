@@ -11,7 +11,7 @@ from ... import VERSION
 from ...kernel.clock import iso, now
 from ...kernel.files import make_folder, replace_file
 from ...memories.survey import survey
-from ..command_context import CommandError, UsageError
+from ..command_context import CommandError, UsageError, add_days_option, require_days
 from ..report.figures import Report, as_json, missed_rows, read_ledgers
 from ..report.ledger_files import LedgerFolder, Period
 from ..report.memory_rows import memory_figures
@@ -33,19 +33,12 @@ EXAMPLES = """\
 """
 _DAY = 86400
 _DAYS = 30
-_MOST_DAYS = 3650
 _FILE = "report.html"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument(
-        "--days",
-        type=int,
-        default=_DAYS,
-        metavar="N",
-        help="the last N days, 1 to 3650 (default: %d)" % _DAYS,
-    )
+    add_days_option(parser, _DAYS)
     parser.add_argument("--project", action="store_true", help="this project only (default: all projects)")
     parser.add_argument(
         "--out", metavar="FILE", help="where to write the HTML file (default: %s in the state folder)" % _FILE
@@ -59,8 +52,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Read the ledgers and show the report in one of its three forms."""
-    if not 1 <= arguments.days <= _MOST_DAYS:
-        raise UsageError("--days: expected 1 to %d, got %d" % (_MOST_DAYS, arguments.days))
+    require_days(arguments.days)
     if (arguments.text or arguments.json) and (arguments.out or arguments.open):
         raise UsageError("--out and --open are for the HTML file; leave out --text and --json")
     report = _report(arguments, context)

@@ -16,7 +16,7 @@ from ...replies.score_history import (
     read_scores,
 )
 from ...replies.threshold_fit import is_outside
-from ..command_context import UsageError
+from ..command_context import add_days_option, require_days
 from ..console import counted
 
 if TYPE_CHECKING:
@@ -44,13 +44,7 @@ _STEPS = "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument(
-        "--days",
-        type=int,
-        default=_DAYS,
-        metavar="N",
-        help="the last N days, 1 to 3650 (default: %d)" % _DAYS,
-    )
+    add_days_option(parser, _DAYS)
     parser.add_argument("--here", action="store_true", help="this project only")
     parser.add_argument(
         "--effect",
@@ -61,8 +55,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Print the scores, or the effect of corrections."""
-    if not 1 <= arguments.days <= 3650:
-        raise UsageError("--days: expected 1 to 3650, got %d" % arguments.days)
+    require_days(arguments.days)
     since = iso(now() - arguments.days * 86400)
     if arguments.effect:
         return _show_effect(measure_effect(context.places, since), arguments, context)

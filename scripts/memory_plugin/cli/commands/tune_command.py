@@ -14,7 +14,7 @@ from ...replies.reply_state import reset_tuning_reminder
 from ...replies.score_history import read_scores
 from ...replies.transcript_replies import reread_replies
 from ...replies.tuning import gate_advice, propose_pack, study_scores
-from ..command_context import CommandError, UsageError
+from ..command_context import CommandError, UsageError, add_days_option, require_days
 from ..threshold_tuning import tune_thresholds, undo_thresholds
 
 if TYPE_CHECKING:
@@ -44,13 +44,7 @@ _MAX_BYTES = 1 << 20
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument(
-        "--days",
-        type=int,
-        default=_DAYS,
-        metavar="N",
-        help="the last N days, 1 to 3650 (default: %d)" % _DAYS,
-    )
+    add_days_option(parser, _DAYS)
     parser.add_argument(
         "--apply",
         action="store_true",
@@ -66,8 +60,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Study the judged replies; with --apply change the pack. Raises CommandError if the pack cannot be read or changed."""
-    if not 1 <= arguments.days <= 3650:
-        raise UsageError("--days: expected 1 to 3650, got %d" % arguments.days)
+    require_days(arguments.days)
     if arguments.undo and (arguments.apply or not arguments.thresholds):
         raise UsageError("--undo goes with --thresholds, and not with --apply")
     if arguments.undo:
