@@ -1,1 +1,1 @@
-"""What is remembered: records, their files, trust and life cycle."""
+"""Memories: records, their files, trust and life cycle."""

@@ -1,4 +1,4 @@
-"""`index.md`: a store's table of contents for people, generated, and never read by recall.
+"""`index.md`: a store's generated table of contents, for people only; recall never reads it.
 
 One line for each active memory: `- [CATEGORY] title -> path #tags:a,b`.
 """
@@ -26,7 +26,7 @@ _ARROW = " -> "
 
 
 def note(store: Store, stored: StoredMemory) -> None:
-    """Bring the line of one memory up to date."""
+    """Update the line of one memory."""
     lines = _lines(store)
     lines.pop(_shown_path(store, stored.path), None)
     if _is_listed(stored):
@@ -35,14 +35,14 @@ def note(store: Store, stored: StoredMemory) -> None:
 
 
 def forget(store: Store, path: str) -> None:
-    """Drop the line of a memory whose file is gone."""
+    """Remove the line of a memory whose file was deleted."""
     lines = _lines(store)
     lines.pop(_shown_path(store, path), None)
     _save(store, lines)
 
 
 def rebuild(store: Store) -> int:
-    """Write the index again from the files; return how many memories it lists."""
+    """Rebuild the index from the files; return how many memories it lists."""
     lines = {_shown_path(store, s.path): _line(store, s) for s in all_memories(store) if _is_listed(s)}
     _save(store, lines)
     return len(lines)
@@ -53,7 +53,7 @@ def _is_listed(stored: StoredMemory) -> bool:
 
 
 def _lines(store: Store) -> dict[str, str]:
-    """Return the lines by the path that they name; made from the files when there is no index yet."""
+    """Return the lines by the path that they name, built from the files if there is no index yet."""
     present = _present(store)
     if present is None:
         return {_shown_path(store, s.path): _line(store, s) for s in all_memories(store) if _is_listed(s)}

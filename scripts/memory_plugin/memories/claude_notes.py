@@ -1,4 +1,4 @@
-"""The memory that Claude Code itself keeps: Markdown files in its project folder, read and never written.
+"""Read the memory that Claude Code itself keeps: Markdown files in its project folder, which the plugin never writes.
 
 The folder's name is the project's path with every other character than letters and digits turned into a hyphen, so `/a/b-c` and `/a/b/c`
 share one.  It is read only when a transcript beside it names this very project.
@@ -33,7 +33,7 @@ _FIELD = re.compile(r"^(name|title|description)[ \t]*:[ \t]*(\S.*)$", re.MULTILI
 
 
 class NativeNote(NamedTuple):
-    """One passage of such a file: below a heading, or the whole file when it has none."""
+    """One passage of a note file: the text below a heading, or the whole file if it has no headings."""
 
     key: str
     path: str
@@ -44,7 +44,7 @@ class NativeNote(NamedTuple):
 
 
 def native_folders(places: Places) -> list[str]:
-    """Return the memory folders that belong to this project, proved by a transcript beside them; they may not exist yet."""
+    """Return the memory folders of this project, as proven by a transcript next to them; they may not exist yet."""
     if places.config_dir is None:
         return []
     found = []
@@ -69,7 +69,7 @@ def _names_project(folder: str, root: str) -> bool:
 
 
 def _working_folder_is(path: str, root: str) -> bool:
-    """Return whether the first record of a transcript that names its working folder names one in this project."""
+    """Return whether the first record of a transcript with a working folder names one in this project."""
     if not os.path.isfile(path):  # opening a pipe would wait for its other end
         return False
     try:
@@ -91,7 +91,7 @@ def _working_folder_is(path: str, root: str) -> bool:
 def note_files(folder: str) -> list[tuple[str, os.stat_result]]:
     """Return the Markdown files of a memory folder by name, at most 2,000, with their status.
 
-    Without links, what is no regular file or too large. Nothing for a folder that cannot be read.
+    Links, irregular files and too large ones are left out. Empty if the folder cannot be read.
     """
     try:
         names = sorted(name for name in os.listdir(folder) if name.endswith(".md"))[:_MAX_FILES]
@@ -110,13 +110,13 @@ def note_files(folder: str) -> list[tuple[str, os.stat_result]]:
 
 
 def notes(folder: str) -> Iterator[NativeNote]:
-    """Return the passages of all Markdown files in a memory folder; what cannot be read is passed over."""
+    """Return the passages of all Markdown files in a memory folder; unreadable files are skipped."""
     for path, _ in note_files(folder):
         yield from notes_in(path)
 
 
 def notes_in(path: str) -> Iterator[NativeNote]:
-    """Return the passages of one Markdown file; nothing for one that cannot be read."""
+    """Return the passages of one Markdown file; empty if it cannot be read."""
     try:
         data, status = read_regular(path, _MAX_BYTES)
     except (FileNotFoundError, Unreadable):

@@ -1,4 +1,4 @@
-"""Commands that run other commands, such as `sudo`, `env`, `xargs` or `bash -c`: what does a simple command run in the end?
+"""Resolve commands that run other commands, such as `sudo`, `env`, `xargs` or `bash -c`, to the command that is finally run.
 
 Which commands these are, and what their options mean, is data: `config/memories/command_prefixes.json`.
 """
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["base_name", "run_commands"]
 
-# Prefixes before prefixes, and texts in texts. Each level reads the rest of the line again.
+# Nested prefixes and nested shell texts. Each level reads the rest of the line again.
 _MAX_LEVELS = 8
 _EXECUTABLE = ".exe"
 
@@ -29,7 +29,7 @@ def base_name(word: str) -> str:
 
 
 def run_commands(text: str) -> Iterator[list[str]]:
-    """Yield the words of each command that a shell text runs, as written and without each of its prefixes."""
+    """Yield the words of each command that a shell text runs: as written, and with its prefixes removed one by one."""
     return _of_text(text, _table(), 0)
 
 
@@ -39,7 +39,7 @@ def _of_text(text: str, table: dict[str, list[dict[str, Any]]], level: int) -> I
 
 
 def _table() -> dict[str, list[dict[str, Any]]]:
-    """Return the prefixes by the name of their program; a program may have several forms."""
+    """Return the prefix definitions by program name; a program may have several forms."""
     found: dict[str, list[dict[str, Any]]] = {}
     for prefix in load_data("memories", "command_prefixes")["prefixes"]:
         for name in prefix["names"]:
@@ -90,7 +90,7 @@ def _operand_texts(rest: list[str], most: int | None) -> list[str]:
 def _of_shell(
     words: list[str], rest: list[str], texts: list[str], command: SimpleCommand
 ) -> tuple[list[list[str]], list[str]]:
-    """Return what a shell runs: the text after `-c`, else its script, else its input."""
+    """Return the texts that a shell runs: the text after `-c`, else its script, else its input."""
     if any(_is_cluster(word, "c") for word in words[1 : len(words) - len(rest)]):
         return [], texts + rest[:1]
     reads_input = any(_is_cluster(word, "s") for word in words[1 : len(words) - len(rest)])
@@ -132,7 +132,7 @@ class _PrefixReader:
         self.is_lookup = False
 
     def rest(self, words: list[str]) -> list[str]:
-        """Return the words from the first that the prefix does not take for itself."""
+        """Return the words after the prefix's own options and operands."""
         while self.at < len(words):
             word = words[self.at]
             if word == "--" and not self._awaited:
@@ -159,7 +159,7 @@ class _PrefixReader:
             self.texts.append(value)
 
     def _takes(self, word: str) -> bool:
-        """Return whether a word that is no option belongs to the prefix: its subcommand, an assignment, an operand, a user's name."""
+        """Return whether a word that is not an option belongs to the prefix: its subcommand, an assignment, an operand, a user name."""
         if self._awaited:
             self.is_lookup = word not in self._awaited
             self._awaited = None

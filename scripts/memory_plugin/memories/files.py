@@ -1,4 +1,4 @@
-"""Reading a store: which files are memories, and what is wrong with the others."""
+"""Read a store: find its memories, and explain why other files are not memories."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ __all__ = [
 
 MAX_BYTES = 256 * 1024
 MAX_FILES = 200_000
-# 100,000 memories of 600 bytes fit; a folder of more is somebody's mischief, and is read from its smallest file up to here.
+# 100,000 memories of 600 bytes fit. A larger folder is probably hostile and is read from its smallest file up to this size.
 MAX_FOLDER_BYTES = 64 << 20
 # Three bytes of JSON, such as `[],`, become 70 bytes of memory, and each value costs every walk over the data a microsecond.
 MAX_VALUES = 10_000
 
 
 class StoredMemory(NamedTuple):
-    """A memory with the file that holds it: `stamp` tells cheaply, `digest` surely, whether the file changed."""
+    """A memory and its file. A changed file has another `digest`, and almost always another `stamp`, which is cheaper to compare."""
 
     memory: Memory
     store: Store
@@ -57,7 +57,7 @@ class StoredMemory(NamedTuple):
 
 
 class FileProblem(NamedTuple):
-    """A file in a store that is no memory, and why; or one that could not be read this time, for a reason that `passes`."""
+    """A file in a store that is not a memory, and why. `passes` marks a temporary reason, after which the file may be readable again."""
 
     path: str
     reason: str
@@ -65,7 +65,7 @@ class FileProblem(NamedTuple):
 
 
 class TooManyEntries(Exception):
-    """A folder has more entries than were to be looked at."""
+    """Raised for a folder with more entries than allowed."""
 
 
 def memory_key(scope: str, category: str, identity: str) -> str:
@@ -74,7 +74,7 @@ def memory_key(scope: str, category: str, identity: str) -> str:
 
 
 def why_not_read(store: Store) -> str:
-    """Why a store is not read at all; an empty text for one that is read, also when it does not exist yet.
+    """Return why a store is not read at all; empty if it is read, or does not exist yet.
 
     A project's store must lie in the project itself, and no store may belong to another user.
     """
@@ -108,7 +108,7 @@ def category_folders(store: Store) -> list[tuple[Category, str]]:
 def is_read(folder: str) -> bool:
     """Return whether a category's folder is read: it exists, and is neither a link nor a repository of its own.
 
-    A folder that cannot be looked at this time is read, and `listing` says why it cannot be.
+    A folder that cannot be examined now counts as read; `listing` then raises the reason.
     """
     try:
         status = os.lstat(folder)
@@ -120,10 +120,10 @@ def is_read(folder: str) -> bool:
 
 
 def listing(folder: str, most: int | None = None) -> list[tuple[str, os.stat_result]]:
-    """Return the JSON files of a folder with their status; links, folders and hidden files are passed over, and all after 200,000 entries.
+    """Return the JSON files of a folder with their status; links, folders and hidden files are skipped, and all after 200,000 entries.
 
-    Where the files of at most MAX_BYTES together hold more than MAX_FOLDER_BYTES, the largest are left out. Nothing for a folder that is
-    gone. Raises OSError for one that cannot be read, and TooManyEntries for one of more than `most` entries; None is no limit.
+    If the files (of at most MAX_BYTES each) exceed MAX_FOLDER_BYTES together, the largest are left out. Empty for a missing folder. Raises
+    OSError if it cannot be read, and TooManyEntries if it has more than `most` entries (None: no limit).
     """
     return _within_folder_limit(list(_entries(folder, most)))[0]
 
@@ -131,7 +131,7 @@ def listing(folder: str, most: int | None = None) -> list[tuple[str, os.stat_res
 def _within_folder_limit(
     found: list[tuple[str, os.stat_result]],
 ) -> tuple[list[tuple[str, os.stat_result]], list[tuple[str, os.stat_result]]]:
-    """Return the files that are read, and those that are not since the smaller ones of their folder hold enough already."""
+    """Return the files within the folder's size limit, counted from the smallest up, and the files beyond it."""
     if sum(status.st_size for _, status in found if status.st_size <= MAX_BYTES) <= MAX_FOLDER_BYTES:
         return found, []
     found.sort(key=lambda file: (file[1].st_size, file[0]))
@@ -166,7 +166,7 @@ def _entries(folder: str, most: int | None = None) -> Iterator[tuple[str, os.sta
 
 
 def read_memory(store: Store, category: Category, path: str) -> StoredMemory:
-    """Return the memory in a file. Raises InvalidMemory for content that is none, Unreadable or FileNotFoundError for the file."""
+    """Return the memory in a file. Raises InvalidMemory for invalid content, Unreadable or FileNotFoundError for the file."""
     data, status = read_regular(path, MAX_BYTES)
     refuse_many_values(data)
     try:
@@ -180,7 +180,7 @@ def read_memory(store: Store, category: Category, path: str) -> StoredMemory:
 
 
 def refuse_many_values(data: bytes) -> None:
-    """Refuse a JSON text of more than MAX_VALUES values before any of them takes memory. Raises InvalidMemory."""
+    """Reject a JSON text of more than MAX_VALUES values before it is parsed. Raises InvalidMemory."""
     if _separators(data) <= MAX_VALUES:
         return
     # Commas and brackets inside strings are text. Without its escapes, every other piece between quotes lies outside of strings.
@@ -195,7 +195,7 @@ def _separators(data: bytes) -> int:
 
 
 def all_memories(store: Store, problems: list[FileProblem] | None = None) -> Iterator[StoredMemory]:
-    """Return every memory of a store; what cannot be read is added to `problems`."""
+    """Return every memory of a store; files that cannot be read are added to `problems`."""
     named: list[FileProblem] = [] if problems is None else problems
     for category, folder in category_folders(store):
         try:
@@ -216,7 +216,7 @@ def all_memories(store: Store, problems: list[FileProblem] | None = None) -> Ite
 
 
 def _passed_over(store: Store) -> Iterator[FileProblem]:
-    """Return what lies where a memory or its folder would be and is neither: links, pipes, folders, repositories."""
+    """Return the entries in place of a memory or its folder that are neither: links, pipes, folders, repositories."""
     if why_not_read(store):
         return
     for category in categories().values():
@@ -229,7 +229,7 @@ def _passed_over(store: Store) -> Iterator[FileProblem]:
 
 
 def _beyond_folder_limit(folder: str) -> Iterator[FileProblem]:
-    """Name the folder that holds too much as a whole; what is too large for itself is named elsewhere."""
+    """Return the problem of a folder that is too large in total; single files that are too large are reported elsewhere."""
     try:
         beyond = _within_folder_limit(list(_entries(folder)))[1]
     except OSError:
@@ -243,7 +243,7 @@ def _beyond_folder_limit(folder: str) -> Iterator[FileProblem]:
 def _odd_entries(folder: str) -> Iterator[FileProblem]:
     try:
         entries = os.scandir(folder)
-    except OSError:  # `all_memories` has named it
+    except OSError:  # reported by `all_memories`
         return
     with entries:
         for entry in entries:

@@ -1,8 +1,8 @@
-"""Grants: for a few minutes after a request of the user's own, Claude may save or accept something in this session.
+"""Grants: for a few minutes after the user asked for it, Claude may save or accept something in this session.
 
 A page that Claude reads can ask it to remember something. So what Claude stores unasked is pending, and only a prompt that the user typed
-leaves a grant, for three saves at most and until the next prompt; each of them is shown to the user. This raises the bar; it is no wall,
-since Claude runs with the user's rights.
+issues a grant, for at most three saves and until the next prompt; each save is shown to the user. This is a safeguard, not a guarantee,
+because Claude runs with the user's rights.
 """
 
 from __future__ import annotations
@@ -41,20 +41,20 @@ _LOCK_WAIT = 1.0
 
 
 def grant(places: Places, session: str, kind: str) -> None:
-    """Leave a grant of a kind (`save_requests.SAVE` or APPROVAL) for a session and its project. Raises OSError."""
+    """Issue a grant of a kind (`save_requests.SAVE` or APPROVAL) for a session and its project. Raises OSError."""
     until = now() + SECONDS
     _write(places, session, {"project": places.project_key, "until": until, "kind": kind, "left": MOST_SAVES})
 
 
 def revoke(places: Places, session: str) -> None:
-    """End the grant of a session, if there is one. Raises OSError."""
+    """Revoke the grant of a session, if there is one. Raises OSError."""
     path = session_file(places, session, PART)
     if os.path.lexists(path):
         os.unlink(path)
 
 
 def is_granted(places: Places, session: str, *, approval: bool = False) -> bool:
-    """Return whether a grant for this session and project still holds for a save, or for any command (`approval`)."""
+    """Return whether this session and project have a valid grant for a save, or for any command (`approval`)."""
     found = _read(places, session)
     return _left(found) > 0 and (not approval or found.get("kind") == APPROVAL)
 
@@ -72,7 +72,7 @@ def take_saves(places: Places, session: str, number: int) -> bool:
 
 
 def was_saved(places: Places, session: str, lines: list[str]) -> None:
-    """Keep lines about what was saved under the grant, until `take_unshown` hands them to the user. Raises OSError."""
+    """Store lines about what was saved under the grant, until `take_unshown` returns them. Raises OSError."""
     if not os.path.lexists(session_file(places, session, PART)):
         return
     with FileLock(session_file(places, session, PART) + ".lock", _LOCK_WAIT):
@@ -82,7 +82,7 @@ def was_saved(places: Places, session: str, lines: list[str]) -> None:
 
 
 def take_unshown(places: Places, session: str) -> list[str]:
-    """Return the lines about what was saved and was not shown yet, once. Raises OSError."""
+    """Return the lines about saves that were not shown yet, and mark them as shown. Raises OSError."""
     path = session_file(places, session, PART)
     if not os.path.lexists(path):
         return []
@@ -107,7 +107,7 @@ def _read(places: Places, session: str) -> dict[str, Any]:
 
 
 def _left(found: dict[str, Any]) -> int:
-    """Return how many saves a grant still covers; 0 for one that is damaged or over."""
+    """Return how many saves a grant still covers; 0 if it is damaged or expired."""
     until, left = found.get("until"), found.get("left")
     holds = isinstance(until, float) and now() <= until <= now() + SECONDS
     return left if holds and isinstance(left, int) and 0 < left <= MOST_SAVES else 0

@@ -1,4 +1,4 @@
-"""A guard: the part of a memory that holds a constraint, by reminding Claude or asking the person before a tool call.
+"""A guard: the part of a memory that enforces a constraint, by reminding Claude or asking the user before a tool call.
 
 In a memory's file it is the top-level key `guard`: `{"files": [...], "commands": [...], "action": "remind"}`.
 """
@@ -25,7 +25,7 @@ __all__ = [
 
 REMIND, ASK = "remind", "ask"
 ACTIONS = (REMIND, ASK)
-# Each command and pattern is compared with each tool call that may match, so there must be few, and short ones.
+# Each command and pattern is compared with each tool call that may match, so their number and length are limited.
 MAX_PATTERNS = 32
 MAX_PATTERN_LENGTH = 200
 _LISTS = ("files", "commands")
@@ -33,11 +33,11 @@ _KEYS = (*_LISTS, "action")
 
 
 class InvalidGuard(ValueError):
-    """A guard that cannot be enforced; the text says which key, what was expected, what was found, and the fix."""
+    """Raised for a guard that cannot be enforced; the text names the key, what was expected, what was found, and the fix."""
 
 
 class Guard(NamedTuple):
-    """File patterns, command beginnings, and what happens at a match: `remind` or `ask`."""
+    """File patterns, command prefixes, and the action at a match: `remind` or `ask`."""
 
     files: tuple[str, ...]
     commands: tuple[str, ...]
@@ -128,7 +128,7 @@ def guard_json(guard: Guard) -> dict[str, object]:
 
 
 def guard_in_words(guard: Guard) -> str:
-    """Return a sentence for people that says what a guard does and when."""
+    """Return a sentence that explains what a guard does and when."""
     when = []
     if guard.commands:
         when.append("runs " + _either(guard.commands))

@@ -1,7 +1,7 @@
-"""The guards in force in a project, prepared in one small file, so that a tool call without one costs next to nothing.
+"""The guards in force in a project, prepared in one small file, so that a tool call without a guard costs almost nothing.
 
-The file is derived from the stores and the trust, like the index, and lies in our state folder: a repository can neither bring nor change
-it. Its first line is what a tool call is compared with, its second the memories' texts, which are parsed only at a match.
+Like the index, the file is derived from the stores and the trust records and is in the state folder, so a repository can neither provide
+nor change it. Its first line holds the data that a tool call is compared with, its second the memories' texts, parsed only at a match.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MAX_BYTES = 8 << 20
 _FIELDS = ("key", "action", "until", "commands", "files")
 
 
-# What a shell takes out of a word: quotes, escapes, and the line ends after them.
+# Characters that a shell removes from a word: quotes, escapes, and the line ends after them.
 _REMOVED = str.maketrans("", "", "\\'\"\n\r$")
 
 
@@ -33,7 +33,7 @@ class GuardInForce:
     __slots__ = ("action", "commands", "files", "key", "until")
 
     def __init__(self, row: dict[str, Any]) -> None:
-        """Read a row of the file. Raises KeyError and TypeError for one of another form."""
+        """Read a row of the file. Raises KeyError and TypeError for an invalid row."""
         self.key, self.action, self.until = str(row["key"]), str(row["action"]), str(row["until"])
         self.commands: list[list[str]] = [[str(word) for word in words] for words in row["commands"] if words]
         self.files: list[str] = [str(pattern) for pattern in row["files"]]
@@ -60,14 +60,14 @@ class GuardFile:
             self.guards = [GuardInForce(row) for row in data["guards"]]
 
     def may_cover(self, tool_input: object) -> bool:
-        """Return whether a guard could cover a tool call with this input: cheap, and wrong only by saying yes."""
+        """Return whether a guard could cover a tool call with this input: a cheap check, wrong only when it returns True."""
         if not self.guards or not isinstance(tool_input, dict):
             return False
         command = tool_input.get("command")
         return self.may_cover_command(command) if isinstance(command, str) else self.has_files
 
     def may_cover_command(self, command: str) -> bool:
-        """Return whether a command line could run a guarded command: cheap, and wrong only by saying yes."""
+        """Return whether a command line could run a guarded command: a cheap check, wrong only when it returns True."""
         bare = command.translate(_REMOVED)
         commands = [words for guard in self.guards for words in guard.commands]
         may = any(all(word.translate(_REMOVED) in bare for word in words) for words in commands)

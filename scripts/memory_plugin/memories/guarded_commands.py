@@ -1,4 +1,4 @@
-"""Does a shell command line run a guarded command?
+"""Decide whether a shell command line runs a guarded command.
 
 It does when one of its simple commands, with or without prefixes such as `sudo`, begins with the first word of the guard (base names are
 compared) and holds the other words as whole arguments, in the same order.
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 __all__ = ["guard_words", "run_by"]
 
-# A command line of more is a program; looking on would only use up the time that the call waits.
+# A longer command line is a program; checking the rest would only use up the time of the call.
 _MAX_COMMANDS = 20_000
 
 
 def guard_words(pattern: str) -> list[str]:
-    """Return the words of a guard's command, the first as a base name; empty if it is no single simple command."""
+    """Return the words of a guard's command, the first as a base name; empty unless it is one simple command."""
     commands = shell_commands("run " + pattern)
     if len(commands) != 1 or commands[0].is_redirected or len(commands[0].words) < 2:
         return []
@@ -29,7 +29,7 @@ def guard_words(pattern: str) -> list[str]:
 
 
 def run_by(text: str, guards: Sequence[Sequence[str]]) -> set[int]:
-    """Return the places in `guards` of the guarded commands, each a list of words, that a command line runs."""
+    """Return the indices of those `guards` (each a list of words) that a command line runs."""
     by_name: dict[str, list[int]] = {}
     for at, words in enumerate(guards):
         by_name.setdefault(words[0], []).append(at)
@@ -44,6 +44,6 @@ def run_by(text: str, guards: Sequence[Sequence[str]]) -> set[int]:
 
 
 def _holds(command: list[str], words: Sequence[str]) -> bool:
-    """Return whether the arguments of a command hold the words after the first, in order."""
+    """Return whether the arguments of a command contain the words after the first, in order."""
     arguments = iter(command[1:])
     return all(word in arguments for word in words[1:])

@@ -1,8 +1,8 @@
-"""Does a file pattern of a guard cover a path? Patterns are those of gitignore, from the worktree's root.
+"""Decide whether a file pattern of a guard covers a path. Patterns work as in .gitignore, from the worktree's root.
 
 A pattern with a slash before its end is anchored at the root, any other one matches at every depth. One that ends in a slash matches
 folders only. A pattern that matches a folder covers everything in it. `*` and `?` stop at a slash, `**` does not, `[a-z]` and `[!a]` are
-sets, and a backslash takes away a sign's meaning. There are no exceptions: a pattern that begins with `!` is refused when it is read.
+sets, and a backslash makes the next character literal. There are no exceptions: a pattern that begins with `!` is rejected when it is read.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import sys
 
 __all__ = ["covers", "paths_below", "problem_of"]
 
-# Names differ only by case where the file system says so; elsewhere another case is another file.
+# These systems ignore case in file names; elsewhere another case is another file.
 IGNORES_CASE = sys.platform in ("win32", "darwin", "cygwin")
 _ANY_DEPTH = "**"
 
 
 def paths_below(root: str, path: str, folder: str) -> list[str]:
-    """Return the path of a file relative to `root`, with slashes, as it is named and where its links lead; empty for a file elsewhere.
+    """Return the paths of a file relative to `root`, with slashes, as named and with its links resolved; empty if it is outside the root.
 
     A path that is not absolute is taken from `folder`.
     """
@@ -30,7 +30,7 @@ def paths_below(root: str, path: str, folder: str) -> list[str]:
 
 
 def problem_of(pattern: str) -> str:
-    """Return how to fix a pattern that can cover nothing, or not what it seems to; empty for any other."""
+    """Return how to fix a pattern that covers nothing or not what it seems to; empty for a valid pattern."""
     if pattern.startswith("!"):
         return (
             "there are no exceptions: name only what is guarded, and write \\! for a name that begins with it"
@@ -55,7 +55,7 @@ def covers(pattern: str, path: str, *, ignores_case: bool = IGNORES_CASE) -> boo
 
 
 def _matched_lengths(segments: list[str], parts: list[str]) -> set[int]:
-    """Return how many of the first parts of a path the segments may match, by dynamic programming over the segments."""
+    """Return the numbers of leading path parts that the segments can match, by dynamic programming over the segments."""
     reached = {0}
     for at, segment in enumerate(segments):
         if segment == _ANY_DEPTH:
@@ -89,7 +89,7 @@ def _matches(segment: str, name: str) -> bool:
 
 
 def _tokens(segment: str) -> list[str]:
-    """Return the tokens of a segment: `*`, `?`, a set in brackets, or a backslash with the sign that it stands for."""
+    """Return the tokens of a segment: `*`, `?`, a set in brackets, or a backslash with the character that it escapes."""
     found: list[str] = []
     at = 0
     while at < len(segment):
@@ -107,7 +107,7 @@ def _tokens(segment: str) -> list[str]:
 
 
 def _set_end(segment: str, start: int) -> int:
-    """Return the place after a set; after the bracket alone if it is never closed, which makes it an ordinary sign."""
+    """Return the offset after a set, or after its bracket if the set is never closed, which makes the bracket literal."""
     at = start + 1 + (segment[start + 1 : start + 2] in ("!", "^"))
     end = segment.find("]", at + 1)
     return start + 1 if end < 0 else end + 1

@@ -1,4 +1,4 @@
-"""What is kept out of memories: private passages, secrets and personal numbers, and characters that deceive a reader."""
+"""Keep private passages, secrets, personal numbers and deceptive characters out of memories."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ __all__ = ["Redacted", "clean_data", "clean_text", "shown", "shown_block", "show
 MAX_TAG = 40
 _LONGEST_LINE = 1000
 _LONGEST_WORD = 200
-# Characters redacted beyond a cut and then dropped: more than the longest secret that a rule knows (a private key of 8,000).
+# Characters redacted beyond a cut and then dropped: more than the longest secret of any rule (a private key of 8,000).
 CUT_MARGIN = 10_000
 _FEW_ITEMS = 16
 MAX_PHRASE = 200
 _GROWTH = 4  # how much longer a text may become in NFC, amply
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,78}[a-z0-9])?\Z")
 _MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[Tt ][0-9:.,]{4,20} ?(?:[Zz]|[+-][0-9:]{2,6})?)?\Z")
-# Fields that we write ourselves, and what they look like then; of any other form they are a text as all others.
+# Fields that we write ourselves, with the pattern of our values; any other value is treated as ordinary text.
 _FIXED = {
     "schema_version": re.compile(r"[0-9]{1,3}(?:\.[0-9]{1,3}){0,2}\Z"),
     "category": _NAME,
@@ -40,16 +40,16 @@ _FIXED = {
 
 
 class Redacted(NamedTuple):
-    """Something that was not written: the rule that found it, and the field it stood in."""
+    """A piece of text that was not written: the rule that found it, and its field."""
 
     rule: str
     field: str
 
 
 def clean_data(data: dict[str, Any]) -> tuple[dict[str, Any], list[Redacted]]:
-    """Return a memory's data as it may be written, and what was taken out.
+    """Return a memory's data as it may be written, and a list of what was removed.
 
-    Raises InvalidMemory when nothing is left of the title or the content, or a rule refuses the text altogether.
+    Raises InvalidMemory if the title or the content becomes empty, or if a rule refuses the whole text.
     """
     redacted: list[Redacted] = []
     cleaned: dict[str, Any] = {}
@@ -85,7 +85,7 @@ def _holds_text(value: object) -> bool:
 
 
 def _clean(value: object, field: str, redacted: list[Redacted], depth: int, name: str = "") -> object:
-    """Return a value without secrets; `name` is what it is stored under, which items of lists and objects inherit."""
+    """Return a value without secrets; `name` is the key that it is stored under, which items of lists and objects inherit."""
     if depth > MAX_DEPTH:
         raise InvalidMemory("%s: nested more than %d levels deep" % (field, MAX_DEPTH))
     if isinstance(value, str):
@@ -112,7 +112,7 @@ def _clean_field(
 
 
 def _clean_value(value: str, field: str, redacted: list[Redacted], name: str) -> str:
-    """Return a text without secrets: one of no form of its own may be a secret by its name, as in `password: ...`."""
+    """Return a text without secrets; a text without a known form may be a secret because of its name, as in `password: ...`."""
     if name and len(value) <= _LONGEST_WORD:
         prefix = " ".join(name.split()) + ": "
         found: list[Redacted] = []
@@ -131,12 +131,15 @@ def _clean_value(value: str, field: str, redacted: list[Redacted], name: str) ->
 
 
 def _visible(text: str) -> str:
-    """Return the text without hidden characters, and with nothing cut off: what is too long is refused when it is written."""
+    """Return the text without hidden characters, uncut: a text that is too long is refused when it is written."""
     return block(text, _GROWTH * len(text) + 1)
 
 
 def _without_secrets(text: str, place: str) -> Redaction:
-    """Return the visible text without secrets, searched twice: a hidden character may split one, or separate it from the word before."""
+    """Return the visible text without secrets.
+
+    It is searched twice, because a hidden character may split a secret, or separate it from the word before.
+    """
     first = redact(text, place)
     visible = _visible(first.text)
     if visible == first.text:  # redacting it again changes nothing
@@ -146,7 +149,7 @@ def _without_secrets(text: str, place: str) -> Redaction:
 
 
 def shown(text: str) -> str:
-    """Return a stored text as it may be shown to a person or to Claude: files in a repository may hold anything."""
+    """Return a stored text as it may be shown to a person or to Claude, since files in a repository may contain anything."""
     return _without_secrets(text, "inject").text
 
 
@@ -159,10 +162,9 @@ def shown_line(text: str, limit: int = _LONGEST_LINE) -> str:
 
 
 def shown_items(items: Sequence[str], limit: int) -> list[str]:
-    """Return short texts, such as tags, as `shown_line` does, redacted together: a scan of the shortest text takes 0.1 ms.
+    """Return short texts, such as tags, as `shown_line` does, but redacted together, since each scan takes at least 0.1 ms.
 
-    Where that does not give back as many, since one held a line break or a secret reached over two, the first 16 are redacted each for
-    itself.
+    If the number of texts changes, because one contains a line break or a secret spans two, the first 16 are redacted separately.
     """
     joined = "\n".join(items)
     found = shown(joined).split("\n") if items and len(joined.splitlines()) == len(items) else []
@@ -187,7 +189,7 @@ def _beginning(text: str, limit: int) -> str:
 
 
 def clean_text(text: str, field: str, redacted: list[Redacted]) -> str:
-    """Return a text as it may be written; what was taken out is added to `redacted`. Raises InvalidMemory when a rule refuses it."""
+    """Return a text as it may be written and add what was removed to `redacted`. Raises InvalidMemory if a rule refuses it."""
     result = _without_secrets(without_private(text), "memory")
     for finding in result.findings:
         if finding.action == "block":

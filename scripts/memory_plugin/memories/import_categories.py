@@ -1,4 +1,4 @@
-"""The category of an imported text: by what it says, and by the heading above it."""
+"""Choose the category of an imported text by its content and the heading above it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PROCEDURE = "runbook"
 
 
 class Sign(NamedTuple):
-    """A pattern that speaks for a category, with its weight."""
+    """A pattern that indicates a category, with its weight."""
 
     category: str
     weight: float
@@ -26,7 +26,7 @@ class Sign(NamedTuple):
 
 
 def category_of(text: str, heading: str = "", above: str = "", procedure: bool = False) -> str:
-    """Return the category for which the signs in the text, its heading and the heading above weigh most."""
+    """Return the category with the highest total weight of signs in the text, its heading and the heading above."""
     first = first_sentence(text)
     rest = without_markdown(text)[len(first) : _LONGEST].lstrip(" .:;!?")
     weights = dict.fromkeys(categories(), 0.0)
@@ -46,7 +46,7 @@ def category_of(text: str, heading: str = "", above: str = "", procedure: bool =
 
 
 def _heading(heading: str) -> tuple[str, float]:
-    """Return the category that a heading speaks for, and how clearly."""
+    """Return the category that a heading indicates, and its weight."""
     named = category_for(heading)
     weak = _table()["weak_headings"]
     words = re.findall(r"\w+", heading.lower())
@@ -57,7 +57,7 @@ def _heading(heading: str) -> tuple[str, float]:
 
 
 def category_for(text: str, otherwise: bool = False) -> str:
-    """Return the category that a word or a heading stands for; empty when none does, unless there must be one."""
+    """Return the category of a word or a heading, or `otherwise` if there is none."""
     table = _words()
     for phrase, category in _phrases():
         if phrase in text.lower():

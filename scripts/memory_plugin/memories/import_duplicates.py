@@ -1,4 +1,4 @@
-"""Statements that occur more than once in what is imported: the same text, or nearly."""
+"""Find statements that occur more than once in an import: the same text, or nearly the same."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MAX_COMPARED = 1000
 
 
 def repeats(many: Sequence[dict[str, Any]]) -> dict[int, tuple[int, str]]:
-    """Return for the index of each repeated memory the index of the earlier one, and whether it is the same or nearly."""
+    """Return index of a repeated memory -> index of the earlier one and whether the text is the same or nearly the same."""
     found: dict[int, tuple[int, str]] = {}
     first: dict[tuple[str, str], int] = {}
     before: list[tuple[int, frozenset[str]]] = []

@@ -1,4 +1,4 @@
-"""Exports of other memory tools as items with our names: lists under any common key, mem0's records, the graph of MCP's memory server."""
+"""Convert exports of other memory tools: lists under any common key, mem0's records, the graph of MCP's memory server."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _DAY = 10
 
 
 def items_in(value: object) -> list[object] | None:
-    """Return the items that a JSON document holds; None when it is one item itself."""
+    """Return the items in a JSON document; None if the document itself is one item."""
     if isinstance(value, list):
         return _with_graph([{"text": one} if isinstance(one, str) else one for one in value])
     if not isinstance(value, dict):
@@ -60,7 +60,7 @@ def _as_row(one: object, kind: str) -> object:
 
 
 def _with_graph(rows: list[object]) -> list[object]:
-    """Return the rows with each entity of a graph as its observations; its relations become their context."""
+    """Return the rows with each entity of a graph replaced by its observations, whose context is the entity's relations."""
     related: dict[str, list[str]] = {}
     for row in rows:
         if _is(row, "relation"):
@@ -100,7 +100,7 @@ def _observed(row: dict[str, Any], related: list[str]) -> list[object]:
 
 
 def normalized(item: dict[str, Any]) -> dict[str, Any]:
-    """Return an item with our names for its fields. A title that says nothing is replaced by one made from the text."""
+    """Return an item with our field names. A title without content is replaced by one made from the text."""
     if isinstance(item.get("content"), dict):
         return item
     inner = item.get("metadata")
@@ -133,7 +133,7 @@ def _first(item: dict[str, Any], names: tuple[str, ...]) -> str:
 
 
 def _moment(value: object) -> str:
-    """Return a time as memories write it; empty for what is none."""
+    """Return a time in the format of memories; empty if the value is not a time."""
     try:
         if isinstance(value, (int, float)) and not isinstance(value, bool):
             seconds = value / 1000 if value > _LATEST else value

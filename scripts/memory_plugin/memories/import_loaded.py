@@ -1,4 +1,4 @@
-"""Files that Claude Code reads in every session by itself: what they say needs no memory, unless splitting them helps."""
+"""Find files that Claude Code reads in every session: their content needs no memories, unless splitting a file helps."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _text(path: str) -> str | None:
 
 
 def is_worth_splitting(path: str, has_files: bool) -> str:
-    """Return why a statement of a loaded file is offered: its file is long, or it holds for some files only. Empty otherwise."""
+    """Return why a statement of a loaded file is offered: the file is long, or the statement is only for some files. Empty otherwise."""
     lines = (_text(os.path.realpath(path)) or "").count("\n")
     if lines > LONG:
         return "%d lines" % lines

@@ -1,4 +1,4 @@
-"""What was read elsewhere as the data of memories: items of an export, notes with front matter, records, and single statements."""
+"""Convert imported items to the data of memories: items of an export, notes with front matter, records, and single statements."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _EVERYTHING = ("**", "*", "**/*", "")
 
 
 def bound_files(fields: Fields) -> list[str]:
-    """Return the paths and patterns for which a rule file says it holds."""
+    """Return the paths and patterns to which a rule file applies."""
     named = [one.strip() for name in _BOUND for one in _listed(fields.get(name, []))]
     return [one for one in named if one not in _EVERYTHING][:_MAX_FILES]
 
@@ -55,7 +55,7 @@ def bound_files(fields: Fields) -> list[str]:
 def statement_data(
     statement: Statement, section: Section, stem: str, category: str, bound: list[str]
 ) -> dict[str, Any]:
-    """Return the memory of one thing that a section says; `bound` are the files for which its document holds."""
+    """Return the memory of one statement of a section; `bound` are the files to which its document applies."""
     heading = without_markdown(section.heading)
     chosen = category or category_of(statement.text, heading, section.above, statement.is_procedure)
     spans = _CODE_SPAN.findall("%s %s %s" % (section.above, section.heading, statement.text))
@@ -110,7 +110,7 @@ def _why(text: str) -> str:
 
 
 def _about(fields: Fields) -> dict[str, Any]:
-    """Return what the fields at a note's head say other than its title, under the names that `_item` knows."""
+    """Return the fields at a note's head except its title, under the names that `_item` uses."""
     found: dict[str, Any] = {"tags": _listed(fields.get("tags", []))}
     for name, others in _HEAD_FIELDS.items():
         said = [value for other in others for value in _listed(fields.get(other, []))]

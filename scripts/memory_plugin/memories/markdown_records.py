@@ -38,7 +38,7 @@ _OF_RUNBOOKS = frozenset(["steps", "symptoms", "root_cause"])
 
 
 class WrittenRecord(NamedTuple):
-    """A record as it was found: its category, the texts by field (`answer` is the category's main field), its phrases, and the line."""
+    """A record in a document: its category, the texts by field (`answer` is the category's main field), its phrases, and the line."""
 
     title: str
     category: str
@@ -49,7 +49,7 @@ class WrittenRecord(NamedTuple):
 
 
 def records_in(text: str, parts: list[Section], stem: str) -> list[WrittenRecord]:
-    """Return the records that a document consists of: the whole document, or one below each heading; empty when it is something else."""
+    """Return the records of a document: the whole document, or one below each heading; empty if it does not consist of records."""
     top = first_heading(text)
     title = top if top and not _role(top) else ""
     whole = _record(title or stem.replace("-", " ").replace("_", " "), parts)
@@ -118,7 +118,7 @@ def _title(title: str, answer: str) -> str:
 
 
 def is_over(status: str) -> bool:
-    """Return whether the status of a record says that it does not hold any more."""
+    """Return whether the status of a record says that it is no longer valid."""
     return status.strip().lower().lstrip("*_[").startswith(tuple(_table()["over"]))
 
 
@@ -141,7 +141,7 @@ def _distinct(phrases: Iterable[str]) -> list[str]:
 
 
 def _role(heading: str) -> str:
-    """Return the field that a heading stands for; empty when it stands for none."""
+    """Return the field for a heading; empty if there is none."""
     plain = " ".join(re.findall(r"[^\W\d_]+", heading.lower()))
     return str(_table()["headings"].get(plain, ""))
 

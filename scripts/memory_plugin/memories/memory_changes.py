@@ -1,4 +1,4 @@
-"""What a memory says, field by field, and what changed between two versions of it: for a person who decides whether to accept it."""
+"""Show a memory field by field, and the differences between two versions, to a person who decides whether to accept it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Change(NamedTuple):
 def readable_fields(memory: Memory) -> dict[str, list[str]]:
     """Return the lines of every field that can be injected, matched or enforced, without secrets; empty fields are left out.
 
-    A text that is cut says so in its last line: nobody should accept what they did not see.
+    The last line of a cut text says so, because nobody should accept text that they did not see.
     """
     found = {
         "title": _lines(memory.title),
@@ -51,7 +51,7 @@ def readable_fields(memory: Memory) -> dict[str, list[str]]:
 
 
 def changes(old: Memory, new: Memory) -> list[Change]:
-    """Return the fields in which two versions of a memory differ, in the order in which they are read."""
+    """Return the fields in which two versions of a memory differ, in reading order."""
     before, after = readable_fields(old), readable_fields(new)
     return [
         Change(name, _difference(before.get(name, []), after.get(name, [])))

@@ -1,4 +1,4 @@
-"""One memory: its fields, what each category holds, and what of it counts as its content."""
+"""One memory: its fields, the content fields of each category, and parsing and creating memories."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ _STATUSES = (ACTIVE, RETIRED, ARCHIVED)
 
 
 class InvalidMemory(ValueError):
-    """A memory that cannot be used as it is; the text says which field, what was expected and what was found."""
+    """Raised for a memory that cannot be used; the text names the field, what was expected and what was found."""
 
 
 class Category(NamedTuple):
@@ -111,7 +111,7 @@ def categories() -> dict[str, Category]:
 
 
 def category_named(name: str) -> Category:
-    """Return the category of that name, in any spelling (`TECH_DEBT`, `tech-debt`). Raises InvalidMemory naming all there are."""
+    """Return the category of that name, in any spelling (`TECH_DEBT`, `tech-debt`). Raises InvalidMemory, which lists all categories."""
     found = categories().get(name.strip().lower().replace("-", "_"))
     if found is None:
         raise InvalidMemory("category: expected one of %s, got %r" % (", ".join(categories()), name))
@@ -119,7 +119,7 @@ def category_named(name: str) -> Category:
 
 
 def parse_memory(data: object, identity: str, category: Category) -> Memory:
-    """Return the memory in a parsed JSON file; the file's name and folder say which it is, whatever the data claims.
+    """Return the memory in a parsed JSON file; the file's name and folder determine its id and category, whatever the data claims.
 
     Raises InvalidMemory when it has no usable id, title or content. Fields of a wrong type that recall can do without are read as empty.
     """
@@ -154,12 +154,12 @@ def parse_memory(data: object, identity: str, category: Category) -> Memory:
 
 
 def is_id(identity: object) -> bool:
-    """Return whether a value may name a memory and so choose its file."""
+    """Return whether a value is a valid id, which also names the memory's file."""
     return isinstance(identity, str) and _ID.match(identity) is not None
 
 
 def _refuse_odd(value: object, depth: int) -> None:
-    """Refuse what could not be walked through, or not be written as JSON again: deep nesting, and numbers that became infinite."""
+    """Reject data that cannot be traversed or written as JSON again: deep nesting, and numbers that became infinite."""
     if depth > MAX_DEPTH:
         raise InvalidMemory("nested more than %d levels deep" % MAX_DEPTH)
     if isinstance(value, dict):
@@ -181,7 +181,7 @@ def _status(value: object) -> str:
 
 
 def _expiry(data: dict[str, Any]) -> str:
-    """When a memory ends to hold, as `now_iso` writes it; a day without a time holds until it is over. Empty for never, and for no date."""
+    """Return when a memory expires, as `now_iso` writes it; a date means the end of its day. Empty for never and for an invalid date."""
     found = _DATE.match(_written_expiry(data))
     if found is None:
         return ""
@@ -200,12 +200,12 @@ def _written_expiry(data: dict[str, Any]) -> str:
 
 
 def unreadable_expiry(memory: Memory) -> str:
-    """Return what a memory says of its end when that is no date, so that it holds for ever; empty when all is well."""
+    """Return an expiry that is not a date, so that the memory never expires; empty if the expiry is valid."""
     return "" if memory.expires_at else _written_expiry(memory.data)
 
 
 def _guard(data: dict[str, Any]) -> Guard | None:
-    """Return the guard; None also for an invalid one: anyone who damages a guard makes the memory pending, not absent."""
+    """Return the guard; None also for an invalid one, since damaging a guard must make its memory pending, not invalid."""
     try:
         return parse_guard(data.get("guard"))
     except InvalidGuard:
@@ -213,7 +213,7 @@ def _guard(data: dict[str, Any]) -> Guard | None:
 
 
 def guard_problem(memory: Memory) -> str:
-    """Return why the guard of a memory cannot be enforced; empty when all is well, or there is none."""
+    """Return why the guard of a memory cannot be enforced; empty if it is valid or there is none."""
     try:
         parse_guard(memory.data.get("guard"))
     except InvalidGuard as error:
@@ -228,8 +228,8 @@ def _text(value: object) -> str:
 def _texts(value: object, most: int = MAX_LISTED) -> tuple[str, ...]:
     """Return the first texts of a list: at most `most`, of 1 to 1,000 characters each and 4,000 in all.
 
-    Each of them is redacted for itself wherever it is shown, so there must be few. A longer one is no tag, path or question; it is passed
-    over, since a cut could leave half a secret.
+    Each text is redacted separately wherever it is shown, so their number is limited. A longer text is not a tag, path or question and is
+    skipped, since cutting it could leave half a secret.
     """
     found: list[str] = []
     left = _LONGEST_LIST
@@ -242,7 +242,7 @@ def _texts(value: object, most: int = MAX_LISTED) -> tuple[str, ...]:
     return tuple(found)
 
 
-# Latin letters that Unicode does not take apart into a letter of ASCII and a mark.
+# Latin letters that Unicode does not decompose into an ASCII letter and a mark.
 _LETTERS = str.maketrans(
     {
         "ß": "ss",
@@ -261,7 +261,7 @@ _LETTERS = str.maketrans(
 
 
 def slug(title: str) -> str:
-    """Return an id made from a title: ASCII letters, digits, hyphens; for a title without any, a digest of it."""
+    """Return an id made from a title: ASCII letters, digits and hyphens, or a digest if the title has none."""
     spelled = unicodedata.normalize("NFKD", title.lower().translate(_LETTERS))
     folded = spelled.encode("ascii", "ignore").decode("ascii").lower()
     kept = re.sub(r"[^a-z0-9]+", "-", folded).strip("-")[:60].strip("-")
@@ -271,7 +271,7 @@ def slug(title: str) -> str:
 def new_memory(
     category: Category, identity: str, title: str, content: dict[str, Any], extra: dict[str, Any]
 ) -> dict[str, Any]:
-    """Return the JSON object of a memory made now; `extra` holds the further common fields."""
+    """Return the JSON object of a new memory; `extra` holds additional common fields."""
     moment = now_iso()
     data: dict[str, Any] = {
         "schema_version": SCHEMA_VERSION,
@@ -304,7 +304,7 @@ def with_change(data: dict[str, Any], summary: str, fields: dict[str, Any]) -> d
 
 
 def body_content(category: Category, body: str) -> dict[str, Any]:
-    """Return the content with a plain body in the category's main field; the steps of a runbook are its lines, without their marks."""
+    """Return the content for a plain body, put into the category's main field; a runbook's steps are its lines without list marks."""
     if category.primary not in _LISTED:
         return {category.primary: body.strip()}
     lines = (_STEP_MARK.sub("", line, count=1).rstrip() for line in body.splitlines())
@@ -331,7 +331,7 @@ def body_text(memory: Memory, longest_context: int | None = None) -> str:
 
 
 def _spoken(name: str) -> str:
-    """Return a field's name as people write it. A name of another form may be a key, which only its underscores would give away."""
+    """Return a field's name with spaces. An irregular name is kept, since it may be a key that is recognized by its underscores."""
     return name.replace("_", " ") if _FIELD.match(name) else name
 
 

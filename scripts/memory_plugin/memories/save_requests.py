@@ -1,7 +1,8 @@
-"""Whether the user themselves asks for something to be kept, in a prompt that may also hold what they pasted.
+"""Detect whether the user asks for something to be remembered, in a prompt that may also contain pasted text.
 
-A page, a mail or a file can ask to be remembered. So quoted, tagged, fenced and listed passages do not count, nor what a line announces,
-nor a prompt that the client or an editor wrote. In doubt nothing counts. Every prompt runs this, so nothing here uses `re`.
+A page, a mail or a file can ask to be remembered. So quoted, tagged, fenced and listed passages do not count, nor text that a line
+announces, nor a prompt that the client or an editor wrote. When in doubt, there is no request. Every prompt runs this, so it does not
+use `re`.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ _CLAUSES = ",:(\u2014\u2013\uff0c\u3001\uff1a"
 
 
 def request_in(prompt: str) -> str:
-    """Return what a typed prompt asks for: APPROVAL of any command, SAVE for something to be kept, or NOTHING."""
+    """Return what a typed prompt asks for: APPROVAL of any command, SAVE of something, or NOTHING."""
     if prompt.lstrip().startswith("/memory:"):
         return APPROVAL
     text = prompt.strip("\r\n")
@@ -133,7 +134,7 @@ def _unquoted(text: str) -> str:
 
 
 def _own_lines(text: str, table: dict[str, Any]) -> list[str]:
-    """Return the lines that the user wrote as far as one can tell, up to the first that announces or begins a text of somebody else."""
+    """Return the lines that the user seems to have written, up to the first that announces or begins someone else's text."""
     kept: list[str] = []
     lines = text.splitlines()
     for number, line in enumerate(lines):
@@ -166,7 +167,7 @@ def _own_lines(text: str, table: dict[str, Any]) -> list[str]:
 
 
 def _may_precede(before: str, table: dict[str, Any]) -> bool:
-    """Return whether the user's own words may follow these and a colon: a request, or no more than an address."""
+    """Return whether the user's own words may follow this text and a colon: it is a request, or just a form of address."""
     groups = ("strong", "weak", "unspaced")
     phrases = (phrase.strip(" :,") for name in groups for phrase in _phrases(table, name))
     return before.strip() in table["before_colon"]["values"] or any(phrase in before for phrase in phrases)
@@ -189,7 +190,7 @@ def _paragraphs(lines: list[str]) -> list[str]:
 
 
 def _asks(text: str, phrases: list[str], table: dict[str, Any], *, starts_sentence: bool) -> bool:
-    """Return whether one of the phrases begins a clause of a text, or a sentence, with nothing before it but words that lead to it."""
+    """Return whether one of the phrases begins a clause (or a sentence) of a text, apart from introductory words."""
     for phrase in phrases:
         at = text.find(phrase)
         while at >= 0:
@@ -214,7 +215,7 @@ def _is_request(text: str, at: int, table: dict[str, Any], starts_sentence: bool
 
 
 def _leads(words: list[str], table: dict[str, Any], starts_sentence: bool) -> bool:
-    """Return whether words before a request leave it the user's own: from the beginning, or from a word that joins clauses."""
+    """Return whether the words before a request are only introductory, counted from the beginning or from a conjunction."""
     leads = table["leads"]["values"]
     first = len(words)
     while first > 0 and words[first - 1] in leads:

@@ -1,8 +1,8 @@
 """The simple commands of a shell command line (POSIX and bash), without running or expanding anything.
 
-It finds what a guard needs to know: the words of each command, without quotes and redirections, in lists, pipes, groups, substitutions and
-heredocs. Never raises, takes linear time, and reads on where a shell would stop with a syntax error. Not understood are aliases, the values
-of variables, globs and brace expansion: such words stay as they are written.
+It finds the words of each command, without quotes and redirections, in lists, pipes, groups, substitutions and heredocs. It never raises,
+takes linear time, and continues where a shell would stop with a syntax error. Aliases, variables, globs and brace expansion are not
+resolved: such words stay as they are written.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _FILE, _HEREDOC, _TABBED_HEREDOC, _TEXT = "file", "heredoc", "tabbed heredoc", "
 _OPERATORS = ";&|()<>"
 _REDIRECTIONS = ("&>>", "&>", "<<<", "<<-", "<<", "<>", "<&", "<", ">>", ">&", ">|", ">")
 _TARGETS = {"<<": _HEREDOC, "<<-": _TABBED_HEREDOC, "<<<": _TEXT}
-# Words before a command that are no part of it; `for`, `select` and `[[` begin words that are no command either.
+# Words before a command that are not part of it; the words after `for`, `select` and `[[` are not commands either.
 _RESERVED = frozenset(
     ["if", "then", "elif", "else", "fi", "while", "until", "do", "done", "!", "{", "}", "coproc"]
 )
@@ -48,7 +48,7 @@ class _Heredoc:
 
 
 class _Block:
-    """What is known of the list of commands being read: the command so far, open brackets and `case`s, and what a word is awaited for."""
+    """The state of a command list being read: the command so far, open brackets and `case`s, and what the next word is for."""
 
     __slots__ = ("brackets", "cases", "command", "names_function", "target")
 
@@ -153,7 +153,7 @@ class _ScriptReader(WordReader):
         return "\n".join(lines)
 
     def _take(self, block: _Block, word: Word) -> None:
-        """Put a word where it belongs: a redirection's target, a pattern, an assignment, a reserved word, or the command."""
+        """Assign a word its role: a redirection's target, a pattern, an assignment, a reserved word, or part of the command."""
         words = block.command.words
         if block.target:
             self._take_target(block, word)
@@ -171,7 +171,7 @@ class _ScriptReader(WordReader):
             words.append(word.text)
 
     def _is_reserved(self, block: _Block, text: str) -> bool:
-        """Return whether a word before a command is no part of it, and note what it begins or ends."""
+        """Return whether a word before a command is not part of it, and record what it begins or ends."""
         if text == "esac" and block.cases:
             block.cases.pop()
             return True

@@ -1,4 +1,4 @@
-"""The words of a shell command line: quotes and escapes are removed, and what substitutions execute is handed on.
+"""Split a shell command line into words: quotes and escapes are removed, and the scripts of substitutions are read as well.
 
 Expansions stay in a word as they are written, a substitution as `$()`.
 """
@@ -43,7 +43,7 @@ class Word:
 
 
 class WordReader:
-    """A text and the place up to which it was read. Subclasses read scripts."""
+    """A text and the position up to which it was read. Subclasses read scripts."""
 
     __slots__ = ("_brackets", "at", "depth", "end", "text")
 
@@ -67,7 +67,7 @@ class WordReader:
         return self.depth < MAX_DEPTH
 
     def find(self, sign: str) -> int:
-        """Return where a sign comes next, or the end of the text."""
+        """Return the position of the next occurrence of a character, or the end of the text."""
         found = self.text.find(sign, self.at)
         return self.end if found < 0 else found
 

@@ -1,4 +1,4 @@
-"""How alike two memories are: whether one says what another says already, or gives another answer to the same question."""
+"""Compare memories: whether one repeats another, or gives another answer to the same question."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class _Terms(NamedTuple):
 
 
 class Similarity:
-    """Compares memories; how much a word tells is taken from the memories of `around`, and `stop` has stop words by language."""
+    """Compares memories; words are weighted by their rarity among the memories of `around`, and `stop` has stop words by language."""
 
     def __init__(self, around: Iterable[Memory], stop: dict[str, frozenset[str]]) -> None:
         self._stop = stop
@@ -95,13 +95,13 @@ def _shared(one: frozenset[str], other: frozenset[str]) -> float:
 
 
 def _numbers_differ(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Return whether both titles hold numbers, and not the same: a limit or a version was changed rather than said again."""
+    """Return whether both titles contain numbers that differ: then a limit or a version was changed, not repeated."""
     numbers, others = (frozenset(filter(str.isdigit, title)) for title in (one, other))
     return bool(numbers and others) and numbers != others
 
 
 def plain_title(title: str) -> str:
-    """Return a title as it is compared: without case, with single spaces."""
+    """Return a title in the form for comparison: case-folded, with single spaces."""
     return " ".join(title.casefold().split())
 
 

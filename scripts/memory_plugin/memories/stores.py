@@ -1,4 +1,4 @@
-"""The places in which memories lie: the project's store, the user's own, and the memory that Claude Code itself keeps."""
+"""The stores of memories: the project's, the user's own, and the memory that Claude Code itself keeps."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ class Store(NamedTuple):
         return os.path.join(self.root, categories()[category].folder)
 
     def path(self, category: str, identity: str) -> str:
-        """Return the file of a memory; category and id alone choose it."""
+        """Return the file of a memory, determined by its category and id."""
         return os.path.join(self.folder(category), identity + ".json")
 
 
 def store_key(store: Store) -> str:
-    """Return the name under which our state knows a store: its last folders for people and a digest of its real path."""
+    """Return the name of a store in our state: its last folders, for people, and a digest of its real path."""
     return "%s-%s" % (store.scope, digest(os.fsencode(os.path.realpath(store.root)), 8))
 
 

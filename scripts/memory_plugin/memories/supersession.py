@@ -1,7 +1,7 @@
-"""Which memories are superseded, by which others, and whose `asked_as` phrases the newer ones inherit.
+"""Determine which memories are superseded, by which others, and whose `asked_as` phrases the newer ones inherit.
 
-Two fields say so. `superseded_by` is a field of the older memory and silences it for good, as `retired` does: it is the memory's own text.
-`supersedes` is a field of the newer one, and counts only while that one is trusted and active, so that a pending memory silences nothing.
+Two fields are used. `superseded_by` in the older memory ends its recall permanently, as `retired` does: it is the memory's own text.
+`supersedes` in the newer one counts only while that one is trusted and active, so that a pending memory has no effect on others.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MAX_STEPS = 64
 
 
 class Link(NamedTuple):
-    """What one active memory says about others; `is_trusted` decides whether its word counts for them."""
+    """The references of one active memory to others; `is_trusted` decides whether its `supersedes` counts."""
 
     key: str
     is_trusted: bool
@@ -34,7 +34,7 @@ class Resolution(NamedTuple):
     """The outcome for a set of memories.
 
     `superseded`: key of each superseded memory -> key of the memory that replaces it, or the name that it gives where there is none.
-    `inherited`: key of each memory that speaks for older ones -> their phrases, the nearest first.
+    `inherited`: key of each memory that replaces older ones -> their phrases, the nearest first.
     `circular`: keys of memories that supersede one another; what `supersedes` says in them counts for nothing.
     """
 
@@ -120,7 +120,7 @@ def _target(name: str, key: str, find: Callable[[str], Link | None]) -> str:
 
 
 def _reached(key: str, newer: dict[str, list[str]]) -> list[str]:
-    """Return the memories that replace one, directly or over others, the nearest first."""
+    """Return the memories that replace one, directly or indirectly, the nearest first."""
     found: list[str] = []
     ahead = newer.get(key, [])[:_MAX_STEPS]
     while ahead and len(found) < _MAX_STEPS:
@@ -134,7 +134,7 @@ def _reached(key: str, newer: dict[str, list[str]]) -> list[str]:
 def _inherited(
     superseded: dict[str, str], newer: dict[str, list[str]], find: Callable[[str], Link | None]
 ) -> dict[str, tuple[str, ...]]:
-    """Return the phrases that each memory inherits; only a trusted memory lends or inherits any."""
+    """Return the phrases that each memory inherits; only trusted memories pass on or inherit phrases."""
     inherited: dict[str, list[tuple[int, tuple[str, ...]]]] = {}
     for older in sorted(superseded):
         source = find(older)

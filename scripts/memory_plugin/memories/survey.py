@@ -1,4 +1,4 @@
-"""All memories of the stores at hand, each with its trust: what the commands list, check and count."""
+"""Read all memories of the current stores, each with its trust, for the commands that list, check and count them."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ class Item(NamedTuple):
 
     @property
     def waits(self) -> bool:
-        """Whether it would be recalled if only the user accepted it."""
+        """Return whether it awaits approval, and would be recalled after that."""
         return self.trust == PENDING and life_cycle_state(self) == ACTIVE
 
 
 class Survey(NamedTuple):
-    """What lies in the stores: memories, files that are none, and stores that are not read at all with the reason."""
+    """The content of the stores: memories, files that are not memories, and stores that are not read, with the reason."""
 
     items: list[Item]
     problems: list[FileProblem]
@@ -64,7 +64,7 @@ class Survey(NamedTuple):
 
 
 def survey(places: Places, accept_from: Collection[str] = (), scope: str = "") -> Survey:
-    """Return everything in the stores, or in those of one scope; looking changes no trust.
+    """Return everything in the stores, or in those of one scope, without changing any trust.
 
     `accept_from` is the user's setting of that name. Raises TrustUnreadable, and Busy while records of 0.1.0 are migrated elsewhere.
     """
@@ -197,7 +197,7 @@ def _comparable(title: str) -> str:
 
 
 def shortest_names(items: list[Item]) -> dict[str, str]:
-    """For each memory, by its key, the shortest name that means it and no other: for a command that is to be typed next."""
+    """Return key -> the shortest unambiguous name of each memory, for use in a suggested command."""
     taken = Counter(name for item in items for name in _names(item))
     return {
         item.stored.key: next((name for name in _names(item) if taken[name] == 1), item.stored.key)

@@ -1,7 +1,7 @@
-"""Which memories may be put before Claude: those whose exact text the user saved or accepted, wherever their files are.
+"""Trust: Claude may only see memories whose exact text the user saved or accepted, wherever their files are.
 
-A memory is pending until the digest of its text is appended to the record of trusted texts, which lies outside every repository. A writer
-first writes the file and then appends, so that whatever interrupts it leaves the memory pending. Git is never asked.
+A memory is pending until the digest of its text is appended to the record of trusted texts, which is outside every repository. A writer
+first writes the file and then appends, so that an interruption leaves the memory pending. Git plays no part.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ _MAX_TEXT = 1 << 20
 
 
 class TextDigests(NamedTuple):
-    """The digests of a memory's text: `full` covers its id too, `text` does not, so that a rejected text cannot escape by another name."""
+    """The digests of a memory's text: `full` includes its id; `text` does not, so that a rejected text stays rejected under another id."""
 
     full: str
     text: str
 
 
 def text_digests(memory: Memory) -> TextDigests:
-    """Return the digests of everything that can be injected, pointed at, matched or enforced; reformatting keeps them."""
+    """Return the digests of everything in a memory that is injected, shown, matched or enforced; reformatting does not change them."""
     text = [
         memory.category,
         memory.title,
@@ -71,14 +71,14 @@ def text_digests(memory: Memory) -> TextDigests:
 
 
 def canonical(value: object) -> object:
-    """Return a value with the names in objects sorted, and tuples as lists: one form for all spellings of it in JSON."""
+    """Return a value in canonical form for JSON: keys of objects sorted, tuples as lists."""
     if isinstance(value, dict):
         return {str(key): canonical(value[key]) for key in sorted(value, key=str)}
     return [canonical(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
 def load_trust(places: Places, accept_from: Collection[str] = ()) -> Trust:
-    """Return what the user trusts and rejected, in all stores; `accept_from` is the user's own setting of that name.
+    """Return the texts that the user trusts and rejected, in all stores; `accept_from` is the user's own setting of that name.
 
     Raises TrustUnreadable when a record exists and cannot be read, Busy when another process holds a damaged one, and RuntimeError without
     a state folder.
@@ -102,7 +102,7 @@ class Trust:
             file.load(None if locked else partial(trust_lock, self._places))
 
     def state_of(self, stored: StoredMemory) -> str:
-        """Return whether this very text is TRUSTED, REJECTED, or PENDING."""
+        """Return whether exactly this text is TRUSTED, REJECTED, or PENDING."""
         digests = text_digests(stored.memory)
         if _holds(self.rejected.last_of(digests.text), LIFTED):
             return REJECTED
@@ -111,11 +111,11 @@ class Trust:
         return PENDING
 
     def is_trusted(self, stored: StoredMemory) -> bool:
-        """Return whether this very text is trusted."""
+        """Return whether exactly this text is trusted."""
         return self.state_of(stored) == TRUSTED
 
     def is_accepted_by_setting(self, stored: StoredMemory) -> bool:
-        """Return whether the user accepts what comes to this project as it comes; never a guard."""
+        """Return whether the setting `trust.accept_from` accepts this memory; never one with a guard."""
         folder = stored.store.worktree
         return (
             bool(self.accept_from)
@@ -147,7 +147,7 @@ class Trust:
             )
 
     def withdraw(self, stored: StoredMemory) -> None:
-        """Trust no text of this memory any more, neither this one nor an older one. Raises OSError."""
+        """Withdraw trust from every text of this memory, older ones included. Raises OSError."""
         with trust_lock(self._places):
             self._load(locked=True)
             now, digests = self._every_text(stored)
@@ -188,7 +188,7 @@ class Trust:
         return last is not None and last.how == WITHDRAWN
 
     def has_trusted_name(self, store: Store, category: str, identity: str) -> bool:
-        """Return whether some text of a memory of this name in this project is trusted."""
+        """Return whether this project has a trusted text under this memory's name."""
         name = Decision("-", "-", self._project(store), category, identity).name
         return self._last_held(name) is not None
 
@@ -205,7 +205,7 @@ class Trust:
     def note_names(self, memories: Iterable[StoredMemory]) -> None:
         """Record which memories of this project hold a trusted text, so that a later change is known as a change of it.
 
-        In a clone, a copy or a worktree the text is trusted, and the name is not known yet. Where the record is locked or cannot be
+        In a clone, a copy or a worktree the text is trusted, but its name is not recorded yet. If the record is locked or cannot be
         written, a later change counts as a new memory.
         """
         new = self._unnamed(memories)
@@ -225,7 +225,7 @@ class Trust:
         ]
 
     def _keep_text(self, stored: StoredMemory, full: str) -> None:
-        """Keep the text that is being accepted, without its secrets, to tell later what changed. Raises OSError."""
+        """Keep the accepted text, without its secrets, to show later what changed. Raises OSError."""
         try:
             cleaned = clean_data(dict(stored.memory.data))[0]
         except InvalidMemory:  # a rule refuses the text altogether

@@ -1,7 +1,7 @@
-"""Append-only files of what the user decided about texts: `trust/trusted.jsonl` and `trust/rejected.jsonl`.
+"""Append-only files of the user's decisions about texts: `trust/trusted.jsonl` and `trust/rejected.jsonl`.
 
-The last record of a digest decides. Few digests are looked up in the bytes of the file, so that 100,000 lines cost a prompt milliseconds.
-Only a file that is not there counts as empty: one that cannot be read is an error, and one that holds no record at all is set aside.
+The last record of a digest decides. A few digests are searched directly in the bytes of the file, so that 100,000 lines cost a prompt only
+milliseconds. Only a missing file counts as empty: an unreadable one is an error, and one without any valid record is renamed.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _NAME = b'"project":'
 
 
 class TrustUnreadable(OSError):
-    """A record of trust is there and cannot be read, so nothing is known of what is trusted."""
+    """Raised when a record of trust exists but cannot be read, so that it is unknown what is trusted."""
 
     def __init__(self, path: str, reason: str) -> None:
         text = (
@@ -47,7 +47,7 @@ class TrustUnreadable(OSError):
 
 
 class Decision(NamedTuple):
-    """One record: what was decided, `how`, about the text with a digest, and which memory that was."""
+    """One record: the decision (`how`) about the text with a digest, and the memory's name."""
 
     digest: str
     how: str
@@ -57,7 +57,7 @@ class Decision(NamedTuple):
 
     @property
     def name(self) -> bytes:
-        """The last fields of the line, which say which memory it is about."""
+        """Return the last fields of the line, which identify the memory."""
         fields = {"project": self.project, "category": self.category, "id": self.id}
         return dumps(fields).encode("ascii")[1:]
 
@@ -91,7 +91,7 @@ class DecisionFile:
         self._tables: dict[bytes, dict[bytes, int]] = {}
 
     def load(self, lock: Callable[[], FileLock] | None) -> None:
-        """Read the file if it changed, and set it aside if it is damaged as a whole, for which the lock is taken unless it is None.
+        """Read the file if it changed; rename it, under the lock unless that is None, if it has no valid record.
 
         Raises TrustUnreadable and Busy.
         """
@@ -149,7 +149,7 @@ class DecisionFile:
         return [found for line in lines if (found := _decision(line)) is not None]
 
     def since(self, end: tuple[int, int]) -> list[Decision] | None:
-        """Return what was decided after the file ended there; None when it is another file, or was cut."""
+        """Return the decisions appended after `end`; None if the file was replaced or truncated."""
         if end == self.end:
             return []
         if (self.end[0] != end[0] and end != NOTHING) or self.end[1] < end[1]:
@@ -184,7 +184,7 @@ class DecisionFile:
         return self._tables[mark]
 
     def append(self, decisions: Iterable[Decision]) -> None:
-        """Append decisions in one write, and wait for the disk. Raises OSError, after which none of them counts, as far as that can be."""
+        """Append decisions in one write and wait for the disk. Raises OSError; then the write is undone if possible."""
         lines = b"".join(map(_line_of, decisions))
         if not lines:
             return
@@ -204,7 +204,7 @@ class DecisionFile:
         self._read()
 
     def rewrite(self, changed: Callable[[Decision], Decision | None]) -> None:
-        """Replace each decision by what `changed` makes of it, None for nothing; all other lines stay. Raises OSError."""
+        """Replace each decision by the result of `changed` (None removes it); all other lines stay. Raises OSError."""
         kept = []
         for line in self._data.splitlines(keepends=True):
             found = _decision(line)
@@ -219,7 +219,7 @@ class DecisionFile:
 
 
 def _end(status: os.stat_result) -> tuple[int, int]:
-    """Return the inode and the size of a file that only grows, which tell whether it is the one that was read."""
+    """Return the inode and the size of an append-only file, which show whether it is the file that was read."""
     return status.st_ino, status.st_size
 
 

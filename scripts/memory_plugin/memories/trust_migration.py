@@ -1,4 +1,4 @@
-"""Trust records of 0.1.0, one file per store with digests of another form: what they trust is recorded again, and they are deleted."""
+"""Migrate the trust records of 0.1.0, one file per store with digests of another form, to the current record."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ def has_old_trust(places: Places) -> bool:
 
 
 def migrate_trust(places: Places, most: int | None = None) -> bool:
-    """Trust what 0.1.0 trusted and that is still the same text; return False when a store is left for later.
+    """Trust the texts that 0.1.0 trusted and that are unchanged; return False if a store is left for later.
 
-    That is one of more than `most` files, or one that could not be read completely.
+    A store is left if it has more than `most` files or could not be read completely.
 
     An old record is deleted after everything in it is recorded, so that this may be interrupted at any point. Raises OSError.
     """

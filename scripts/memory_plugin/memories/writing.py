@@ -1,4 +1,4 @@
-"""Writing memories: under one lock per store, whole files only, secrets kept out, and the readable index kept in step."""
+"""Write memories: under one lock per store, atomically, without secrets, and with the readable index kept up to date."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _MAX_SAME_TITLE = 1000
 
 
 class Written(NamedTuple):
-    """A memory as it was stored, and what was taken out of it on the way.
+    """A memory as it was stored, and what was removed from it.
 
-    `created` is False for one that was there already; `is_exact` then says whether it is the very text that was to be stored, and not only
-    the same title and content.
+    `created` is False for a memory that existed already; `is_exact` then says whether all of its text is the same, not only the title and
+    the content.
     """
 
     stored: StoredMemory
@@ -47,7 +47,7 @@ def store_lock(places: Places, store: Store, wait: float = LOCK_WAIT) -> FileLoc
 
 
 def add(places: Places, store: Store, data: dict[str, Any], listed: bool = True) -> Written:
-    """Store a new memory under its id, or one made from its title; the same title and content again give back what is there.
+    """Store a new memory under its id, or one made from its title; if the same title and content exist, return that memory.
 
     Not `listed` leaves the readable index to a later `catalog.rebuild`.
     Raises InvalidMemory, OSError, and Busy when another process held the store for five seconds.
@@ -86,7 +86,7 @@ def _same(store: Store, category: str, path: str, data: dict[str, Any]) -> Store
 
 
 def _is_exact(there: StoredMemory, data: dict[str, Any]) -> bool:
-    """Return whether a stored memory says exactly what `data` says, its tags, phrases, files and guard included."""
+    """Return whether a stored memory has exactly the text of `data`, including tags, phrases, files and guard."""
     wanted = parse_memory(data, there.memory.id, categories()[there.memory.category])
     return text_digests(wanted) == text_digests(there.memory)
 
@@ -115,7 +115,7 @@ def change(
 
 
 def remove(places: Places, stored: StoredMemory) -> list[str]:
-    """Delete a memory's file for good; the paths that are gone come back."""
+    """Delete a memory's file permanently; return the deleted paths."""
     _refuse_foreign(stored.store)
     with store_lock(places, stored.store):
         os.unlink(stored.path)
@@ -124,7 +124,7 @@ def remove(places: Places, stored: StoredMemory) -> list[str]:
 
 
 def sweep(places: Places, store: Store) -> list[str]:
-    """Delete the drafts of writers that were killed; the paths come back. Under the lock every draft is such a one."""
+    """Delete the temporary files of killed writers and return their paths; while the lock is held, no other writer has any."""
     with store_lock(places, store):
         folders = [store.root, *(folder for _, folder in category_folders(store))]
         drafts = [
@@ -154,7 +154,7 @@ def _begin(store: Store) -> None:
 
 
 def _list(store: Store, stored: StoredMemory | None, gone: str = "") -> None:
-    """Bring the readable index up to date. It is for people only, so a store where it cannot be written is written all the same."""
+    """Update the readable index. It is only for people, so a failure to write it does not stop the save."""
     try:
         if stored is None:
             catalog.forget(store, gone)
