@@ -107,7 +107,7 @@ def test_a_damaged_file_of_that_name_is_not_overwritten(places: Places, store: S
         assert file.read() == b"{"
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(identity=st.text(max_size=90), title=st.text(max_size=200), data_=st.data())
 def test_neither_id_nor_title_leads_out_of_the_store(
     places: Places, store: Store, identity: str, title: str, data_: st.DataObject
