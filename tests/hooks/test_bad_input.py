@@ -111,17 +111,20 @@ def test_a_strange_event_lets_the_prompt_through(recalling: Project, fields: dic
     assert "x" not in found
 
 
+SLOW = pytest.mark.slow
+
+
 @pytest.mark.parametrize(
     "prompt",
     [
         pytest.param("billing database " * 600_000, id="words"),
-        pytest.param(("x" * 1_000_000 + " ") * 10, id="words of 1 MB"),
-        pytest.param("<" * 10_000_000 + "private", id="half tags"),
+        pytest.param(("x" * 1_000_000 + " ") * 10, id="words of 1 MB", marks=SLOW),
+        pytest.param("<" * 10_000_000 + "private", id="half tags", marks=SLOW),
         pytest.param("<private>x</private> " * 480_000, id="private passages"),
-        pytest.param("> quoted\n" * 1_100_000, id="quoted lines"),
-        pytest.param("\U0001f600" * 2_500_000, id="emoji"),
-        pytest.param("漢字" * 1_600_000, id="CJK"),
-        pytest.param("e\u0301\u0302\u0303" * 1_400_000, id="marks"),
+        pytest.param("> quoted\n" * 1_100_000, id="quoted lines", marks=SLOW),
+        pytest.param("\U0001f600" * 2_500_000, id="emoji", marks=SLOW),
+        pytest.param("漢字" * 1_600_000, id="CJK", marks=SLOW),
+        pytest.param("e\u0301\u0302\u0303" * 1_400_000, id="marks", marks=SLOW),
     ],
 )
 def test_a_prompt_of_10_mb_is_answered_soon(recalling: Project, prompt: str) -> None:
