@@ -32,7 +32,7 @@ class Run(NamedTuple):
 
     @property
     def context(self) -> str:
-        """The text that a hook puts before Claude, or ""."""
+        """The text that a hook gives Claude, or ""."""
         output = self.json or {}
         return str(output.get("hookSpecificOutput", {}).get("additionalContext", ""))
 

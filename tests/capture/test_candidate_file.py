@@ -1,4 +1,4 @@
-"""The file of candidates: bounded, redacted, never back once dropped, and whole whatever lies there."""
+"""The file of candidates: bounded, redacted, never proposed again once dropped, and readable whatever the file contains."""
 
 from __future__ import annotations
 

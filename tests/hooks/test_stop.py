@@ -41,7 +41,7 @@ def scores(project: Project, kind: str = "score") -> list[dict[str, Any]]:
 def next_context(
     project: Project, session: str = SESSION, text: str = "Which port is it on the other host?"
 ) -> str:
-    """Return what is put before Claude on a prompt."""
+    """Return the text that Claude gets on a prompt."""
     return project.prompt(text, "next", session_id=session).context
 
 

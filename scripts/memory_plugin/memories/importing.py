@@ -51,7 +51,7 @@ class Reading(NamedTuple):
 def read(path: str, category: str = "", root: str = "") -> Reading:
     """Return all that a file or folder holds; `category` is the one for what names none itself, `root` the project's folder.
 
-    Nothing is raised for what lies there: everything that is not understood is a problem, with its source and reason.
+    Nothing is raised for invalid content: everything that cannot be parsed becomes a problem, with its source and reason.
     """
     reading = Reading([], [], os.path.realpath(root) if root else "")
     path = os.path.abspath(path)
@@ -80,7 +80,7 @@ def _read_folder(path: str, category: str, reading: Reading) -> None:
 
 
 def _files(folder: str, ends: tuple[str, ...]) -> Iterator[str]:
-    """Return the files below a folder with such an ending, in order; links and hidden ones are passed over."""
+    """Return the files below a folder with one of these extensions, in order; links and hidden ones are skipped."""
     count = 0
     for above, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
