@@ -243,6 +243,8 @@ if __name__ == "__main__":
     setattr(index_refresh, "refresh_index", lambda *_, **__: index_refresh.RefreshReport())  # noqa: B010
     setattr(os, "fsync", lambda _: None)  # noqa: B010
     _true["fsync"] = os.fsync
-    out, sys.stdout, sys.stderr = sys.stdout, open(os.devnull, "w", encoding="utf-8"), open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    out = sys.stdout
+    sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     report = Campaign(sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4] == "word").runs()
     print(json.dumps(report), file=out)
