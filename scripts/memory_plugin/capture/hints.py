@@ -12,10 +12,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-__all__ = ["ENOUGH_POINTS", "HOLDS_NOTHING", "LONG_PROMPT", "SHORTEST_SENTENCE", "holds", "may_hold_statement"]
+__all__ = [
+    "ENOUGH_POINTS",
+    "HOLDS_NOTHING",
+    "LONG_PROMPT",
+    "SHORTEST_SENTENCE",
+    "holds",
+    "may_hold_statement",
+]
 
 HOLDS_NOTHING = 12  # characters below which no prompt says anything lasting
-LONG_PROMPT = 2000  # characters from which only the first and the last paragraph count: the rest is mostly pasted
+LONG_PROMPT = (
+    2000  # characters from which only the first and the last paragraph count: the rest is mostly pasted
+)
 SHORTEST_SENTENCE = 8
 ENOUGH_POINTS = 4  # the sum of the weights of cues from which a sentence is proposed
 _ASKING = (
@@ -38,9 +47,7 @@ def may_hold_statement(prompt: str) -> bool:
     if any(holds(hint, piece) for piece in pieces for hint in rules):
         return True
     cues = [(cue[0], [hint for hint in cue[1:] if hint in text]) for cue in table["cues"].values()]
-    return any(
-        _points(piece, cues) >= ENOUGH_POINTS for piece in pieces if not _asks_or_orders(piece, table)
-    )
+    return any(_points(piece, cues) >= ENOUGH_POINTS for piece in pieces if not _asks_or_orders(piece, table))
 
 
 def _ends(prompt: str) -> str:
