@@ -219,3 +219,28 @@ def test_any_json_is_read_or_named(project: Project, value: object) -> None:
         or value in ([], {"memories": []})
         or (isinstance(value, dict) and value.get("memories") == [])
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        pytest.param("a.mdc", "---\nalwaysApply: true\n---\n\n# Rules\n\n- %s\n", id="below front matter"),
+        pytest.param("b.md", "- %s\n", id="at the start"),
+        pytest.param("c.md", "\n\n# Rules\n\n\nThese hold for all of us here:\n\n- %s\n", id="after blank lines"),
+        pytest.param("d.md", "# Rules\n## Git\n- %s\n", id="without a blank line"),
+    ],
+)
+def test_the_source_of_a_rule_names_its_line(project: Project, name: str, text: str) -> None:
+    rule = "Never push to the main branch."
+    path = project.write(name, text % rule)
+    (draft,) = read(path).drafts
+    line = int(draft.source.rpartition(":")[2])
+    assert (text % rule).split("\n")[line - 1] == "- " + rule
+
+
+def test_a_short_question_is_titled_with_its_answer(project: Project) -> None:
+    path = project.write("a.md", "# Trouble\n\n- Server offline? Look at the fuse box.\n- Disk full? Drop the old logs.\n")
+    assert titles(path) == [
+        ("runbook", "Server offline? Look at the fuse box"),
+        ("runbook", "Disk full? Drop the old logs"),
+    ]

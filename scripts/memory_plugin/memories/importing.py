@@ -128,7 +128,7 @@ def _read_markdown(path: str, text: str, category: str, reading: Reading) -> Non
         _collect(reading, source, path, partial(record_data, record, category, {}))
     for section in [] if records else parts:
         for one in statements_in(section):
-            source = "%s:%d" % (path, section.line + one.line + skipped)
+            source = "%s:%d" % (path, one.line + skipped)
             _collect(reading, source, path, partial(statement_data, one, section, stem, category, bound))
 
 
