@@ -226,7 +226,9 @@ def test_any_json_is_read_or_named(project: Project, value: object) -> None:
     [
         pytest.param("a.mdc", "---\nalwaysApply: true\n---\n\n# Rules\n\n- %s\n", id="below front matter"),
         pytest.param("b.md", "- %s\n", id="at the start"),
-        pytest.param("c.md", "\n\n# Rules\n\n\nThese hold for all of us here:\n\n- %s\n", id="after blank lines"),
+        pytest.param(
+            "c.md", "\n\n# Rules\n\n\nThese hold for all of us here:\n\n- %s\n", id="after blank lines"
+        ),
         pytest.param("d.md", "# Rules\n## Git\n- %s\n", id="without a blank line"),
     ],
 )
@@ -239,7 +241,9 @@ def test_the_source_of_a_rule_names_its_line(project: Project, name: str, text: 
 
 
 def test_a_short_question_is_titled_with_its_answer(project: Project) -> None:
-    path = project.write("a.md", "# Trouble\n\n- Server offline? Look at the fuse box.\n- Disk full? Drop the old logs.\n")
+    path = project.write(
+        "a.md", "# Trouble\n\n- Server offline? Look at the fuse box.\n- Disk full? Drop the old logs.\n"
+    )
     assert titles(path) == [
         ("runbook", "Server offline? Look at the fuse box"),
         ("runbook", "Disk full? Drop the old logs"),
