@@ -26,6 +26,7 @@ __all__ = [
     "Finding",
     "Origin",
     "candidate_from_json",
+    "is_candidate_id",
     "is_near",
     "key_words",
     "merged",
@@ -159,6 +160,11 @@ def candidate_from_json(value: object) -> Candidate | None:
         "sessions": tuple(named),
     }
     return Candidate(**{name: fields[name] for name in Candidate._fields})
+
+
+def is_candidate_id(text: str) -> bool:
+    """Return whether a text has the form of a candidate's id."""
+    return _ID.match(text) is not None
 
 
 def key_words(text: str) -> frozenset[str]:
