@@ -1,7 +1,8 @@
 """The labeled samples: every title says what its text says, and at least .85 of the categories are those that a person gave.
 
-The rules were written with the first sample in view. Each later one was labeled before it was run once; what it missed then was used, except
-for the last guide and the last records. When they were run first, 41 of 53 categories of the fourth guide were right, 47 of 58 of the fifth, and 50 of 57 of the sixth.
+The rules were written with the first sample in view. Each later one was labeled before it was run once; what it missed then was used,
+except for the last guide and the last records. When they were run first, 41 of 53 categories of the fourth guide were right, 47 of 58 of
+the fifth, and 50 of 57 of the sixth.
 """
 
 from __future__ import annotations
