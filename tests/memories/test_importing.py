@@ -248,3 +248,13 @@ def test_a_short_question_is_titled_with_its_answer(project: Project) -> None:
         ("runbook", "Server offline? Look at the fuse box"),
         ("runbook", "Disk full? Drop the old logs"),
     ]
+
+
+def test_a_folder_of_documents_may_have_a_folder_named_as_in_a_store(project: Project) -> None:
+    project.write("docs/decisions/queues.md", "# Queues\n\n- We use Postgres as a queue for jobs.\n")
+    project.write("docs/guide.md", "# Rules\n\n- Never push to the main branch.\n")
+    found = titles(os.path.join(project.root, "docs"))
+    assert [title for _, title in found] == [
+        "We use Postgres as a queue for jobs",
+        "Never push to the main branch",
+    ]

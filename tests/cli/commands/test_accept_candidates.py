@@ -82,3 +82,9 @@ def test_claude_stores_no_candidate_unasked(session: Project) -> None:
     run = session.cli("accept", identity, inside=True)
     assert run.returncode == 1
     assert titles(session) == []
+
+
+def test_a_project_without_sessions_is_told_so(project: Project) -> None:
+    run = project.cli("capture", "--project")
+    assert run.returncode == 0
+    assert "Claude Code keeps no such sessions of this project" in run.stdout
