@@ -255,6 +255,6 @@ def test_a_folder_of_documents_may_have_a_folder_named_as_in_a_store(project: Pr
     project.write("docs/guide.md", "# Rules\n\n- Never push to the main branch.\n")
     found = titles(os.path.join(project.root, "docs"))
     assert [title for _, title in found] == [
-        "We use Postgres as a queue for jobs",
         "Never push to the main branch",
+        "We use Postgres as a queue for jobs",
     ]
