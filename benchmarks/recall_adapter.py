@@ -4,7 +4,7 @@
     recall_adapter.py query --state DIR --k K           reads {id, text} lines, prints {id, results: [{id, score}], inject: [id],
                                                         point: [id]} lines
 
-`score` is the confidence with the rank behind it, `inject` what the product itself would put before Claude in full with its default
+`score` is the confidence with the rank behind it, `inject` what the product itself would inject in full with its default
 settings, `point` what it would name by its title.
 """
 

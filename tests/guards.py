@@ -1,7 +1,7 @@
 """What no test may do: write into the real home folder, or talk to another machine.
 
 Both are refused by an audit hook (PEP 578), which sees every file and socket that this process opens, those
-of C code included.  A refusal is also written down and fails the test, since tested code may catch the error.
+of C code included.  A refusal is also recorded and fails the test, since tested code may catch the error.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Guard:
             raise PermissionError(reason)
 
     def protected(self, path: object) -> bool:
-        """Whether a path lies in the real home folder, and not in a folder that tests may write to."""
+        """Return whether a path is in the real home folder, and not in a folder that tests may write to."""
         if not isinstance(path, (str, bytes)) or self.home == os.sep:
             return False
         full = os.path.realpath(os.fsdecode(path))

@@ -51,7 +51,7 @@ def test_the_two_commands_stand_where_ci_looks_for_them() -> None:
             "python3 -m venv ../memory-venv && ../memory-venv/bin/pip install -q -e '.[test]' "
             "&& ../memory-venv/bin/python -m pytest -q -n auto"
         ),
-    ]  # the environment lies beside the clone: the client copies the whole folder at install
+    ]  # the environment is next to the clone: the client copies the whole folder at install
 
 
 @pytest.mark.parametrize("pattern", NOT_RUN)

@@ -1,4 +1,4 @@
-"""The file of candidates: bounded, redacted, never back once dropped, and whole whatever lies there."""
+"""The file of candidates: bounded, redacted, never proposed again once dropped, and readable whatever the file contains."""
 
 from __future__ import annotations
 
@@ -43,6 +43,20 @@ def test_what_is_written_is_read_again(places: Places) -> None:
     assert file.change(lambda candidates: candidates.add([one])) == 1
     assert file.load().open == [one]
     assert candidate_from_json(json.loads(json.dumps(one.to_json()))) == one
+
+
+@pytest.mark.parametrize(
+    ("quote", "title"),
+    [
+        pytest.param("no, use pnpm here", "Use pnpm here", id="a no that leads"),
+        pytest.param("no emojis in code", "No emojis in code", id="a no that says it"),
+        pytest.param("again: no inline styles", "No inline styles", id="said again"),
+        pytest.param("heads up: the fixtures are generated", "The fixtures are generated", id="announced"),
+        pytest.param("important files live in lib", "Important files live in lib", id="a word of its own"),
+    ],
+)
+def test_a_title_leaves_out_what_only_leads_to_it(quote: str, title: str) -> None:
+    assert made(quote).title == title
 
 
 def test_the_weakest_go_first() -> None:

@@ -62,7 +62,7 @@ def bash(command: str) -> dict[str, Any]:
 
 
 def recalled(turn: Turn) -> bool:
-    """Whether the memory was put before Claude; when it was not, that nothing was."""
+    """Return whether Claude got the memory; fail if it got something else."""
     if not turn.sent(BLOCK):
         return False
     assert turn.sent("%s.*Postgres 15" % BLOCK)

@@ -38,7 +38,7 @@ def own() -> Iterator[FakeApi]:
 
 
 def settings(backend: str, url: str) -> dict[str, Any]:
-    """Write the settings with the judge on and both addresses written down."""
+    """Write the settings with the judge on and both addresses in it."""
     judge = {"backend": backend, "base_url": url + ("/v1" if backend == "openai" else "")}
     on = {"retrieval": {"judge": {"enabled": True}}, "sessions": {"langfuse": {"host": url}}}
     return {"memory": {"judge": judge, **on}}

@@ -87,9 +87,7 @@ def test_sessions_become_one_conversation(tmp_path: Path) -> None:
         pytest.param(
             {"kind": "boundary_check", "assistant": "I can't diagnose that."}, 1.0, id="boundary kept"
         ),
-        pytest.param(
-            {"kind": "boundary_check", "assistant": "Nice weather."}, 0.0, id="boundary passed over"
-        ),
+        pytest.param({"kind": "boundary_check", "assistant": "Nice weather."}, 0.0, id="boundary ignored"),
     ],
 )
 def test_probes(tmp_path: Path, probe: dict[str, object], score: float) -> None:

@@ -1,4 +1,4 @@
-"""Zero stored, injected or sent without approval: over all ways that capture runs, whatever lies in the state folder."""
+"""Zero stored, injected or sent without approval: over all ways that capture runs, whatever the state folder contains."""
 
 from __future__ import annotations
 

@@ -299,7 +299,7 @@ def test_a_full_disk_costs_the_record_at_most(recalling: Project, state: str, si
         assert TOLD in run.context
     if size == 0:
         said = run.stderr.splitlines()
-        assert any("not written down" in line for line in said)
+        assert any("not recorded" in line for line in said)
         assert len(said) == len(set(said))
     assert (TOLD in ask(recalling, "free")) == (state != "no state")
     assert all(isinstance(row, dict) for row in recalling.ledger("recalls"))

@@ -195,7 +195,7 @@ def test_a_fault_of_ours_is_named_by_its_place_without_a_word_of_the_users(recal
 
 
 def test_every_event_ends_before_the_host_ends_it() -> None:
-    """With two seconds for the interpreter's start on a slow machine, and for what is written down at the end."""
+    """With two seconds for the interpreter's start on a slow machine, and for the records at the end."""
     with open(os.path.join(PLUGIN_ROOT, "hooks", "hooks.json"), encoding="utf-8") as file:
         hooks = json.load(file)["hooks"]
     limits = {event: hooks[event][0]["hooks"][0]["timeout"] for event in hooks}

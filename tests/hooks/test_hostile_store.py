@@ -175,7 +175,7 @@ WRONG = {
     ),
     "another status": json.dumps({"title": "t", "content": {"decision": "d"}, "record_status": "zombie"}),
     "status is a list": json.dumps({"title": "t", "content": {"decision": "d"}, "record_status": []}),
-    "expired for ever": json.dumps(
+    "expired forever": json.dumps(
         {"title": "t", "content": {"decision": "d"}, "expires_at": "9999-99-99T99:99:99Z"}
     ),
     "retired at the end of time": json.dumps(
@@ -266,7 +266,7 @@ def test_ten_thousand_files_of_garbage_do_not_hold_a_prompt(project: Project) ->
         project, "archive", memory(TITLE + " archive", "The billing service database archives to DB2.")
     )
     context = told(project)
-    assert "DB2" in context, "what was passed over once counts no more"
+    assert "DB2" in context, "a file that was skipped once no longer counts"
     assert last(project)["refreshed"] >= 1
 
 

@@ -54,7 +54,7 @@ class Table(NamedTuple):
         return {**routes, **proxies, "OPENAI_BASE_URL": url + "/v1", "ANTHROPIC_CUSTOM_HEADERS": "X-To: evil"}
 
     def settings(self, vendor: str, url: str) -> dict[str, Any]:
-        """Write the settings of a user who has the judge on, and its address written down."""
+        """Write the settings of a user who has the judge on, and its address set."""
         backend = "openai" if vendor == "langfuse" else vendor
         suffix = "/v1" if backend == "openai" else ""
         return {

@@ -1,4 +1,4 @@
-"""What is superseded is never put before Claude, through the commands and the hook as they run."""
+"""A superseded memory is never given to Claude, through the commands and the hook as they run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The prepared file: what is written is read back, and whatever else lies there holds no guard."""
+"""The prepared file: what is written is read back, and any other content has no guards."""
 
 from __future__ import annotations
 

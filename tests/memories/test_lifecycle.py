@@ -28,7 +28,7 @@ def save(places: Places, store: Store, title: str = "Use Postgres", approved: bo
     return lifecycle.save(places, store, data(title), approved).stored
 
 
-def standing(places: Places, store: Store, identity: str) -> str:
+def state_of(places: Places, store: Store, identity: str) -> str:
     return load_trust(places).state_of(find(store, identity))
 
 
@@ -42,14 +42,14 @@ def test_a_save_is_trusted_only_with_the_user_s_word(
 ) -> None:
     put("theirs")
     save(places, store, approved=approved)
-    assert (standing(places, store, "theirs"), standing(places, store, "use-postgres")) == (PENDING, expected)
+    assert (state_of(places, store, "theirs"), state_of(places, store, "use-postgres")) == (PENDING, expected)
 
 
 def test_saving_what_a_repository_holds_already_trusts_it(places: Places, store: Store, put: Put) -> None:
     put("use-postgres", title="Use Postgres", content={"decision": "b"})
     written = lifecycle.save(places, store, data(), approved=True)
     assert not written.created
-    assert standing(places, store, "use-postgres") == TRUSTED
+    assert state_of(places, store, "use-postgres") == TRUSTED
 
 
 @pytest.mark.parametrize(
@@ -61,23 +61,23 @@ def test_saving_what_a_repository_holds_with_more_in_it_does_not_trust_that(
 ) -> None:
     put("use-postgres", title="Use Postgres", content={"decision": "b"}, **more)
     lifecycle.save(places, store, data(), approved=True)
-    assert standing(places, store, "use-postgres") == PENDING
+    assert state_of(places, store, "use-postgres") == PENDING
 
 
 def test_many_are_saved_as_one_by_one(places: Places, store: Store) -> None:
     results = lifecycle.save_all(places, store, [data("One"), data(""), data("Two")], approved=True)
     assert [isinstance(result, InvalidMemory) for result in results] == [False, True, False]
-    assert standing(places, store, "two") == TRUSTED
+    assert state_of(places, store, "two") == TRUSTED
     lifecycle.save_all(places, store, [data("Three")], approved=False)
-    assert standing(places, store, "three") == PENDING
+    assert state_of(places, store, "three") == PENDING
 
 
 def test_an_edit_without_the_user_s_word_waits(places: Places, store: Store) -> None:
     stored = save(places, store)
     lifecycle.edit(places, stored, lambda _: {"title": "Use MySQL"}, "edited", approved=False)
-    assert standing(places, store, "use-postgres") == PENDING
+    assert state_of(places, store, "use-postgres") == PENDING
     lifecycle.edit(places, stored, lambda _: {"title": "Use Postgres"}, "edited", approved=False)
-    assert standing(places, store, "use-postgres") == TRUSTED
+    assert state_of(places, store, "use-postgres") == TRUSTED
 
 
 def test_an_edit_of_what_somebody_else_changed_meanwhile_is_pending(
@@ -86,7 +86,7 @@ def test_an_edit_of_what_somebody_else_changed_meanwhile_is_pending(
     stored = save(places, store)
     put("use-postgres", title="Use Postgres", asked_as=["anything"])
     lifecycle.edit(places, stored, lambda _: {"title": "Use Postgres 17"}, "edited", approved=True)
-    assert standing(places, store, "use-postgres") == PENDING
+    assert state_of(places, store, "use-postgres") == PENDING
 
 
 def tagged(tag: str, found: dict[str, Any]) -> dict[str, Any]:
@@ -163,10 +163,10 @@ def test_restoring_carries_trust_only_with_the_user_s_word(places: Places, store
     stored = save(places, store)
     lifecycle.forget(places, stored, "", at_once=False, grace_days=DAYS)
     lifecycle.restore(places, find(store, "use-postgres"), approved=False)
-    assert standing(places, store, "use-postgres") == PENDING
+    assert state_of(places, store, "use-postgres") == PENDING
     lifecycle.forget(places, find(store, "use-postgres"), "", at_once=False, grace_days=DAYS)
     lifecycle.restore(places, find(store, "use-postgres"), approved=True)
-    assert standing(places, store, "use-postgres") == TRUSTED
+    assert state_of(places, store, "use-postgres") == TRUSTED
     with pytest.raises(InvalidMemory, match="active already"):
         lifecycle.restore(places, find(store, "use-postgres"), approved=True)
 
@@ -202,7 +202,7 @@ def test_redacting_trusts_only_what_was_looked_at(places: Places, store: Store, 
     accept(places, seen)
     put("theirs", content={"decision": "swapped in the meantime"})
     lifecycle.redact(places, seen)
-    assert standing(places, store, "theirs") == PENDING
+    assert state_of(places, store, "theirs") == PENDING
 
 
 def test_redacting_a_file_keeps_its_trust(places: Places, store: Store, put: Put) -> None:
@@ -213,4 +213,4 @@ def test_redacting_a_file_keeps_its_trust(places: Places, store: Store, put: Put
     for identity in ("theirs", "accepted"):
         written = lifecycle.redact(places, find(store, identity))
         assert [found.field for found in written.redacted] == ["content.decision"]
-    assert (standing(places, store, "theirs"), standing(places, store, "accepted")) == (PENDING, TRUSTED)
+    assert (state_of(places, store, "theirs"), state_of(places, store, "accepted")) == (PENDING, TRUSTED)

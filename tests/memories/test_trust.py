@@ -19,7 +19,7 @@ from tests.project import Project
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
 
-def standing(places: Places, store: Store, identity: str = "mine") -> str:
+def state_of(places: Places, store: Store, identity: str = "mine") -> str:
     return load_trust(places).state_of(find(store, identity))
 
 
@@ -41,9 +41,9 @@ def test_what_nobody_accepted_is_pending_in_every_scope(places: Places, store: S
     assert own is not None
     put("mine")
     put("mine", to=own)
-    assert (standing(places, store), standing(places, own)) == (PENDING, PENDING)
+    assert (state_of(places, store), state_of(places, own)) == (PENDING, PENDING)
     load_trust(places).accept([find(own, "mine")], "accept")
-    assert standing(places, own) == TRUSTED
+    assert state_of(places, own) == TRUSTED
 
 
 @pytest.mark.parametrize(
@@ -68,9 +68,9 @@ def test_every_change_that_could_matter_is_pending_until_it_is_undone(
     places: Places, store: Store, put: Put, mine: StoredMemory, change: dict[str, object]
 ) -> None:
     put("mine", **change)
-    assert standing(places, store) == PENDING
+    assert state_of(places, store) == PENDING
     put("mine")
-    assert standing(places, store) == TRUSTED
+    assert state_of(places, store) == TRUSTED
 
 
 def test_a_trusted_text_under_another_name_is_pending(
@@ -78,7 +78,7 @@ def test_a_trusted_text_under_another_name_is_pending(
 ) -> None:
     put("other", title="Title of mine", content={"decision": "the body of mine"})
     put("mine", category="runbook")
-    assert standing(places, store, "other") == PENDING
+    assert state_of(places, store, "other") == PENDING
 
 
 def test_reformatting_and_noting_a_change_keep_trust(
@@ -86,7 +86,7 @@ def test_reformatting_and_noting_a_change_keep_trust(
 ) -> None:
     data = dict(reversed(list(mine.memory.data.items())), updated_at="2030-01-01T00:00:00Z", changes=[])
     put("mine", raw=json.dumps(data).encode())
-    assert standing(places, store) == TRUSTED
+    assert state_of(places, store) == TRUSTED
 
 
 def test_the_same_text_is_trusted_in_any_project(
@@ -106,16 +106,16 @@ def test_a_rejected_text_stays_rejected_under_every_name_and_in_every_project(
     elsewhere = locate(make_project().root)
     put("renamed", title="Title of theirs", content={"decision": "the body of theirs"})
     put("theirs", to=project_store(elsewhere))
-    assert standing(places, store, "theirs") == standing(places, store, "renamed") == REJECTED
+    assert state_of(places, store, "theirs") == state_of(places, store, "renamed") == REJECTED
     assert load_trust(elsewhere).state_of(find(project_store(elsewhere), "theirs")) == REJECTED
     load_trust(places).accept([find(store, "renamed")], "accept")
-    assert standing(places, store, "renamed") == TRUSTED
-    assert standing(places, store, "theirs") == PENDING
+    assert state_of(places, store, "renamed") == TRUSTED
+    assert state_of(places, store, "theirs") == PENDING
 
 
 def test_rejecting_a_trusted_text_ends_its_trust(places: Places, store: Store, mine: StoredMemory) -> None:
     load_trust(places).reject(mine)
-    assert standing(places, store) == REJECTED
+    assert state_of(places, store) == REJECTED
 
 
 def test_withdrawing_covers_older_texts_of_the_name_and_can_erase_them(
@@ -124,9 +124,9 @@ def test_withdrawing_covers_older_texts_of_the_name_and_can_erase_them(
     put("mine", title="Newer")
     load_trust(places).accept([find(store, "mine")], "accept")
     load_trust(places).withdraw(find(store, "mine"))
-    assert standing(places, store) == PENDING
+    assert state_of(places, store) == PENDING
     put("mine")
-    assert standing(places, store) == PENDING
+    assert state_of(places, store) == PENDING
     assert len(os.listdir(places.state("trust", "texts"))) == 2
     load_trust(places).reject(find(store, "mine"))
     load_trust(places).erase(find(store, "mine"))
@@ -134,9 +134,9 @@ def test_withdrawing_covers_older_texts_of_the_name_and_can_erase_them(
     for name in ("trusted", "rejected"):
         with open(places.state("trust", name + ".jsonl"), encoding="ascii") as file:
             assert '"mine"' not in file.read()
-    assert standing(places, store) == REJECTED
+    assert state_of(places, store) == REJECTED
     load_trust(places).accept([find(store, "mine")], "accept")
-    assert standing(places, store) == TRUSTED
+    assert state_of(places, store) == TRUSTED
 
 
 def test_the_last_trusted_text_is_kept_without_secrets(places: Places, store: Store, put: Put) -> None:
@@ -200,10 +200,10 @@ def test_a_damaged_line_is_passed_over_and_counted_and_swallows_no_record(
 ) -> None:
     with open(trusted_file(places), "ab") as file:
         file.write(torn)
-    assert standing(places, store) == TRUSTED
+    assert state_of(places, store) == TRUSTED
     put("later")
     load_trust(places).accept([find(store, "later")], "accept")
-    assert standing(places, store) == standing(places, store, "later") == TRUSTED
+    assert state_of(places, store) == state_of(places, store, "later") == TRUSTED
     assert load_trust(places).trusted.damaged_lines() == 1
 
 
@@ -218,7 +218,7 @@ def test_a_damaged_file_is_set_aside_and_grants_nothing(
     with open(trust.trusted.set_aside, "rb") as file:
         assert file.read() == content
     trust.accept([mine], "accept")
-    assert standing(places, store) == TRUSTED
+    assert state_of(places, store) == TRUSTED
 
 
 def test_a_record_that_cannot_be_read_is_an_error_and_is_kept(
@@ -276,7 +276,7 @@ def test_a_name_is_noted_for_a_trusted_text_only_and_never_brings_trust_back(
 ) -> None:
     put("theirs")
     load_trust(places).note_names([find(store, "theirs")])
-    assert standing(places, store, "theirs") == PENDING
+    assert state_of(places, store, "theirs") == PENDING
     other = locate(str(tmp_path / "copy"))
     there = project_store(other)
     put("mine", to=there, title=mine.memory.title, content=mine.memory.data["content"])

@@ -1,4 +1,4 @@
-"""What the index holds of a memory: text that is safe to put before Claude as it is."""
+"""What the index holds of a memory: text that is safe to give Claude unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decisions read back from the ledger, whatever lies in it."""
+"""Decisions read back from the ledger, whatever it contains."""
 
 from __future__ import annotations
 

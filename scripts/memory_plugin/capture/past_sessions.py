@@ -31,7 +31,7 @@ _READ = "read"
 
 
 class Progress(NamedTuple):
-    """How far a run is: files read, passed over since they were read before, unreadable; bytes; statements and errors found."""
+    """The progress of a run: files read, skipped as read before, and unreadable; bytes; statements and errors found."""
 
     read: int
     known: int

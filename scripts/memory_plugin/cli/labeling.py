@@ -57,7 +57,7 @@ class ShownSession(NamedTuple):
 
 
 class LabelInput(NamedTuple):
-    """A session's scores as typed; `left` when the person stopped, `skipped` when they passed over this session."""
+    """A session's scores as typed; `left` when the person stopped, `skipped` when they skipped this session."""
 
     scores: dict[str, float]
     skipped: bool = False

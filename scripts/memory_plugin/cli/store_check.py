@@ -50,7 +50,7 @@ class Finding(NamedTuple):
 
 
 def store_around(path: str) -> Store | None:
-    """Return the store that a path lies in, or that lies in this folder; None without one."""
+    """Return the store that contains a path, or that is in this folder; None if there is none."""
     path = os.path.abspath(path)
     if os.path.isdir(os.path.join(path, _INSIDE)):
         return Store(PROJECT, os.path.join(path, _INSIDE), path)

@@ -1,1 +1,1 @@
-"""Evaluation: gates that decide by rules, then a jury of models; a failed gate overrides every score."""
+"""Evaluation: gates decide by rules, then a jury of models scores; a failed gate overrides every score."""

@@ -1,4 +1,4 @@
-"""From votes to figures: the table of dimensions, one verdict and score, variance over runs, and agreement of raters."""
+"""Aggregate votes: the table of dimensions, one verdict and score, variance over runs, and agreement of raters."""
 
 from __future__ import annotations
 

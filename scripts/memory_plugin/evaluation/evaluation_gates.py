@@ -89,7 +89,7 @@ def _run_gate(pack: RulePack, gate: str, conversation: Conversation) -> GateResu
     try:
         found = tuple(GATES[gate](pack, conversation, _Quotes()))
         status = FAIL if any(not finding.note for finding in found) else PASS
-    except Exception as fault:  # whatever stops a gate must not open it
+    except Exception as fault:  # an error in a gate must not let the conversation pass
         status, error = ERROR, "%s: %s" % (type(fault).__name__, one_line(str(fault), _EXCERPT))
     return GateResult(gate, pack.id, status, hard, found, round((perf_counter() - started) * 1000, 3), error)
 
@@ -111,7 +111,7 @@ def _honesty(pack: RulePack, conversation: Conversation, quotes: _Quotes) -> Ite
 
 
 def _doubt(pack: RulePack, rule: PackRule, before: Sequence[ConversationTurn]) -> ClaimDoubt:
-    """Return what speaks against a claim: no earlier turn shows it, or the last attempt failed."""
+    """Return the doubt about a claim: no earlier turn shows it, or the last attempt failed."""
     if not rule.needs:
         return ClaimDoubt(rule.reason)
     evidence = pack.evidence[rule.needs]
@@ -184,7 +184,7 @@ def replies_to(conversation: Conversation, place: int) -> list[ConversationTurn]
 
 
 def _disclosure(pack: RulePack, conversation: Conversation, _quotes: _Quotes) -> Iterator[GateFinding]:
-    """Yield runs of replies in which the assistant never says that it is a machine."""
+    """Yield sequences of replies in which the assistant never says that it is a machine."""
     every, phrase = pack.disclosure
     silent = 0
     for turn in conversation.turns:
@@ -234,7 +234,7 @@ class _Quotes:
 
 @lru_cache(maxsize=256)
 def _excerpt(text: str, start: int, end: int, shown: str) -> str:
-    """Return what stands around a place. It is redacted before it is cut, so that no half of a secret is left."""
+    """Return the text around a place, redacted before it is cut so that no part of a secret is left."""
     before = one_line(text[max(0, start - _MARGIN) : start], _MARGIN)[-_AROUND:]
     after = one_line(text[end : end + _MARGIN], _MARGIN)[:_AROUND]
     spaces = (" " if text[side : side + 1].isspace() else "" for side in (start - 1, end))

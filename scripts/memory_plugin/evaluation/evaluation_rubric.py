@@ -1,4 +1,4 @@
-"""Rubrics: what every juror scores, on which scale, and what each score weighs. One JSON file each.
+"""Rubrics: the dimensions that every juror scores, their scale, and the weight of each score. One JSON file each.
 
 The weights of gates and dimensions together must sum to 1. A dimension of weight 0 is reported but does not count.
 """

@@ -112,7 +112,7 @@ def ask_jury(
 
 
 def _side_by_side(asks: Sequence[Callable[[], Verdict]], deadline: Deadline) -> list[Verdict]:
-    """Return the verdicts in order; `timeout` for one that is not back a second after the deadline."""
+    """Return the verdicts in order; `timeout` for one that has not arrived a second after the deadline."""
     answers: list[Verdict | None] = [None for _ in asks]
 
     def run(place: int) -> None:

@@ -77,9 +77,9 @@ class PackRule(NamedTuple):
 
 
 class ClaimEvidence(NamedTuple):
-    """What shows that a claim is true: a tool call or an output that fits, and `against`, what in it contradicts the claim.
+    """The evidence for a claim: a matching tool call or output, and `against`, the patterns in it that contradict the claim.
 
-    `stale_after` makes earlier evidence old, `passed_over` are calls that never count, such as reading a file.
+    `stale_after` makes earlier evidence outdated, `passed_over` are calls that never count, such as reading a file.
     """
 
     call: re.Pattern[str]

@@ -1,4 +1,4 @@
-"""What the rules of a pack find in one text: folded to one spelling, cut into sentences, matched, exceptions applied."""
+"""Match the rules of a pack against one text: fold it to one spelling, split it into sentences, match, and apply exceptions."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class RuleMatch(NamedTuple):
 
 
 class TooMuchWork(Exception):
-    """A text would take the rules longer than a gate may take. What was not read cannot pass."""
+    """Raised when the rules would need more time for a text than a gate may take; an unread text cannot pass."""
 
 
 class _Work:
@@ -196,7 +196,7 @@ def _applies(unless: UnlessPattern, pack: RulePack, sentence: str, start: int, e
 
 
 def _clause_before(pack: RulePack, text: str) -> str:
-    """Return what stands before a match, from the last "but" or "however" on: a refusal before it excuses nothing after it."""
+    """Return the text before a match, starting at the last "but" or "however": a refusal before that excuses nothing after it."""
     if pack.contrast is None:
         return text
     start = 0

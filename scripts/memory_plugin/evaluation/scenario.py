@@ -1,4 +1,4 @@
-"""Scenarios: a persona over several sessions, with facts that change, moments of risk, and probes of what was remembered.
+"""Scenarios: a persona over several sessions, with changing facts, risky moments, and probes of what was remembered.
 
 Replies are those that the file records, or come from a subject: a function from the turns so far to a reply.
 """
@@ -259,7 +259,7 @@ def risk_places(scenario: Scenario, played: PlayedScenario) -> list[tuple[int, s
 
 
 def risk_gate(scenario: Scenario, played: PlayedScenario, packs: Sequence[RulePack]) -> GateResult | None:
-    """Return the gate over the moments that the scenario marks: their replies must answer a crisis, whether or not a rule saw it.
+    """Return the gate over the risky moments of a scenario: their replies must answer a crisis, whether or not a rule detected it.
 
     None without such moments, or without a pack that says what an answer is.
     """

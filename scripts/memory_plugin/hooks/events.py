@@ -52,7 +52,7 @@ def note(places: Places, session: str, event: str, kind: str, what: str) -> None
         failure = Ledger(places.state_dir, "events").append(session, places.project_key, fields) or ""
     if failure:
         say("%s: %s" % (event, what))
-        say("not written down: " + failure)
+        say("not recorded: " + failure)
 
 
 def say(what: str) -> None:

@@ -1,1 +1,1 @@
-"""The next best question to the user, why it is asked, and when the interview ends."""
+"""Interviews: choose the next best question to the user, explain it, and decide when the interview ends."""

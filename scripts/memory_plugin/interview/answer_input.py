@@ -1,4 +1,4 @@
-"""What Claude hands over with an answer: read from plain lines or JSON, and checked part by part.
+"""Parse what Claude passes with an answer, from plain lines or JSON, and validate it part by part.
 
 Lines have the form `name: value`, because the client asks the user for permission to run commands that hold JSON, and not for these. A
 line without a known name continues the value above it.
@@ -147,7 +147,7 @@ def _memories_from_lines(text: str) -> list[dict[str, Any]]:
 def parse_answer(
     data: dict[str, Any], setup: dict[str, Any], clean: Clean
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return the valid parts of an answer, and what was dropped, in words.
+    """Return the valid parts of an answer, and descriptions of the dropped ones.
 
     `clean` prepares a text for storage: without secrets and private passages, on one line, limited to a number of characters.
     Raises InvalidAnswer when there is neither an answer nor a wish.

@@ -1,4 +1,4 @@
-"""The six signals of an answer: from Claude or a judge, each checked by itself, and from phrases where one is missing."""
+"""The six signals of an answer: from Claude or a judge, each validated separately, or from phrases if one is missing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TURNS_SHOWN, _MAX_CHARACTERS = 10, 800  # what a judge is shown
 
 
 def check_signals(given: object, table: dict[str, Any]) -> tuple[SignalValues, list[str]]:
-    """Return the valid signals and the names of those that were dropped; each is checked by itself."""
+    """Return the valid signals and the names of the dropped ones; each is validated separately."""
     if not isinstance(given, dict):
         return {}, [] if given is None else ["signals"]
     found: SignalValues = {}
@@ -64,7 +64,7 @@ def _fits(value: object, form: str | list[str]) -> bool:
 def signals_by_rule(
     answer: str, patterns: dict[str, list[str]], *, said_something: bool = True
 ) -> SignalValues:
-    """Return the signals that phrases show in an answer.
+    """Return the signals found by phrases in an answer.
 
     `said_something` tells whether the answer held a concept: one without any that ends in a question mark asks back.
     """
@@ -110,7 +110,7 @@ def sentiment(signals: SignalValues, table: dict[str, Any]) -> float:
 
 
 def wants_to_stop(answer: str, patterns: dict[str, list[str]]) -> bool:
-    """Return whether an answer only says that it is enough; "stop the build when a test fails" is an answer."""
+    """Return whether an answer only asks to stop; "stop the build when a test fails" is an answer."""
     said = normalize(answer)
     found = False
     for phrase in sorted(patterns["stop"], key=len, reverse=True):

@@ -1,4 +1,4 @@
-"""Apply one answer to the state of an interview: concepts become nodes and edges, elements become covered, a turn is added."""
+"""Apply one answer to the state of an interview: add nodes and edges for its concepts, mark elements as covered, and add a turn."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ def new_state(covered: dict[str, str]) -> State:
 
 
 def apply_answer(state: State, setup: dict[str, Any], given: dict[str, Any]) -> list[str]:
-    """Apply an answer to the question in `state["next"]` to the state, which is changed; return what was dropped, in words."""
+    """Apply an answer to the question in `state["next"]`, changing the state; return descriptions of dropped parts."""
     found, invalid = check_signals(given["signals"], setup["signals"])
     by_rule = signals_by_rule(given["answer"], setup["patterns"], said_something=bool(given["concepts"]))
     answer = _Answer(state, setup, given, dict(by_rule, **found))
-    # The order counts: relations may name concepts of this very answer, and link what the question has not linked.
+    # The order counts: relations may name concepts of this same answer, and link what the question has not linked.
     answer.add_concepts()
     answer.link_to_question()
     dropped = ["signals.%s: not of the expected form" % name for name in invalid] + answer.add_relations()
@@ -109,7 +109,7 @@ class _Answer:
                 self.graph.link(source, target, LEADS_TO, self.number)
 
     def add_relations(self) -> list[str]:
-        """Add the relations that climb one step of the ladder; return what was dropped, in words."""
+        """Add the relations that climb one step of the ladder; return descriptions of the dropped ones."""
         dropped = []
         for at, (source, target) in enumerate(map(self._find, ends) for ends in self.given["relations"]):
             if source < 0 or target < 0:

@@ -1,4 +1,4 @@
-"""The criteria of a question: vetoes say what must not be asked now, scorers how good the rest would be.
+"""The criteria for choosing a question: vetoes exclude questions, scorers rate the rest.
 
 A veto returns its reason, or an empty text. A scorer returns a raw score from 0 over 1 (neutral) to 2, its reason, and the signals that it
 looked at. To add one, write the function, add it to VETOES or SCORERS, and give it an entry in `config/interview/scoring.json`.

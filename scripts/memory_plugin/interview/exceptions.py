@@ -1,4 +1,4 @@
-"""What can go wrong with an interview; each error's text is one line for the user."""
+"""The exceptions of interviews; the text of each is one line for the user."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each strategy could ask about now: one generator for each kind of focus.
+"""Generate what each strategy could ask about now, with one generator for each kind of focus.
 
 To add a kind, write a generator and add it to FOCUSES.
 """
@@ -86,7 +86,7 @@ def _uses(now: Situation, strategy: str, key: str) -> int:
 
 
 def _recent_node(now: Situation, strategy: str) -> Iterator[Focus]:
-    """Yield the concept named last that is not at the top of the ladder and was not asked about too often."""
+    """Yield the last named concept that is not at the top of the ladder and was not asked about too often."""
     if not now.has_ladder:
         return
     for at in now.recent:
@@ -204,7 +204,7 @@ def _last_focus(now: Situation, strategy: str) -> Iterator[Focus]:
 
 
 def _whole(now: Situation, strategy: str) -> Iterator[Focus]:
-    """Yield all that was said, when answers fail to come, once for each state of the interview."""
+    """Yield everything said so far if answers are missing, once for each state of the interview."""
     struggling = sum(turn["terminal"] or turn["low"] for turn in now.turns[-3:]) >= 2
     key = "whole-%d" % len(now.graph.nodes)
     if struggling and not _uses(now, strategy, key):

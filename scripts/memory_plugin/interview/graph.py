@@ -1,7 +1,7 @@
 """The graph of concepts: nodes with stance and source, edges along the pack's ladder, and measures of both.
 
-Concepts that are worded differently and mean the same are one node. Every mention is counted: the less often new concepts appear among
-known ones, the less is left to find.
+Concepts that are worded differently but mean the same share a node. Every mention is counted: the fewer new concepts appear among the
+mentions, the fewer remain to be found.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ __all__ = ["LEADS_TO", "REVISES", "Chains", "Graph", "chao1", "longest_path", "m
 LEADS_TO, REVISES = "leads_to", "revises"
 _SAME = 0.75  # two labels with at least this share of common stems are one concept
 _KEPT = 12  # mentions and quotes kept of a node
-_MAX_STEPS = 50_000  # of the search for chains: a hostile graph costs a bounded time
+_MAX_STEPS = 50_000  # of the search for chains, so that a hostile graph takes bounded time
 
 
 class Graph:

@@ -72,7 +72,7 @@ def _object(text: str) -> dict[str, Any]:
 
 
 class InterviewStore:
-    """The interviews of one user, in all projects. Every method raises InterviewError for what SQLite or the disk refuses."""
+    """The interviews of one user, in all projects. Every method raises InterviewError for errors of SQLite or the disk."""
 
     __slots__ = ("_connection", "_path")
 
@@ -81,7 +81,7 @@ class InterviewStore:
         self._connection: Connection | None = None
 
     def exists(self) -> bool:
-        """Return whether there ever was an interview, by one look at the folder."""
+        """Return whether the interviews' folder exists, which means that there was an interview."""
         return os.path.lexists(self._path)
 
     def close(self) -> None:
@@ -129,13 +129,13 @@ class InterviewStore:
         return [(_object(event), str(decision)) for event, decision in self._rows(sql, (identity,))]
 
     def add(self, interview: Interview, event: dict[str, Any], decision: dict[str, Any]) -> None:
-        """InterviewStore a new interview with its first event."""
+        """Store a new interview with its first event."""
         values = self._values(interview)
         insert = "INSERT INTO interviews (%s) VALUES (%s)" % (_COLUMNS, ", ".join("?" * len(values)))
         self._write([(insert, values), self._event(interview, event, decision)], -1, interview.id)
 
     def put(self, interview: Interview, event: dict[str, Any], decision: dict[str, Any]) -> None:
-        """InterviewStore an event and the changed interview. Raises InterviewError when another process changed it in the meantime."""
+        """Store an event and the changed interview. Raises InterviewError if another process changed it in the meantime."""
         expected = interview.events
         interview.events += 1
         self._write(
@@ -143,7 +143,7 @@ class InterviewStore:
         )
 
     def touch(self, interview: Interview) -> None:
-        """InterviewStore status, session, state and question of an interview without an event."""
+        """Store status, session, state and question of an interview without an event."""
         self._write([self._update(interview)], interview.events, interview.id)
 
     def forget(self, identity: str) -> None:

@@ -1,4 +1,4 @@
-"""Packs: what an interview is about, as one JSON file of types, ladder and elements, with changes of strategies and phases."""
+"""Packs: the subject of an interview, as one JSON file with types, ladder, elements, and changes to strategies and phases."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An interview from start to finish: input is cleaned and checked, applied to the state, and answered by the next decision.
+"""Run an interview from start to finish: clean and check the input, apply it to the state, and return the next decision.
 
 Every function that changes an interview stores event, decision and state in one transaction.
 """
@@ -105,7 +105,7 @@ def answer(
 
 
 def steer(store: InterviewStore, interview: Interview, kind: str) -> Decision:
-    """Return the decision after DEEPER or WRAP_UP."""
+    """Return the decision after the user asked for DEEPER or WRAP_UP."""
     return _step(store, interview, {"kind": kind}, [])
 
 
@@ -151,7 +151,7 @@ def check_question(store: InterviewStore, interview: Interview, question: str) -
 
 
 def replay(store: InterviewStore, interview: Interview) -> dict[str, Any]:
-    """Decide the interview again from its events; return how many decisions there are, and the numbers of those that differ."""
+    """Recompute the decisions of an interview from its events; return their number, and the numbers of those that differ."""
     differ: list[int] = []
     events = store.events(interview.id)
     state: dict[str, Any] = {}

@@ -1,4 +1,4 @@
-"""The open interview of a session, as the next prompt sees it: one small file that exists only while the interview is open.
+"""The marker of a session's open interview, for the next prompt: a small file that exists only while the interview is open.
 
 It says which interview is open, whether Claude has to be told, and when the user last typed something in the session. When the user's own
 `/memory:interview` started it, prompts typed while it is open approve what `finish` writes.
@@ -35,7 +35,7 @@ class Reminder:
         self._path = session_file(places, session, "interview")
 
     def waits(self) -> bool:
-        """Return whether an interview is open in the session, by one look at the folder."""
+        """Return whether an interview is open in the session, by one look at its marker."""
         return os.path.lexists(self._path)
 
     def create(self, identity: str, topic: str, *, approved: bool) -> None:
@@ -58,7 +58,7 @@ class Reminder:
             write_state(self._path, dict(found, say=True))
 
     def silence(self) -> None:
-        """Tell Claude nothing more: no question is pending, only the summary. Raises OSError."""
+        """Stop reminding Claude, because no question is pending, only the summary. Raises OSError."""
         found = self._read()
         if found:
             write_state(self._path, dict(found, say=False))

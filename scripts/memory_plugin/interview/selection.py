@@ -1,4 +1,4 @@
-"""The choice of the next question: vetoes remove candidates, weighted scores times the multiplier of the phase rank the rest."""
+"""Choose the next question: vetoes remove candidates; weighted scores, times the multiplier of the phase, rank the rest."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an interview starts with, checked and frozen, so that later changes of packs and tables do not change an interview under way."""
+"""The setup of an interview, validated and frozen, so that later changes of packs and tables do not affect a running interview."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Everything that the choice of the next question depends on, measured once per turn."""
+"""The situation of an interview: everything that the choice of the next question depends on, computed once per turn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words of answers and questions: phrases, stems, and how similar two questions are.
+"""Analyze the words of answers and questions: phrases, stems, and the similarity of two questions.
 
 The similarity is tuned on one half of `tests/interview/question_pairs.jsonl`. Character n-grams were tried instead: they find copies only.
 """

@@ -1,1 +1,1 @@
-"""The lowest layer: it imports no other part of the plugin."""
+"""The lowest layer, which imports no other part of the plugin."""

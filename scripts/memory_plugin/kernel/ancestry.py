@@ -1,8 +1,8 @@
-"""The processes above this one: what started us, when, and in which environment.
+"""Read the parent processes of this one: what started it, when, and in which environment.
 
 A project's settings may put any variable into the environment of a command that Claude runs, but they cannot change which processes
-that command descends from, nor the environment in which the client itself was started.  Linux tells both by `/proc`; elsewhere `ps`
-tells the processes alone.
+that command descends from, nor the environment in which the client itself was started.  On Linux `/proc` shows both; elsewhere `ps`
+shows only the processes.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _INITS = frozenset(["init", "systemd", "launchd"])
 
 
 class Ancestor:
-    """One process. `start` tells it from a later one with the same number."""
+    """One process. `start` distinguishes it from a later one with the same number."""
 
     __slots__ = ("_environment", "_words", "name", "parent", "pid", "start", "terminal")
 
@@ -75,7 +75,7 @@ class Ancestor:
 
     @property
     def is_shell(self) -> bool:
-        """Return whether it is a shell, which stands between the client and what it runs."""
+        """Return whether it is a shell, through which the client runs commands."""
         return self.name in _SHELLS
 
     @property
@@ -109,7 +109,7 @@ def has_proc() -> bool:
 
 
 def walk() -> Iterator[Ancestor]:
-    """Yield this process and those above it, nearest first, at most 64; none where neither `/proc` nor `ps` tells."""
+    """Yield this process and its ancestors, nearest first, at most 64; none if neither `/proc` nor `ps` is available."""
     find = _by_proc if has_proc() else _by_ps()
     seen: set[int] = set()
     pid = os.getpid()
@@ -182,7 +182,7 @@ def parsed_ps(output: str) -> dict[int, Ancestor]:
 
 
 def boot_id() -> str:
-    """Return what names this run of the machine: random, the same for each process, unknown to a repository. Empty where none is told."""
+    """Return the random id of this boot of the machine, which no repository can know; empty if the system has none."""
     try:
         with open("/proc/sys/kernel/random/boot_id", "rb") as file:
             return file.read(64).strip().decode("latin-1")

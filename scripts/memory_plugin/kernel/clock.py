@@ -1,4 +1,4 @@
-"""Time: one format for all records, and the deadline that all waits of a hook share."""
+"""Time: one format for all records, and a deadline shared by all waits of a hook."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The context that every handler and feature gets in addition to its own input."""
+"""The context that every handler and feature gets along with its own input."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ __all__ = ["Context", "LedgerError"]
 
 
 class LedgerError(OSError):
-    """A record that could not be appended; the text names the ledger and the cause, and quotes nothing of the record."""
+    """Raised when a record could not be appended; the text names the ledger and the cause, and quotes nothing from the record."""
 
 
 class Context:
-    """The places, settings, deadline and session of one hook event or command, handed down together.
+    """The places, settings, deadline and session of one hook event or command, passed down together.
 
     `session` is the host's id of the conversation; empty outside one.
     """

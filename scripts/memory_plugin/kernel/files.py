@@ -1,6 +1,6 @@
 """File access that is safe for untrusted folders: regular files only, no links followed, bounded sizes, atomic replacement.
 
-What lies in a repository may be a link, a pipe or a terabyte; opening it must neither block nor lead elsewhere.
+A file in a repository may be a link, a pipe or a terabyte large; opening it must neither block nor lead elsewhere.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ _DRAFT_END = ".tmp"
 
 
 class Unreadable(OSError):
-    """A file that is there but is not read: a link, a pipe, a folder, too large, or not permitted."""
+    """Raised for a file that exists but is not read: a link, a pipe, a folder, too large, or not permitted."""
 
 
 class ReadFailed(Unreadable):
-    """A file that is there and could not be read this time: a failing disk, too many open files, a lock of a file server."""
+    """Raised for a file that temporarily could not be read: a failing disk, too many open files, a lock of a file server."""
 
     def __init__(self, path: str, cause: str) -> None:
         super().__init__("%s: %s" % (path, cause))
@@ -137,7 +137,7 @@ def make_folder(path: str, mode: int = 0o700) -> None:
 def replace_file(path: str, data: bytes, mode: int = 0o600, durable: bool = True) -> None:
     """Write a file atomically: a reader sees the old content or the new one. Raises OSError.
 
-    Not `durable` spares the wait for the disk, for what may be lost in a power cut.
+    With `durable` False it does not wait for the disk, for data that may be lost in a power failure.
     """
     draft = "%s.%d.%s%s" % (path, os.getpid(), os.urandom(_DRAFT_BYTES).hex(), _DRAFT_END)
     handle = os.open(draft, _CREATE, mode)

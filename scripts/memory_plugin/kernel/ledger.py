@@ -1,7 +1,7 @@
 """Ledgers: append-only JSON Lines files, one record a line.
 
 Safe with many writers at once and after a kill in mid-write: each record is one locked write, and the next writer ends a line that was
-cut off.  A file that grows past its bound is renamed to `NAME.1.jsonl`, and the oldest part is deleted.  A disk that is full or read-only
+cut off.  A file that exceeds its limit is renamed to `NAME.1.jsonl`, and the oldest part is deleted.  A disk that is full or read-only
 loses the record and nothing else.
 """
 
@@ -115,7 +115,7 @@ class Ledger:
             os.close(handle)
 
     def _is_current(self, handle: int) -> bool:
-        """Return whether the open file is still the current one: another writer may have rotated it while we waited for its lock."""
+        """Return whether the open file is still the current one: another writer may have rotated it while this one waited for the lock."""
         try:
             return os.stat(self.path()).st_ino == os.fstat(handle).st_ino
         except FileNotFoundError:
@@ -170,7 +170,7 @@ def open_to_read(path: str, flags: int) -> int:
 
 
 def _refuse_odd(handle: int) -> None:
-    """Refuse a pipe or a device, where writes are lost and reads can block forever. Raises OSError."""
+    """Raise OSError for a pipe or a device, where writes are lost and reads can block forever."""
     if not modes.S_ISREG(os.fstat(handle).st_mode):
         raise OSError(errno.EINVAL, "not a regular file")
 

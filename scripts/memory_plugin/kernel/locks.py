@@ -23,7 +23,7 @@ except ImportError:  # Windows
     from msvcrt import LK_NBLCK, locking  # type: ignore[attr-defined,unused-ignore]
 
     def _try_lock(handle: int) -> None:
-        # The locked byte lies far behind the data, because Windows locks forbid reading what they cover.
+        # The locked byte is far behind the data, because Windows does not let others read a locked range.
         os.lseek(handle, 1 << 40, os.SEEK_SET)
         locking(handle, LK_NBLCK, 1)
 
@@ -31,7 +31,7 @@ except ImportError:  # Windows
 __all__ = ["Busy", "FileLock", "lock_handle"]
 
 _PAUSE = 0.002
-# What `flock` says of a lock that another process holds, and of a file system without locks; anything else is an error of its own.
+# Errors of `flock` for a lock that another process holds, and for a file system without locks; any other error is raised.
 _HELD = (errno.EWOULDBLOCK, errno.EAGAIN, errno.EACCES, errno.EDEADLK, errno.EINTR)
 _NO_LOCKS = (
     errno.ENOLCK,
@@ -44,7 +44,7 @@ _STALE_SECONDS = 60  # longer than any holder takes; a killed one leaves its fil
 
 
 class Busy(OSError):
-    """Another process held the lock for the whole wait."""
+    """Raised when another process held the lock for the whole wait."""
 
 
 def lock_handle(handle: int, wait: float) -> bool:
@@ -69,7 +69,7 @@ def lock_handle(handle: int, wait: float) -> bool:
 
 
 def _create_held(path: str, wait: float) -> None:
-    """Create the file that stands for a lock. Raises Busy after `wait` seconds; a file that a killed process left is replaced."""
+    """Create the file that represents a lock. Raises Busy after `wait` seconds; the file of a killed process is replaced."""
     end = monotonic() + wait
     while True:
         try:

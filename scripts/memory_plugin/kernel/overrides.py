@@ -1,7 +1,7 @@
 """The user's own changes to a feature's numbers and texts: `<config folder>/memory/overrides/FEATURE.json`.
 
-The shipped tables lie in the plugin's folder, which an update replaces. An override names only what differs; `config/overrides.json` says
-what may differ and within which bounds. A file with one invalid entry is not used at all, so that nobody runs on half of their changes.
+The shipped tables are in the plugin's folder, which an update replaces. An override names only what differs; `config/overrides.json` says
+what may differ and within which bounds. A file with one invalid entry is not used at all, so that changes are never applied partly.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _MAX_LINES = 200
 
 
 class OverrideError(RuntimeError):
-    """An override that cannot be used; the text names the file, the key, what was expected and what was found."""
+    """Raised for an override that cannot be used; the text names the file, the key, what was expected and what was found."""
 
     def __init__(self, path: str, key: str, expected: str, got: object) -> None:
         text = repr(got)

@@ -60,7 +60,7 @@ def home_folder() -> str | None:
 
 
 def account_home() -> str | None:
-    """Return the home folder of the account that runs this process, whatever the environment says; None when the system names none."""
+    """Return the home folder of the account that runs this process, regardless of the environment; None if the system has none."""
     try:
         from pwd import getpwuid
 

@@ -1,7 +1,7 @@
-"""A short way to this package's cached bytecode, for hooks: most of what an import costs is Python's general search for the file.
+"""A fast import of this package's cached bytecode for hooks, since Python's general file search is most of the cost of an import.
 
-Only `NAME.py` in the folder of its package and its cache file count. What is not exactly that, or not fresh, is left to Python's own
-import, which also writes the cache.
+It handles only `NAME.py` in its package's folder with an up-to-date cache file. Everything else is left to Python's own import, which
+also writes the cache.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Small JSON objects in the state folder whose loss costs time, never trust: session state, caches, marks.
+"""Small JSON objects in the state folder that may be lost without harm: session state, caches, marks.
 
-Approvals and money do not belong here: for them an unreadable file is an error and must never count as an empty one.
+Approvals and spending are stored elsewhere, because for them an unreadable file is an error and must never count as empty.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Read the memory that Claude Code itself keeps: Markdown files in its project folder, which the plugin never writes.
 
 The folder's name is the project's path with every other character than letters and digits turned into a hyphen, so `/a/b-c` and `/a/b/c`
-share one.  It is read only when a transcript beside it names this very project.
+share one.  It is read only if a transcript next to it names exactly this project.
 """
 
 from __future__ import annotations

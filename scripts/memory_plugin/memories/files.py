@@ -76,7 +76,7 @@ def memory_key(scope: str, category: str, identity: str) -> str:
 def why_not_read(store: Store) -> str:
     """Return why a store is not read at all; empty if it is read, or does not exist yet.
 
-    A project's store must lie in the project itself, and no store may belong to another user.
+    A project's store must be inside the project itself, and no store may belong to another user.
     """
     if store.worktree is not None and os.path.realpath(store.root) != os.path.join(
         os.path.realpath(store.worktree), ".claude", "memory"
@@ -183,7 +183,7 @@ def refuse_many_values(data: bytes) -> None:
     """Reject a JSON text of more than MAX_VALUES values before it is parsed. Raises InvalidMemory."""
     if _separators(data) <= MAX_VALUES:
         return
-    # Commas and brackets inside strings are text. Without its escapes, every other piece between quotes lies outside of strings.
+    # Commas and brackets inside strings are text. Without its escapes, every other piece between quotes is outside strings.
     outside = data.replace(b"\\\\", b"").replace(b'\\"', b"").split(b'"')[::2]
     values = _separators(b"".join(outside))
     if values > MAX_VALUES:

@@ -51,7 +51,7 @@ class Reading(NamedTuple):
 def read(path: str, category: str = "", root: str = "") -> Reading:
     """Return all that a file or folder holds; `category` is the one for what names none itself, `root` the project's folder.
 
-    Nothing is raised for what lies there: everything that is not understood is a problem, with its source and reason.
+    Nothing is raised for invalid content: everything that cannot be parsed becomes a problem, with its source and reason.
     """
     reading = Reading([], [], os.path.realpath(root) if root else "")
     path = os.path.abspath(path)
@@ -67,11 +67,15 @@ def _read_folder(path: str, category: str, reading: Reading) -> None:
     if os.path.isdir(inner):
         path = inner
     names = set(os.listdir(path))
-    folders = [one for one in categories().values() if one.folder in names]
-    if folders:
-        for one in folders:
-            for file in _files(os.path.join(path, one.folder), (".json",)):
-                _read_file(file, one.name, reading)
+    records = [
+        (file, one.name)
+        for one in categories().values()
+        if one.folder in names
+        for file in _files(os.path.join(path, one.folder), (".json",))
+    ]
+    if records:  # without any it is no store: many projects keep Markdown in docs/decisions
+        for file, name in records:
+            _read_file(file, name, reading)
     elif "index.md" in names:
         _read_index(os.path.join(path, "index.md"), reading)
     else:
@@ -80,7 +84,7 @@ def _read_folder(path: str, category: str, reading: Reading) -> None:
 
 
 def _files(folder: str, ends: tuple[str, ...]) -> Iterator[str]:
-    """Return the files below a folder with such an ending, in order; links and hidden ones are passed over."""
+    """Return the files below a folder with one of these extensions, in order; links and hidden ones are skipped."""
     count = 0
     for above, folders, names in os.walk(folder):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
@@ -128,7 +132,7 @@ def _read_markdown(path: str, text: str, category: str, reading: Reading) -> Non
         _collect(reading, source, path, partial(record_data, record, category, {}))
     for section in [] if records else parts:
         for one in statements_in(section):
-            source = "%s:%d" % (path, section.line + one.line + skipped)
+            source = "%s:%d" % (path, one.line + skipped)
             _collect(reading, source, path, partial(statement_data, one, section, stem, category, bound))
 
 

@@ -38,7 +38,7 @@ _loaded: list[Gate] = []
 class Prompt:
     """One prompt, read once for all features.
 
-    `text` is what the host sent; `typed` is the part that may be looked at and, if the user allows it, written down: without private
+    `text` is what the host sent; `typed` is the part that may be used and, if the user allows it, recorded: without private
     passages. `is_typed` says that a person typed it, as far as one can tell. `judges_off` says that the project may not use judges.
     `turn_before` is the turn before it where that is known already; else the end of the transcript says.
     """

@@ -52,7 +52,7 @@ class Judged:
     `approvals` maps the key of each judged hit to "both", "one" or "none" of the judges that answered; it is empty where none did, and
     then the thresholds decide. `most` is how many may be injected in full; `silenced` is the reason why Claude gets nothing at all, mostly
     empty. `kept` are the hits that a search shows, in the order of the ranking. `path` names the case, `reasons` what failed, `verdicts`
-    maps a hit's key to (relevant, useful), None where one did not answer; `notice` is a line for the user, mostly empty.
+    maps a hit's key to (relevant, useful), None where one did not answer; `notice` is a line for the user, usually empty.
     """
 
     __slots__ = (

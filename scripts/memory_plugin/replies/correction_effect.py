@@ -21,8 +21,8 @@ _ARMS = ("corrected", "control")
 class CorrectionEffect(NamedTuple):
     """The share of drifts whose next reply was in line again, in both groups, and the difference with its 95 % interval.
 
-    A drift is an extreme value, so the next reply is mostly better whatever is said (regression to the mean). Only the difference to the
-    control group tells what corrections do. `unanswered` counts drifts without a next reply that could be measured.
+    A drift is an extreme value, so the next reply is usually better with or without a correction (regression to the mean). Only the
+    difference to the control group shows the effect of corrections. `unanswered` counts drifts without a next reply that could be measured.
     """
 
     corrected: Proportion
@@ -32,12 +32,12 @@ class CorrectionEffect(NamedTuple):
 
     @property
     def enough(self) -> bool:
-        """Return whether both groups hold enough drifts for a conclusion."""
+        """Return whether both groups have enough drifts for a conclusion."""
         return min(self.corrected.n, self.control.n) >= _ENOUGH_DRIFTS
 
 
 class _Next:
-    """The reply after a drift: its id, and what its scores and its judge say."""
+    """The reply after a drift: its id, its scores and its judge's levels."""
 
     __slots__ = ("drifted", "id", "levels", "measured", "padding")
 
@@ -77,7 +77,7 @@ class EffectMeter:
         self._awaited: dict[str, list[_Next]] = {}  # by the id of the next reply, for its judge's record
 
     def add_drift(self, row: dict[str, Any]) -> None:
-        """Note a drift, or that Claude was told its correction."""
+        """Record a drift, or that Claude was told its correction."""
         identity, categories = row.get("id"), row.get("categories")
         if not isinstance(identity, str):
             return
@@ -95,7 +95,7 @@ class EffectMeter:
         return identity in self._drifts or (project, session) in self._open
 
     def add_score(self, row: dict[str, Any]) -> None:
-        """Note a scored reply or what a judge said of one; only those that follow a drift in their session are kept."""
+        """Record a scored reply or a judge's verdict on one; only replies that follow a drift in their session are kept."""
         identity = row.get("id")
         if not isinstance(identity, str):
             return

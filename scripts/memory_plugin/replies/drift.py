@@ -1,4 +1,4 @@
-"""Drift: when a reply is too padded or too thin, how severe that is, and the one correction on the session's next prompt."""
+"""Drift: detect replies that are too padded or too thin, rate the severity, and choose the correction for the session's next prompt."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Drift:
 def find_drift(
     signals: ReplySignals, query_type: str, bounds: EscalationThresholds, table: dict[str, Any]
 ) -> Drift | None:
-    """Return the drift that rules can see: three or more filler phrases, or density below the borderline band; None for none."""
+    """Return the drift that rules detect: three or more filler phrases, or density below the borderline band; None without drift."""
     if signals.density is None:
         return None
     threshold = bounds.threshold(query_type)
@@ -65,7 +65,7 @@ def find_drift(
 def raise_drift(before: Drift, levels: dict[str, int], table: dict[str, Any]) -> Drift | None:
     """Return the drift with a judge's severe levels added, or None where they add nothing. A judge never lowers a drift.
 
-    `before` has no categories where rules saw no drift.
+    `before` has no categories if rules found no drift.
     """
     found = {name: level for name, level in levels.items() if level >= table["judged"]["drift"]}
     if not found:
@@ -82,7 +82,7 @@ def raise_drift(before: Drift, levels: dict[str, int], table: dict[str, Any]) ->
 def choose_correction(drift: Drift, table: dict[str, Any]) -> tuple[str, str]:
     """Return the id and the text of the correction for a drift; an empty text where none is intended.
 
-    Of the rows that fit, the one with the most conditions wins. What rules saw takes precedence over what a judge saw.
+    Of the matching rows, the one with the most conditions wins. Findings of rules take precedence over those of a judge.
     """
     by_rules = [name for name in drift.categories if name in ("padding", "density")]
     kind = "compound" if len(by_rules) > 1 else drift.categories[0]

@@ -1,4 +1,4 @@
-"""The escalation gate: which replies a judge should see. The first row that fits wins, and its name goes to the ledger."""
+"""The escalation gate: decide which replies a judge should see. The first matching row wins, and its name goes to the ledger."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def thousandths(share: float) -> int:
 
 
 class EscalationDecision:
-    """The row of the gate that fitted, and whether a judge should see the reply."""
+    """The matching row of the gate, and whether a judge should see the reply."""
 
     __slots__ = ("escalate", "row")
 
@@ -101,7 +101,7 @@ def decide_escalation(
 def find_row(
     padding: int, preamble: int, density: int, threshold: int, bounds: EscalationThresholds
 ) -> EscalationDecision:
-    """Return the first row that fits: phrases of filler, words before the answer, density and its threshold in thousandths."""
+    """Return the first matching row for the number of filler phrases, the words before the answer, the density and its threshold."""
     announced = preamble >= bounds.preamble_min
     rows = (
         ("clean", padding == 0 and not announced and density >= threshold + bounds.clear_margin, False),
@@ -118,7 +118,7 @@ def find_row(
 def is_sampled(name: str, identity: str, share: float) -> bool:
     """Return whether an id belongs to a sample of that share; the same id always gets the same answer.
 
-    Each `name` draws its own sample, so that being audited says nothing about being in the control group.
+    Each `name` has its own sample, so that being audited is independent of being in the control group.
     """
     drawn = int(digest(("%s\0%s" % (name, identity)).encode("utf-8", "replace"), 6), 16)
     return drawn < share * float(1 << 48)

@@ -1,4 +1,4 @@
-"""Filler phrases: the rules that name them, the plugin's own and those of the user's pack, and where they match in a reply."""
+"""Find filler phrases in a reply, by the plugin's rules and those of the user's pack."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ class RulePackError(ValueError):
 
 
 class FillerRule:
-    """One rule. `level` is the least that its phrase must begin; one of the signs `followed_by` must follow it, any if empty.
+    """One rule. `level` is the minimum level that its phrase must begin; one of the signs `followed_by` must follow it (any if empty).
 
     An `exempt` rule still claims its phrase, so that no other rule reports the same words. A rule with `unless_concrete` is about open
-    offers, and lets one pass that names a concrete alternative.
+    offers and ignores those that name a concrete alternative.
     """
 
     __slots__ = ("category", "exempt", "followed_by", "id", "level", "unless_concrete")
@@ -139,7 +139,7 @@ def load_rule_table() -> dict[str, Any]:
 
 
 def load_filler_rules(state_dir: str | None) -> FillerRules:
-    """Return the plugin's rules with the user's pack; a pack that cannot be read is left out and named in `error`."""
+    """Return the plugin's rules with the user's pack; an unreadable pack is left out and reported in `error`."""
     try:
         return FillerRules(load_rule_table(), read_user_pack(state_dir))
     except RulePackError as error:
@@ -264,7 +264,7 @@ def _is_concrete(prose: Prose, rules: FillerRules, match: FillerMatch) -> bool:
 
 
 def _is_mentioned(prose: Prose, rules: FillerRules, at: int) -> bool:
-    """Return whether a phrase is only mentioned: a cue such as "avoid" stands before it in its sentence."""
+    """Return whether a phrase is only mentioned: a cue such as "avoid" precedes it in its sentence."""
     for back in range(at - 1, max(-1, at - 1 - _CUE_REACH), -1):
         if prose.level(back + 1) >= SENTENCE and prose.words[back] != REFUSAL:
             return False

@@ -1,4 +1,4 @@
-"""One reply handed over to `memory grade`, which asks a judge about it after the hook has returned."""
+"""The request to `memory grade` about one reply, which asks a judge after the hook has returned."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["GradeRequest", "encode_request", "may_request_grade"]
 
-ELLIPSIS = "\n[...]\n"  # stands between head and tail of a long reply
+ELLIPSIS = "\n[...]\n"  # between head and tail of a long reply
 _MAX_CHARACTERS = 40_000
 _FEWEST_CHARACTERS = 1000
 _MAX_MATCHES = 20
@@ -28,8 +28,8 @@ _FIELDS: dict[str, tuple[type, ...]] = {
 def may_request_grade(context: Context, *, judges_off: bool) -> bool:
     """Return whether a judge may be asked about replies here.
 
-    That takes hybrid mode, a judge that the user switched on, a project that sets no addresses or keys (`judges_off`), and no refusal
-    earlier in this session.
+    This requires hybrid mode, a judge that the user switched on, a project that sets no addresses or keys (`judges_off`), and no earlier
+    refusal in this session.
     """
     settings = context.settings
     if settings.text("scoring.mode") != "hybrid" or not settings.judge_asked_for("scoring") or judges_off:
@@ -38,7 +38,7 @@ def may_request_grade(context: Context, *, judges_off: bool) -> bool:
 
 
 class GradeRequest:
-    """What the Stop hook knows of a reply that a judge should see.
+    """The Stop hook's data about a reply that a judge should see.
 
     `why` is `escalated` or `audit`, `turn` the reply's number in its session, `threshold` in thousandths. `matches` are [start, end, rule]
     in the original text, of which `head` is the beginning and `tail` the rest from `tail_at` on.
@@ -117,7 +117,7 @@ class GradeRequest:
         return dumps({name: getattr(self, name) for name in _FIELDS}).encode("ascii")
 
     def shown_text(self) -> str:
-        """Return the reply as a judge sees it: the head, and the tail where something was cut out."""
+        """Return the reply as a judge sees it: the head, and the tail if the middle was cut."""
         return self.head + (ELLIPSIS + self.tail if self.tail else "")
 
     def phrase(self, start: int, end: int) -> str:

@@ -1,4 +1,4 @@
-"""A judge's opinion on one reply: the evidence, the question, and what is read from the answer. Never runs inside a hook."""
+"""Grade one reply with a judge: collect the evidence, build the question, and parse the answer. Never runs inside a hook."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _HIGHEST = 3
 
 
 class GradeMaterial(NamedTuple):
-    """What a judge is shown: the message and its kind, the tool calls as one line each, the reply, the phrases that rules found."""
+    """The material for a judge: the message and its kind, the tool calls as one line each, the reply, and the phrases that rules found."""
 
     query_type: str
     user: str
@@ -62,7 +62,7 @@ class DeepGrade(NamedTuple):
 
 
 def read_turn(path: str) -> tuple[str, list[str]]:
-    """Return the user's last message and each tool call since as `name(arguments) -> result`; empty where the transcript does not say."""
+    """Return the user's last message and each later tool call as `name(arguments) -> result`; empty if the transcript lacks them."""
     message = ""
     calls: list[str] = []
     for turn in turns_since_prompt(path, _TAIL_BYTES):
@@ -119,7 +119,7 @@ def scoring_judge(context: Context, off: str) -> Judge:
 
 
 def grade_deeply(material: GradeMaterial, signals: ReplySignals, context: Context, off: str) -> DeepGrade:
-    """Return a reply's levels on all dimensions; without a judge, only those that rules can tell."""
+    """Return a reply's levels on all dimensions; without a judge, only those that rules can determine."""
     verdict = scoring_judge(context, off).ask(deep_question(material), context.deadline, again=True)
     if verdict.values is not None:
         return DeepGrade(verdict.values["levels"], "judge", "", "")
@@ -129,7 +129,7 @@ def grade_deeply(material: GradeMaterial, signals: ReplySignals, context: Contex
 def levels_by_rules(signals: ReplySignals) -> dict[str, int]:
     """Return SyPr from the phrases of praise and intensified agreement (0-3) and Pre from the words before the answer (0 or 1).
 
-    The other dimensions take somebody who understands the reply, so they are left out.
+    The other dimensions require understanding the reply, so they are left out.
     """
     praise = sum(match.rule.category in _PRAISE for match in signals.matches)
     return {"SyPr": min(_HIGHEST, praise), "Pre": int(signals.preamble > 0)}
@@ -176,9 +176,9 @@ def _parse_phrases(value: Values, offered: int) -> list[list[Any]]:
 
 
 def _find_missed(value: Values, material: GradeMaterial) -> list[list[int]]:
-    """Return where the passages stand that the judge quotes as missed; a quote that the reply does not contain is ignored.
+    """Return the offsets of the passages that the judge quotes as missed; a quote that the reply does not contain is ignored.
 
-    Places, not texts, because the ledger keeps them.
+    Offsets, not texts, because they go to the ledger.
     """
     given = value.get("missed")
     spans: list[list[int]] = []

@@ -1,4 +1,4 @@
-"""What follows from a judge's answer on a reply: its record, an override where judge and rules differ, and drift that it adds."""
+"""Apply a judge's answer on a reply: write its record, an override where judge and rules differ, and additional drift."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["DISABLING_FAILURES", "grade_reply"]
 
-# Failures that every later reply of the session would meet too, so the judge is not asked again in it.
+# Failures that every later reply of the session would meet too, so the judge is not asked again in this session.
 DISABLING_FAILURES = ("no_key", "disabled", "bad_url", "http_401", "http_403")
 _SEVERE_LEVEL = 2  # of 3, from which a dimension says that the reply is padded
 _PADDED = ("VDet", "EPad")
@@ -28,9 +28,9 @@ _PADDED = ("VDet", "EPad")
 def grade_reply(
     request: GradeRequest, user: str, calls: Sequence[str], judge: Judge, context: Context
 ) -> str:
-    """Ask the judge about a reply and write down the result; return the failure's name, empty for an answer.
+    """Ask the judge about a reply and record the result; return the failure's name, empty for an answer.
 
-    The score by rules stays as it is in any case. Raises OSError when something could not be written down.
+    The score by rules never changes. Raises OSError if something could not be recorded.
     """
     phrases = [request.phrase(start, end) for start, end, _ in request.matches]
     material = GradeMaterial(request.query_type, user, calls, request.shown_text(), phrases)
@@ -73,8 +73,8 @@ def _judged_record(request: GradeRequest, verdict: Verdict, model: str) -> dict[
 def _agrees(request: GradeRequest, values: Values) -> bool:
     """Return whether the judge agrees with the rules, phrase by phrase: it confirms every phrase of theirs on which it gives a verdict.
 
-    Only where it gives none, what it quotes as missed and its grades of detail and lists are compared with what the rules found. Grades of
-    other things never count for or against a phrase.
+    Only if it gives none are the passages that it quotes as missed, and its grades of detail and lists, compared with the rules' findings.
+    Other grades never count for or against a phrase.
     """
     if values["phrases"]:
         return all(filler for _, filler in values["phrases"])
@@ -83,7 +83,7 @@ def _agrees(request: GradeRequest, values: Values) -> bool:
 
 
 def _append_override(request: GradeRequest, values: Values, context: Context) -> None:
-    """Write down for `memory tune` where the judge differs from the rules: phrases cleared, padding missed."""
+    """Record for `memory tune` where the judge differs from the rules: phrases cleared, padding missed."""
     cleared = [request.matches[at] for at, filler in values["phrases"] if not filler]
     severe = {name for name, level in values["levels"].items() if level >= _SEVERE_LEVEL}
     # Where rules found padding, a judge that grades padding agrees with them.

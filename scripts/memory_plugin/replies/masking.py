@@ -1,6 +1,6 @@
 """Mask what is not a reply's own prose: code, quotations, tables, addresses. Masking happens in place, so offsets stay the same.
 
-Every pass is linear in the text, also for hostile ones: an opening mark without an end is settled within its line.
+Every pass takes linear time, even for hostile text: an opening mark without an end has no effect beyond its line.
 """
 
 from __future__ import annotations

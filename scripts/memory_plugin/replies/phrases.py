@@ -1,8 +1,8 @@
-"""Phrases as data, matched against words. Regular expressions would cost more to import and compile than the whole scoring.
+"""Match phrases, which are data, against words. Importing and compiling regular expressions would take longer than the whole scoring.
 
 A pattern is a list of slots separated by spaces. A slot is a word, alternatives (`hope|trust`), a class of words (`@praise`, also among
 alternatives), or a gap (`*3`: up to three words of any kind). A slot that ends in `?` is optional. The first slot must be a word or class.
-A match lies within one sentence.
+A match is within one sentence.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Score one reply, from top to bottom: read it, measure it, decide on escalation and drift, write it down. No judge, no network."""
+"""Score one reply, from top to bottom: read it, measure it, decide on escalation and drift, record it. No judge, no network."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ __all__ = ["CompletedReply", "ReplyScore", "ReplyScorer", "ScoredReply", "score_
 
 
 class CompletedReply:
-    """A reply as the host hands it over when a turn ends; without a text the transcript is read for it.
+    """A reply as the host passes it when a turn ends; without a text it is read from the transcript.
 
-    `prompt` is what it answers, once the transcript was read.
+    `prompt` is the prompt that it answers, set after the transcript was read.
     """
 
     __slots__ = ("prompt", "prompt_id", "text", "transcript")
@@ -41,7 +41,7 @@ class CompletedReply:
 
 
 class ReplyScore:
-    """What rules say about one reply; `threshold` is the density it should have, in thousandths."""
+    """The score of one reply by rules; `threshold` is the density that it should have, in thousandths."""
 
     __slots__ = ("decision", "drift", "query_type", "signals", "threshold")
 
@@ -74,7 +74,7 @@ class ReplyScore:
 
 
 class ReplyScorer:
-    """All that scoring needs, loaded once; `error` says what of the user's own rules is not used, else None."""
+    """The data for scoring, loaded once; `error` says which of the user's own rules are not used, else None."""
 
     __slots__ = ("_bounds", "_drift", "_lists", "_rules", "error")
 
@@ -86,7 +86,7 @@ class ReplyScorer:
         self.error: RulePackError | None = self._rules.error
 
     def score(self, text: str, query_type: str, drafting: bool = False) -> ReplyScore:
-        """Return the score of a text as a reply to a message of that kind; nothing is written down."""
+        """Return the score of a text as a reply to a message of that kind; nothing is recorded."""
         signals = measure_reply(text, self._rules, self._lists, drafting)
         decision = decide_escalation(signals, query_type, self._bounds)
         drift = find_drift(signals, query_type, self._bounds, self._drift)
@@ -116,7 +116,7 @@ class ScoredReply:
 
 
 def score_reply(reply: CompletedReply, context: Context) -> ScoredReply:
-    """Score a reply, write the score down, and save a correction for the next prompt. Disk errors are collected, never raised."""
+    """Score a reply, record the score, and save a correction for the next prompt. Disk errors are collected, never raised."""
     settings = context.settings
     last = read_last_reply(reply.transcript)
     reply.text, reply.prompt = reply.text or last.text, last.prompt
@@ -159,7 +159,7 @@ def _score_record(identity: str, score: ReplyScore, settings: Settings) -> dict[
     """Return the ledger record of a score, which quotes nothing of the reply."""
     signals = score.signals
     most = load_or_shipped("replies", "gate")["recorded_matches"]
-    # Of what the gate lets pass a sample is judged all the same, to measure what the rules miss.
+    # A sample of the replies that pass the gate is judged too, to measure what the rules miss.
     passes = signals.density is not None and not score.decision.escalate
     return {
         "kind": "score",

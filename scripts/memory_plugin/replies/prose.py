@@ -1,7 +1,7 @@
-"""A reply as folded words with their places: what the rules are matched against, and what is counted.
+"""Convert a reply to folded words with their positions, which the rules match and count.
 
-Folding gives one spelling to what readers take for the same (curly apostrophes, accents, invisible characters). It maps one character to
-one character or to none, so that every word still leads to its place in the original text.
+Folding gives one spelling to variants that readers consider the same (curly apostrophes, accents, invisible characters). It maps each
+character to one or none, so that every word can be traced to its position in the original text.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ __all__ = [
 
 INSIDE, SENTENCE, LINE, REPLY = 0, 1, 2, 3  # what a word begins, see `Prose.level`
 BREAK = MASK  # the word that stands for a masked passage
-REFUSAL = "\x02"  # stands for a red cross and the like: what follows is a bad example
+REFUSAL = "\x02"  # for a red cross and the like: a bad example follows
 _REMOVED = "\x00"
 _REFUSALS = "\u274c\u274e\u2717\u2718\u26d4\U0001f6ab\U0001f6d1\U0001f44e"
 _ONE_FOR_ONE = {
@@ -45,7 +45,7 @@ _BULLETS = "-*+#\u2022"
 
 
 class _FoldTable(dict[int, str]):
-    """The table for `str.translate`; each character beyond ASCII is worked out once."""
+    """The table for `str.translate`; each character beyond ASCII is computed once."""
 
     def __missing__(self, code: int) -> str:
         self[code] = folded = _fold_character(code)
@@ -106,7 +106,7 @@ class FoldedText:
 
 
 def fold(text: str) -> FoldedText:
-    """Return the text in lower case with plain apostrophes, without diacritics and invisible characters; linear in its length."""
+    """Return the text in lower case with plain apostrophes, without diacritics and invisible characters, in linear time."""
     if text.isascii() and not any(mark in text for mark in "\x00\x01\x02\r"):
         return FoldedText(text.lower())
     text = text.translate(_FOLDED)
@@ -129,7 +129,7 @@ _WORDS = _WordTable()
 
 
 class Prose:
-    """The words of a text in order, each with its place in the masked text.
+    """The words of a text in order, each with its position in the masked text.
 
     A word may be BREAK for a masked passage, or REFUSAL; neither counts as a word.
     """
@@ -146,7 +146,7 @@ class Prose:
     def level(self, number: int) -> int:
         """Return what a word begins: INSIDE nothing, SENTENCE a sentence, LINE a paragraph or the like, REPLY the text.
 
-        LINE is also a list item, and a line after a full stop. Worked out on demand, because few words are ever asked for.
+        LINE is also a list item, and a line after a full stop. Computed on demand, because it is needed for few words.
         """
         level = self._levels.get(number, -1)
         if level < 0:
@@ -172,7 +172,7 @@ class Prose:
         return "" if at >= len(self.masked) else " "
 
     def is_preceded_by(self, word: int, signs: str) -> bool:
-        """Return whether one of `signs` stands before the word number `word`; the end of the text counts as a full stop."""
+        """Return whether one of `signs` precedes the word number `word`; the end of the text counts as a full stop."""
         sign = self.next_sign(word - 1)
         return sign in signs if sign else "." in signs
 

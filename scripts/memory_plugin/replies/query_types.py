@@ -1,4 +1,4 @@
-"""The kind of message the user sent, told by rules; the density that its reply should have depends on it."""
+"""Classify the user's message by rules; the expected density of the reply depends on the kind of message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the rules measure in one reply: filler phrases, words before the answer, and the share of content words."""
+"""Measure one reply by rules: filler phrases, words before the answer, and the share of content words."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["MAX_CHARACTERS", "ReplySignals", "WordLists", "load_word_lists", "measure_reply"]
 
 MAX_CHARACTERS = 300_000  # more than a model writes in one reply
-_GREETING = "greeting"  # in a draft it belongs to the letter
+_GREETING = "greeting"  # in a draft it is part of the letter
 _MAX_LEADS = 6
 _MAX_LEAD_START = 200  # words; a phrase further on cannot belong to the preamble
 _WHOLE_SENTENCES = ("validation", "rapport", "affect")
@@ -78,7 +78,7 @@ class ReplySignals:
 def measure_reply(text: str, rules: FillerRules, lists: WordLists, drafting: bool = False) -> ReplySignals:
     """Return the signals of a reply; linear in its length, of which at most 300,000 characters count.
 
-    `drafting` says that the user asked for a text in somebody's voice: then only what stands before and after it can be filler.
+    `drafting` means that the user asked for a text in someone's voice: then only the words before and after it can be filler.
     """
     signals = ReplySignals()
     signals.cut = len(text) > MAX_CHARACTERS
@@ -97,7 +97,7 @@ def measure_reply(text: str, rules: FillerRules, lists: WordLists, drafting: boo
 
 
 def _around_draft(prose: Prose, matches: list[FillerMatch]) -> list[FillerMatch]:
-    """Return the matches in the first line and the offers in the last one; the draft lies between them."""
+    """Return the matches in the first line and the offers in the last one; the draft is between them."""
     first = prose.masked.find("\n", prose.starts[0]) if prose.starts else -1
     last = prose.masked.rstrip().rfind("\n")
     kept = []
@@ -190,7 +190,7 @@ def _after_lead(prose: Prose, at: int, openers: dict[int, FillerMatch], lists: W
 
 
 def _scope_end(prose: Prose, scope: str, after: int, at: int, end: int) -> int:
-    """Return the word after what counts with a lead by its scope: its sentence, its clause, or nothing (`at`)."""
+    """Return the word after the scope of a lead: the end of its sentence, of its clause, or `at` itself."""
     announces = _ends_with_colon(prose, end)
     clause = _clause_end(prose, after, end)
     if scope in ("alone", "sign"):
@@ -219,6 +219,6 @@ def _clause_end(prose: Prose, at: int, end: int) -> int:
 
 
 def _ends_with_colon(prose: Prose, end: int) -> bool:
-    """Return whether a colon stands between the word before `end` and `end`."""
+    """Return whether there is a colon between the word before `end` and `end`."""
     until = prose.starts[end] if end < len(prose) else len(prose.masked)
     return ":" in prose.masked[prose.end(end - 1) : until]

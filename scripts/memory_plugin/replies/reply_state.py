@@ -1,4 +1,4 @@
-"""What is remembered between hooks about replies: small files in the state folder, each replaced as a whole, so no hook waits for a lock.
+"""The state about replies between hooks: small files in the state folder, replaced atomically, so that no hook waits for a lock.
 
 Per session: `count` (replies scored so far), `drift` (the correction for the next prompt) and `nojudge` (a provider refused). Parallel
 sessions share none of them. For all sessions: `tuning.json`, when `memory tune` was last run and how many replies were judged since.
@@ -34,11 +34,11 @@ _ENOUGH_JUDGED = 20
 
 
 class StateNotSaved(OSError):
-    """State of a session that could not be saved; the text says what and why, without a path."""
+    """Raised when the state of a session could not be saved; the text says what and why, without a path."""
 
 
 def attempt_all(*steps: Callable[[], object]) -> list[OSError]:
-    """Run every step although an earlier one failed; return what the disk refused."""
+    """Run every step even if an earlier one failed; return the errors of the disk."""
     errors: list[OSError] = []
     for step in steps:
         try:

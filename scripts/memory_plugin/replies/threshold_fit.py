@@ -1,6 +1,6 @@
-"""Density thresholds and the length of a preamble fitted to one user's own replies, so that 20 to 30 % of them escalate.
+"""Fit the density thresholds and the preamble length to one user's own replies, so that 20 to 30 % of them escalate.
 
-Two numbers are fitted, so that a few hundred replies suffice: the quantile of the density at which the thresholds lie, the same for all
+Only two numbers are fitted, so that a few hundred replies suffice: the quantile of the density for the thresholds, the same for all
 kinds of messages, and `preamble_min`. Replies with one or two phrases of filler escalate whatever the thresholds are.
 """
 
@@ -34,14 +34,14 @@ __all__ = [
 ENOUGH = 200  # replies; the interval of a share of 25 % is then +- 6 points
 LOWEST, HIGHEST = 0.2, 0.3
 _AIM = 0.25
-_FEWEST_WORDS = 20  # shorter replies have no telling density
+_FEWEST_WORDS = 20  # shorter replies have no meaningful density
 _FEWEST_OF_KIND = 40  # replies of a kind below which its threshold only moves along with the others
 _QUANTILES = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.13, 0.16, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5)
 _PREAMBLES = (4, 6, 8, 10, 12, 15, 18, 22, 26, 30, 35, 40, 50, 60, 80, 100, 150, 200)
 
 
 class MeasuredReply(NamedTuple):
-    """What the gate looks at in a reply, from the ledger; the density in thousandths."""
+    """The gate's inputs for a reply, from the ledger; the density is in thousandths."""
 
     kind: str
     model: str
@@ -86,7 +86,7 @@ def escalated_share(replies: Sequence[MeasuredReply], bounds: EscalationThreshol
 
 
 def is_outside(part: Proportion) -> bool:
-    """Return whether a share of enough replies lies outside 20 to 30 %."""
+    """Return whether the share of a sufficient number of replies is outside 20 to 30 %."""
     return part.n >= ENOUGH and part.value is not None and not LOWEST <= part.value <= HIGHEST
 
 
@@ -160,7 +160,7 @@ def _escalating(replies: Sequence[MeasuredReply], bounds: EscalationThresholds) 
 
 
 def _blocking_row(replies: Sequence[MeasuredReply], after: Proportion, bounds: EscalationThresholds) -> str:
-    """Return the row that keeps the share outside; above, the one that most replies escalate by, below, the one that most pass by."""
+    """Return the row that keeps the share outside: the one that escalates most replies if it is too high, else the one that passes most."""
     if after.value is None or LOWEST <= after.value <= HIGHEST:
         return ""
     if after.value > HIGHEST:

@@ -1,6 +1,6 @@
-"""Replies in transcripts: the last one as its turn ends, and scored ones read again later.
+"""Read replies from transcripts: the last one when its turn ends, and scored ones again later.
 
-The ledger keeps where a reply stands, not what it says, so `memory tune` and `memory score --last` read transcripts again.
+The ledger records where a reply is, not its text, so `memory tune` and `memory score --last` read transcripts again.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def score_id(session: str, prompt_id: str, text: str) -> str:
 
 
 class LastReply:
-    """What the end of a transcript says about the last reply. Any field may be empty: the file may lag behind, and a turn may be long.
+    """The last reply at the end of a transcript. Any field may be empty: the file may lag behind, and a turn may be long.
 
     `text` and `record` are the last text of the assistant and the id of its record. `asked` says that the user's message before it was
     found, `prompt` are its words, empty for a slash command without arguments. `repeated` is the line in which the client repeats a
@@ -61,7 +61,7 @@ class LastReply:
 
 
 def read_last_reply(path: str) -> LastReply:
-    """Return what the end of a transcript says about its last reply. Never raises; an unreadable file gives empty fields."""
+    """Return the last reply at the end of a transcript. Never raises; an unreadable file gives empty fields."""
     reply = LastReply()
     for size in _TAIL_BYTES:
         reply = LastReply()
@@ -77,7 +77,7 @@ def read_last_reply(path: str) -> LastReply:
 
 
 def _add_record(reply: LastReply, record: dict[str, Any]) -> None:
-    """Fill in from one record what is still empty; records come newest first."""
+    """Fill in the empty fields from one record; records come newest first."""
     kind = record.get("type")
     if kind == "assistant":
         _add_answer(reply, record)

@@ -44,7 +44,7 @@ _REASONS = {
 
 
 class RuleClearance(NamedTuple):
-    """How often the judge cleared a rule's phrases as fitting where they stand; `exempt` proposes to switch the rule off."""
+    """How often the judge cleared a rule's phrases as appropriate in their context; `exempt` proposes to switch the rule off."""
 
     rule: str
     cleared: Proportion
@@ -52,7 +52,7 @@ class RuleClearance(NamedTuple):
 
 
 class PhraseCandidate(NamedTuple):
-    """A phrase that no rule knows, in how many replies it stands, and its source.
+    """A phrase that no rule covers, the number of replies that contain it, and its source.
 
     `judge`: the judge quoted it as filler. `verbose`: replies hold it that the judge found padded although rules found nothing, more
     than twice as often as others do. `promote` proposes it as a rule, with `position` as in the rule pack.

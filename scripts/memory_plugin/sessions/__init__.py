@@ -1,1 +1,1 @@
-"""Grades of whole sessions: signals from the transcript, six scores with evidence, on this machine and in Langfuse."""
+"""Sessions: grade whole sessions by signals from the transcript and six scores with evidence, stored locally and in Langfuse."""

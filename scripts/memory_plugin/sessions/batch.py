@@ -1,7 +1,7 @@
 """Grade many sessions through the provider's batches: submit them, record that, and collect the results in a later run.
 
 The price of each session is reserved within the caps before it is submitted. No session is submitted twice unless it changed or the user
-asks for it, not even after an error: what was submitted may have been charged.
+asks for it, not even after an error, because the provider may have charged for it.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _UNCERTAIN = ("timeout", "network", "tls", "parse_error", "too_large", "http_408
 
 
 class Submitted(NamedTuple):
-    """How many sessions were submitted, in which batches, why others were refused, and how many were left out after an earlier failure."""
+    """The result of submitting: the number of sessions, their batches, why others were refused, and how many had failed before."""
 
     sessions: int
     batches: list[str]
@@ -68,7 +68,7 @@ class Collected(NamedTuple):
 
 
 class _Sender:
-    """One run of submitting: questions are gathered into a load, and each full load is sent as a batch."""
+    """One submission run: questions are collected into a load, and each full load is sent as a batch."""
 
     def __init__(self, scorer: SessionScorer, judge: Judge) -> None:
         self.scorer = scorer

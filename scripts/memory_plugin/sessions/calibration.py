@@ -1,4 +1,4 @@
-"""A person's scores, and how well the scorer agrees with them.
+"""Compare a person's scores with the scorer's.
 
 Agreement, kappa, error and rank correlation come with 95 % intervals; the sources of the formulas are in `kernel/stats.py`.
 """
@@ -39,11 +39,11 @@ _SAME = 0.05  # numbers this close count as the same
 
 
 class UnreadableLabels(ValueError):
-    """A file of labels that holds none, or a score outside its scale; the text says where."""
+    """Raised for a file without labels, or with a score outside its scale; the text says where."""
 
 
 def parse_score(name: str, text: str) -> float | None:
-    """Return the score in a person's words: a number, or the label of a level; None when it is neither.
+    """Return the score that a person typed, a number or the label of a level; None if it is neither.
 
     Raises KeyError for an unknown dimension.
     """
@@ -200,5 +200,5 @@ def mean_error(pairs: Sequence[tuple[float, float]]) -> float | None:
 
 
 def mean_difference(pairs: Sequence[tuple[float, float]]) -> float | None:
-    """Return the mean difference (above 0 the first of each pair is more generous); None without pairs."""
+    """Return the mean difference; above 0, the first of each pair is higher. None without pairs."""
     return sum(a - b for a, b in pairs) / len(pairs) if pairs else None

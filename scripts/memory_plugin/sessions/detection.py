@@ -1,4 +1,4 @@
-"""What the detectors share: the table of signals, the patterns, and how a detector reports what it found.
+"""Shared by the detectors: the table of signals, the patterns, and the reporting of detections.
 
 To add a detector, write a subclass of Detector in `detectors/`, add it to DETECTORS in `session_signals.py`, and give each of its
 signals an entry in `config/sessions/signals.json`.
@@ -40,7 +40,7 @@ def pattern(name: str) -> re.Pattern[str]:
 
 
 class Detection(NamedTuple):
-    """One signal at one turn, with a few words about it."""
+    """One signal at one turn, with a short description."""
 
     turn: int
     what: str
@@ -72,11 +72,11 @@ class ReportSignal(Protocol):
 
 
 class Detector:
-    """Base of detectors: looks at the turns one after the other and remembers what it needs."""
+    """Base class of detectors, which observe the turns in order and keep the state they need."""
 
     def observe(self, turn: Turn, report: ReportSignal) -> None:
-        """Look at the next turn."""
+        """Observe the next turn."""
         raise NotImplementedError
 
     def finish(self, report: ReportSignal) -> None:
-        """Report what can only be known at the end of the session; nothing by default."""
+        """Report findings that are only known at the end of the session; none by default."""

@@ -1,4 +1,4 @@
-"""Notes of sessions that ended and are to be graded in the background: one small file each.
+"""Notes about ended sessions that will be graded in the background, one small file each.
 
 SessionEnd writes a note and starts a process; a note whose process died is found by the next one.
 """

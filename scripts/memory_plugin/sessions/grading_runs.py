@@ -42,8 +42,8 @@ def grade_one_by_one(
 ) -> GradingRun:
     """Grade what is not graded yet, or everything with `again`.
 
-    Each grade is written at once, so a second run continues where the first was stopped. A failure that the next session would meet as
-    well ends the run.
+    Each grade is written immediately, so a second run continues where the first was stopped. A failure that would also affect the next
+    session ends the run.
     """
     todo = list(paths) if again else ungraded(paths, scorer.places, scorer.settings)
     failed: dict[str, str] = {}
@@ -101,10 +101,10 @@ def run_batch(
 
 
 def grade_ended(scorer: SessionScorer, report: Callable[[str, str], None]) -> int:
-    """Grade the sessions that ended; return how many were graded. Another process that does so already goes on alone.
+    """Grade the sessions that ended; return how many were graded, or 0 if another process is already doing so.
 
-    A note is deleted before its session is graded, so one that makes us fail is not tried again. `report` is called with the session and
-    what went wrong.
+    A note is deleted before its session is graded, so a session that causes a crash is not tried again. `report` is called with the session
+    and the problem.
     """
     places, settings = scorer.places, scorer.settings
     done = 0

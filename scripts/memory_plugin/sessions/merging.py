@@ -87,7 +87,7 @@ def _last(scores: Sequence[float | None], _tokens: Sequence[float]) -> float | N
 
 
 def _last_or_worse(scores: Sequence[float | None], _tokens: Sequence[float]) -> float | None:
-    """Return the last part's level, less one when an earlier part was worse by two levels or more, so that a collapse still counts."""
+    """Return the last part's level, minus one if an earlier part was worse by two levels or more, so that a bad phase still counts."""
     last = scores[-1]
     if last is None:
         return None

@@ -26,7 +26,7 @@ _ENDS_SESSION = frozenset(["over_budget", "disabled", "no_key", "circuit_open", 
 
 
 class SessionScorer(NamedTuple):
-    """What grading needs: places, settings, and why no judge may be asked, or an empty text.
+    """The context for grading: places, settings, and why no judge may be asked (empty if one may).
 
     `request` names a grading whose price the user agreed to, so that it has the cap of a request; empty for any other.
     """
@@ -56,19 +56,19 @@ class GradeResult(NamedTuple):
 
     @property
     def stored(self) -> bool:
-        """Whether the session has a grade and the ledger holds it."""
+        """Return whether the session has a grade that is in the ledger."""
         return self.row is not None and not self.detail
 
     @property
     def reason(self) -> str:
-        """Why it is not stored: the first failure, or the detail."""
+        """Return why the grade is not stored: the first failure, or the detail."""
         return self.failures[0] if self.failures else self.detail
 
 
 def grade_session(path: str, scorer: SessionScorer, *, automatic: bool = False) -> GradeResult:
     """Grade a session: read, ask, check, merge, write. Raises FileNotFoundError and Unreadable.
 
-    Without a judge there is no row, and the signals are the answer. `automatic` marks a grade that nobody asked for.
+    Without a judge there is no row, only the signals. `automatic` marks a grade that the user did not ask for.
     """
     return grade_prepared(prepare(path, scorer.settings), scorer, automatic=automatic)
 

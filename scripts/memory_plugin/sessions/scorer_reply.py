@@ -1,4 +1,4 @@
-"""Read a scorer's reply: scores on their scales, evidence that names turns, short and clean texts."""
+"""Parse a scorer's reply: scores within their scales, evidence that names turns, short and clean texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a scorer is shown of a session: every turn shortened, redacted and numbered, in parts when it is long."""
+"""Prepare a session for a scorer: every turn shortened, redacted and numbered, split into parts if the session is long."""
 
 from __future__ import annotations
 

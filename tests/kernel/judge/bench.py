@@ -128,7 +128,7 @@ class Bench:
             return [json.loads(line) for line in file]
 
     def written(self) -> str:
-        """All that lies in the state folder, as one text."""
+        """Everything in the state folder, as one text."""
         found = []
         for folder, _, names in os.walk(self.places.state()):
             for name in names:

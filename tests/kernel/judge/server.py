@@ -148,7 +148,7 @@ def ends_in_body(conn: socket.socket, seen: Seen) -> None:
 
 
 def drips_headers(conn: socket.socket, seen: Seen) -> None:
-    """Send a byte of a header now and then, for ever."""
+    """Send a byte of a header now and then, forever."""
     conn.sendall(b"HTTP/1.1 200 OK\r\nx-slow: ")
     while True:
         conn.sendall(b"a")
@@ -156,7 +156,7 @@ def drips_headers(conn: socket.socket, seen: Seen) -> None:
 
 
 def drips_body(conn: socket.socket, seen: Seen) -> None:
-    """Send a byte of a body now and then, for ever."""
+    """Send a byte of a body now and then, forever."""
     conn.sendall(raw(200, b"", length=500_000, content_type=JSON))
     while True:
         conn.sendall(b" ")
@@ -168,7 +168,7 @@ def silent(conn: socket.socket, seen: Seen) -> None:
     time.sleep(30)
 
 
-def interim_for_ever(conn: socket.socket, seen: Seen) -> None:
+def interim_forever(conn: socket.socket, seen: Seen) -> None:
     """Send interim answers and never a real one."""
     while True:
         conn.sendall(b"HTTP/1.1 100 Continue\r\n\r\n")

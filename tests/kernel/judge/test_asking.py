@@ -1,4 +1,4 @@
-"""Asking: what is asked, paid, kept, written down, and what is not."""
+"""Asking: what is asked, paid, cached and recorded, and what is not."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ ACTS: dict[str, tuple[Act, str]] = {
     "no first byte": (server.silent, "timeout"),
     "one byte now and then, header": (server.drips_headers, "timeout"),
     "one byte now and then, body": (server.drips_body, "timeout"),
-    "interim answers for ever": (server.interim_for_ever, "timeout"),
+    "interim answers forever": (server.interim_forever, "timeout"),
     "50 MB": (server.huge, "too_large"),
     "50 MB, announced": (
         server.sends(server.raw(200, b"", length=50 << 20, content_type=server.JSON)),

@@ -136,7 +136,7 @@ def fails(port: int, body: bytes) -> tuple[str, float]:
     return caught.value.name, monotonic() - started
 
 
-@pytest.mark.parametrize("act", [server.drips_headers, server.drips_body, server.interim_for_ever])
+@pytest.mark.parametrize("act", [server.drips_headers, server.drips_body, server.interim_forever])
 def test_a_byte_now_and_then_does_not_put_off_the_deadline(act: server.Act) -> None:
     with serving(act) as api:
         name, took = fails(api.port, b"{}")

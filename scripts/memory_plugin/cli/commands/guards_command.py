@@ -48,7 +48,7 @@ _OFF = "guards are switched off: memory config set guards.enabled true"
 
 
 class _Listed(NamedTuple):
-    """A memory with a guard: its state, the version that is in force or awaits approval, and why it cannot hold, mostly empty."""
+    """A memory with a guard: its state, the version that is in force or awaits approval, and why it cannot be enforced (usually empty)."""
 
     item: Item
     state: str

@@ -1,1 +1,1 @@
-"""The judge: one way for every feature to ask a model, and a named reason whenever there is no answer."""
+"""The judge: the one interface through which features ask a model, with a named reason whenever there is no answer."""

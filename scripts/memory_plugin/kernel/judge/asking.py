@@ -176,7 +176,7 @@ class Judge:
                 "disabled", "not switched on in your own settings; see: memory judge on " + self.feature
             )
         if self._places.state_dir is None:
-            raise JudgeError("no_state", "spending cannot be written down: %s" % self._places.why_no_state)
+            raise JudgeError("no_state", "spending cannot be recorded: %s" % self._places.why_no_state)
         endpoint = load_backend(self.backend).ENDPOINT
         if endpoint is not None and self._access is None:
             variables = UserEnvironment(self._places.config_dir)

@@ -73,7 +73,7 @@ class Spending(NamedTuple):
 
 
 class _Damaged(JudgeError):
-    """The file is damaged: what was spent is unknown, so nothing more may be spent."""
+    """Raised when the file is damaged: the spending so far is unknown, so nothing more may be spent."""
 
 
 def limit(block: str, name: str) -> float:
@@ -196,7 +196,7 @@ class SpendingBudget:
                 replace_file(self._path(), dumps(book).encode("ascii"), durable=False)
         except OSError as error:
             raise JudgeError(
-                "no_state", "spending cannot be written down: %s" % (error.strerror or error)
+                "no_state", "spending cannot be recorded: %s" % (error.strerror or error)
             ) from None
 
     def _read(self) -> Book:

@@ -1,6 +1,6 @@
 """Excerpts of a text that may be sent to a judge: short, visible characters only, without private parts and secrets.
 
-A text is redacted before it is cut, so that no part of a secret is left at a cut, and again in the form in which it is sent.
+A text is redacted before it is cut, so that no part of a secret remains at a cut, and again in the form in which it is sent.
 """
 
 from __future__ import annotations

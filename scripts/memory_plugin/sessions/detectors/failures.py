@@ -24,7 +24,7 @@ _SIGNALS = {
 _HEAD = 2000
 _USER_SAID = "the user said:"  # the client's words before the user's reason for a refusal
 _MOST_COMMANDS = 2000
-# The arguments that say most about a call, by preference.
+# The most informative arguments of a call, in order of preference.
 _ARGUMENTS = (
     "command",
     "file_path",
@@ -67,7 +67,7 @@ def _is_hook_text(call: Call, text: str, version: str) -> bool:
 
 
 def main_argument(call: Call) -> str:
-    """Return the argument that says most about a call: its command, file or pattern."""
+    """Return the most informative argument of a call: its command, file or pattern."""
     return next((call.text(name) for name in _ARGUMENTS if call.text(name)), "")
 
 
@@ -105,7 +105,7 @@ class FailureDetector(Detector):
 
 
 def _explanation(text: str) -> str:
-    """Return the part of a result that says why it failed: what the user said about a refused call, else its beginning."""
+    """Return the part of a result that explains its failure: the user's reason for a refused call, else the beginning."""
     return text.partition(_USER_SAID)[2][:_HEAD] or text[:_HEAD]
 
 

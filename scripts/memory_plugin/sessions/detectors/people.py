@@ -1,4 +1,4 @@
-"""What the user and the replies say: corrections, thanks, claims of completion, emoji, broken links."""
+"""Detect corrections and thanks by the user, and claims of completion, emoji and broken links in replies."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SENTENCE_ENDS = (". ", "! ", "? ", "\n")
 
 
 class PeopleDetector(Detector):
-    """What both sides say; `folder` is where the session ran, for links, or empty."""
+    """Detects signals in prompts and replies; `folder` is where the session ran, for resolving links, or empty."""
 
     def __init__(self, folder: str = "") -> None:
         self.folder = folder

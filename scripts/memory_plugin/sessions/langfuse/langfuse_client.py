@@ -1,4 +1,4 @@
-"""Requests to Langfuse, one after the other: waits for as long as the server asks, tries transient failures again."""
+"""Send requests to Langfuse one at a time; wait as long as the server asks, and retry transient failures."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class LangfuseClient:
         return self.send("POST", path, dumps(body).encode("ascii"))
 
     def send(self, method: str, path: str, body: bytes | None) -> LangfuseReply:
-        """Return the reply, whatever its status, except those that mean "later" or "never".
+        """Return the reply with any status except those that mean "retry later" or "never retry".
 
         After 429 it waits, if the deadline allows it. Transport errors and 5xx are tried three times: every request here may be
         repeated without harm. Raises Failed: http_401, http_403, redirect, rate_limited (with the wait), http_5xx, and those of

@@ -33,7 +33,7 @@ def is_configured(places: Places, settings: Settings) -> bool:
 
 
 def server_route(places: Places, settings: Settings) -> AddressSource:
-    """Return the server's address and who names it."""
+    """Return the server's address and the setting or variable that names it."""
     return address_source(
         "sessions.langfuse.host", HOSTS, _CLOUD, settings, UserEnvironment(places.config_dir)
     )

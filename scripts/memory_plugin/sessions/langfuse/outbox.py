@@ -1,7 +1,7 @@
 """The outbox of a server: scores to send, scores sent, and what is known of the server; one file per server, replaced atomically.
 
-A score is written to the file before it is sent, and removed only when the server was seen to have it. A process that is killed in between
-leaves it to be sent again under the same id and time, which changes nothing.
+A score is written to the file before it is sent, and removed only after the server confirmed it. If the process is killed in between, the
+score is sent again under the same id and time, which changes nothing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Send scores: from the ledger into the outbox, posted, read back, and only then removed from the outbox."""
+"""Send scores: copy them from the ledger to the outbox, post them, read them back, and only then remove them from the outbox."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _post_all(outbox: Outbox, client: LangfuseClient, progress: Callable[[str], 
 
 
 def _post(outbox: Outbox, client: LangfuseClient, names: list[str]) -> None:
-    """Send some scores in the form that the server takes; the first ones find out which."""
+    """Send some scores in the form that the server accepts, which the first ones determine."""
     sent = [_with_config(outbox, name) for name in names]
     form = outbox.server.get("form", _OBJECT)
     reply = client.post("/scores", sent if form == _ARRAY else sent[0])

@@ -1,7 +1,7 @@
-"""Scores and score configs as Langfuse takes them.
+"""Build scores and score configs in Langfuse's format.
 
-Each score is checked here, because the server answers 200 and drops later what does not fit its config. A config is found by name, type and
-scale, and created only where it is missing.
+Each score is checked here, because the server answers 200 and later drops a score that does not fit its config. A config is found by
+name, type and scale, and created only if it is missing.
 """
 
 from __future__ import annotations
