@@ -83,33 +83,41 @@ def timed(case: Case) -> float:
     return (time.perf_counter() - start) * 1000
 
 
-def measure(rounds: int) -> dict[str, float]:
-    """Return the median milliseconds of each case."""
-    with tempfile.TemporaryDirectory() as folder:
-        found = cases(os.path.realpath(folder))
-        times: dict[str, list[float]] = {case.name: [] for case in found}
-        for number in range(rounds + 1):
-            for case in found:
-                taken = timed(case)
-                if number:  # the first round compiles the modules and reminds of the guard
-                    times[case.name].append(taken)
+def medians(found: list[Case], rounds: int) -> dict[str, float]:
+    """Return the median milliseconds of each case; `@` in an event is replaced by the number of the round."""
+    times: dict[str, list[float]] = {case.name: [] for case in found}
+    for number in range(rounds + 1):
+        for case in found:
+            taken = timed(case._replace(event=case.event.replace("@", str(number))))
+            if number:  # the first round compiles the modules and reminds of the guard
+                times[case.name].append(taken)
     return {name: statistics.median(taken) for name, taken in times.items()}
+
+
+def argument_parser(description: str | None) -> argparse.ArgumentParser:
+    """Return a parser with the options of both hook benchmarks."""
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--rounds", type=int, default=31)
+    parser.add_argument("--json", action="store_true")
+    return parser
+
+
+def print_times(found: dict[str, float], as_json: bool) -> None:
+    """Print the milliseconds of each case, and their ratio to the empty process."""
+    if as_json:
+        print(json.dumps({name: {"ms": ms, "ratio": ms / found["empty"]} for name, ms in found.items()}))
+        return
+    for name, ms in found.items():
+        print("%-30s %6.1f ms  %5.2f" % (name, ms, ms / found["empty"]))
 
 
 def main() -> int:
     """Measure and print."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--rounds", type=int, default=31)
-    parser.add_argument("--json", action="store_true")
-    arguments = parser.parse_args()
-    found = measure(arguments.rounds)
-    if arguments.json:
-        print(json.dumps({name: {"ms": ms, "ratio": ms / found["empty"]} for name, ms in found.items()}))
-        return 0
-    for name, ms in found.items():
-        print("%-30s %6.1f ms  %5.2f" % (name, ms, ms / found["empty"]))
+    arguments = argument_parser(__doc__).parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        print_times(medians(cases(os.path.realpath(folder)), arguments.rounds), arguments.json)
     return 0
 
 

@@ -8,16 +8,14 @@ before; a failed command on which nothing bears, and one with a runbook. Ratios 
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
-import statistics
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
-from benchmarks.guard_hook import HOOK, Case, project, timed
+from benchmarks.guard_hook import HOOK, Case, argument_parser, medians, print_times, project
 
 FAILURE = os.path.join(os.path.dirname(HOOK), "post_tool_use_failure.py")
 TITLE = "P3014 could not create the shadow database means SHADOW_DATABASE_URL is missing"
@@ -59,34 +57,14 @@ def cases(folder: str, memories: int) -> list[Case]:
     ]
 
 
-def measure(rounds: int, memories: int) -> dict[str, float]:
-    """Return the median milliseconds of each case."""
-    with tempfile.TemporaryDirectory() as folder:
-        found = cases(os.path.realpath(folder), memories)
-        times: dict[str, list[float]] = {case.name: [] for case in found}
-        for number in range(rounds + 1):
-            for case in found:
-                taken = timed(case._replace(event=case.event.replace("@", str(number))))
-                if number:  # the first round compiles the modules
-                    times[case.name].append(taken)
-    return {name: statistics.median(taken) for name, taken in times.items()}
-
-
 def main() -> int:
     """Measure and print."""
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--rounds", type=int, default=31)
+    parser = argument_parser(__doc__)
     parser.add_argument("--memories", type=int, default=40)
-    parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
-    found = measure(arguments.rounds, arguments.memories)
-    if arguments.json:
-        print(json.dumps({name: {"ms": ms, "ratio": ms / found["empty"]} for name, ms in found.items()}))
-        return 0
-    for name, ms in found.items():
-        print("%-30s %6.1f ms  %5.2f" % (name, ms, ms / found["empty"]))
+    with tempfile.TemporaryDirectory() as folder:
+        found = cases(os.path.realpath(folder), arguments.memories)
+        print_times(medians(found, arguments.rounds), arguments.json)
     return 0
 
 
