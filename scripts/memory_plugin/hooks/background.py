@@ -7,6 +7,7 @@ import sys
 from time import time
 
 from ..kernel.ancestry import boot_id
+from ..kernel.fastjson import dumps
 from ..kernel.files import make_folder
 from ..kernel.locks import FileLock
 from ..recall.index_file import index_path, refresh_lock
@@ -16,10 +17,11 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from ..kernel.context import Context
     from ..kernel.paths import Places
     from ..kernel.settings.load import Settings
 
-__all__ = ["MAX_INPUT", "judge_variables", "start", "start_refresh"]
+__all__ = ["MAX_INPUT", "judge_variables", "start", "start_proposals", "start_refresh"]
 
 MAX_INPUT = 60_000  # bytes: a pipe holds 64 KiB before its reader has begun to read (pipe(7))
 _PASSED_ON = ("PATH", "HOME", "USERPROFILE", "SYSTEMROOT", "CLAUDE_CONFIG_DIR", "LANG", "LC_ALL", "LC_CTYPE")
@@ -44,6 +46,12 @@ def start_refresh(places: Places) -> bool:
     except OSError:  # also Busy
         return False
     return start(["refresh", "--root", places.project_root])
+
+
+def start_proposals(event: str, transcript: str, context: Context) -> bool:
+    """Start `memory propose` for the turn or session that an event ended; return False if the process could not be started."""
+    request = dumps({"event": event, "session": context.session, "transcript": transcript}).encode("ascii")
+    return start(["propose", "--root", context.places.project_root], request)
 
 
 def _is_due(path: str) -> bool:

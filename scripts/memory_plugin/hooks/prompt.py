@@ -70,7 +70,7 @@ def _answer(prompt: Prompt, context: Context) -> dict[str, object] | None:
         recall(answer, prompt, room, context)
     finally:  # a failure of recall itself is in the record too
         problems.append(_unexpected_problem(answer))
-        _write_down(answer, prompt, context, problems)
+        _append_record(answer, prompt, context, problems)
         for problem in filter(None, problems):
             note(context.places, context.session, EVENT, PROBLEM, problem)
     if answer.needs_refresh:
@@ -184,7 +184,7 @@ def _unexpected_problem(answer: Answer) -> str:
     return "" if problem in EXPECTED_PROBLEMS else problem
 
 
-def _write_down(answer: Answer, prompt: Prompt, context: Context, problems: list[str]) -> None:
+def _append_record(answer: Answer, prompt: Prompt, context: Context, problems: list[str]) -> None:
     """Append the decision to the ledger."""
     record = dict(answer.record, prompt_id=prompt.id, ms=context.deadline.elapsed_ms())
     if context.settings.flag("ledger.prompt_text"):

@@ -1,10 +1,9 @@
-"""SessionStart, SubagentStart and SessionEnd, and the removal of session state that is no longer needed."""
+"""SessionStart, SubagentStart, PreCompact and SessionEnd."""
 
 from __future__ import annotations
 
 import os
 
-from ..kernel.clock import now
 from ..kernel.context import Context, LedgerError
 from ..kernel.files import cause
 from ..kernel.settings.load import load
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from ..recall.session_catalog import CatalogAnswer
     from .environment import Taint
 
-__all__ = ["handle_compaction", "handle_end", "handle_start", "handle_subagent", "prune_state"]
+__all__ = ["handle_compaction", "handle_end", "handle_start", "handle_subagent"]
 
 _START, _END, _COMPACTION, _SUBAGENT = "SessionStart", "SessionEnd", "PreCompact", "SubagentStart"
 _EXPLORERS = ("Explore", "Plan")  # Claude Code's own sub-agents that change nothing
@@ -28,14 +27,6 @@ _SAYS = "memory: "
 _EMPTYING = ("compact", "clear")
 _BEGINNING = ("startup", "resume")
 _LANGFUSE = ("LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY", "LANGFUSE_HOST", "LANGFUSE_BASE_URL")
-_KEPT_DAYS = 30
-_FOLDERS = (
-    "sessions",
-    "grants",
-    "clients",
-    os.path.join("grading", "pulled"),
-    os.path.join("grading", "ended"),
-)
 
 
 def handle_start(
@@ -61,10 +52,10 @@ def handle_start(
     follow_hygiene(settings)
     context = Context(places, settings, deadline, session)
     _refresh_status_script(places, session)
-    told, notice, receipt = _at_start(context, source)
+    text, notice, receipt = _at_start(context, source)
     start_refresh(places)
     damaged = _settings_notice(settings, payload)
-    return _output(_START, told, [damaged, notice, _offer(context), tuning_reminder(places), receipt])
+    return _output(_START, text, [damaged, notice, _offer(context), tuning_reminder(places), receipt])
 
 
 def _offer(context: Context) -> str:
@@ -83,11 +74,11 @@ def _at_start(context: Context, source: str) -> tuple[str, str, str]:
     from ..recall.session_catalog import current_index, is_catalog_on, session_catalog
 
     connection = current_index(context)
-    notice, told = "", None
+    notice, answer = "", None
     try:
         notice = due_notice(context.places, connection)
         if connection is not None and is_catalog_on(context):
-            told = session_catalog(connection, source, context)
+            answer = session_catalog(connection, source, context)
     except SqliteError as error:
         note(
             context.places, context.session, _START, PROBLEM, "the index could not be read: %s" % cause(error)
@@ -95,7 +86,7 @@ def _at_start(context: Context, source: str) -> tuple[str, str, str]:
     finally:
         if connection is not None:
             connection.close()
-    return _written_down(told, _START, context), notice, _receipt(told, context)
+    return _record_answer(answer, _START, context), notice, _receipt(answer, context)
 
 
 def handle_subagent(
@@ -118,31 +109,31 @@ def handle_subagent(
     if connection is None:
         return None
     try:
-        told = subagent_rules(connection, identity(payload.get("agent_id")), context)
+        answer = subagent_rules(connection, identity(payload.get("agent_id")), context)
     except SqliteError as error:
         note(places, context.session, _SUBAGENT, PROBLEM, "the index could not be read: %s" % cause(error))
         return None
     finally:
         connection.close()
-    if told is not None:
-        told.record.update(agent_type=kind, prompt_id=identity(payload.get("prompt_id")))
-    return _output(_SUBAGENT, _written_down(told, _SUBAGENT, context), [])
+    if answer is not None:
+        answer.record.update(agent_type=kind, prompt_id=identity(payload.get("prompt_id")))
+    return _output(_SUBAGENT, _record_answer(answer, _SUBAGENT, context), [])
 
 
-def _written_down(told: CatalogAnswer | None, event: str, context: Context) -> str:
+def _record_answer(answer: CatalogAnswer | None, event: str, context: Context) -> str:
     """Append the decision to the ledger and return the text for Claude."""
-    if told is None:
+    if answer is None:
         return ""
     try:
-        context.append("recalls", dict(told.record, ms=context.deadline.elapsed_ms()))
+        context.append("recalls", dict(answer.record, ms=context.deadline.elapsed_ms()))
     except LedgerError as error:
         note(context.places, context.session, event, PROBLEM, str(error))
-    return told.context
+    return answer.context
 
 
-def _receipt(told: CatalogAnswer | None, context: Context) -> str:
+def _receipt(answer: CatalogAnswer | None, context: Context) -> str:
     shows_all = context.settings.text("retrieval.receipt") == "all"
-    return told.receipt if told is not None and shows_all else ""
+    return answer.receipt if answer is not None and shows_all else ""
 
 
 def _output(event: str, context: str, lines: list[str]) -> dict[str, object] | None:
@@ -253,7 +244,7 @@ def _propose(event: str, transcript: str, context: Context) -> None:
     """Start the search for memory candidates in a session, unless it is switched off or there is no transcript."""
     if not context.settings.flag("capture.enabled") or not os.path.isfile(transcript):
         return
-    from .proposals import start_proposals
+    from .background import start_proposals
 
     if not start_proposals(event, transcript, context):
         note(
@@ -263,27 +254,3 @@ def _propose(event: str, transcript: str, context: Context) -> None:
             PROBLEM,
             "no process could be started to look for memory candidates",
         )
-
-
-def prune_state(places: Places) -> int:
-    """Delete session state unchanged for 30 days and temporary files of killed writers; return the number of deleted files."""
-    from .sweeping import sweep
-
-    deleted = sweep(places)
-    oldest = now() - _KEPT_DAYS * 86400
-    for name in _FOLDERS:
-        try:
-            entries = list(os.scandir(places.state(name)))
-        except OSError:
-            continue
-        for entry in entries:
-            try:
-                if (
-                    entry.is_file(follow_symlinks=False)
-                    and entry.stat(follow_symlinks=False).st_mtime < oldest
-                ):
-                    os.unlink(entry.path)
-                    deleted += 1
-            except OSError:
-                continue
-    return deleted

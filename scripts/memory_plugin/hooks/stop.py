@@ -124,7 +124,7 @@ def _propose(reply: CompletedReply, context: Context) -> list[str]:
         reply.prompt = read_last_reply(reply.transcript).prompt
     if not may_hold_statement(reply.prompt):
         return []
-    from .proposals import start_proposals
+    from .background import start_proposals
 
     started = start_proposals(EVENT, reply.transcript, context)
     return [] if started else ["no process could be started to look for memory candidates"]

@@ -72,7 +72,7 @@ def handle_failure(
         from .background import start_refresh
 
         start_refresh(places)
-    output = _told(answer, AFTER, payload, context)
+    output = _output(answer, AFTER, payload, context)
     if output is None:
         _count_silent(places)
     return output
@@ -147,7 +147,7 @@ def _guarded(
     try:
         decide(answer, guarded, context)
     finally:  # a failed decision is recorded too
-        _write_down(answer.record, payload, BEFORE, context)
+        _append_record(answer.record, payload, BEFORE, context)
     if not answer.decision:
         return None
     return {
@@ -159,7 +159,7 @@ def _guarded(
     }
 
 
-def _write_down(record: dict[str, Any], payload: dict[str, object], event: str, context: Context) -> None:
+def _append_record(record: dict[str, Any], payload: dict[str, object], event: str, context: Context) -> None:
     from ..kernel.context import LedgerError
 
     record = dict(record, prompt_id=identity(payload.get("prompt_id")), ms=context.deadline.elapsed_ms())
@@ -186,16 +186,16 @@ def _about_file(
     context = context_of()
     answer = ToolAnswer("tool", identity(payload.get("tool_name")), identity(payload.get("tool_use_id")))
     recall_at_file(answer, named, identity(payload.get("agent_id")), context)
-    return _told(answer, BEFORE, payload, context)
+    return _output(answer, BEFORE, payload, context)
 
 
-def _told(
+def _output(
     answer: ToolAnswer, event: str, payload: dict[str, object], context: Context
 ) -> dict[str, object] | None:
     """Return the output for an answer and record it; None for an empty answer, which is not recorded."""
     if not answer.context:
         return None
-    _write_down(answer.record, payload, event, context)
+    _append_record(answer.record, payload, event, context)
     output: dict[str, object] = {
         "hookSpecificOutput": {"hookEventName": event, "additionalContext": answer.context}
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...hooks.session_events import prune_state
+from ...hooks.state_cleanup import prune_state
 from ...memories import catalog
 from ...memories.files import all_memories, why_not_read
 from ...memories.lifecycle import remove_expired_retired

@@ -1,4 +1,4 @@
-"""Delete leftovers in the state folder: temporary files of killed writers, and indexes of projects that are gone."""
+"""Clean up the state folder: old session state, temporary files of killed writers, and indexes of projects that are gone."""
 
 from __future__ import annotations
 
@@ -13,23 +13,53 @@ if TYPE_CHECKING:
 
     from ..kernel.paths import Places
 
-__all__ = ["sweep"]
+__all__ = ["delete_leftovers", "prune_state"]
 
 _DAY = 86400
+_KEPT_DAYS = 30  # for session state
 _INDEX_DAYS = 90  # an index that is deleted too early is rebuilt, which costs only time
-_FOLDERS = ("", "trust", "guards", "judge", "sessions", "notices", "clients", "index")
+_LEFTOVER_FOLDERS = ("", "trust", "guards", "judge", "sessions", "notices", "clients", "index")
+_SESSION_FOLDERS = (
+    "sessions",
+    "grants",
+    "clients",
+    os.path.join("grading", "pulled"),
+    os.path.join("grading", "ended"),
+)
 
 
-def sweep(places: Places) -> int:
+def prune_state(places: Places) -> int:
+    """Delete session state unchanged for 30 days and temporary files of killed writers; return the number of deleted files."""
+    deleted = delete_leftovers(places)
+    oldest = now() - _KEPT_DAYS * _DAY
+    for name in _SESSION_FOLDERS:
+        try:
+            entries = list(os.scandir(places.state(name)))
+        except OSError:
+            continue
+        for entry in entries:
+            try:
+                if (
+                    entry.is_file(follow_symlinks=False)
+                    and entry.stat(follow_symlinks=False).st_mtime < oldest
+                ):
+                    os.unlink(entry.path)
+                    deleted += 1
+            except OSError:
+                continue
+    return deleted
+
+
+def delete_leftovers(places: Places) -> int:
     """Delete drafts older than a day and indexes unchanged for 90 days, except this project's; return the number of deleted files."""
     if places.state_dir is None:
         return 0
-    folders = [places.state(name) if name else places.state_dir for name in _FOLDERS]
-    swept = 0
+    folders = [places.state(name) if name else places.state_dir for name in _LEFTOVER_FOLDERS]
+    deleted = 0
     for folder in [*folders, places.config_dir or ""]:
         for path, days in _leftovers(folder, places.project_key):
-            swept += _delete_if_older(path, days)
-    return swept
+            deleted += _delete_if_older(path, days)
+    return deleted
 
 
 def _leftovers(folder: str, project: str) -> Iterator[tuple[str, int]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_plugin.hooks.sweeping import sweep
+from memory_plugin.hooks.state_cleanup import delete_leftovers
 from memory_plugin.kernel.clock import now
 from memory_plugin.kernel.paths import locate
 from tests.project import Project
@@ -40,7 +40,7 @@ def test_only_leftovers_go(
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch()
     os.utime(path, (now() - days * DAY - 60,) * 2)
-    assert sweep(places) == int(gone)
+    assert delete_leftovers(places) == int(gone)
     assert path.exists() is not gone
 
 
@@ -51,5 +51,5 @@ def test_this_projects_index_stays(project: Project, monkeypatch: pytest.MonkeyP
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch()
     os.utime(path, (1, 1))
-    assert sweep(places) == 0
+    assert delete_leftovers(places) == 0
     assert path.exists()
