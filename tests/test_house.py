@@ -158,3 +158,17 @@ def test_functions_are_small() -> None:
     assert [function for function in found if function.lines > 60] == []
     assert statistics.median(function.lines for function in found) <= 12
     assert sum(function.lines >= 40 for function in found) <= len(found) / 10
+
+
+def test_processes_are_read_with_an_encoding() -> None:
+    """What `text=True` decodes with differs between machines; CI turns the warning of that into an error."""
+    found = []
+    for path in sources("hooks", "scripts", "tests", "benchmarks"):
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, ast.Call):
+                names = {keyword.arg for keyword in node.keywords}
+                if names & {"text", "universal_newlines"} and ast.unparse(node.func).startswith(
+                    "subprocess."
+                ):
+                    found.append((os.path.relpath(path, PLUGIN_ROOT), node.lineno, "encoding" in names))
+    assert [place for *place, named in found if not named] == []

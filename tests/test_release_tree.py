@@ -20,7 +20,9 @@ def test_the_demo_and_the_hooks_run_in_it(tmp_path: Path) -> None:
     make_tree(str(tree))
     env = {"PATH": os.environ.get("PATH", os.defpath), "HOME": str(home), "LANG": "C.UTF-8"}
     demo = [sys.executable, str(tree / "scripts" / "memory.py"), "demo"]
-    done = subprocess.run(demo, env=env, cwd=home, capture_output=True, encoding="utf-8", check=False, timeout=60)
+    done = subprocess.run(
+        demo, env=env, cwd=home, capture_output=True, encoding="utf-8", check=False, timeout=60
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert "told Claude 1 memory" in done.stdout
     commands = json.loads((tree / "hooks" / "hooks.json").read_text(encoding="utf-8"))["hooks"]

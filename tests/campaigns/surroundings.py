@@ -12,7 +12,7 @@ import time
 from tests.campaigns.fuzzing import Maker
 from tests.campaigns.injection import Injector
 from tests.campaigns.tally import Tally
-from tests.campaigns.world import FORGED_MARK, REFRESH, SECRET, World, actions, ask, commands
+from tests.campaigns.world import FORGED_MARK, REFRESH, World, actions, ask, commands
 from tests.recall.forged import FORGED
 from tests.recall.store_files import TITLE, memory
 
@@ -120,7 +120,7 @@ def _plant(world: World, maker: Maker) -> str:
     )
     path = os.path.join(project.root, folder, name + ".json")
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    text = "%s %s %s" % (FORGED_MARK, dice.choice(FORGED), _parted(maker.text()[:2000]))
+    text = "%s %s %s" % (FORGED_MARK, dice.choice(FORGED), maker.text()[:2000])
     data = memory(dice.choice((TITLE, TITLE + " now", "Ask " + FORGED_MARK)), text)
     kind = dice.choice(("claims", "fields", "garbage", "link", "special", "settings", "guard"))
     if kind == "claims":
@@ -135,7 +135,7 @@ def _plant(world: World, maker: Maker) -> str:
         )
     elif kind == "guard":
         data["guard"] = {
-            "commands": ["git push", _parted(maker.text()[:80])],
+            "commands": ["git push", maker.text()[:80]],
             "files": ["**"],
             "action": dice.choice(("ask", "deny", "remind")),
         }
@@ -153,11 +153,6 @@ def _plant(world: World, maker: Maker) -> str:
 
 
 def _write(path: str, data: object) -> None:
-
+    """Write bytes as they are, and anything else as JSON."""
     with open(path, "wb") as file:
         file.write(data if isinstance(data, bytes) else json.dumps(data).encode("utf-8", "surrogatepass"))
-
-
-def _parted(text: str) -> str:
-    """Return a text whose tokens stand apart: one that is glued to other letters is no token to any rule."""
-    return text.replace(SECRET, "\n%s\n" % SECRET)

@@ -92,7 +92,7 @@ def trusted(places: Places) -> set[str]:
     """Return the digests of all texts in the store that are trusted."""
     known = load_trust(places)
     return {
-        text_digests(one.memory).full for one in memories(places).values() if known.standing(one) == TRUSTED
+        text_digests(one.memory).full for one in memories(places).values() if known.state_of(one) == TRUSTED
     }
 
 
@@ -243,6 +243,8 @@ if __name__ == "__main__":
     setattr(index_refresh, "refresh_index", lambda *_, **__: index_refresh.RefreshReport())  # noqa: B010
     setattr(os, "fsync", lambda _: None)  # noqa: B010
     _true["fsync"] = os.fsync
-    out, sys.stdout, sys.stderr = sys.stdout, open(os.devnull, "w", encoding="utf-8"), open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    out = sys.stdout
+    sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     report = Campaign(sys.argv[1], sys.argv[2], sys.argv[3], sys.argv[4] == "word").runs()
     print(json.dumps(report), file=out)

@@ -11,7 +11,7 @@ from .import_titles import (
     says_something,
     shortened,
     title_for,
-    unmarked,
+    without_markdown,
     without_number,
 )
 
@@ -31,7 +31,7 @@ _FEWEST_WORDS = 3
 
 
 class Statement(NamedTuple):
-    """One thing that a section says; `context` is the paragraph that introduces it, `line` counts from the section's heading."""
+    """One thing that a section says; `context` is the paragraph that introduces it, `line` counts from 1 in the whole text."""
 
     title: str
     text: str
@@ -56,22 +56,23 @@ def statements_in(section: Section) -> list[Statement]:
     found: list[Statement] = []
     for block in rest:
         if block.kind == _RULE:
-            found.append(_rule(block, section.heading, lead))
+            found.append(_rule(block, section, lead))
         elif found:  # a paragraph or code after a rule explains it
             found[-1] = found[-1]._replace(text="%s\n\n%s" % (found[-1].text, block.text))
         else:
-            found.append(Statement(title_for(block.text, section.heading), block.text, "", False, block.line))
+            title = title_for(block.text, section.heading)
+            found.append(Statement(title, block.text, "", False, section.first + block.line))
     return found
 
 
-def _rule(block: _Block, heading: str, lead: str) -> Statement:
+def _rule(block: _Block, section: Section, lead: str) -> Statement:
     text = re.sub(r"\A\s*[-*+]\s+(?:\[[ xX]\]\s+)?", "", block.text)
     front = (
         lead.rstrip(" :.")
         if lead.endswith(":") and len(_WORD.findall(lead)) <= _FEWEST_WORDS + 3
-        else heading
+        else section.heading
     )
-    return Statement(title_for(text, unmarked(front)), text, lead, False, block.line)
+    return Statement(title_for(text, without_markdown(front)), text, lead, False, section.first + block.line)
 
 
 def _are_names(rules: list[_Block]) -> bool:
@@ -84,15 +85,15 @@ def _lead(blocks: list[_Block]) -> tuple[str, list[_Block]]:
     """Return the one short paragraph that introduces a list, and the blocks without it."""
     introduced = len(blocks) > 1 and blocks[0].kind == _TEXT and blocks[1].kind == _RULE
     if introduced and len(blocks[0].text) <= _LONGEST_LEAD:
-        return unmarked(blocks[0].text), blocks[1:]
+        return without_markdown(blocks[0].text), blocks[1:]
     return "", blocks
 
 
 def _whole(section: Section, blocks: list[_Block]) -> Statement:
-    heading = without_number(unmarked(section.heading))
+    heading = without_number(without_markdown(section.heading))
     general = is_general(heading)
     if general and section.above and not is_general(section.above):
-        heading, general = unmarked(section.above), True
+        heading, general = without_markdown(section.above), True
     items = [first_sentence(block.text) for block in blocks if block.kind == _RULE]
     sentence = ", ".join(items) if items else first_sentence(section.text) or _first_command(section.text)
     procedure = sum(block.kind in (_STEP, _CODE) for block in blocks) * 2 > len(blocks)
@@ -102,7 +103,8 @@ def _whole(section: Section, blocks: list[_Block]) -> Statement:
         title = shortened(sentence)
     else:
         title = shortened("%s: %s" % (heading, sentence) if heading else sentence)
-    return Statement(title, section.text, "", procedure, 0)
+    line = section.line if section.heading else section.first
+    return Statement(title, section.text, "", procedure, line)
 
 
 def _first_command(text: str) -> str:
@@ -114,7 +116,7 @@ def _blocks(text: str) -> Iterator[_Block]:
     """Return the paragraphs, list items and code of a text, an item with all that is indented below it."""
     kind, start, indent, blank, fence = "", 0, 0, False, False
     lines: list[str] = []
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.splitlines()):
         item = None if fence else _ITEM.match(line)
         inside = kind in (_RULE, _STEP) and (len(line) - len(line.lstrip()) > indent or not (blank or item))
         starts_item = item is not None and not (kind in (_RULE, _STEP) and len(item[1]) > indent)
