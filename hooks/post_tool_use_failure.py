@@ -2,12 +2,12 @@
 
 import sys
 
-# This file has to parse on any Python, so that one that is too old says why and lets the session go on.
+# This file must parse on any Python, so that one that is too old can say so and let the session continue.
 if sys.version_info < (3, 9):
     sys.stderr.write("memory: nothing is recalled: Python %d.%d is older than 3.9\n" % sys.version_info[:2])
     sys.exit(0)
 
-# From __file__, for the host does not always export our folder; first, so that no installed copy wins. A link, or Windows, needs
+# Derived from __file__: the host does not always export our folder. First, so that no installed copy is used. A link, or Windows, needs
 # `os.path`, whose import would be a sixth of the time of a prompt that is skipped.
 if "posix" in sys.builtin_module_names and __import__("posix").lstat(__file__).st_mode >> 12 == 8:
     root = __file__.rpartition("/")[0] + "/.."

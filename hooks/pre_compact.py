@@ -2,14 +2,14 @@
 
 import sys
 
-# This file has to parse on any Python, so that one that is too old says why and lets the session end.
+# This file must parse on any Python, so that one that is too old can say so and let the session end.
 if sys.version_info < (3, 9):
     sys.stderr.write("memory: Python %d.%d is older than 3.9\n" % sys.version_info[:2])
     sys.exit(0)
 
 import os.path
 
-# From __file__, for the host does not always export our folder; first, so that no installed copy wins.
+# Derived from __file__, because the host does not always export our folder; inserted first, so that no installed copy is used.
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.realpath(__file__))), "scripts"))
 
 try:

@@ -2,7 +2,7 @@
 
 import sys
 
-# This file has to parse on any Python, so that one that is too old says why.
+# This file must parse on any Python, so that one that is too old can say so.
 if sys.version_info < (3, 9):
     sys.stderr.write("memory: Python %d.%d is older than 3.9\n" % sys.version_info[:2])
     sys.exit(1)

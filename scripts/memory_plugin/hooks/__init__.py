@@ -12,7 +12,7 @@ __all__ = ["run_hook", "run_status_line"]
 
 
 def run_hook(event: str, *, is_waited_for: bool = False) -> int:
-    """Handle one event of the host and return the exit code, which is always 0; where somebody waits for this process, it ends here."""
+    """Handle one event of the host and return the exit code, which is always 0; if someone waits for this process, it ends here."""
     if is_waited_for:
         _begin_quickly()
     status = _repaired(_entry)(event)
@@ -26,7 +26,7 @@ def run_status_line() -> int:
 
 
 def _begin_quickly() -> None:
-    """Prepare for a life of some milliseconds: look for no garbage, and import no `os`. With `_end_quickly` that is half of its time."""
+    """Prepare a process that lives some milliseconds: no garbage collection, no import of `os`. With `_end_quickly` this halves its time."""
     import gc
 
     gc.disable()
@@ -34,7 +34,7 @@ def _begin_quickly() -> None:
 
 
 def _end_quickly(status: int) -> int:
-    """End the process without taking the interpreter apart."""
+    """End the process without finalizing the interpreter."""
     import os
 
     os._exit(status)
