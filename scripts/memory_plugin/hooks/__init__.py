@@ -26,7 +26,7 @@ def run_status_line() -> int:
 
 
 def _begin_quickly() -> None:
-    """Prepare a process that lives some milliseconds: no garbage collection, no import of `os`. With `_end_quickly` this halves its time."""
+    """Prepare a process of a few milliseconds: no garbage collection, no import of `os`. With `_end_quickly` this halves its time."""
     import gc
 
     gc.disable()
