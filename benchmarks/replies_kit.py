@@ -175,7 +175,7 @@ def fitted(pairs: list[dict[str, Any]], settings: Settings, scorer: ReplyScorer)
                 escalated_share(check, bounds),
                 fit.after,
                 escalated_share(check, trial),
-                fit.hindrance,
+                fit.blocking_row,
             )
         )
 

@@ -1,4 +1,4 @@
-"""PostToolUseFailure: puts the memories that bear on the error of a failed command before Claude, or nothing."""
+"""PostToolUseFailure: gives Claude the memories about the error of a failed command, if there are any."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""PreCompact: has the session searched for what may be worth keeping, before the client summarizes it; prints nothing."""
+"""PreCompact: starts the search for memory candidates in the session before the client summarizes it; prints nothing."""
 
 import sys
 

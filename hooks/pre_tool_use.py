@@ -1,4 +1,4 @@
-"""PreToolUse: lets a trusted guard answer a call that it covers, and puts the memories that are about a file before Claude."""
+"""PreToolUse: lets a trusted guard answer a call that it covers, and gives Claude the memories about the file of a call."""
 
 import sys
 

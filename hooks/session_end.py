@@ -1,4 +1,4 @@
-"""SessionEnd: leaves a note and a process of its own, where sessions are to be graded; else nothing."""
+"""SessionEnd: starts background processes that search the session for memory candidates and, if wanted, grade it; prints nothing."""
 
 import sys
 

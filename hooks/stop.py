@@ -1,4 +1,4 @@
-"""Stop: scores the reply that has just ended and writes the score down; prints nothing."""
+"""Stop: scores the reply that just ended and records the score; shows the user what Claude saved at their request."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""SubagentStart: tells a sub-agent the standing rules."""
+"""SubagentStart: gives a sub-agent the standing rules."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""UserPromptSubmit: puts the few stored memories that matter for a prompt before Claude, or nothing."""
+"""UserPromptSubmit: gives Claude the few stored memories that matter for a prompt, if there are any."""
 
 import sys
 

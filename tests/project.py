@@ -167,8 +167,12 @@ class Project:
         """Run the command line for this project; `inside` is inside the client, as its Bash tool runs it."""
         if inside:
             env = {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": SESSION, **env}
+        return self.memory(*args, "--root", self.root, stdin=stdin.encode(), **env)
+
+    def memory(self, *words: str, stdin: bytes = b"", **env: str | None) -> Run:
+        """Run the command line with just these words, in the project's folder."""
         script = os.path.join(self.plugin_root, "scripts", "memory.py")
-        return self.script((), [script, *args, "--root", self.root], stdin.encode(), **env)
+        return self.script((), [script, *words], stdin, **env)
 
     def save(
         self, title: str, body: str, *more: str, category: str = "decision", inside: bool = False

@@ -107,6 +107,7 @@ def decides(change: Any) -> bool:  # noqa: ANN401 (a function that changes a set
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [entry["id"] for entry in SCORING["vetoes"]])
 def test_every_veto_decides_something(name: str) -> None:
     def off(scoring: dict[str, Any]) -> None:

@@ -92,7 +92,7 @@ def trusted(places: Places) -> set[str]:
     """Return the digests of all texts in the store that are trusted."""
     known = load_trust(places)
     return {
-        text_digests(one.memory).full for one in memories(places).values() if known.standing(one) == TRUSTED
+        text_digests(one.memory).full for one in memories(places).values() if known.state_of(one) == TRUSTED
     }
 
 

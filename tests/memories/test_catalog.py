@@ -18,7 +18,7 @@ def save(places: Places, store: Store, title: str, **fields: object) -> None:
         places,
         store,
         {**new_memory(categories()["decision"], "", title, {"decision": "b"}, {}), **fields},
-        word=True,
+        approved=True,
     )
 
 
@@ -56,7 +56,7 @@ def test_what_is_forgotten_goes_and_what_is_restored_comes_back(places: Places, 
     stored = find(store, "use-postgres")
     lifecycle.forget(places, stored, "", at_once=False, grace_days=30)
     assert index(store)[2:] == []
-    lifecycle.restore(places, find(store, "use-postgres"), word=True)
+    lifecycle.restore(places, find(store, "use-postgres"), approved=True)
     assert len(index(store)) == 3
     lifecycle.forget(places, find(store, "use-postgres"), "", at_once=True, grace_days=30)
     assert index(store)[2:] == []

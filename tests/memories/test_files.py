@@ -15,7 +15,7 @@ from memory_plugin.memories.files import (
     all_memories,
     category_folders,
     read_memory,
-    why_left_alone,
+    why_not_read,
 )
 from memory_plugin.memories.record import categories
 from memory_plugin.memories.stores import Store, user_store
@@ -33,7 +33,7 @@ def found(store: Store) -> tuple[list[str], list[FileProblem]]:
 
 
 def test_a_store_that_does_not_exist_is_empty(store: Store) -> None:
-    assert why_left_alone(store) == ""
+    assert why_not_read(store) == ""
     assert found(store) == ([], [])
 
 
@@ -155,7 +155,7 @@ def test_a_project_s_store_that_is_linked_elsewhere_is_left_alone(
         shutil.rmtree(target)
         os.makedirs(target if name == ".claude" else os.path.dirname(target), exist_ok=True)
     os.symlink(target, link)
-    assert "symbolic link" in why_left_alone(store)
+    assert "symbolic link" in why_not_read(store)
     assert found(store) == ([], [])
 
 
@@ -163,14 +163,14 @@ def test_a_store_that_is_a_file_is_left_alone(store: Store) -> None:
     os.makedirs(os.path.dirname(store.root))
     with open(store.root, "w", encoding="utf-8"):
         pass
-    assert "is not a folder" in why_left_alone(store)
+    assert "is not a folder" in why_not_read(store)
 
 
 @AS_ROOT
 def test_a_store_of_somebody_else_is_left_alone(store: Store, put: Put) -> None:
     put("good")
     os.chown(store.root, 12345, 12345)
-    assert "belongs to another user" in why_left_alone(store)
+    assert "belongs to another user" in why_not_read(store)
     assert found(store) == ([], [])
 
 

@@ -6,7 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.memories.import_titles import is_general, shortened, title_for, unmarked, without_number
+from memory_plugin.memories.import_titles import (
+    is_general,
+    shortened,
+    title_for,
+    without_markdown,
+    without_number,
+)
 from memory_plugin.memories.markdown import sections
 from memory_plugin.memories.markdown_rules import statements_in
 from memory_plugin.memories.record import MAX_TITLE
@@ -58,7 +64,7 @@ def test_the_number_of_a_record_is_no_title(title: str, rest: str) -> None:
 @given(st.text(max_size=400))
 def test_any_text_has_a_short_title(text: str) -> None:
     assert len(title_for(text, "Heading")) <= MAX_TITLE
-    assert "\n" not in unmarked(text)
+    assert "\n" not in without_markdown(text)
 
 
 def test_a_long_title_ends_with_a_clause() -> None:

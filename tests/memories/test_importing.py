@@ -208,7 +208,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(JSON)
 def test_any_json_is_read_or_named(project: Project, value: object) -> None:
     path = project.write("any.json", json.dumps(value))

@@ -24,30 +24,30 @@ def data(title: str = "Use Postgres", body: str = "b") -> dict[str, Any]:
     return new_memory(categories()["decision"], "", title, {"decision": body}, {})
 
 
-def save(places: Places, store: Store, title: str = "Use Postgres", word: bool = True) -> StoredMemory:
-    return lifecycle.save(places, store, data(title), word).stored
+def save(places: Places, store: Store, title: str = "Use Postgres", approved: bool = True) -> StoredMemory:
+    return lifecycle.save(places, store, data(title), approved).stored
 
 
 def standing(places: Places, store: Store, identity: str) -> str:
-    return load_trust(places).standing(find(store, identity))
+    return load_trust(places).state_of(find(store, identity))
 
 
 def accept(places: Places, *memories: StoredMemory) -> None:
     load_trust(places).accept(memories, "accept")
 
 
-@pytest.mark.parametrize(("word", "expected"), [(True, TRUSTED), (False, PENDING)])
+@pytest.mark.parametrize(("approved", "expected"), [(True, TRUSTED), (False, PENDING)])
 def test_a_save_is_trusted_only_with_the_user_s_word(
-    places: Places, store: Store, put: Put, word: bool, expected: str
+    places: Places, store: Store, put: Put, approved: bool, expected: str
 ) -> None:
     put("theirs")
-    save(places, store, word=word)
+    save(places, store, approved=approved)
     assert (standing(places, store, "theirs"), standing(places, store, "use-postgres")) == (PENDING, expected)
 
 
 def test_saving_what_a_repository_holds_already_trusts_it(places: Places, store: Store, put: Put) -> None:
     put("use-postgres", title="Use Postgres", content={"decision": "b"})
-    written = lifecycle.save(places, store, data(), word=True)
+    written = lifecycle.save(places, store, data(), approved=True)
     assert not written.created
     assert standing(places, store, "use-postgres") == TRUSTED
 
@@ -60,23 +60,23 @@ def test_saving_what_a_repository_holds_with_more_in_it_does_not_trust_that(
     places: Places, store: Store, put: Put, more: dict[str, object]
 ) -> None:
     put("use-postgres", title="Use Postgres", content={"decision": "b"}, **more)
-    lifecycle.save(places, store, data(), word=True)
+    lifecycle.save(places, store, data(), approved=True)
     assert standing(places, store, "use-postgres") == PENDING
 
 
 def test_many_are_saved_as_one_by_one(places: Places, store: Store) -> None:
-    results = lifecycle.save_all(places, store, [data("One"), data(""), data("Two")], word=True)
+    results = lifecycle.save_all(places, store, [data("One"), data(""), data("Two")], approved=True)
     assert [isinstance(result, InvalidMemory) for result in results] == [False, True, False]
     assert standing(places, store, "two") == TRUSTED
-    lifecycle.save_all(places, store, [data("Three")], word=False)
+    lifecycle.save_all(places, store, [data("Three")], approved=False)
     assert standing(places, store, "three") == PENDING
 
 
 def test_an_edit_without_the_user_s_word_waits(places: Places, store: Store) -> None:
     stored = save(places, store)
-    lifecycle.edit(places, stored, lambda _: {"title": "Use MySQL"}, "edited", word=False)
+    lifecycle.edit(places, stored, lambda _: {"title": "Use MySQL"}, "edited", approved=False)
     assert standing(places, store, "use-postgres") == PENDING
-    lifecycle.edit(places, stored, lambda _: {"title": "Use Postgres"}, "edited", word=False)
+    lifecycle.edit(places, stored, lambda _: {"title": "Use Postgres"}, "edited", approved=False)
     assert standing(places, store, "use-postgres") == TRUSTED
 
 
@@ -85,7 +85,7 @@ def test_an_edit_of_what_somebody_else_changed_meanwhile_is_pending(
 ) -> None:
     stored = save(places, store)
     put("use-postgres", title="Use Postgres", asked_as=["anything"])
-    lifecycle.edit(places, stored, lambda _: {"title": "Use Postgres 17"}, "edited", word=True)
+    lifecycle.edit(places, stored, lambda _: {"title": "Use Postgres 17"}, "edited", approved=True)
     assert standing(places, store, "use-postgres") == PENDING
 
 
@@ -96,17 +96,17 @@ def tagged(tag: str, found: dict[str, Any]) -> dict[str, Any]:
 def test_an_edit_works_on_what_is_there_now(places: Places, store: Store) -> None:
     stored = save(places, store)
     for tag in "ab":
-        lifecycle.edit(places, stored, partial(tagged, tag), "tag", word=True)
+        lifecycle.edit(places, stored, partial(tagged, tag), "tag", approved=True)
     assert find(store, "use-postgres").memory.tags == ("a", "b")
 
 
 def test_a_rewrite_does_not_undo_what_somebody_else_wrote(places: Places, store: Store) -> None:
     stored = save(places, store)
-    lifecycle.edit(places, stored, lambda _: {"tags": ["theirs"]}, "edited", word=True)
+    lifecycle.edit(places, stored, lambda _: {"tags": ["theirs"]}, "edited", approved=True)
     with pytest.raises(InvalidMemory, match="changed by somebody else"):
-        lifecycle.rewrite(places, stored, {**stored.memory.data, "title": "Mine"}, "by hand", word=True)
+        lifecycle.rewrite(places, stored, {**stored.memory.data, "title": "Mine"}, "by hand", approved=True)
     fresh = find(store, "use-postgres")
-    lifecycle.rewrite(places, fresh, {**fresh.memory.data, "title": "Mine"}, "by hand", word=True)
+    lifecycle.rewrite(places, fresh, {**fresh.memory.data, "title": "Mine"}, "by hand", approved=True)
     assert find(store, "use-postgres").memory.title == "Mine"
 
 
@@ -162,13 +162,13 @@ def test_a_reason_may_hold_no_secret(places: Places, store: Store) -> None:
 def test_restoring_carries_trust_only_with_the_user_s_word(places: Places, store: Store) -> None:
     stored = save(places, store)
     lifecycle.forget(places, stored, "", at_once=False, grace_days=DAYS)
-    lifecycle.restore(places, find(store, "use-postgres"), word=False)
+    lifecycle.restore(places, find(store, "use-postgres"), approved=False)
     assert standing(places, store, "use-postgres") == PENDING
     lifecycle.forget(places, find(store, "use-postgres"), "", at_once=False, grace_days=DAYS)
-    lifecycle.restore(places, find(store, "use-postgres"), word=True)
+    lifecycle.restore(places, find(store, "use-postgres"), approved=True)
     assert standing(places, store, "use-postgres") == TRUSTED
     with pytest.raises(InvalidMemory, match="active already"):
-        lifecycle.restore(places, find(store, "use-postgres"), word=True)
+        lifecycle.restore(places, find(store, "use-postgres"), approved=True)
 
 
 def test_an_archived_memory_is_kept_for_good(places: Places, store: Store) -> None:
@@ -176,7 +176,7 @@ def test_an_archived_memory_is_kept_for_good(places: Places, store: Store) -> No
     lifecycle.archive(places, stored, "old")
     assert find(store, "use-postgres").memory.status == "archived"
     assert lifecycle.remove_expired_retired(places, store, 0) == []
-    lifecycle.restore(places, find(store, "use-postgres"), word=True)
+    lifecycle.restore(places, find(store, "use-postgres"), approved=True)
     assert find(store, "use-postgres").memory.status == "active"
 
 

@@ -9,7 +9,7 @@ import pytest
 from memory_plugin.kernel.paths import Places
 from memory_plugin.memories.record import InvalidMemory
 from memory_plugin.memories.stores import Store, user_store
-from memory_plugin.memories.survey import choose, life, survey, unmistakable
+from memory_plugin.memories.survey import choose, life_cycle_state, shortest_names, survey
 from memory_plugin.memories.trust import PENDING, REJECTED, TRUSTED, load_trust
 from tests.memories.conftest import Put, find
 
@@ -72,7 +72,7 @@ def test_where_a_memory_is_in_its_life(
 ) -> None:
     put("one", **fields)
     (item,) = survey(places).items
-    assert life(item) == expected
+    assert life_cycle_state(item) == expected
     assert item.waits == (expected == "active")
 
 
@@ -107,7 +107,7 @@ def test_the_shortest_name_that_means_one_memory(places: Places, put: Put) -> No
     put("thrice", category="runbook")
     put("thrice", to=own)
     items = survey(places).items
-    names = unmistakable(items)
+    names = shortest_names(items)
     assert names == {
         "project:decision/alone": "alone",
         "project:decision/twice": "decision/twice",

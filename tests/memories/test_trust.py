@@ -20,7 +20,7 @@ SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
 
 def standing(places: Places, store: Store, identity: str = "mine") -> str:
-    return load_trust(places).standing(find(store, identity))
+    return load_trust(places).state_of(find(store, identity))
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def test_the_same_text_is_trusted_in_any_project(
     elsewhere = locate(make_project().root)
     other = project_store(elsewhere)
     put("mine", to=other)
-    assert load_trust(elsewhere).standing(find(other, "mine")) == TRUSTED
+    assert load_trust(elsewhere).state_of(find(other, "mine")) == TRUSTED
 
 
 def test_a_rejected_text_stays_rejected_under_every_name_and_in_every_project(
@@ -107,7 +107,7 @@ def test_a_rejected_text_stays_rejected_under_every_name_and_in_every_project(
     put("renamed", title="Title of theirs", content={"decision": "the body of theirs"})
     put("theirs", to=project_store(elsewhere))
     assert standing(places, store, "theirs") == standing(places, store, "renamed") == REJECTED
-    assert load_trust(elsewhere).standing(find(project_store(elsewhere), "theirs")) == REJECTED
+    assert load_trust(elsewhere).state_of(find(project_store(elsewhere), "theirs")) == REJECTED
     load_trust(places).accept([find(store, "renamed")], "accept")
     assert standing(places, store, "renamed") == TRUSTED
     assert standing(places, store, "theirs") == PENDING
@@ -172,16 +172,16 @@ def test_what_is_accepted_as_it_comes(
 ) -> None:
     put("theirs", **fields)
     trust = load_trust(places, [places.project_root + folder])
-    assert trust.standing(find(store, "theirs")) == expected
+    assert trust.state_of(find(store, "theirs")) == expected
     trust.reject(find(store, "theirs"))
-    assert trust.standing(find(store, "theirs")) == REJECTED
+    assert trust.state_of(find(store, "theirs")) == REJECTED
 
 
 def test_the_user_s_own_store_is_not_accepted_as_it_comes(places: Places, put: Put) -> None:
     own = user_store(places)
     assert own is not None
     put("mine", to=own)
-    assert load_trust(places, [places.project_root, own.root]).standing(find(own, "mine")) == PENDING
+    assert load_trust(places, [places.project_root, own.root]).state_of(find(own, "mine")) == PENDING
 
 
 def test_the_record_lies_outside_of_the_project_and_is_private(
@@ -214,7 +214,7 @@ def test_a_damaged_file_is_set_aside_and_grants_nothing(
     with open(trusted_file(places), "wb") as file:
         file.write(content)
     trust = load_trust(places)
-    assert trust.standing(mine) == PENDING
+    assert trust.state_of(mine) == PENDING
     with open(trust.trusted.set_aside, "rb") as file:
         assert file.read() == content
     trust.accept([mine], "accept")
@@ -241,8 +241,8 @@ def test_a_record_of_many_lines_is_searched_and_tabled_alike(places: Places, sto
     load_trust(places).withdraw(find(store, "memory-3"))
     trust = load_trust(places)
     expected = [TRUSTED if 3 != number < 35 else PENDING for number in range(40)]
-    assert [trust.standing(find(store, name)) for name in names] == expected
-    assert [trust.knows_name(store, "decision", name) for name in names] == [
+    assert [trust.state_of(find(store, name)) for name in names] == expected
+    assert [trust.has_trusted_name(store, "decision", name) for name in names] == [
         one == TRUSTED for one in expected
     ]
 
@@ -263,12 +263,12 @@ def test_in_a_copy_a_later_change_is_known_as_one_once_the_trusted_text_was_seen
     put("mine", to=there, title="Changed by somebody")
     changed = find(there, "mine")
     trust = load_trust(other)
-    assert trust.standing(changed) == PENDING
-    assert trust.knows_name(there, "decision", "mine")
+    assert trust.state_of(changed) == PENDING
+    assert trust.has_trusted_name(there, "decision", "mine")
     assert (trust.last_trusted(changed) or {})["title"] == mine.memory.title
     load_trust(places).withdraw(mine)
     assert load_trust(other).last_trusted(changed) is None, "it was withdrawn in the other project"
-    assert not load_trust(other).knows_name(there, "decision", "mine")
+    assert not load_trust(other).has_trusted_name(there, "decision", "mine")
 
 
 def test_a_name_is_noted_for_a_trusted_text_only_and_never_brings_trust_back(
@@ -283,4 +283,4 @@ def test_a_name_is_noted_for_a_trusted_text_only_and_never_brings_trust_back(
     before = load_trust(other)
     load_trust(places).withdraw(mine)
     before.note_names([find(there, "mine")])
-    assert load_trust(other).standing(find(there, "mine")) == PENDING
+    assert load_trust(other).state_of(find(there, "mine")) == PENDING

@@ -38,7 +38,7 @@ def trust(root: str) -> dict[str, str]:
     """Return the trust of every memory of the project in a folder, by id."""
     places = locate(root)
     known = load_trust(places)
-    return {name: known.standing(stored) for name, stored in memories(places).items()}
+    return {name: known.state_of(stored) for name, stored in memories(places).items()}
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         patch.setenv("HOME", project.home)
         patch.setenv("CLAUDE_CONFIG_DIR", project.config)
         places = locate(project.root)
-        lifecycle.save(places, project_store(places), data("Mine"), word=True)
+        lifecycle.save(places, project_store(places), data("Mine"), approved=True)
         commit(project, "first")
         project.git("switch", "-q", "-c", "theirs")
         write(project, "port", "The port")
@@ -152,7 +152,7 @@ def merged(project: Project, box: str) -> str:
     """Save on a branch of one's own, in a worktree, and merge it."""
     project.git("worktree", "add", "-q", "-b", "own", box + "/own")
     places = locate(box + "/own")
-    lifecycle.save(places, project_store(places), data("Saved elsewhere"), word=True)
+    lifecycle.save(places, project_store(places), data("Saved elsewhere"), approved=True)
     project.git("-C", box + "/own", "add", "-A")
     project.git("-C", box + "/own", "commit", "-q", "-m", "own")
     project.git("merge", "-q", "--no-ff", "-m", "merge", "own")
@@ -171,7 +171,7 @@ def test_the_same_text_is_trusted_wherever_it_is(repository: Project, move: Call
 
 def test_a_conflict_resolved_to_the_user_s_own_text_is_trusted(repository: Project) -> None:
     places = locate(repository.root)
-    lifecycle.edit(places, memories(places)["mine"], lambda _: {"title": "Ours"}, "edited", word=True)
+    lifecycle.edit(places, memories(places)["mine"], lambda _: {"title": "Ours"}, "edited", approved=True)
     commit(repository, "ours")
     assert repository.process(["git", "merge", "-q", "conflict"]).returncode == 1
     assert trust(repository.root) == {"port": PENDING}, "conflict marks make it no memory"
@@ -227,6 +227,6 @@ def test_no_git_runs_and_no_git_file_is_read_to_decide(
     monkeypatch.setattr(os, "open", noted)
     monkeypatch.setenv("PATH", "/nowhere")
     known = load_trust(places)
-    assert [known.standing(stored) for stored in memories(places).values()] == [TRUSTED]
+    assert [known.state_of(stored) for stored in memories(places).values()] == [TRUSTED]
     assert opened
     assert not [path for path in opened if ".git" in path]

@@ -10,7 +10,7 @@ from memory_plugin.kernel.clock import Deadline
 from memory_plugin.kernel.context import Context
 from memory_plugin.kernel.settings.load import load
 from memory_plugin.recall.feedback import Feedback
-from memory_plugin.recall.uses import Told, find_uses, told_in_session
+from memory_plugin.recall.uses import InjectedMemory, find_uses, injected_in_session
 from tests.project import SESSION, Project
 from tests.recall.store_files import ASK, BODY, TITLE, at_home, no_threshold
 from tests.replies.builders import assistant_record, call_record, user_record, write_transcript
@@ -56,7 +56,7 @@ def test_a_use_is_seen_by_rare_words_and_paths(
     path = write_transcript(os.path.join(told.config, "projects", "p", SESSION + ".jsonl"), *rows)
     with at_home(told) as places:
         context = Context(places, load(places.config_dir, places.project_root), Deadline(60), SESSION)
-        told_now = told_in_session(context)
+        told_now = injected_in_session(context)
         assert list(told_now) == [KEY]
         assert find_uses(told_now, reply, path, context) == ([KEY] if used else [])
 
@@ -95,16 +95,18 @@ def test_odd_lines_of_the_ledger_are_skipped(told: Project, line: bytes) -> None
         file.write(line.replace(b"}", b', "also": "%s"}' % SESSION.encode()) + b"\n")
     with at_home(told) as places:
         context = Context(places, load(places.config_dir, places.project_root), Deadline(60), SESSION)
-        assert list(told_in_session(context)) == [KEY]
+        assert list(injected_in_session(context)) == [KEY]
 
 
 def test_a_missing_index_or_transcript_is_no_use(told: Project) -> None:
     with at_home(told) as places:
         context = Context(places, load(places.config_dir, places.project_root), Deadline(60), SESSION)
-        assert find_uses({KEY: Told({})}, "invoices in Postgres 15", "/no/such/file", context) == [KEY]
+        assert find_uses({KEY: InjectedMemory({})}, "invoices in Postgres 15", "/no/such/file", context) == [
+            KEY
+        ]
         for name in os.listdir(places.state("index")):
             os.unlink(places.state("index", name))
-        assert find_uses({KEY: Told({})}, "invoices in Postgres 15", "", context) == []
+        assert find_uses({KEY: InjectedMemory({})}, "invoices in Postgres 15", "", context) == []
 
 
 def call(project: Project, tool: str, call_id: str, prompt_id: str = "p1", **given: str) -> None:

@@ -52,7 +52,7 @@ def test_a_fit_holds_on_the_other_half(mean: int, padded: float) -> None:
     after = escalated_share(check, BOUNDS.with_values(fit.thresholds, fit.preamble_min))
     assert after.value is not None
     assert 0.2 <= after.value <= 0.3
-    assert fit.hindrance == ""
+    assert fit.blocking_row == ""
     assert sum(fit.rows.values()) == 500
 
 
@@ -66,7 +66,7 @@ def test_what_fits_already_stays() -> None:
 
 def test_where_it_cannot_be_reached_the_row_is_named() -> None:
     fit = fit_thresholds(replies(400, 600, padded=0.6), BOUNDS)
-    assert fit.hindrance == "padding_range"
+    assert fit.blocking_row == "padding_range"
     assert fit.after.value is not None
     assert fit.after.value > 0.3
 
@@ -81,7 +81,7 @@ def test_kinds_with_few_replies_move_along() -> None:
 
 def test_no_replies_change_nothing() -> None:
     fit = fit_thresholds([], BOUNDS)
-    assert (fit.thresholds, fit.before.value, fit.hindrance) == (BOUNDS.thresholds, None, "")
+    assert (fit.thresholds, fit.before.value, fit.blocking_row) == (BOUNDS.thresholds, None, "")
 
 
 @pytest.mark.parametrize(

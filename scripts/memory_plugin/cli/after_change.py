@@ -10,7 +10,7 @@ from ..kernel.sqlite import SqliteError
 from ..memories.hygiene import shown_line
 from ..memories.record import ACTIVE, body_text
 from ..memories.similarity import NEAR_DUPLICATE, SAME_TITLE, Similarity
-from ..memories.survey import life, survey, unmistakable
+from ..memories.survey import life_cycle_state, shortest_names, survey
 from ..recall import index_refresh
 from ..recall.index_file import IndexUnavailable
 from ..recall.memory_search import neighbors
@@ -80,11 +80,11 @@ def similar_to(
     if near is None:
         return [[] for _ in new]
     items = survey(context.places, context.accept_from).items
-    active = {item.stored.key: item for item in items if life(item) == ACTIVE}
+    active = {item.stored.key: item for item in items if life_cycle_state(item) == ACTIVE}
     around = {item.stored.key: item for item in items[:_COMPARED_WITH]}
     around.update((key, active[key]) for keys in near.keys for key in keys if key in active)
     compared = Similarity((item.stored.memory for item in around.values()), near.stop)
-    names = unmistakable(items)
+    names = shortest_names(items)
     later = {key: at for at, (key, _) in enumerate(new)}
     found: list[list[Similar]] = [[] for _ in new]
     for at, ((key, memory), keys) in enumerate(zip(looked_at, near.keys)):
@@ -123,7 +123,7 @@ def similar_lines(found: list[Similar]) -> list[str]:
 
 def replaced_lines(before: list[Item], after: list[Item], gone: str) -> list[str]:
     """Return lines about the memories that the removed one (`gone` is its key) had replaced."""
-    lives, names = {item.stored.key: life(item) for item in after}, unmistakable(after)
+    lives, names = {item.stored.key: life_cycle_state(item) for item in after}, shortest_names(after)
     lines = []
     for item in before:
         key = item.stored.key

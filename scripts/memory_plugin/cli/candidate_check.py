@@ -15,9 +15,9 @@ from ..kernel.ledger import open_ledger
 from ..memories.claude_notes import native_folders, note_files, notes_in
 from ..memories.markdown import sections
 from ..memories.record import ACTIVE
-from ..memories.survey import life, survey, unmistakable
+from ..memories.survey import life_cycle_state, shortest_names, survey
 from ..recall.memory_search import neighbors
-from ..recall.uses import told_in_session
+from ..recall.uses import injected_in_session
 
 if TYPE_CHECKING:
     from typing import Callable
@@ -45,7 +45,7 @@ def _check(found: list[Candidate], context: Context) -> Checked:
     if near is None:
         return checked
     names, active = _active(context)
-    told = set(told_in_session(context)) if context.session else set()
+    told = set(injected_in_session(context)) if context.session else set()
     for one, keys in zip(found, near.keys):
         if one.kind in HINTS:
             continue
@@ -61,8 +61,8 @@ def _check(found: list[Candidate], context: Context) -> Checked:
 def _active(context: Context) -> tuple[dict[str, str], dict[str, Memory]]:
     """Return the names of all memories and the active memories, by key."""
     items = survey(context.places, context.settings.texts("trust.accept_from")).items
-    active = {item.stored.key: item.stored.memory for item in items if life(item) == ACTIVE}
-    return unmistakable(items), active
+    active = {item.stored.key: item.stored.memory for item in items if life_cycle_state(item) == ACTIVE}
+    return shortest_names(items), active
 
 
 def guard_hints(context: Context) -> list[Candidate]:

@@ -144,7 +144,11 @@ class CandidateEntries:
 
     def _store(self, data: dict[str, Any]) -> list[str]:
         written = save(
-            self._context.places, named_store(self._context.places, PROJECT), data, word=True, how="capture"
+            self._context.places,
+            named_store(self._context.places, PROJECT),
+            data,
+            approved=True,
+            how="capture",
         )
         lines = ["stored as %s" % os.path.splitext(os.path.basename(written.stored.path))[0]]
         return lines + [

@@ -105,7 +105,7 @@ def label_series(context: CommandContext, paths: Sequence[str], most: int) -> in
     No scorer's scores are shown, so that they cannot lead the person.
     """
     done = set(latest_rows(context.places, context.settings, LABEL))
-    labeled_before, begun = len(done), time.monotonic()
+    labeled_before, started = len(done), time.monotonic()
     for path in paths:
         if len(done) >= most:
             break
@@ -113,7 +113,9 @@ def label_series(context: CommandContext, paths: Sequence[str], most: int) -> in
         if session is None or session.name in done:
             continue
         context.console.line()
-        context.console.line(context.console.style(_progress(len(done), most, labeled_before, begun), "bold"))
+        context.console.line(
+            context.console.style(_progress(len(done), most, labeled_before, started), "bold")
+        )
         show_session(context.console, session)
         given = ask_scores(context.console)
         if given.scores:
@@ -143,9 +145,9 @@ def read_session(path: str) -> ShownSession | None:
     return ShownSession(session_id_of(path, signals.totals.session), signals, moments, turns)
 
 
-def _progress(done: int, most: int, before: int, begun: float) -> str:
+def _progress(done: int, most: int, before: int, started: float) -> str:
     labeled_now = done - before
-    pace = (time.monotonic() - begun) / 60 / labeled_now if labeled_now else _MINUTES
+    pace = (time.monotonic() - started) / 60 / labeled_now if labeled_now else _MINUTES
     return "session %d of %d, about %d minutes left" % (done + 1, most, max(1, round(pace * (most - done))))
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..memories.hygiene import shown_items, shown_line
 from ..memories.record import ACTIVE
-from ..memories.survey import life
+from ..memories.survey import life_cycle_state
 from ..memories.trust import TRUSTED
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def as_json(item: Item) -> dict[str, object]:
         "category": memory.category,
         "scope": item.stored.store.scope,
         "status": memory.status,
-        "life": life(item),
+        "life": life_cycle_state(item),
         "trust": item.trust,
         "waits_because": item.reason,
         "tags": shown_items(memory.tags, _MAX_ITEMS),
@@ -56,7 +56,7 @@ def as_row(item: Item) -> list[str]:
 
 def status_text(item: Item) -> str:
     """Return in a word or two whether a memory is recalled, and if not, why."""
-    words = [] if life(item) == ACTIVE else [life(item)]
+    words = [] if life_cycle_state(item) == ACTIVE else [life_cycle_state(item)]
     if item.trust != TRUSTED:
         words.append(item.trust)
     return ", ".join(words) or ACTIVE

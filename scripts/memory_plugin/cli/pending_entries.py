@@ -10,7 +10,7 @@ from ..memories.hygiene import shown_line
 from ..memories.lifecycle import rewrite
 from ..memories.memory_changes import changes, readable_fields
 from ..memories.record import InvalidMemory, categories, parse_memory
-from ..memories.survey import CHANGED, survey, unmistakable
+from ..memories.survey import CHANGED, shortest_names, survey
 from ..memories.trust import load_trust, text_digests
 from .claimed_commits import claimed_commits
 from .guard_view import holds_guard
@@ -55,7 +55,7 @@ class PendingEntries:
 
     def _read(self) -> None:
         found = survey(self._context.places, self._context.accept_from).items
-        names = unmistakable(found)
+        names = shortest_names(found)
         waiting = [item for item in found if item.waits]
         self._items = {names[item.stored.key]: item for item in waiting}
         for store in dict.fromkeys(item.stored.store for item in waiting):
@@ -147,7 +147,7 @@ class PendingEntries:
         if draft is None:
             return Outcome(False, ["nothing changed; it is still pending"])
         try:
-            written = rewrite(self._context.places, stored, draft.data, "edited by hand", word=True)
+            written = rewrite(self._context.places, stored, draft.data, "edited by hand", approved=True)
         except (InvalidMemory, OSError) as error:
             raise InvalidMemory("%s; your draft is %s" % (in_words(error), draft.path)) from None
         draft.discard()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..memories.hygiene import shown_line
-from ..memories.survey import choose, survey, unmistakable
+from ..memories.survey import choose, shortest_names, survey
 from ..recall.decision import own_threshold
 from ..recall.feedback import USEFUL, WRONG, Feedback, record_feedback
 
@@ -33,7 +33,7 @@ def rate(arguments: argparse.Namespace, context: CommandContext, kind: str) -> i
     chosen = [choose(items, name) for name in dict.fromkeys(arguments.ids)]
     record_feedback(context.places, [item.stored.key for item in chosen], kind)
     context.append("feedback", {"kind": kind, "memories": [item.stored.key for item in chosen]})
-    feedback, names = Feedback(context.places), unmistakable(items)
+    feedback, names = Feedback(context.places), shortest_names(items)
     if arguments.json:
         context.console.json(
             {"rated": kind, "memories": [as_json(item, feedback, context) for item in chosen]}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..hooks.status_line import FOLDER, counts_path
 from ..kernel.state_file import write_state
 from ..memories.record import ACTIVE
-from ..memories.survey import life, survey
+from ..memories.survey import life_cycle_state, survey
 from ..memories.trust import TRUSTED
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def prepare_counts(context: CommandContext) -> None:
     write_state(
         counts_path(places),
         {
-            "memories": sum(life(item) == ACTIVE and item.trust == TRUSTED for item in items),
+            "memories": sum(life_cycle_state(item) == ACTIVE and item.trust == TRUSTED for item in items),
             "pending": sum(item.waits for item in items),
             "recall": context.settings.flag("retrieval.enabled"),
         },

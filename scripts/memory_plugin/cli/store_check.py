@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Callable, NamedTuple
 
 from ..kernel.text.clean import plain
-from ..memories.files import FileProblem, all_memories, memory_key, why_left_alone
+from ..memories.files import FileProblem, all_memories, memory_key, why_not_read
 from ..memories.hygiene import shown_line
 from ..memories.record import (
     ACTIVE,
@@ -64,7 +64,7 @@ def store_around(path: str) -> Store | None:
 
 def check_store(store: Store) -> tuple[int, list[Finding]]:
     """Return the number of memories in a store, and everything to fix, by path."""
-    reason = why_left_alone(store)
+    reason = why_not_read(store)
     if reason:
         return 0, [Finding(store.root, 0, "store", reason)]
     problems: list[FileProblem] = []

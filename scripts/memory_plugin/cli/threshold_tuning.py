@@ -122,7 +122,7 @@ def _record(
         "preamble_min": fit.preamble_min,
         "changes": changes,
         "rows": fit.rows,
-        "hindrance": fit.hindrance or None,
+        "hindrance": fit.blocking_row or None,
         "applied": applied,
     }
 
@@ -154,9 +154,9 @@ def _show(
         console.table(["setting", "now", "proposed"], rows)
     else:
         console.line("No change is proposed.")
-    if fit.hindrance:
+    if fit.blocking_row:
         words = "20 to 30 %% is out of reach: most of them by the row %s, %s."
-        console.paragraph(words % (fit.hindrance, _ROW_WORDS.get(fit.hindrance, "a row of the gate")))
+        console.paragraph(words % (fit.blocking_row, _ROW_WORDS.get(fit.blocking_row, "a row of the gate")))
 
 
 def _interval(part: Proportion) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from ..memories.hygiene import clean_data, shown_line
 from ..memories.record import ACTIVE
 from ..memories.similarity import plain_title
-from ..memories.survey import life, unmistakable
+from ..memories.survey import life_cycle_state, shortest_names
 from .command_context import CommandError
 
 if TYPE_CHECKING:
@@ -25,11 +25,11 @@ def refuse_taken_title(items: list[Item], scope: str, data: dict[str, Any], old:
     title = plain_title(str(cleaned["title"]))
     for item in items:
         memory = item.stored.memory
-        if item is old or item.stored.store.scope != scope or life(item) != ACTIVE:
+        if item is old or item.stored.store.scope != scope or life_cycle_state(item) != ACTIVE:
             continue
         if plain_title(memory.title) != title or _says_the_same(memory.data, cleaned):
             continue
-        name = unmistakable(items)[item.stored.key]
+        name = shortest_names(items)[item.stored.key]
         raise CommandError(
             "%s has this title already: %s. To change it: memory edit %s --body '...'. To replace it: add --supersedes %s."
             " For a second memory choose another title." % (name, shown_line(memory.title), name, name)

@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..kernel.text.clean import block
+from ..kernel.text.invisible import IN_WORDS, character_class
 from ..kernel.text.lookalikes import LOOKALIKES
 from ..kernel.text.tokens import fold
 from .frames import FrameSearch
@@ -33,8 +34,8 @@ MAX_TEXT = 2_000_000
 # Characters that all patterns together may read in one turn. 200,000 characters of nothing but the rules' own examples need a quarter.
 MAX_WORK = 3_000_000
 
-# Removed with nothing in their place: `block` would keep joiners that some scripts need.
-_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060-\u2064\ufeff]")
+# Removed without a replacement, joiners included, which `block` would keep for the scripts that need them.
+_INVISIBLE = re.compile("[%s]" % character_class(IN_WORDS))
 _SPACES = re.compile(r"[^\S\n]+")
 _FENCE = re.compile(r"^[ \t]*(```|~~~)[^\n]*\n.*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _INLINE_CODE = re.compile(r"`[^`\n]{1,200}`")

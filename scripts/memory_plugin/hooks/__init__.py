@@ -1,4 +1,4 @@
-"""Events of the host: each is read, handled within its deadline, and answered with at most one JSON object."""
+"""Handle the host's events: read one, handle it within its deadline, and print at most one JSON object."""
 
 from __future__ import annotations
 

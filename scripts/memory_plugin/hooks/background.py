@@ -1,4 +1,4 @@
-"""Work that must not keep the user waiting: a process of its own, with a clean environment, that outlives the hook."""
+"""Start background processes, which have a clean environment and outlive the hook, so that the user does not wait for them."""
 
 from __future__ import annotations
 
@@ -59,15 +59,15 @@ def _is_due(path: str) -> bool:
 
 
 def judge_variables(settings: Settings) -> tuple[str, ...]:
-    """Return the environment variables that a process needs in order to ask a judge, with the user's own `judge.key_variable`."""
+    """Return the environment variables that a process needs to ask a judge, including the user's own `judge.key_variable`."""
     chosen = settings.text("judge.key_variable")
     return (*_JUDGES, chosen) if chosen else _JUDGES
 
 
 def start(arguments: Sequence[str], data: bytes = b"", passed_on: Sequence[str] = ()) -> bool:
-    """Start `memory` with some arguments and with `data` (at most MAX_INPUT bytes) as its standard input; return whether it was started.
+    """Start `memory` with arguments, and with `data` (at most MAX_INPUT bytes) on standard input; return whether it was started.
 
-    `passed_on` names further variables that the process gets. Raises ValueError for more data than a pipe holds.
+    `passed_on` names additional environment variables for the process. Raises ValueError for more data than a pipe holds.
     """
     if len(data) > MAX_INPUT:
         raise ValueError("at most %d bytes can be handed over, got %d" % (MAX_INPUT, len(data)))
@@ -108,7 +108,7 @@ def _spawn_elsewhere(command: list[str], environment: dict[str, str], data: byte
 
 
 def _spawn_posix(command: list[str], environment: dict[str, str], data: bytes) -> bool:
-    """Start it as `subprocess` does, without the ten milliseconds that importing it takes."""
+    """Start a process as `subprocess` does, without the ten milliseconds that importing that module takes."""
     _keep_files_from_children()
     reading, writing = os.pipe()
     try:
@@ -123,7 +123,7 @@ def _spawn_posix(command: list[str], environment: dict[str, str], data: bytes) -
 
 
 def _fill(handle: int, data: bytes) -> None:
-    """Write all data and close. Raises BlockingIOError where the pipe is smaller than on the systems we know."""
+    """Write all data and close the handle. Raises BlockingIOError if the pipe is smaller than on the systems we know."""
     try:
         os.set_blocking(handle, False)
         while data:
@@ -133,7 +133,7 @@ def _fill(handle: int, data: bytes) -> None:
 
 
 def _keep_files_from_children() -> None:
-    """Stop child processes from inheriting files that the host left open for us, because they may outlive it."""
+    """Prevent child processes, which may outlive the host, from inheriting the files that it left open for us."""
     try:
         handles = [int(name) for name in os.listdir("/dev/fd")]
     except OSError:

@@ -38,7 +38,7 @@ _MOST_FILES = 64
 
 
 class ClientRecord:
-    """The record of one client. `named` says that the process looks like Claude Code, and not only like what started a hook."""
+    """The record of one client. `named` means that the process looks like Claude Code, not just like something that started a hook."""
 
     __slots__ = ("boot", "config", "named", "pid", "project", "sessions", "start")
 
@@ -50,11 +50,11 @@ class ClientRecord:
         self.sessions = [str(one) for one in list(row["sessions"])[-_MOST_SESSIONS:]]
 
     def is_of(self, process: Ancestor) -> bool:
-        """Return whether it was written for this very process."""
+        """Return whether the record was written for exactly this process."""
         return (self.pid, self.start) == (process.pid, process.start) and self.boot == boot_id()
 
     def session(self, claimed: str) -> str:
-        """Return the session that a command is in: the claimed one if the client was in it, else the client's last."""
+        """Return the session of a command: the claimed one if this client had it, else the client's last one."""
         return claimed if claimed in self.sessions else self.sessions[-1] if self.sessions else ""
 
 
@@ -65,7 +65,7 @@ def account_config() -> str | None:
 
 
 def note_client(places: Places, session: str, starter: Ancestor) -> None:
-    """Record the client that started this hook, unless that is known. Raises OSError.
+    """Record the client that started this hook, unless the record is up to date. Raises OSError.
 
     A client inside another client's command is not recorded, because its prompts come from Claude, not from the user.
     """
@@ -89,7 +89,7 @@ def hook_starter() -> Ancestor | None:
 
 
 def _registries(config: str) -> list[str]:
-    """Return the config folder, and that of the account if the user moved only the config folder: there a command finds it by itself."""
+    """Return the config folder, and also the account's own if the user moved only the former: a command can always find that one."""
     home = home_folder()
     if home is None or config == os.path.join(home, ".claude"):
         return [config]
@@ -121,7 +121,7 @@ def _path(config: str, pid: int) -> str:
 
 
 def read_record(config: str, process: Ancestor) -> ClientRecord | None:
-    """Return the record in a config folder of this very process; None if there is none."""
+    """Return the record of exactly this process in a config folder; None if there is none."""
     record = _read(_path(config, process.pid))
     return record if record is not None and record.is_of(process) else None
 
@@ -145,7 +145,7 @@ def recorded_clients(config: str) -> list[ClientRecord]:
 
 
 def outer_client(chain: list[Ancestor]) -> Ancestor | None:
-    """Return the user's own client in a chain of processes, nearest first: the innermost that no other client started, or None."""
+    """Return the user's own client in a chain of processes (nearest first): the innermost that no other client started, or None."""
     found = None
     for process in reversed(chain):
         if process.is_marked:

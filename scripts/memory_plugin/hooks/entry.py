@@ -1,6 +1,6 @@
-"""What every hook runs: clean the environment, read the event, call one handler, print at most one JSON object, and exit with 0.
+"""Run one hook: clean the environment, read the event, call its handler, print at most one JSON object, and exit with 0.
 
-To add an event: a script in `hooks/` like the others, a handler with its row in HANDLERS, and a line in `hooks/hooks.json`.
+To add an event, add a script to `hooks/` like the others, a handler with its row in HANDLERS, and a line to `hooks/hooks.json`.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ _NOTING = ("SessionStart", "UserPromptSubmit")
 
 
 class BadInput(ValueError):
-    """Standard input holds no event."""
+    """Raised when standard input holds no valid event."""
 
 
 def run(event: str) -> int:
-    """Handle one event of the host, read from standard input, and return 0 in any case.
+    """Handle one event from standard input and always return 0.
 
-    A fault becomes one line in the events ledger and one on standard error, never a traceback: the user's prompt goes through.
+    A fault becomes one line in the events ledger and one on standard error, never a traceback, so the user's prompt goes through.
     """
     deadline = Deadline(HANDLERS[event][1])
     places: Places | None = None
@@ -65,9 +65,9 @@ def run(event: str) -> int:
 
 
 def _starter(event: str) -> Ancestor | None:
-    """Return the process that started this hook; None where only another program could tell, except at the start of a session.
+    """Return the process that started this hook, or None where finding it needs another program, unless a session starts.
 
-    A client that runs inside another client's command got its environment from there, where the outer project's settings apply.
+    A client that runs inside another client's command inherits its environment, in which the outer project's settings apply.
     """
     if not has_proc() and event != "SessionStart":
         return None
@@ -91,7 +91,7 @@ def _note_client(places: Places, session: str, starter: Ancestor) -> None:
 def _handle(
     event: str, payload: dict[str, object], places: Places, taint: Taint, deadline: Deadline
 ) -> dict[str, object] | None:
-    """Return the handler's answer; call it again if it failed because Python's cache of one of its modules is damaged."""
+    """Return the handler's answer; call it again if it failed because of a damaged bytecode file."""
     load_handler = HANDLERS[event][0]
     try:
         return load_handler()(payload, places, taint, deadline)
@@ -110,8 +110,10 @@ def _read() -> bytes:
 
 
 def _answer(output: dict[str, object] | None) -> None:
-    """Write one JSON object past Python's buffer: with a closed pipe, what remains in it would make the interpreter exit with 120."""
-    if not output or sys.stdout is None:  # closed when we started: number 1 may be a file of ours by now
+    """Write one JSON object, bypassing Python's buffer: data left in it on a closed pipe would make the interpreter exit with 120."""
+    if (
+        not output or sys.stdout is None
+    ):  # closed when we started, so descriptor 1 may be one of our files by now
         return
     data = dumps(output).encode("ascii")
     while data:
@@ -166,8 +168,8 @@ def _tool_failure() -> Handler:
     return handle_failure
 
 
-# Event -> (a function that imports its handler, the seconds for everything it waits for). The host ends a hook at its `timeout` in
-# hooks.json. Imported by statements, because `importlib` would cost a prompt three milliseconds.
+# Event -> (a function that imports its handler, the deadline in seconds for all its waits). The host kills a hook at its `timeout` in
+# hooks.json. The handlers are imported by statements, because `importlib` would cost a prompt three milliseconds.
 HANDLERS: dict[str, tuple[Callable[[], Handler], float]] = {
     "UserPromptSubmit": (_prompt, 12.0),  # judges may be asked
     "SessionStart": (_session_start, 5.0),
@@ -193,7 +195,7 @@ def _payload(data: bytes) -> dict[str, object]:
 
 
 def _report(event: str, places: Places | None, session: str, error: Exception) -> None:
-    """Report in one line what went wrong, by its type and place only: an error's text may quote the user."""
+    """Report an error in one line by its type and location only, because its text may quote the user."""
     kind = "bad_input" if isinstance(error, BadInput) else "error"
     what = str(error) if isinstance(error, BadInput) else "%s at %s" % (type(error).__name__, where(error))
     if places is not None:

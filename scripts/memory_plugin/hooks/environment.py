@@ -1,4 +1,4 @@
-"""Cleaning the environment: every variable that a project's settings set is removed before anything else runs.
+"""Clean the environment: remove every variable that a project's settings set, before anything else runs.
 
 The client passes the `env` block of a project's settings to our hooks, overriding the launch environment and the user's settings, and in
 print mode even without folder trust. The author of a repository could otherwise send the user's key to their own server, or move our state
@@ -51,8 +51,8 @@ _SENSITIVE_PARTS = (
     "HEADERS",
 )
 _SENSITIVE_NAMES = frozenset(["HOME", "USERPROFILE", "TMPDIR", "TEMP", "TMP", "PATH", "CLAUDE_CONFIG_DIR"])
-_MOVERS = frozenset(["HOME", "USERPROFILE", "CLAUDE_CONFIG_DIR"])
-_TELLING = _MOVERS.union([OFF, "CLAUDECODE", "CLAUDE_CODE_SESSION_ID"])
+_LOCATION_NAMES = frozenset(["HOME", "USERPROFILE", "CLAUDE_CONFIG_DIR"])
+_CONTROL_NAMES = _LOCATION_NAMES.union([OFF, "CLAUDECODE", "CLAUDE_CODE_SESSION_ID"])
 # Not restored to the client's launch values: the search path and the folder for temporary files, which a shell's own files and the
 # client's sandbox set, and, except for two folders, what the client sets for each of its commands.
 _KEPT = frozenset(["PATH", "TMPDIR", "TEMP", "TMP", HANDED_OVER])
@@ -76,9 +76,9 @@ _SENSITIVE_STARTS = (
 class Taint:
     """The variables that a project's settings had set in the environment.
 
-    `names` maps each removed name to its file; `unread` lists settings files that could not be parsed; `locked` is why no key may be used
-    although no file sets anything. `judges_off` says that the project may not use judges or uploads, because one of the names decides where
-    keys and texts go, or because that is unknown.
+    `names` maps each removed name to its file; `unread` lists settings files that could not be parsed; `locked` is the reason why no key
+    may be used although no file sets anything. `judges_off` means that judges and uploads are off for the project, because one of the names
+    decides where keys and texts go, or may do so.
     """
 
     __slots__ = ("locked", "names", "unread")
@@ -89,7 +89,7 @@ class Taint:
         self.locked = ""
 
     def add(self, other: Taint) -> None:
-        """Add what another folder's settings had set."""
+        """Add the variables that another folder's settings had set."""
         self.unread += [path for path in other.unread if path not in self.unread]
         for name, path in other.names.items():
             self.names.setdefault(name, path)
@@ -111,7 +111,7 @@ class Taint:
 
 
 def is_sensitive(name: str) -> bool:
-    """Return whether a name may hold or redirect a key, token, URL, proxy, certificate, home folder, or is ours."""
+    """Return whether a variable may hold or redirect a key, token, URL, proxy, certificate or home folder, or is one of ours."""
     name = name.upper()
     return (
         name in _SENSITIVE_NAMES
@@ -167,14 +167,14 @@ def _collect_names(path: str, taint: Taint) -> None:
         return
     except OSError:  # the client may read what is too large for us
         taint.unread.append(path)
-        taint.names.update((name, path) for name in _MOVERS)
+        taint.names.update((name, path) for name in _LOCATION_NAMES)
         return
     for name in _names(text, path, taint):
         taint.names.setdefault(_as_known(name), path)
 
 
 def _as_known(name: str) -> str:
-    """Return a name as `os.environ` spells it."""
+    """Return a variable's name as `os.environ` spells it."""
     return name.upper() if _ANY_CASE else name
 
 
@@ -188,8 +188,8 @@ def _text(data: bytes) -> str:
 def _names(text: str, path: str, taint: Taint) -> Iterable[str]:
     """Return the names that a settings file sets.
 
-    Text that we cannot parse may still be JSON to the client, which accepts deeper nesting, longer numbers and other encodings. Then every
-    name of the environment counts that the text could contain.
+    The client may be able to parse text that we cannot: it accepts deeper nesting, longer numbers and other encodings. In that case every
+    variable of the environment that the text could contain counts.
     """
     try:
         settings = loads(text)
@@ -197,7 +197,7 @@ def _names(text: str, path: str, taint: Taint) -> Iterable[str]:
         taint.unread.append(path)
         hidden = "\\u" in text or "\0" in text
         text = _as_known(text)
-        return [name for name in os.environ if '"%s"' % name in text or (hidden and name in _TELLING)]
+        return [name for name in os.environ if '"%s"' % name in text or (hidden and name in _CONTROL_NAMES)]
     block = settings.get("env") if isinstance(settings, dict) else None
     return block if isinstance(block, dict) else ()
 
@@ -208,7 +208,7 @@ def _is_users_own(root: str, taint: Taint) -> bool:
     A project whose settings move the home or config folder could pretend to be the home, so those names rule it out.
     """
     config = config_folder()
-    moved = _MOVERS.intersection(taint.names)
+    moved = _LOCATION_NAMES.intersection(taint.names)
     return (
         not moved
         and not taint.unread

@@ -1,7 +1,6 @@
-"""What every handler needs: the fields of an event, the user's choice of hygiene rules, and the ledger of what went wrong.
+"""Shared by all handlers: read the fields of an event, apply the user's hygiene rules, and record problems.
 
-Fields are read with care, because any of them may be missing, of another type, or very long. A line in the events ledger quotes nothing of
-the user's.
+Any field may be missing, very long, or of the wrong type. A line in the events ledger never quotes the user.
 """
 
 from __future__ import annotations
@@ -23,17 +22,17 @@ _said: set[str] = set()
 
 
 def identity(value: object) -> str:
-    """Return the id of a session or a prompt, cut to 200 characters; empty for anything but text."""
+    """Return the id of a session or prompt, cut to 200 characters; empty if it is not a text."""
     return value[:MAX_IDENTITY] if isinstance(value, str) else ""
 
 
 def path(value: object) -> str:
-    """Return a path that the system can be asked about; empty for anything else."""
+    """Return a path that is safe to pass to the system; empty for anything else."""
     return value if isinstance(value, str) and "\0" not in value else ""
 
 
 def follow_hygiene(settings: Settings) -> None:
-    """Apply the user's choice of hygiene rules to this process; nothing is imported if the settings hold their defaults."""
+    """Apply the user's choice of hygiene rules to this process; import nothing if the settings have their defaults."""
     allow, packs = settings.texts("hygiene.allow"), settings.texts("hygiene.packs")
     if allow or packs:
         from ..kernel.hygiene_choice import choose, mark
@@ -44,7 +43,7 @@ def follow_hygiene(settings: Settings) -> None:
 
 
 def note(places: Places, session: str, event: str, kind: str, what: str) -> None:
-    """Append a line to `events.jsonl`; if that fails, write it to standard error instead."""
+    """Append a line to `events.jsonl`, or write it to standard error if that fails."""
     failure = places.why_no_state
     if places.state_dir is not None:
         from ..kernel.ledger import Ledger  # most events note nothing
@@ -57,11 +56,13 @@ def note(places: Places, session: str, event: str, kind: str, what: str) -> None
 
 
 def say(what: str) -> None:
-    """Write one line to standard error, once; it may be closed or full.
+    """Write a line to standard error unless it was written before; ignore a closed or full one.
 
-    Written past Python's buffer, because what remains in it would change the exit code.
+    Bypasses Python's buffer, because data left in it would change the exit code.
     """
-    if sys.stderr is None or what in _said:  # closed when we started: number 2 may be a file of ours by now
+    if (
+        sys.stderr is None or what in _said
+    ):  # closed when we started, so descriptor 2 may be one of our files by now
         return
     _said.add(what)
     try:

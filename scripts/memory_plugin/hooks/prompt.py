@@ -1,7 +1,7 @@
-"""UserPromptSubmit: what the features tell Claude on one prompt, in a fixed order and within one size limit.
+"""UserPromptSubmit: collect what the features tell Claude on one prompt, in a fixed order and within one size limit.
 
-The prompt is read once and handed to the correction of the last reply, the reminder of an open interview, the grant of a save request,
-recall and the ledger. What goes wrong in one of them is a line in the events ledger and does not stop the others.
+The prompt is read once and passed to the correction of the last reply, the reminder of an open interview, the grant for a save request,
+recall and the ledger. A problem in one of them becomes a line in the events ledger and does not stop the others.
 """
 
 from __future__ import annotations
@@ -37,11 +37,11 @@ def handle(
     taint: Taint,
     deadline: Deadline,
 ) -> dict[str, object] | None:
-    """Return what the host is told on a prompt; None for nothing."""
+    """Return the hook's output for a prompt, or None for no output."""
     if places.state_dir is None:
         return None
     session = identity(payload.get("session_id"))
-    text = payload.get("prompt", payload.get("user_prompt"))  # the name in older hosts
+    text = payload.get("prompt", payload.get("user_prompt"))  # the field's name in older hosts
     if not isinstance(text, str):
         note(places, session, EVENT, "bad_input", "the event holds no prompt")
         return None
@@ -58,7 +58,7 @@ def handle(
 
 
 def _answer(prompt: Prompt, context: Context) -> dict[str, object] | None:
-    """Ask the features in turn; their problems become lines in the events ledger, here and nowhere else."""
+    """Ask each feature in turn and compose the output; their problems are written to the events ledger here and nowhere else."""
     answer = Answer()
     problems: list[str] = []
     correction = _correction(prompt, context, problems)
@@ -68,7 +68,7 @@ def _answer(prompt: Prompt, context: Context) -> dict[str, object] | None:
     room = MAX_CHARACTERS - sum(len(part) + 2 for part in (correction, reminder, question) if part)
     try:
         recall(answer, prompt, room, context)
-    finally:  # the record says so when recall itself fails
+    finally:  # a failure of recall itself is in the record too
         problems.append(_unexpected_problem(answer))
         _write_down(answer, prompt, context, problems)
         for problem in filter(None, problems):
@@ -81,9 +81,9 @@ def _answer(prompt: Prompt, context: Context) -> dict[str, object] | None:
 
 
 def _output(parts: list[str], lines: list[str]) -> dict[str, object] | None:
-    """Return the output: for Claude the correction, interview and memories, and lines for the person.
+    """Return the hook's output: `parts` for Claude and `lines` for the user.
 
-    A part that does not fit any more is omitted completely.
+    A part that no longer fits is omitted as a whole.
     """
     output: dict[str, object] = {}
     context = ""
@@ -99,9 +99,9 @@ def _output(parts: list[str], lines: list[str]) -> dict[str, object] | None:
 
 
 def _has_state(prompt: Prompt, context: Context, part: str) -> bool:
-    """Return whether a feature left something for this session's next prompt, by one look at a file: most prompts import no more of it.
+    """Return whether a feature left state for this session's next prompt.
 
-    A notice from the client is not a prompt: its reply is not for the user.
+    One `lstat` decides, so most prompts do not import the feature. A notice from the client is not a prompt: its reply is not for the user.
     """
     return (
         prompt.is_typed
@@ -111,7 +111,7 @@ def _has_state(prompt: Prompt, context: Context, part: str) -> bool:
 
 
 def _correction(prompt: Prompt, context: Context, problems: list[str]) -> str:
-    """Return the correction that the last reply left for this session, once; mostly empty."""
+    """Return, once, the correction that the last reply left for this session; usually empty."""
     if not _has_state(prompt, context, "drift"):
         return ""
     from ..replies.reply_state import ReplyState
@@ -128,7 +128,7 @@ def _correction(prompt: Prompt, context: Context, problems: list[str]) -> str:
 
 
 def _reminder(prompt: Prompt, context: Context, problems: list[str]) -> str:
-    """Return the line about the session's open interview, if Claude was not told yet; mostly empty."""
+    """Return the line about the session's open interview unless Claude was told before; usually empty."""
     if not _has_state(prompt, context, "interview"):
         return ""
     from ..interview.reminder import Reminder
@@ -142,7 +142,7 @@ def _reminder(prompt: Prompt, context: Context, problems: list[str]) -> str:
 
 
 def _question(prompt: Prompt, context: Context, problems: list[str]) -> str:
-    """Return the note that the user may want a correction kept; empty unless they switched on being asked."""
+    """Return the note for Claude that the user may want to keep a correction; empty unless `capture.offer` is `ask`."""
     if context.settings.text("capture.offer") != "ask" or not prompt.is_typed:
         return ""
     from ..capture.asking import ask_about
@@ -153,14 +153,14 @@ def _question(prompt: Prompt, context: Context, problems: list[str]) -> str:
     try:
         return ask_about(prompt.typed, context)
     except OSError as error:
-        problems.append("that the user was to be asked was not noted: %s" % cause(error))
+        problems.append("the question about keeping a correction was not recorded: %s" % cause(error))
         return ""
 
 
 def _leave_grant(prompt: Prompt, context: Context, problems: list[str]) -> str:
-    """End the grant of the prompt before, and leave one if the user asks for something to be saved.
+    """Revoke the grant of the previous prompt, and issue one if the user asks for something to be saved.
 
-    Returns a line about what Claude saved under the old one, if no Stop hook has shown it.
+    Returns the lines about what Claude saved under the old grant and no Stop hook has shown yet.
     """
     kind = request_in(prompt.text) if prompt.is_typed else ""
     if not kind and not os.path.lexists(session_file(context.places, context.session, "grant")):
@@ -179,7 +179,7 @@ def _leave_grant(prompt: Prompt, context: Context, problems: list[str]) -> str:
 
 
 def _unexpected_problem(answer: Answer) -> str:
-    """Return what prevented recall from doing its best; a refresh of the index that is under way is expected."""
+    """Return the problem that impaired recall; empty for an expected one, such as an index refresh in progress."""
     problem = str(answer.record.get("problem") or "")
     return "" if problem in EXPECTED_PROBLEMS else problem
 
@@ -196,7 +196,7 @@ def _write_down(answer: Answer, prompt: Prompt, context: Context, problems: list
 
 
 def _allowed_text(prompt: Prompt) -> str:
-    """Return a prompt as the user allows the ledger to hold it: without private passages and secrets, at most 2,000 characters."""
+    """Return the prompt for the ledger, without private passages and secrets and cut to 2,000 characters."""
     from ..kernel.hygiene import redact
 
     return redact(prompt.typed, "ledger").text[:_MAX_WRITTEN]

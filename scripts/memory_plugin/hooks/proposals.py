@@ -1,4 +1,4 @@
-"""Start the search for what may be worth keeping, in a process that outlives the hook."""
+"""Start the search for memory candidates in a process that outlives the hook."""
 
 from __future__ import annotations
 
@@ -13,6 +13,6 @@ __all__ = ["start_proposals"]
 
 
 def start_proposals(event: str, transcript: str, context: Context) -> bool:
-    """Start `memory propose` for what an event ended; return False only if the process could not be started."""
+    """Start `memory propose` for the turn or session that an event ended; return False if the process could not be started."""
     request = dumps({"event": event, "session": context.session, "transcript": transcript}).encode("ascii")
     return start(["propose", "--root", context.places.project_root], request)

@@ -46,7 +46,7 @@ def handle_start(
 ) -> dict[str, object] | None:
     """Tell Claude the session catalog and the user what awaits approval, and refresh the index in the background.
 
-    What an emptied context was told is forgotten first, so that it is told again.
+    After a compaction or clear, the record of what Claude was told is deleted first, so that it is told again.
     """
     from ..replies.reply_state import tuning_reminder
     from .background import start_refresh
@@ -68,7 +68,7 @@ def handle_start(
 
 
 def _offer(context: Context) -> str:
-    """Return the line about candidates that the user may want to keep; mostly there never were any, and nothing is loaded for them."""
+    """Return the line about memory candidates to review; without a capture folder, which is the usual case, nothing is imported."""
     if not os.path.isdir(context.places.state("capture")):
         return ""
     from ..capture.offer import due_offer
@@ -77,7 +77,7 @@ def _offer(context: Context) -> str:
 
 
 def _at_start(context: Context, source: str) -> tuple[str, str, str]:
-    """Return what Claude is told, and two lines for the user: what awaits approval, and what Claude is told if the user wants that line."""
+    """Return the text for Claude, the line about memories that await approval, and the receipt (empty unless the user wants receipts)."""
     from ..kernel.sqlite import SqliteError
     from ..recall.pending import due_notice
     from ..recall.session_catalog import current_index, is_catalog_on, session_catalog
@@ -104,7 +104,7 @@ def handle_subagent(
     taint: Taint,  # noqa: ARG001  (every handler gets the same arguments)
     deadline: Deadline,
 ) -> dict[str, object] | None:
-    """Tell a sub-agent the standing rules, unless it only looks around or is one of ours, which get a task of their own."""
+    """Give a sub-agent the standing rules, unless it only explores or is one of the plugin's own, which have a fixed task."""
     kind = identity(payload.get("agent_type"))
     if places.state_dir is None or kind in _EXPLORERS or kind.startswith(_OURS):
         return None
@@ -130,7 +130,7 @@ def handle_subagent(
 
 
 def _written_down(told: CatalogAnswer | None, event: str, context: Context) -> str:
-    """Append what was decided to the ledger, and return what Claude is told."""
+    """Append the decision to the ledger and return the text for Claude."""
     if told is None:
         return ""
     try:
@@ -146,7 +146,7 @@ def _receipt(told: CatalogAnswer | None, context: Context) -> str:
 
 
 def _output(event: str, context: str, lines: list[str]) -> dict[str, object] | None:
-    """Return what the host is told; the user sees two lines at most, whatever else has something to say."""
+    """Return the hook's output; the user sees at most two lines, the second of which joins all but the first."""
     output: dict[str, object] = {}
     if context:
         output["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": context}
@@ -158,7 +158,7 @@ def _output(event: str, context: str, lines: list[str]) -> dict[str, object] | N
 
 
 def _settings_notice(settings: Settings, payload: dict[str, object]) -> str:
-    """Return a line about settings that have no effect because they are damaged; empty for sound ones, and after the start."""
+    """Return a line about settings without effect because they are invalid; empty if all are valid or the session is not starting."""
     if payload.get("source") not in _BEGINNING:
         return ""
     unread = [problem.file for problem in settings.problems if problem.kind == "file"]
@@ -177,7 +177,7 @@ def _settings_notice(settings: Settings, payload: dict[str, object]) -> str:
 
 
 def _refresh_status_script(places: Places, session: str) -> None:
-    """Have the status line find the plugin, whose folder changes with its version."""
+    """Update the status line's script, because the plugin's folder changes with its version."""
     if not os.path.isdir(places.state(FOLDER)):
         return
     from .status_script import refresh_script
@@ -189,7 +189,7 @@ def _refresh_status_script(places: Places, session: str) -> None:
 
 
 def _forget(places: Places, session: str) -> None:
-    """Forget what the context of a session was told, because it was compacted or cleared."""
+    """Delete the record of what Claude was told in a session whose context was compacted or cleared."""
     from ..interview.reminder import Reminder
     from ..recall.history import forget_session
 
@@ -206,7 +206,7 @@ def handle_end(
     taint: Taint,
     deadline: Deadline,
 ) -> None:
-    """Have the session searched for what may be worth keeping, and graded if the user wants that, by background processes.
+    """Start background processes that search the session for memory candidates and, if the user wants that, grade it.
 
     The host gives all its hooks together 1.5 seconds.
     """
@@ -240,7 +240,7 @@ def handle_compaction(
     taint: Taint,  # noqa: ARG001  (every handler gets the same arguments)
     deadline: Deadline,
 ) -> None:
-    """Have the session searched for what may be worth keeping, before the client summarizes it."""
+    """Start the search for memory candidates in a session before the client summarizes it."""
     transcript = path(payload.get("transcript_path"))
     if places.state_dir is None or not transcript:
         return
@@ -250,7 +250,7 @@ def handle_compaction(
 
 
 def _propose(event: str, transcript: str, context: Context) -> None:
-    """Start the search for what may be worth keeping in a session, unless that is switched off or there is no transcript."""
+    """Start the search for memory candidates in a session, unless it is switched off or there is no transcript."""
     if not context.settings.flag("capture.enabled") or not os.path.isfile(transcript):
         return
     from .proposals import start_proposals
@@ -261,12 +261,12 @@ def _propose(event: str, transcript: str, context: Context) -> None:
             context.session,
             event,
             PROBLEM,
-            "no process could be started to look for what may be worth keeping",
+            "no process could be started to look for memory candidates",
         )
 
 
 def prune_state(places: Places) -> int:
-    """Delete session state untouched for 30 days, and what killed writers left; return the number of deleted files."""
+    """Delete session state unchanged for 30 days and temporary files of killed writers; return the number of deleted files."""
     from .sweeping import sweep
 
     deleted = sweep(places)

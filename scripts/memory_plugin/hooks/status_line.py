@@ -1,6 +1,6 @@
-"""The status line of Claude Code: how many memories there are, how many Claude was told in this session, how many are pending.
+"""Print the status line for Claude Code: the numbers of memories stored, told to Claude in this session, and pending.
 
-The client runs it after each message, so it costs no more than a skipped prompt: the counts were prepared by the last change or refresh.
+The client runs this after each message, so the counts are prepared beforehand, by the last change or refresh of the stores.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _payload() -> dict[str, object]:
 
 
 def _folder(payload: dict[str, object]) -> str:
-    """Return the project's folder as the client names it; outside of the client the current one."""
+    """Return the project's folder as the client names it, or the current folder outside the client."""
     workspace = payload.get("workspace")
     places = workspace if isinstance(workspace, dict) else {}
     for name in (places.get("project_dir"), places.get("current_dir"), payload.get("cwd")):
@@ -74,7 +74,7 @@ def _folder(payload: dict[str, object]) -> str:
 
 
 def _told(places: Places, session: str) -> int:
-    """Return how many memories Claude was told in full in a session."""
+    """Return how many memories were injected in full in a session."""
     if not session or places.state_dir is None:
         return 0
     from ..recall import history

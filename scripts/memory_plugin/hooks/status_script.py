@@ -1,6 +1,6 @@
-"""The script in the state folder that the user's settings name as status line.
+"""Write the status line script, which is in the state folder and named in the user's settings.
 
-The plugin's own folder changes with its version, so settings cannot name it: SessionStart writes the present folder into the script.
+Settings cannot name the plugin's folder, which changes with its version, so SessionStart writes the current folder into the script.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def script_text(places: Places) -> str:
 
 
 def refresh_script(places: Places) -> None:
-    """Write the script again if it is there and names another folder. Raises OSError."""
+    """Rewrite the script if it exists and its text is out of date. Raises OSError."""
     path = script_path(places)
     try:
         present = read_regular(path, _MAX_BYTES)[0]

@@ -1,4 +1,4 @@
-"""Stop: score the reply that has just ended, have a judge grade it if wanted, and note which injected memories it used."""
+"""Stop: score the reply that just ended, start its grading by a judge if needed, and record which injected memories it used."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def handle(
     taint: Taint,
     deadline: Deadline,
 ) -> dict[str, object] | None:
-    """Score the reply; return one line for the user about what Claude saved as they asked, mostly None.
+    """Score the reply; return a line for the user about what Claude saved at their request, or None, the usual case.
 
-    Anything else that a Stop hook returns may make the turn go on.
+    Any other output of a Stop hook could make the turn continue.
     """
     if places.state_dir is None or _awaits_sub_agents(payload):
         return None
@@ -57,7 +57,7 @@ def handle(
 
 
 def _saved(context: Context, problems: list[str]) -> str:
-    """Return what Claude saved under the grant of this session and the user was not shown yet."""
+    """Return lines about what Claude saved under this session's grant and the user has not seen yet."""
     if not os.path.lexists(session_file(context.places, context.session, "grant")):
         return ""
     from ..memories.grants import take_unshown
@@ -70,9 +70,9 @@ def _saved(context: Context, problems: list[str]) -> str:
 
 
 def _awaits_sub_agents(payload: dict[str, object]) -> bool:
-    """Return whether background work will go on with this turn: the host sends Stop again when it is done, with the final reply.
+    """Return whether background work continues this turn; if so, the host sends Stop again with the final reply.
 
-    A shell command or a monitor, such as a development server, may run as long as the session and ends no turn.
+    A shell command or a monitor, such as a development server, does not count, because it may run for the rest of the session.
     """
     tasks = payload.get("background_tasks")
     if not isinstance(tasks, list):
@@ -81,7 +81,7 @@ def _awaits_sub_agents(payload: dict[str, object]) -> bool:
 
 
 def _score(reply: CompletedReply, context: Context, taint: Taint) -> list[str]:
-    """Score a reply and return what went wrong on the way."""
+    """Score a reply and return the problems that occurred."""
     scored = score_reply(reply, context)
     problems = [str(error) for error in scored.errors]
     if (
@@ -94,10 +94,10 @@ def _score(reply: CompletedReply, context: Context, taint: Taint) -> list[str]:
 
 
 def _note_uses(reply: CompletedReply, context: Context) -> list[str]:
-    """Note which of the memories that Claude was told in this session the reply used, and return what went wrong; mostly none were told."""
-    from ..recall.uses import find_uses, told_in_session
+    """Record which of the memories injected in this session the reply used; return the problems that occurred."""
+    from ..recall.uses import find_uses, injected_in_session
 
-    told = told_in_session(context)
+    told = injected_in_session(context)
     used = find_uses(told, reply.text, reply.transcript, context, reply.prompt_id) if told else []
     if not used:
         return []
@@ -112,9 +112,9 @@ def _note_uses(reply: CompletedReply, context: Context) -> list[str]:
 
 
 def _propose(reply: CompletedReply, context: Context) -> list[str]:
-    """Have a prompt searched for what may be worth keeping, in a process of its own, if it could hold any; return what went wrong.
+    """Start the search for memory candidates in the prompt, if it could contain any; return the problems that occurred.
 
-    Rules and redaction would take longer than the end of a turn may.
+    It runs in the background, because its rules and redaction would delay the end of the turn.
     """
     from ..capture.hints import may_hold_statement
 
@@ -127,13 +127,13 @@ def _propose(reply: CompletedReply, context: Context) -> list[str]:
     from .proposals import start_proposals
 
     started = start_proposals(EVENT, reply.transcript, context)
-    return [] if started else ["no process could be started to look for what may be worth keeping"]
+    return [] if started else ["no process could be started to look for memory candidates"]
 
 
 def _start_grading(scored: ScoredReply, context: Context, taint: Taint) -> bool:
     """Start `memory grade` where a judge may be asked; return False only if the process could not be started.
 
-    The reply goes to its standard input, so that no text lies in a file.
+    The reply is passed on standard input, so that no file holds its text.
     """
     from ..replies.grade_request import encode_request, may_request_grade
     from .background import MAX_INPUT, judge_variables, start

@@ -1,4 +1,4 @@
-"""What killed writers and vanished projects leave in the state folder: drafts of files, and indexes that nobody opens."""
+"""Delete leftovers in the state folder: temporary files of killed writers, and indexes of projects that are gone."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def sweep(places: Places) -> int:
 
 
 def _leftovers(folder: str, project: str) -> Iterator[tuple[str, int]]:
-    """Yield what may be deleted in a folder, with the days for which it is kept."""
+    """Yield (path, days to keep it) for each leftover in a folder."""
     try:
         names = os.listdir(folder) if folder else []
     except OSError:

@@ -1,6 +1,6 @@
-"""PreToolUse: a trusted guard may answer one tool call, and Claude gets what bears on the file; on any fault the call goes through.
+"""PreToolUse: let a trusted guard answer a tool call, and give Claude the memories about the call's file; on a fault the call goes through.
 
-PostToolUseFailure: Claude gets what bears on the error of a command.
+PostToolUseFailure: give Claude the memories about the error of a failed command.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ def handle(
     taint: Taint,  # noqa: ARG001  (every handler gets the same arguments)
     deadline: Deadline,
 ) -> dict[str, object] | None:
-    """Return the answer of a guard to a tool call, else what Claude gets about its file; None for neither."""
+    """Return the output of a guard for a tool call, else the memories about its file; None if there is neither."""
     if places.state_dir is None:
         return None
     loaded: list[Context] = []
 
     def context_of() -> Context:
-        """Return the context, which is made once and only if something bears on the call."""
+        """Return the context, which is created at the first use."""
         if not loaded:
             loaded.append(_context(payload, places, deadline))
         return loaded[0]
@@ -57,7 +57,7 @@ def handle_failure(
     taint: Taint,  # noqa: ARG001  (every handler gets the same arguments)
     deadline: Deadline,
 ) -> dict[str, object] | None:
-    """Return what Claude gets about a failed command; None for nothing."""
+    """Return the output with the memories about a failed command, or None."""
     if places.state_dir is None:
         return None
     from ..recall.at_failure import failed_command, recall_at_failure
@@ -79,7 +79,7 @@ def handle_failure(
 
 
 def silent_calls(places: Places) -> int:
-    """Return on how many tool calls of this project nothing was said."""
+    """Return the number of tool calls of this project without output."""
     try:
         return os.stat(_silent_file(places)).st_size
     except OSError:
@@ -87,7 +87,7 @@ def silent_calls(places: Places) -> int:
 
 
 def _count_silent(places: Places) -> None:
-    """Count a call on which nothing was said: one byte each, since a line in a ledger would cost more than the call."""
+    """Count a call without output by one byte in a file, since a ledger line would take longer than the rest of the hook."""
     path = _silent_file(places)
     for _ in range(2):
         try:
@@ -98,7 +98,7 @@ def _count_silent(places: Places) -> None:
             _make_folder(os.path.dirname(path))
             continue
         except OSError:
-            return  # a count is not worth a word
+            return  # a lost count is not reported
         try:
             if os.fstat(handle).st_size >= _MOST_COUNTED:
                 os.ftruncate(handle, 0)
@@ -133,7 +133,7 @@ def _context(payload: dict[str, object], places: Places, deadline: Deadline) -> 
 def _guarded(
     payload: dict[str, object], places: Places, context_of: Callable[[], Context]
 ) -> dict[str, object] | None:
-    """Return the answer of the guards that cover a call, after it was written down; None if none does, or if it goes through."""
+    """Return the output of the guards that cover a call and record it; None if none does or if they let the call through."""
     prepared = GuardFile(places)
     if not prepared.may_cover(payload.get("tool_input")):
         return None
@@ -146,7 +146,7 @@ def _guarded(
     answer = GuardAnswer(guarded)
     try:
         decide(answer, guarded, context)
-    finally:  # the record says so when deciding fails
+    finally:  # a failed decision is recorded too
         _write_down(answer.record, payload, BEFORE, context)
     if not answer.decision:
         return None
@@ -172,7 +172,7 @@ def _write_down(record: dict[str, Any], payload: dict[str, object], event: str, 
 def _about_file(
     payload: dict[str, object], places: Places, context_of: Callable[[], Context]
 ) -> dict[str, object] | None:
-    """Return what Claude gets about the file of a call; None if no memory names the file, or if nothing is new to the session."""
+    """Return the output with the memories about the file of a call; None if no memory names the file or the session has them all."""
     if payload.get("tool_name") not in _FILE_TOOLS:
         return None
     from ..recall.named_files import NamedFiles
@@ -192,7 +192,7 @@ def _about_file(
 def _told(
     answer: ToolAnswer, event: str, payload: dict[str, object], context: Context
 ) -> dict[str, object] | None:
-    """Return the output for an answer, after it was written down; None for a silent one, which is not."""
+    """Return the output for an answer and record it; None for an empty answer, which is not recorded."""
     if not answer.context:
         return None
     _write_down(answer.record, payload, event, context)

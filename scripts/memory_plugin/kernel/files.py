@@ -19,6 +19,7 @@ __all__ = [
     "make_folder",
     "read_regular",
     "replace_file",
+    "replace_if_changed",
     "stamp",
 ]
 
@@ -151,6 +152,25 @@ def replace_file(path: str, data: bytes, mode: int = 0o600, durable: bool = True
     except BaseException:
         os.unlink(draft)
         raise
+
+
+def replace_if_changed(path: str, content: bytes, limit: int) -> bool:
+    """Write a file if its content changed, or delete it for empty content; return whether it changed. Raises OSError.
+
+    An existing file of more than `limit` bytes is replaced without a look at it.
+    """
+    try:
+        before = read_regular(path, limit)[0]
+    except (FileNotFoundError, Unreadable):
+        before = b""
+    if content == before:
+        return False
+    if content:
+        make_folder(os.path.dirname(path))
+        replace_file(path, content, durable=False)
+    elif os.path.lexists(path):
+        os.unlink(path)
+    return True
 
 
 def is_draft(name: str) -> bool:

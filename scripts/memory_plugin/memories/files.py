@@ -30,7 +30,7 @@ __all__ = [
     "memory_key",
     "read_memory",
     "refuse_many_values",
-    "why_left_alone",
+    "why_not_read",
 ]
 
 MAX_BYTES = 256 * 1024
@@ -73,7 +73,7 @@ def memory_key(scope: str, category: str, identity: str) -> str:
     return "%s:%s/%s" % (scope, category, identity)
 
 
-def why_left_alone(store: Store) -> str:
+def why_not_read(store: Store) -> str:
     """Why a store is not read at all; an empty text for one that is read, also when it does not exist yet.
 
     A project's store must lie in the project itself, and no store may belong to another user.
@@ -95,7 +95,7 @@ def why_left_alone(store: Store) -> str:
 
 def category_folders(store: Store) -> list[tuple[Category, str]]:
     """Return the folders of a store that are read, each with its category."""
-    if why_left_alone(store):
+    if why_not_read(store):
         return []
     found = []
     for category in categories().values():
@@ -217,7 +217,7 @@ def all_memories(store: Store, problems: list[FileProblem] | None = None) -> Ite
 
 def _passed_over(store: Store) -> Iterator[FileProblem]:
     """Return what lies where a memory or its folder would be and is neither: links, pipes, folders, repositories."""
-    if why_left_alone(store):
+    if why_not_read(store):
         return
     for category in categories().values():
         folder = os.path.join(store.root, category.folder)

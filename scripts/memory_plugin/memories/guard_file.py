@@ -6,10 +6,8 @@ it. Its first line is what a tool call is compared with, its second the memories
 
 from __future__ import annotations
 
-import os
-
 from ..kernel.fastjson import dumps, loads
-from ..kernel.files import Unreadable, make_folder, read_regular, replace_file
+from ..kernel.files import Unreadable, read_regular, replace_if_changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -105,24 +103,12 @@ def guard_file_path(places: Places) -> str:
 
 
 def write_guard_file(places: Places, rows: list[dict[str, Any]]) -> bool:
-    """Replace the file if the guards have changed, and return whether they had; without guards there is none. Raises OSError.
+    """Write the file if its guards changed, delete it if there are none, and return whether it changed. Raises OSError.
 
     A row holds what `GuardInForce` reads, and `texts`.
     """
-    path = guard_file_path(places)
     content = _content(places, rows[:MAX_GUARDS]) if rows else b""
-    try:
-        before = read_regular(path, _MAX_BYTES)[0]
-    except (FileNotFoundError, Unreadable):
-        before = b""
-    if content == before:
-        return False
-    if content:
-        make_folder(os.path.dirname(path))
-        replace_file(path, content, durable=False)
-    elif os.path.lexists(path):
-        os.unlink(path)
-    return True
+    return replace_if_changed(guard_file_path(places), content, _MAX_BYTES)
 
 
 def _content(places: Places, rows: list[dict[str, Any]]) -> bytes:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from ..kernel.fastjson import loads
 from ..kernel.paths import data_path
-from .import_titles import first_sentence, unmarked
+from .import_titles import first_sentence, without_markdown
 from .record import categories
 
 __all__ = ["Sign", "category_for", "category_of", "signs"]
@@ -28,7 +28,7 @@ class Sign(NamedTuple):
 def category_of(text: str, heading: str = "", above: str = "", procedure: bool = False) -> str:
     """Return the category for which the signs in the text, its heading and the heading above weigh most."""
     first = first_sentence(text)
-    rest = unmarked(text)[len(first) : _LONGEST].lstrip(" .:;!?")
+    rest = without_markdown(text)[len(first) : _LONGEST].lstrip(" .:;!?")
     weights = dict.fromkeys(categories(), 0.0)
     for sign in signs():
         if sign.pattern.search(first):

@@ -15,7 +15,7 @@ __all__ = [
     "says_something",
     "shortened",
     "title_for",
-    "unmarked",
+    "without_markdown",
     "without_number",
 ]
 
@@ -39,7 +39,7 @@ _FEWEST, _SHORTEST_CUT = 3, 40
 _MOST_GENERAL = 2
 
 
-def unmarked(text: str) -> str:
+def without_markdown(text: str) -> str:
     """Return a text as one line without Markdown's marks; code keeps its backticks."""
     text = _LINK.sub(r"\1", _COMMENT.sub(" ", text))
     lines = (_MARK.sub("", line).strip() for line in text.splitlines())
@@ -52,7 +52,7 @@ def unmarked(text: str) -> str:
 def first_sentence(text: str) -> str:
     """Return the first sentence of a text without its period; a line of a list or a paragraph ends one, too."""
     for part in re.split(r"\n\s*\n|\n(?=\s*(?:[-*+]|\d{1,3}[.)])\s)|\n(?=```)", text.strip()):
-        line = unmarked(part)
+        line = without_markdown(part)
         if line:
             found = _SENTENCE_END.search(line)
             return (line[: found.end()] if found else line).rstrip(" .:;,")
@@ -93,7 +93,7 @@ def says_something(heading: str) -> bool:
 def title_for(text: str, heading: str = "") -> str:
     """Return the title of a text: its first sentence, with the heading in front of it if it is too short to be understood alone."""
     sentence = first_sentence(text)
-    heading = unmarked(heading)
+    heading = without_markdown(heading)
     few = len(_WORD.findall(sentence)) < _FEWEST
     if not sentence:
         return shortened(heading)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .import_categories import category_for, category_of
 from .import_exports import normalized
-from .import_titles import is_general, shortened, title_for, unmarked, without_number
+from .import_titles import is_general, shortened, title_for, without_markdown, without_number
 from .markdown import Section, sections
 from .markdown_records import is_over, questions_in, records_in
 from .record import (
@@ -56,7 +56,7 @@ def statement_data(
     statement: Statement, section: Section, stem: str, category: str, bound: list[str]
 ) -> dict[str, Any]:
     """Return the memory of one thing that a section says; `bound` are the files for which its document holds."""
-    heading = unmarked(section.heading)
+    heading = without_markdown(section.heading)
     chosen = category or category_of(statement.text, heading, section.above, statement.is_procedure)
     spans = _CODE_SPAN.findall("%s %s %s" % (section.above, section.heading, statement.text))
     files = [one for one in spans if _PATH.match(one)]
@@ -73,7 +73,7 @@ def statement_data(
 
 def _topic(heading: str, above: str) -> list[str]:
     """Return the short headings above a statement, as tags."""
-    plain = (without_number(one).lower() for one in (unmarked(above), heading))
+    plain = (without_number(one).lower() for one in (without_markdown(above), heading))
     return [re.sub(r"[^\w]+", "-", one).strip("-") for one in plain if 0 < len(one.split()) <= 2]
 
 
@@ -99,14 +99,14 @@ def note_data(fields: Fields, text: str, stem: str, category: str) -> dict[str, 
 def _note_title(fields: Fields, headings: list[str], text: str, stem: str) -> str:
     """Return the title of a note: the first of its names that says something; a name such as `feedback_tests` is a file's."""
     names = [_one(fields, "title"), _one(fields, "name"), _one(fields, "description"), *headings[:1]]
-    kept = [without_number(unmarked(one)) for one in names if one and not _FILE_NAME.match(one)]
+    kept = [without_number(without_markdown(one)) for one in names if one and not _FILE_NAME.match(one)]
     said = [one for one in kept if not is_general(one)]
     return shortened(said[0]) if said else title_for(text) or (kept or [stem])[0]
 
 
 def _why(text: str) -> str:
     found = _WHY.search(text)
-    return unmarked(found[1]) if found else ""
+    return without_markdown(found[1]) if found else ""
 
 
 def _about(fields: Fields) -> dict[str, Any]:
@@ -168,12 +168,12 @@ def _data(item: dict[str, Any], category: str, identity: str = "") -> dict[str, 
     body = item.get("body")
     chosen = categories()[category or category_of(body if isinstance(body, str) else title, title)]
     if isinstance(item.get("content"), dict):
-        wished = item.get("id") if is_id(item.get("id")) else identity
+        requested_id = item.get("id") if is_id(item.get("id")) else identity
         data = {
             **new_memory(chosen, "", title, {}, {}),
             **item,
             "category": chosen.name,
-            "id": wished if is_id(wished) else "",
+            "id": requested_id if is_id(requested_id) else "",
         }
         parse_memory(data, "checked", chosen)
         return data
@@ -185,8 +185,8 @@ def _data(item: dict[str, Any], category: str, identity: str = "") -> dict[str, 
         content[CONTEXT] = item[CONTEXT].strip()
     if item.get("created_at"):
         extra["created_at"] = item["created_at"]
-    wished = item.get("id") if is_id(item.get("id")) else ""
-    return new_memory(chosen, str(wished), title, content, extra)
+    requested_id = item.get("id") if is_id(item.get("id")) else ""
+    return new_memory(chosen, str(requested_id), title, content, extra)
 
 
 _LISTS = {"tags": "tags", "related_files": "files", "asked_as": "asked_as", "supersedes": "supersedes"}

@@ -1,4 +1,4 @@
-"""The life of a memory: saved, edited, retired, restored, archived, and gone; each step with the trust it implies."""
+"""The life cycle of a memory: save, edit, retire, restore, archive and delete, each with its effect on trust."""
 
 from __future__ import annotations
 
@@ -39,29 +39,32 @@ __all__ = [
 
 
 class Removal(NamedTuple):
-    """What a `forget` did: the files deleted now, and when the file of a retired memory goes (an empty text when it is gone)."""
+    """The result of `forget`: the deleted files, and when the file of a retired memory will be deleted (empty if it is deleted already)."""
 
     id: str
     deleted: list[str]
     goes_at: str
 
 
-def save(places: Places, store: Store, data: dict[str, Any], word: bool, how: str = "save") -> Written:
-    """Store a memory. If the user asked for it (`word`), it is trusted at once; else it is pending until they accept it."""
+def save(places: Places, store: Store, data: dict[str, Any], approved: bool, how: str = "save") -> Written:
+    """Store a memory. If the user asked for it (`approved`), it is trusted at once; else it is pending until they accept it."""
     written = writing.add(places, store, data)
-    _trust(places, [written], word, how)
+    _trust(places, [written], approved, how)
     return written
 
 
 def save_all(
-    places: Places, store: Store, many: Iterable[dict[str, Any]], word: bool
+    places: Places, store: Store, many: Iterable[dict[str, Any]], approved: bool
 ) -> list[Written | InvalidMemory]:
-    """Store many memories as `save` does; for each what was written, or why not. Raises OSError and Busy, with the earlier ones stored."""
+    """Store many memories as `save` does; return for each what was written or why it was refused.
+
+    Raises OSError and Busy; the memories before the failing one stay stored.
+    """
     results: list[Written | InvalidMemory] = []
     try:
         results.extend(_added(places, store, data) for data in many)
     finally:
-        _trust(places, (one for one in results if not isinstance(one, InvalidMemory)), word, "import")
+        _trust(places, (one for one in results if not isinstance(one, InvalidMemory)), approved, "import")
         catalog.rebuild(store)
     return results
 
@@ -73,9 +76,9 @@ def _added(places: Places, store: Store, data: dict[str, Any]) -> Written | Inva
         return error
 
 
-def _trust(places: Places, many: Iterable[Written], word: bool, how: str) -> None:
-    """Trust what was written as the user asked. The files are there already, and pending until this has happened."""
-    if word:
+def _trust(places: Places, many: Iterable[Written], approved: bool, how: str) -> None:
+    """Trust what was written, if the user approved it. The files exist already and are pending until this succeeds."""
+    if approved:
         load_trust(places).accept([written.stored for written in many if written.is_exact], how)
 
 
@@ -84,12 +87,12 @@ def edit(
     stored: StoredMemory,
     fields: Callable[[dict[str, Any]], dict[str, Any]],
     summary: str,
-    word: bool,
+    approved: bool,
 ) -> Written:
     """Change some fields of a memory, made by `fields` from its present data.
 
-    Unless the user asked for it (`word`), the changed memory is pending. It is pending, too, if somebody else changed it to a text that is
-    not trusted since the user saw it as `stored`.
+    The changed memory is pending unless the user asked for the change (`approved`). It is also pending if someone else changed the file to
+    an untrusted text after the user saw it as `stored`.
     """
     seen: list[bool] = []
 
@@ -98,26 +101,26 @@ def edit(
         return with_change(present, summary, fields(present))
 
     written = writing.change(places, stored, changed)
-    _trust(places, [written], word and all(seen), "edit")
+    _trust(places, [written], approved and all(seen), "edit")
     return written
 
 
 def supersede(places: Places, old: Item, new: Item) -> StoredMemory:
-    """Let one memory replace another, as the user asked; return the older one as it is then.
+    """Mark one memory as replaced by another, as the user asked; return the older one after the change.
 
-    Both ends say so, the newer one first: wherever this is interrupted, the older one is superseded or all is as before. An end that is
-    not trusted is not written, since its whole text would become trusted with it; nor is the older one of another store, where other
-    projects do not have the newer one.
+    Both files name the other, and the newer one is written first, so an interruption leaves either the old state or a superseded memory. A
+    file that is not trusted is not written, because writing it would trust its whole text. The older memory is also not written if it is in
+    another store, since other projects that use that store do not have the newer one.
     """
     names = older_names(old.stored.key, old.stored.memory.supersedes, new.stored.key)
     if new.trust == TRUSTED and set(names).difference(new.stored.memory.supersedes):
         summary = "supersedes " + old.stored.memory.id
-        edit(places, new.stored, partial(_with_older, names), summary, word=True)
+        edit(places, new.stored, partial(_with_older, names), summary, approved=True)
     if old.trust != TRUSTED or old.stored.store != new.stored.store:
         return old.stored
     mark = {"superseded_by": name_for(new.stored.key, old.stored.key)}
     summary = "superseded by " + new.stored.memory.id
-    return edit(places, old.stored, lambda _: mark, summary, word=True).stored
+    return edit(places, old.stored, lambda _: mark, summary, approved=True).stored
 
 
 def _with_older(names: list[str], data: dict[str, Any]) -> dict[str, Any]:
@@ -126,19 +129,19 @@ def _with_older(names: list[str], data: dict[str, Any]) -> dict[str, Any]:
     return {"supersedes": list(dict.fromkeys([*kept, *names]))[:MAX_SUPERSEDES]}
 
 
-def unsupersede(places: Places, old: StoredMemory, newer: Iterable[Item], word: bool) -> StoredMemory:
-    """Undo `supersede`: let a memory speak for itself again; return it as it is then.
+def unsupersede(places: Places, old: StoredMemory, newer: Iterable[Item], approved: bool) -> StoredMemory:
+    """Undo `supersede`, so that a memory is recalled again; return it after the change.
 
-    `newer` are the memories that name it in `supersedes`. Those that are not trusted stay as they are, and so do all without the user's
-    word, since a change would make them pending.
+    `newer` are the memories that name it in `supersedes`. Those that are not trusted stay as they are, and so do all unless the user
+    `approved`, since a change would make them pending.
     """
     for one in newer:
-        if word and one.trust == TRUSTED:
+        if approved and one.trust == TRUSTED:
             summary = "does not supersede %s any more" % old.memory.id
-            edit(places, one.stored, partial(_without, old), summary, word)
+            edit(places, one.stored, partial(_without, old), summary, approved)
     if not old.memory.superseded_by:
         return old
-    return edit(places, old, lambda _: {"superseded_by": None}, "not superseded any more", word).stored
+    return edit(places, old, lambda _: {"superseded_by": None}, "not superseded any more", approved).stored
 
 
 def _without(old: StoredMemory, data: dict[str, Any]) -> dict[str, Any]:
@@ -148,8 +151,10 @@ def _without(old: StoredMemory, data: dict[str, Any]) -> dict[str, Any]:
     return {"supersedes": kept}
 
 
-def rewrite(places: Places, stored: StoredMemory, data: dict[str, Any], summary: str, word: bool) -> Written:
-    """Replace all fields of a memory by what the user made of them. Raises InvalidMemory when somebody else changed it in the meantime."""
+def rewrite(
+    places: Places, stored: StoredMemory, data: dict[str, Any], summary: str, approved: bool
+) -> Written:
+    """Replace all fields of a memory with the user's edit. Raises InvalidMemory if someone else changed the memory in the meantime."""
 
     def replaced(present: dict[str, Any]) -> dict[str, Any]:
         if present != stored.memory.data:
@@ -159,12 +164,12 @@ def rewrite(places: Places, stored: StoredMemory, data: dict[str, Any], summary:
         return with_change(data, summary, {})
 
     written = writing.change(places, stored, replaced)
-    _trust(places, [written], word, "edit")
+    _trust(places, [written], approved, "edit")
     return written
 
 
 def redact(places: Places, stored: StoredMemory) -> Written:
-    """Take secrets and hidden characters out of a memory's file; it stays trusted if it is, and if it is what was looked at."""
+    """Remove secrets and hidden characters from a memory's file; it stays trusted if its text is the trusted text that was examined."""
     seen: list[bool] = []
 
     def cleaned(present: dict[str, Any]) -> dict[str, Any]:
@@ -178,9 +183,9 @@ def redact(places: Places, stored: StoredMemory) -> Written:
 
 
 def forget(places: Places, stored: StoredMemory, reason: str, at_once: bool, grace_days: int) -> Removal:
-    """Retire a memory, or delete its file at once. A retired file goes after the grace period.
+    """Retire a memory, or delete its file at once. A retired file is deleted after the grace period.
 
-    Trust goes first, so that a file that stays or comes back is pending.
+    Trust is withdrawn first, so that a file that remains or reappears is pending.
     """
     trust = load_trust(places)
     if at_once:
@@ -198,7 +203,7 @@ def forget(places: Places, stored: StoredMemory, reason: str, at_once: bool, gra
 
 
 def archive(places: Places, stored: StoredMemory, reason: str) -> Written:
-    """Keep a memory for ever without recalling it."""
+    """Keep a memory forever without recalling it."""
     said = clean_text(reason, "archived_reason", [])
     return _move(
         places,
@@ -208,13 +213,13 @@ def archive(places: Places, stored: StoredMemory, reason: str) -> Written:
     )
 
 
-def restore(places: Places, stored: StoredMemory, word: bool) -> Written:
+def restore(places: Places, stored: StoredMemory, approved: bool) -> Written:
     """Make a retired or archived memory active again. Raises InvalidMemory when it is active."""
     if stored.memory.status == ACTIVE:
         raise InvalidMemory("%s is active already" % stored.memory.id)
     dropped = {"retired_at": None, "retired_reason": None, "archived_at": None, "archived_reason": None}
     fields = {name: value for name, value in dropped.items() if name in stored.memory.data}
-    return edit(places, stored, lambda _: {"record_status": ACTIVE, **fields}, "restored", word)
+    return edit(places, stored, lambda _: {"record_status": ACTIVE, **fields}, "restored", approved)
 
 
 def _move(places: Places, stored: StoredMemory, fields: dict[str, Any], summary: str) -> Written:
@@ -223,16 +228,16 @@ def _move(places: Places, stored: StoredMemory, fields: dict[str, Any], summary:
 
 def _after(moment: str, days: int) -> str:
     try:
-        begun = datetime.strptime(moment[:19], "%Y-%m-%dT%H:%M:%S").replace(tzinfo=timezone.utc)
-        return (begun + timedelta(days=days)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        start = datetime.strptime(moment[:19], "%Y-%m-%dT%H:%M:%S").replace(tzinfo=timezone.utc)
+        return (start + timedelta(days=days)).strftime("%Y-%m-%dT%H:%M:%SZ")
     except (ValueError, OverflowError):  # a file may name any year
         return ""
 
 
 def remove_expired_retired(places: Places, store: Store, grace_days: int) -> list[str]:
-    """Delete the files of memories that the user forgot longer ago than the grace period; return the paths that are gone.
+    """Delete the files of memories that were forgotten before the grace period began; return the deleted paths.
 
-    What killed writers left behind goes too.
+    Temporary files of killed writers are deleted too.
     """
     gone = writing.sweep(places, store)
     trust = load_trust(places)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernel.fastjson import loads
 from ..kernel.paths import data_path
-from .import_titles import is_general, shortened, title_for, unmarked, without_number
+from .import_titles import is_general, shortened, title_for, without_markdown, without_number
 from .markdown import first_heading
 from .record import CONTEXT, MAX_ASKED_AS
 
@@ -112,7 +112,7 @@ def _status_line(notes: str) -> dict[str, str]:
 
 def _title(title: str, answer: str) -> str:
     """Return the title of a record without its number, or its answer if nothing else is left of it."""
-    clean = unmarked(without_number(title))
+    clean = without_markdown(without_number(title))
     sentence = title_for(answer)
     return sentence if is_general(clean) and len(sentence.split()) >= _FEWEST_WORDS else shortened(clean)
 

@@ -11,7 +11,7 @@ from .import_titles import (
     says_something,
     shortened,
     title_for,
-    unmarked,
+    without_markdown,
     without_number,
 )
 
@@ -71,7 +71,7 @@ def _rule(block: _Block, heading: str, lead: str) -> Statement:
         if lead.endswith(":") and len(_WORD.findall(lead)) <= _FEWEST_WORDS + 3
         else heading
     )
-    return Statement(title_for(text, unmarked(front)), text, lead, False, block.line)
+    return Statement(title_for(text, without_markdown(front)), text, lead, False, block.line)
 
 
 def _are_names(rules: list[_Block]) -> bool:
@@ -84,15 +84,15 @@ def _lead(blocks: list[_Block]) -> tuple[str, list[_Block]]:
     """Return the one short paragraph that introduces a list, and the blocks without it."""
     introduced = len(blocks) > 1 and blocks[0].kind == _TEXT and blocks[1].kind == _RULE
     if introduced and len(blocks[0].text) <= _LONGEST_LEAD:
-        return unmarked(blocks[0].text), blocks[1:]
+        return without_markdown(blocks[0].text), blocks[1:]
     return "", blocks
 
 
 def _whole(section: Section, blocks: list[_Block]) -> Statement:
-    heading = without_number(unmarked(section.heading))
+    heading = without_number(without_markdown(section.heading))
     general = is_general(heading)
     if general and section.above and not is_general(section.above):
-        heading, general = unmarked(section.above), True
+        heading, general = without_markdown(section.above), True
     items = [first_sentence(block.text) for block in blocks if block.kind == _RULE]
     sentence = ", ".join(items) if items else first_sentence(section.text) or _first_command(section.text)
     procedure = sum(block.kind in (_STEP, _CODE) for block in blocks) * 2 > len(blocks)

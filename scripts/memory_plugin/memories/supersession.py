@@ -103,13 +103,15 @@ def resolve(links: Mapping[str, Link], find: Callable[[str], Link | None]) -> Re
     ]
     for older, key in claims:
         newer.setdefault(older, []).append(key)
-    void = {(older, key) for older, key in claims if older in _reached(key, newer)}
+    circular_claims = {(older, key) for older, key in claims if older in _reached(key, newer)}
     for older, key in claims:
-        if (older, key) in void:
+        if (older, key) in circular_claims:
             newer[older].remove(key)
         else:
             superseded.setdefault(older, key)
-    circular = {key for _, key in void} | {key for key in superseded if key in _reached(key, newer)}
+    circular = {key for _, key in circular_claims} | {
+        key for key in superseded if key in _reached(key, newer)
+    }
     return Resolution(superseded, _inherited(superseded, newer, find), sorted(circular))
 
 
@@ -133,16 +135,16 @@ def _inherited(
     superseded: dict[str, str], newer: dict[str, list[str]], find: Callable[[str], Link | None]
 ) -> dict[str, tuple[str, ...]]:
     """Return the phrases that each memory inherits; only a trusted memory lends or inherits any."""
-    lent: dict[str, list[tuple[int, tuple[str, ...]]]] = {}
+    inherited: dict[str, list[tuple[int, tuple[str, ...]]]] = {}
     for older in sorted(superseded):
         source = find(older)
         if source is None or not source.is_trusted or not source.asked_as:
             continue
         for steps, key in enumerate(_reached(older, newer)):
-            heir = find(key)
-            if key not in superseded and heir is not None and heir.is_trusted:
-                lent.setdefault(key, []).append((steps, source.asked_as))
+            successor = find(key)
+            if key not in superseded and successor is not None and successor.is_trusted:
+                inherited.setdefault(key, []).append((steps, source.asked_as))
     return {
         key: tuple(dict.fromkeys(phrase for _, phrases in sorted(lists) for phrase in phrases))[:MAX_ASKED_AS]
-        for key, lists in lent.items()
+        for key, lists in inherited.items()
     }

@@ -7,7 +7,7 @@ from html import unescape
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..kernel.clock import now_iso
-from .files import FileProblem, StoredMemory, all_memories, why_left_alone
+from .files import FileProblem, StoredMemory, all_memories, why_not_read
 from .record import ACTIVE, InvalidMemory
 from .stores import stores
 from .supersession import Link, Resolution, named_keys, resolve
@@ -24,12 +24,12 @@ __all__ = [
     "Survey",
     "choose",
     "choose_titled",
-    "life",
+    "life_cycle_state",
     "naming",
+    "shortest_names",
     "successors",
     "supersession",
     "survey",
-    "unmistakable",
 ]
 
 _CUT_OFF = "\u2026. "
@@ -52,7 +52,7 @@ class Item(NamedTuple):
     @property
     def waits(self) -> bool:
         """Whether it would be recalled if only the user accepted it."""
-        return self.trust == PENDING and life(self) == ACTIVE
+        return self.trust == PENDING and life_cycle_state(self) == ACTIVE
 
 
 class Survey(NamedTuple):
@@ -75,7 +75,7 @@ def survey(places: Places, accept_from: Collection[str] = (), scope: str = "") -
         trust = load_trust(places, accept_from)
     for store in stores(places):
         problems = found.problems if scope in ("", store.scope) else []
-        reason = why_left_alone(store)
+        reason = why_not_read(store)
         if reason and scope in ("", store.scope):
             found.left_alone.append(reason)
         found.items.extend(
@@ -93,13 +93,13 @@ def survey(places: Places, accept_from: Collection[str] = (), scope: str = "") -
 def _item(stored: StoredMemory, trust: Trust | None, why_no_state: str) -> Item:
     if trust is None:
         return Item(stored, PENDING, why_no_state)
-    memory, standing = stored.memory, trust.standing(stored)
-    if standing == TRUSTED:
+    memory, state = stored.memory, trust.state_of(stored)
+    if state == TRUSTED:
         return Item(stored, TRUSTED, "")
-    if standing == PENDING:
-        known = trust.knows_name(stored.store, memory.category, memory.id)
+    if state == PENDING:
+        known = trust.has_trusted_name(stored.store, memory.category, memory.id)
         return Item(stored, PENDING, CHANGED if known else NEW)
-    return Item(stored, standing, REFUSED)
+    return Item(stored, state, REFUSED)
 
 
 def supersession(items: list[Item]) -> Resolution:
@@ -148,8 +148,8 @@ def _link(item: Item) -> Link:
     )
 
 
-def life(item: Item) -> str:
-    """Return where a memory is in its life: active, retired, archived, superseded or expired; only active ones are recalled."""
+def life_cycle_state(item: Item) -> str:
+    """Return where a memory is in its life cycle: active, retired, archived, superseded or expired; only active ones are recalled."""
     memory = item.stored.memory
     if memory.status != ACTIVE:
         return memory.status
@@ -185,7 +185,7 @@ def choose_titled(items: list[Item], name: str) -> Item:
     titled = [(item, _comparable(item.stored.memory.title)) for item in items]
     hits = [item for item, title in titled if title == wanted]
     hits = hits or [item for item, title in titled if wanted and title.startswith(wanted)]
-    hits = [item for item in hits if life(item) == ACTIVE] or hits
+    hits = [item for item in hits if life_cycle_state(item) == ACTIVE] or hits
     if len(hits) > 1:
         keys = ", ".join(item.stored.key for item in hits[:_MOST_NAMED])
         raise InvalidMemory("%s: %d titles begin like this; name one of %s" % (name, len(hits), keys))
@@ -196,7 +196,7 @@ def _comparable(title: str) -> str:
     return " ".join(unescape(title).casefold().split()).rstrip(_CUT_OFF)
 
 
-def unmistakable(items: list[Item]) -> dict[str, str]:
+def shortest_names(items: list[Item]) -> dict[str, str]:
     """For each memory, by its key, the shortest name that means it and no other: for a command that is to be typed next."""
     taken = Counter(name for item in items for name in _names(item))
     return {

@@ -101,20 +101,20 @@ class Trust:
         for file in (self.trusted, self.rejected):
             file.load(None if locked else partial(trust_lock, self._places))
 
-    def standing(self, stored: StoredMemory) -> str:
+    def state_of(self, stored: StoredMemory) -> str:
         """Return whether this very text is TRUSTED, REJECTED, or PENDING."""
         digests = text_digests(stored.memory)
         if _holds(self.rejected.last_of(digests.text), LIFTED):
             return REJECTED
-        if _holds(self.trusted.last_of(digests.full), WITHDRAWN) or self.comes_accepted(stored):
+        if _holds(self.trusted.last_of(digests.full), WITHDRAWN) or self.is_accepted_by_setting(stored):
             return TRUSTED
         return PENDING
 
     def is_trusted(self, stored: StoredMemory) -> bool:
         """Return whether this very text is trusted."""
-        return self.standing(stored) == TRUSTED
+        return self.state_of(stored) == TRUSTED
 
-    def comes_accepted(self, stored: StoredMemory) -> bool:
+    def is_accepted_by_setting(self, stored: StoredMemory) -> bool:
         """Return whether the user accepts what comes to this project as it comes; never a guard."""
         folder = stored.store.worktree
         return (
@@ -135,8 +135,8 @@ class Trust:
             new = [one for one in known if not _holds(self.trusted.last_of(one[1].full), WITHDRAWN)]
             for stored, digests in new:
                 self._keep_text(stored, digests.full)
-            lifted = [one for one in known if _holds(self.rejected.last_of(one[1].text), LIFTED)]
-            self.rejected.append(self._decision(stored, one.text, LIFTED) for stored, one in lifted)
+            rejected_before = [one for one in known if _holds(self.rejected.last_of(one[1].text), LIFTED)]
+            self.rejected.append(self._decision(stored, one.text, LIFTED) for stored, one in rejected_before)
             self.trusted.append(self._decision(stored, one.full, how) for stored, one in new)
 
     def reject(self, *memories: StoredMemory) -> None:
@@ -187,7 +187,7 @@ class Trust:
         last = self.trusted.last_named(self._decision(stored, "-", "-").name)
         return last is not None and last.how == WITHDRAWN
 
-    def knows_name(self, store: Store, category: str, identity: str) -> bool:
+    def has_trusted_name(self, store: Store, category: str, identity: str) -> bool:
         """Return whether some text of a memory of this name in this project is trusted."""
         name = Decision("-", "-", self._project(store), category, identity).name
         return self._last_held(name) is not None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 from ..kernel.files import is_draft, make_folder, replace_file
 from ..kernel.locks import FileLock
 from . import catalog
-from .files import MAX_BYTES, StoredMemory, category_folders, read_memory, refuse_many_values, why_left_alone
+from .files import MAX_BYTES, StoredMemory, category_folders, read_memory, refuse_many_values, why_not_read
 from .hygiene import clean_data
 from .record import InvalidMemory, categories, is_id, parse_memory, slug
 from .stores import USER, store_key
@@ -55,8 +55,8 @@ def add(places: Places, store: Store, data: dict[str, Any], listed: bool = True)
     _refuse_foreign(store)
     data, redacted = clean_data(data)
     category = categories()[data["category"]]
-    wished = data.get("id")
-    base = str(wished) if is_id(wished) else slug(data["title"])
+    requested_id = data.get("id")
+    base = str(requested_id) if is_id(requested_id) else slug(data["title"])
     with store_lock(places, store):
         _begin(store)
         for number in range(1, _MAX_SAME_TITLE):
@@ -140,7 +140,7 @@ def sweep(places: Places, store: Store) -> list[str]:
 
 
 def _refuse_foreign(store: Store) -> None:
-    reason = why_left_alone(store)
+    reason = why_not_read(store)
     if reason:
         raise InvalidMemory(reason)
 

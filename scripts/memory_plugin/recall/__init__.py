@@ -1,1 +1,1 @@
-"""Recall: the right few memories for a prompt, or silence."""
+"""Recall: find the few memories that matter for a prompt, or none."""

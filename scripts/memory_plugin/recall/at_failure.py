@@ -1,4 +1,4 @@
-"""Recall after a failed command, from top to bottom: what failed, look-up, confidence, choice, block, record."""
+"""Recall after a failed command, from top to bottom: failure, lookup, confidence, choice, block, record."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["failed_command", "recall_at_failure"]
 
 _POOL = 15
 _SECONDS = 2.0
-# What the client reports as an error though nothing has failed: the person or a hook did not let the command run.
+# Errors that the client reports although nothing failed: the user or a hook did not let the command run.
 _REFUSED = (
     "The user doesn't want",
     "The user does not want",
@@ -28,7 +28,7 @@ _REFUSED = (
 
 
 def failed_command(payload: dict[str, object]) -> FailedCommand | None:
-    """Return the command that failed and its error; None for one that was interrupted or refused, and for any other event."""
+    """Return the command that failed and its error, or None if it was interrupted or refused, or the event is another one."""
     given = payload.get("tool_input")
     command = given.get("command") if isinstance(given, dict) else None
     error = payload.get("error")
@@ -40,7 +40,7 @@ def failed_command(payload: dict[str, object]) -> FailedCommand | None:
 
 
 def recall_at_failure(answer: ToolAnswer, failed: FailedCommand, agent: str, context: Context) -> bool:
-    """Fill in the answer to a failed command; return whether a background process should bring the index up to date."""
+    """Fill in the answer to a failed command; return whether the index needs a refresh in the background."""
     places, settings = context.places, context.settings
     if not left_for_tools(RecallHistory(places, context.session, FAILURE, agent), settings):
         answer.silent("disabled")

@@ -1,6 +1,6 @@
-"""Recall at a call on a file, from top to bottom: the memories that name the path, what the session knows, choice, block, record.
+"""Recall at a tool call on a file, from top to bottom: the memories that name the path, the session's history, choice, block, record.
 
-The prepared file of `named_files` has said which memories name it; here the index gives their texts.
+The prepared file of `named_files` says which memories name the path; their texts come from the index.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _ORDER = ("CONSTRAINT", *(one for one in CATEGORIES if one != "CONSTRAINT"))
 
 
 class ToolAnswer:
-    """What Claude gets at a tool call, empty for nothing; the line for the person; and the record, which is saved if there is a text."""
+    """The answer at a tool call: the text for Claude (may be empty), the line for the user, and the record, saved only with a text."""
 
     __slots__ = ("context", "receipt", "record")
 
@@ -61,7 +61,7 @@ class ToolAnswer:
 
 
 def recall_at_file(answer: ToolAnswer, named: dict[str, str], agent: str, context: Context) -> ToolAnswer:
-    """Fill in the answer to a call on a file that memories name, and return it; `named` is how each of them does."""
+    """Fill in and return the answer to a call on a file; `named` maps each memory that names the file to the way in which it does."""
     if not left_for_tools(RecallHistory(context.places, context.session, TOOL, agent), context.settings):
         return answer.silent("disabled")
     try:
@@ -79,7 +79,7 @@ def _is_sure(way: str) -> bool:
 
 
 def _documents(named: dict[str, str], context: Context) -> list[Hit]:
-    """Return the memories that may be injected, the surest first, with the shift of their thresholds. Raises INDEX_ERRORS."""
+    """Return the memories that may be injected, the most certain first, with the shift of their thresholds. Raises INDEX_ERRORS."""
     connection = open_index(index_path(context.places))
     try:
         rows = connection.execute(
@@ -103,7 +103,7 @@ def _rank(category: str) -> int:
 
 
 def apply_feedback(hits: list[Hit], context: Context) -> None:
-    """Put into each hit how far people moved its thresholds: one that they called wrong earns only a pointer here."""
+    """Set each hit's threshold shift from feedback: a memory that users called wrong gets only a pointer here."""
     if not os.path.exists(context.places.state("feedback.json")):
         return
     from .feedback import Feedback
@@ -116,7 +116,7 @@ def apply_feedback(hits: list[Hit], context: Context) -> None:
 def fill_in(
     answer: ToolAnswer, hits: list[Hit], approvals: dict[str, str], agent: str, context: Context
 ) -> ToolAnswer:
-    """Choose under the lock of the session's record, so that parallel calls say nothing twice, and fill in the answer."""
+    """Choose under the lock of the session's history, so that parallel calls do not repeat a memory, and fill in the answer."""
     place = str(answer.record["place"])
     for attempt in range(_LOCK_TRIES):
         try:
@@ -174,7 +174,7 @@ def _candidate(hit: Hit) -> dict[str, Any]:
 
 
 def is_current(hit: Hit) -> bool:
-    """Return whether the file of a memory still holds what was indexed."""
+    """Return whether the file of a memory is unchanged since it was indexed."""
     try:
         return digest(read_regular(hit.path, _MAX_FILE)[0]) == hit.digest
     except (FileNotFoundError, Unreadable):

@@ -1,7 +1,7 @@
-"""The text of the session catalog: which rules and titles fit its tokens, and how much of each.
+"""Format the session catalog: choose which rules and titles fit into its tokens, and shorten them if needed.
 
-Pure functions of prepared lines. Where not everything fits, rules and titles are first shortened and only then left out: a short title
-still says that there is something to look up.
+Pure functions of prepared lines. If not everything fits, rules and titles are shortened before any is left out, because even a short title
+tells Claude that there is something to look up.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _ENDS = (".", "!", "?", ":", "\u3002")
 
 
 class CatalogBlock:
-    """The lines of a catalog: the first so many of the given rules and titles."""
+    """The lines of a catalog: as many of the first rules and titles as fit."""
 
     __slots__ = ("rules", "titles")
 
@@ -45,7 +45,7 @@ class CatalogBlock:
         self.titles = titles
 
     def render(self, left: int) -> str:
-        """Return the text for Claude, empty without rules and titles; `left` memories are only counted, with the way to find them."""
+        """Return the text for Claude, empty without rules and titles; of the `left` other memories it gives the number and a command."""
         if not self.rules and not self.titles:
             return ""
         parts = [_OPEN, _HEADER]
@@ -59,7 +59,7 @@ class CatalogBlock:
 
 
 def rule_line(title: str, rule: str) -> str:
-    """Return a standing rule as one line of at most 200 characters; a rule that repeats its title is said once."""
+    """Return a standing rule as one line of at most 200 characters, without the title if the rule repeats it."""
     rule = " ".join(rule.split())
     if not rule or title.casefold().startswith(rule.casefold()):
         return _cut(title, LONGEST_RULE)
@@ -69,7 +69,7 @@ def rule_line(title: str, rule: str) -> str:
 
 
 def arrange(rules: list[str], titles: list[str], max_tokens: int) -> CatalogBlock:
-    """Return what of some rules and titles fits into `max_tokens`, the first ones first; without titles it is a list of rules alone."""
+    """Return the rules and titles that fit into `max_tokens`, in the given order; without titles the block lists only rules."""
     room = max_tokens - (_FRAME if titles else _RULES_FRAME)
     block = CatalogBlock([], [])
     for rule_cut, title_cut in _CUTS:
@@ -84,7 +84,7 @@ def arrange(rules: list[str], titles: list[str], max_tokens: int) -> CatalogBloc
 
 
 def _fill(lines: list[str], cut: int, tokens: float, mark: float) -> tuple[list[str], float]:
-    """Return the first lines, cut and escaped, that fit into some tokens, and what they take; each has a `mark` of so many tokens."""
+    """Return the first lines that fit into `tokens`, cut and escaped, and the tokens they use; `mark` is the cost of each line's prefix."""
     kept: list[str] = []
     used = 0.0
     for line in lines:

@@ -1,7 +1,7 @@
-"""What the index holds for the session catalog: standing rules, titles, and which of them bear on the work at hand.
+"""Read the entries of the session catalog from the index: standing rules, titles, and those related to the current work.
 
-A store of 10,000 memories costs no more than a small one, because everything is read through an index of SQLite's, newest first and as
-much as a catalog can hold.
+A store of 10,000 memories costs no more than a small one: SQLite's own indexes return the newest entries, and no more than a catalog can
+hold are read.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _SELECT = "SELECT key, title, rule, updated_at, inject, path, stamp FROM documen
 
 
 class Entry:
-    """One memory in the catalog: its key, its title, the line of a rule (empty for others), when it changed, and its text in full."""
+    """One memory in the catalog: its key, title, rule line (empty unless it is a rule), time of change, and full text."""
 
     __slots__ = ("inject", "key", "rule", "title", "updated_at")
 
@@ -58,23 +58,23 @@ class Entry:
 
 
 def standing_rules(connection: Connection) -> list[Entry]:
-    """Return the trusted rules that hold now, the last changed first. Raises SqliteError."""
+    """Return the trusted rules that have not expired, the last changed first. Raises SqliteError."""
     return _entries(connection, _RULE, (), _MOST_RULES)
 
 
 def newest_titles(connection: Connection, most: int) -> list[Entry]:
-    """Return at most so many other trusted memories, the last changed first. Raises SqliteError."""
+    """Return at most `most` trusted memories that are not rules, the last changed first. Raises SqliteError."""
     return _entries(connection, "rule = ''", (), most)
 
 
 def named_titles(connection: Connection, keys: list[str]) -> list[Entry]:
-    """Return those of some memories that are trusted and no rules. Raises SqliteError."""
+    """Return the trusted memories with these keys, except rules. Raises SqliteError."""
     marks = ", ".join("?" * len(keys))
     return _entries(connection, "rule = '' AND key IN (%s)" % marks, keys, len(keys)) if keys else []
 
 
 def count_memories(connection: Connection) -> int:
-    """Return the number of trusted memories that hold now, without Claude Code's own notes, which it lists itself. Raises SqliteError."""
+    """Return the number of trusted, unexpired memories without Claude Code's own notes, which it lists itself. Raises SqliteError."""
     query = "SELECT count(*) FROM documents WHERE %s AND %s" % (_TOLD, _HOLDS)
     found: int = connection.execute(query, (now_iso(),)).fetchone()[0]
     return found
@@ -87,7 +87,7 @@ def _entries(connection: Connection, condition: str, values: list[str] | tuple[(
 
 
 def _is_current(path: str, known: str) -> bool:
-    """Return whether a file is what was indexed."""
+    """Return whether a file is unchanged since it was indexed."""
     try:
         return stamp(os.lstat(path)) == known
     except (OSError, ValueError):
@@ -95,7 +95,7 @@ def _is_current(path: str, known: str) -> bool:
 
 
 def recently_used(context: Context) -> dict[str, str]:
-    """Return key -> time for the memories that replies used or that were called useful lately, as far as the end of the ledger says."""
+    """Return key -> time of memories recently used by replies or called useful, as read from the end of the ledger."""
     try:
         with open(open_ledger(context.places, context.settings, "feedback").path(), "rb") as file:
             size = file.seek(0, os.SEEK_END)
@@ -123,7 +123,7 @@ def _used(line: bytes, project: str) -> dict[str, str]:
 
 
 def near_titles(connection: Connection, text: str) -> list[Entry]:
-    """Return at most 20 memories, no rules, that share rare words with a text in a strong field, the nearest first. Raises SqliteError."""
+    """Return at most 20 memories (no rules) that share rare words with a text in a strong field, nearest first. Raises SqliteError."""
     weights = _weights(connection, text) if has_fts5(connection) else {}
     found: dict[int, float] = {}
     for stem, weight in weights.items():
@@ -144,7 +144,7 @@ def _key(connection: Connection, row: int) -> str:
 
 
 def _weights(connection: Connection, text: str) -> dict[str, float]:
-    """Return the weights of those stems of a text that few memories hold, by their rarity."""
+    """Return the weights (by rarity) of the stems of a text that few memories contain."""
     from ..kernel.text.stem import form
     from ..kernel.text.tokens import words
 

@@ -1,16 +1,15 @@
-"""How sure recall is of a match: comparable between prompts and between stores of any size.
+"""Compute the confidence of a match, comparable between prompts and between stores of any size.
 
 Four small models over the signals of `signals.py`:
 
-- `answers`, trees: does this memory bear on the prompt?
+- `answers`, trees: is this memory relevant to the prompt?
 - `wants`, trees over the first matches: does the prompt want anything stored here?
 - `concerns`, logistic: is the prompt about what this store is about?
-- `stands_out`, logistic: is this memory far ahead of the others? It knows long questions and long texts, which the trees know little of.
+- `stands_out`, logistic: is this memory far ahead of the others? It covers long questions and long texts, of which the trees saw few.
 
-`confidence` is what `answers` says, where the prompt wants something, or what `concerns` and `stands_out` say together, where `answers`
-does not object; little, where the prompt hardly concerns the store. Below even odds `concerns` shrinks it, so that a prompt about
-something else stays far from the threshold however well one of its words matches. `pointer_confidence` is the lesser of what `wants` says
-of the prompt and, with a lower bar, what `answers` says of the memory.
+`confidence` is the output of `answers` if `wants` is likely, or else that of `concerns` and `stands_out` combined, unless `answers` is
+very low. If `concerns` is below even odds it scales the confidence down, so that a prompt about something else stays far from the threshold
+however well one of its words matches. `pointer_confidence` is the minimum of `wants` and, with a lower threshold, `answers`.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ _GREATEST = ("phrase", "covered", "strong", "title_covered", "soft", "pairs", "c
 
 
 class Confidence:
-    """How sure recall is of one match, each in [0, 1], and the signals behind it."""
+    """The confidence and pointer confidence of one match, each in [0, 1], and the signals behind them."""
 
     __slots__ = ("confidence", "pointer_confidence", "signals")
 
@@ -59,7 +58,7 @@ def confidences(
     rarities: dict[str, float],
     model: Model,
 ) -> list[Confidence]:
-    """Return how sure recall is of each match; `rarities` has the idf of the words of their titles and phrases."""
+    """Return the confidence of each match; `rarities` maps the words of their titles and phrases to their idf."""
     if not matches:
         return []
     shared = prompt_signals(query, terms, documents, model)
@@ -79,14 +78,14 @@ def confidences(
 
 
 def _least(sure: list[Confidence]) -> Confidence:
-    """Return what is said of a match too far down to be looked at: no more than of any of those above it."""
+    """Return the confidence for matches too far down to be examined: the minimum of those above them."""
     least = min(sure, key=lambda one: one.confidence)
     pointer = min(one.pointer_confidence for one in sure)
     return Confidence(least.confidence, pointer, least.signals)
 
 
 def wants_signals(shared: dict[str, float], found: list[dict[str, float]]) -> dict[str, float]:
-    """Return what a prompt's own signals and those of its first matches say of whether it wants anything stored here."""
+    """Return the signals of whether a prompt wants anything stored here: its own and those of its first matches."""
     first = found[:_FIRST]
     signals = dict(shared)
     for name in _GREATEST:
@@ -105,9 +104,9 @@ def _confidence(signals: dict[str, float], wants: float, model: Model) -> Confid
 
 
 def both(signals: dict[str, float], settings: dict[str, Any]) -> tuple[float, float]:
-    """Return confidence and pointer confidence for what the models say: `answers` and `wants` as log-odds, the others as chances.
+    """Return confidence and pointer confidence from the models' outputs: `answers` and `wants` as log-odds, the others as probabilities.
 
-    `settings` has the values of `config/recall/confidence.json`. Whatever is sure enough to be injected is sure enough to be named.
+    `settings` has the values of `config/recall/confidence.json`. The pointer confidence is high enough whenever the confidence is.
     """
     answers, wants, concerns = signals["answers"], signals["wants"], signals["concerns"]
     base = settings["base"]
@@ -129,7 +128,7 @@ def _log_odds(chance: float) -> float:
 
 
 def _scaled(chance: float, concerns: float, base: float) -> float:
-    """Return a chance as it is from even on; below, shrunk by `concerns`, to end where the other begins."""
+    """Return a probability unchanged from even odds up; below, scaled down by `concerns`, continuous at even odds."""
     if chance >= _EVEN:
         return chance
     return _EVEN * concerns * (base + (1 - base) * chance) / (base + (1 - base) * _EVEN)

@@ -1,4 +1,4 @@
-"""What Claude gets of each hit: its full text, a pointer, or nothing, with the reason; and the block that says it.
+"""Decide what Claude gets of each hit (its full text, a pointer, or nothing, with the reason), and render the block.
 
 `choose` and `render` are pure functions of the ranking, the judges' answers, the limits and the session's history, so that every case is a
 row in a table. A block holds memories in full, best first, as many as the budget holds, then titles to look up.
@@ -41,7 +41,7 @@ _RECEIPT_TITLES, _RECEIPT_TITLE = 2, 60  # titles named in a receipt, and charac
 
 
 class Limits:
-    """What the settings allow on one prompt; `max_inject` may be less than the setting where judges are involved."""
+    """The limits of one prompt, from the settings; judges may lower `max_inject`."""
 
     __slots__ = (
         "inject_threshold",
@@ -65,9 +65,9 @@ class Limits:
 
 
 class Choice:
-    """What Claude gets on a prompt: the hits in full, the hits pointed at, and the reason for every other hit, by key.
+    """The choice for a prompt: the hits in full, the hits with a pointer, and the reason for every other hit, by key.
 
-    `reason` is why the best hit that deserved anything is withheld; it matters only when Claude gets nothing at all.
+    `reason` is why the best hit above a threshold was withheld; it matters only if Claude gets nothing at all.
     """
 
     __slots__ = ("full", "pointers", "reason", "withheld")
@@ -86,7 +86,7 @@ def choose(
     history: RecallHistory,
     is_current: Callable[[Hit], bool],
 ) -> Choice:
-    """Return what Claude gets of some hits, best first.
+    """Return the choice among the hits, which come best first.
 
     `approvals` maps the key of a judged hit to "both", "one" or "none"; the thresholds decide about the others. `is_current` says
     whether a hit's file still holds what was indexed; it is called only for hits that would be used.
@@ -110,7 +110,7 @@ def choose(
 
 
 def _deserves(hit: Hit, approval: str, limits: Limits) -> tuple[bool, bool]:
-    """Return whether a hit is good enough for its full text, and whether for a pointer."""
+    """Return whether a hit qualifies for its full text, and whether for a pointer."""
     if approval:
         return approval == "both", approval != "none" and limits.max_pointers > 0
     full = hit.confidence >= own_threshold(limits.inject_threshold, hit.shift)
@@ -119,7 +119,7 @@ def _deserves(hit: Hit, approval: str, limits: Limits) -> tuple[bool, bool]:
 
 
 def own_threshold(threshold: float, shift: float) -> float:
-    """Return a threshold of the settings moved by a memory's shift, within bounds that keep it from never or always speaking."""
+    """Return a threshold of the settings moved by a memory's shift, bounded so that the memory is neither always nor never recalled."""
     if not shift:
         return threshold
     moved = max(_LOWEST_THRESHOLD, min(_HIGHEST_THRESHOLD, threshold + shift))
@@ -127,7 +127,7 @@ def own_threshold(threshold: float, shift: float) -> float:
 
 
 class _Selection:
-    """A choice while it is made, with the budget that is left."""
+    """The choice in progress, with the remaining budget."""
 
     __slots__ = ("_budget", "_history", "_is_current", "_limits", "choice")
 
@@ -139,7 +139,7 @@ class _Selection:
         self._budget = Budget(limits.max_tokens, limits.max_characters, with_header=not history.header_said)
 
     def inject(self, hit: Hit) -> None:
-        """Take a hit in full, or withhold it with the reason."""
+        """Choose a hit in full, or withhold it with the reason."""
         reason = self._why_not_injected(hit)
         if reason:
             self.choice.withheld[hit.key] = reason
@@ -147,7 +147,7 @@ class _Selection:
             self.choice.full.append(hit)
 
     def point(self, hit: Hit) -> None:
-        """Take a hit as a pointer, or withhold it with the reason."""
+        """Choose a hit as a pointer, or withhold it with the reason."""
         reason = self._why_not_pointed(hit, pointer_line(hit))
         if reason:
             self.choice.withheld[hit.key] = reason
@@ -186,12 +186,12 @@ def _reason(deserved: list[tuple[Hit, bool, bool]], choice: Choice) -> str:
 
 
 def estimated_tokens(text: str) -> int:
-    """Return about how many tokens a text takes in Claude's context."""
+    """Return the estimated number of tokens of a text in Claude's context."""
     return int(tokens_of(text)) + 1
 
 
 def tokens_of(text: str) -> float:
-    """Return the estimate before it is rounded up, for a text that is a part of another."""
+    """Return the estimate before rounding up, for a text that is part of a longer one."""
     ascii_count = len(text.encode("ascii", "ignore"))
     return ascii_count / _ASCII_PER_TOKEN + (len(text) - ascii_count) / _OTHER_PER_TOKEN
 
@@ -202,7 +202,7 @@ def _units(text: str) -> int:
 
 
 class Budget:
-    """The tokens and characters that are left for one block."""
+    """The tokens and characters left for one block."""
 
     __slots__ = ("_characters", "_has_titles", "_tokens")
 
@@ -213,7 +213,7 @@ class Budget:
         self._has_titles = False
 
     def take(self, text: str) -> bool:
-        """Return whether a text and its line end still fit, and if so count them."""
+        """Reserve room for a text and its line end; return False if it does not fit."""
         need, length = estimated_tokens(text), _units(text) + 1
         if need > self._tokens or length > self._characters:
             return False
@@ -222,7 +222,7 @@ class Budget:
         return True
 
     def take_pointer(self, line: str) -> bool:
-        """Return whether a pointer still fits, and if so count it; the first one brings the frame of the list with it."""
+        """Reserve room for a pointer, and with the first one for the list's frame; return False if it does not fit."""
         frame = "" if self._has_titles else _TITLES_OPEN + _TITLES_CLOSE
         if not self.take(frame + line):
             return False
@@ -231,7 +231,7 @@ class Budget:
 
 
 def pointer_line(hit: Hit) -> str:
-    """Return the line that points at a memory: its id, which `memory show` takes, and its title."""
+    """Return the pointer to a memory: its id, which `memory show` accepts, and its title."""
     return "%s: %s" % (escape_content(hit.id), escape_content(" ".join(hit.title.split())))
 
 
@@ -247,7 +247,7 @@ def render(full: list[Hit], pointers: list[Hit], *, with_header: bool) -> str:
 
 
 def receipt(full: list[Hit], pointers: list[Hit], which: str) -> str:
-    """Return the line for the person that says what Claude was told, empty for nothing to say.
+    """Return the receipt, the line that tells the user what Claude was told; it may be empty.
 
     `which` is the setting `retrieval.receipt`: injected, all (pointers as well) or off.
     """

@@ -1,8 +1,8 @@
-"""What the index holds of a memory: its text and the block to inject, redacted and escaped, and the terms of its fields for matching.
+"""Build index documents from memories: the block to inject, redacted and escaped, and the terms of each field for matching.
 
-A field is one text in which every term stands as `" stem~ending "`, the ending being what the stem took off the word.  So everything
-ranking needs is a substring search at C speed: `" migrat~"` counts the term, `" migrat~ing "` that very form, `"rat~"` an end, `"igra"`
-an inside.  A line break separates the phrases of `asked_as`, so that one phrase can be compared with a prompt.
+A field is one text in which every term has the form `" stem~ending "`; the ending is what the stemmer removed from the word. Ranking then
+needs only substring searches at C speed: `" migrat~"` counts the term, `" migrat~ing "` that exact form, `"rat~"` a suffix of the stem,
+`"igra"` any substring. A line break separates the phrases of `asked_as`, so that one phrase can be compared with a prompt.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:T|\Z)")
 
 
 class Document(NamedTuple):
-    """One memory as the index sees it.
+    """One memory as the index stores it.
 
     `key` is unique over all scopes, `path` is its source file, `stamp` is "mtime_ns:size:inode" of that file and `digest` the digest of its
     bytes; `full_digest` and `text_digest` are those of `memories.trust`. `expires_at` is "" for never, else ISO 8601 in UTC. `inject` is
@@ -137,14 +137,14 @@ def _rule(memory: Memory, title: str) -> str:
 
 
 def may_inject(stored: StoredMemory, trust: str) -> bool:
-    """Return whether a memory may be injected by itself: it is trusted, has not expired, and names no successor."""
+    """Return whether a memory, taken alone, may be injected: it is trusted, has not expired, and names no successor."""
     expires_at = stored.memory.expires_at
     holds = not (expires_at and expires_at <= now_iso())
     return trust == TRUSTED and holds and not stored.memory.superseded_by
 
 
 def note_document(note: NativeNote) -> Document:
-    """Return the document of a passage from Claude Code's own memory, which the user trusts by using it."""
+    """Return the document of a passage from Claude Code's own memory, which counts as trusted."""
     title = shown_line(note.title, MAX_TITLE)
     body = shown_block(note.body, MAX_INDEXED)
     return Document(
@@ -169,7 +169,7 @@ def note_document(note: NativeNote) -> Document:
 
 
 def _block(name: str, category: str, updated: str, title: str, body: str, files: list[str]) -> str:
-    """Return one memory as an element of `<memory-context>`; nothing in it can close the block or forge an attribute.
+    """Return a memory as an element of `<memory-context>`, escaped so that it cannot close the block or forge an attribute.
 
     `name` is what `memory show` takes, or the file of a note; it costs a third of the tokens of a path.
     """

@@ -1,7 +1,7 @@
-"""Which files a refresh of the index has to read, and how many of them at once.
+"""Determine which files a refresh of the index must read, and how many of them at once.
 
-Due is what changed in the folders that changed, and the memories about whose text the user decided something. How much of it one refresh
-reads is counted in files and characters, not in time, so that no store can make a prompt wait.
+Due are changed files in changed folders, and memories whose text the user accepted or rejected. The work of one refresh is limited by
+files and characters, not by time, so that no store can make a prompt wait.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..kernel.files import cause, stamp
-from ..memories.files import TooManyEntries, category_folders, is_read, listing, why_left_alone
+from ..memories.files import TooManyEntries, category_folders, is_read, listing, why_not_read
 from .index_documents import file_stamps
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ _SMALL = 8192  # bytes; hardly one memory in a hundred is larger
 
 
 class DueFile(NamedTuple):
-    """A file to read; `mark` identifies this state of it, so that a file without an active memory is not read again."""
+    """A file to read; `mark` identifies its state, so that an unchanged file without an active memory is not read again."""
 
     category: Category
     path: str
@@ -79,11 +79,11 @@ class View(NamedTuple):
     entries: int | None
 
     def has_changed(self, *paths: str) -> bool:
-        """Return whether one of these paths may have changed."""
+        """Return whether any of these paths may have changed."""
         return self.changed is None or not self.changed.isdisjoint(paths)
 
     def is_due(self, folder: str) -> bool:
-        """Return whether a folder has to be listed."""
+        """Return whether a folder must be listed."""
         near = self.edited.union(self.changed or ())
         return (
             self.everything
@@ -94,7 +94,7 @@ class View(NamedTuple):
 
 
 class DueWork(NamedTuple):
-    """What is due in one store.
+    """The work that is due in one store.
 
     `unseen` says that the store has more entries than may be listed, so that nothing is known of it. `again` are the folders that the next
     pass has to list: they hold files that an earlier round has read and that changed since, or could not be read, for the reason
@@ -111,9 +111,9 @@ class DueWork(NamedTuple):
 
 
 def find_due(connection: Connection, store: Store, view: View) -> DueWork:
-    """Return what is due in a store: the files whose stamp differs from the indexed one, and those whose trust may have changed."""
+    """Return the work due in a store: files whose stamp differs from the indexed one, and those whose trust may have changed."""
     known = file_stamps(connection, store.scope)
-    if why_left_alone(store):
+    if why_not_read(store):
         return DueWork(store, [], [key for key, _, _ in known.values()], [], [])
     fresh: list[DueFile] = []
     failed: dict[str, str] = {}
@@ -160,7 +160,7 @@ def _list_folders(
 
 
 def _is_gone(path: str, listed: set[str]) -> bool:
-    """Return whether a file that was not seen has left the store: its folder was listed, or is not one that is read."""
+    """Return whether an unseen file is gone from the store: its folder was listed, or is not a folder that is read."""
     folder = os.path.dirname(path)
     return folder in listed or not is_read(folder)
 
@@ -171,7 +171,7 @@ def _inactive_mark(status: os.stat_result) -> str:
 
 
 def within_share(work: list[DueWork], trust: Trust, edited: set[str], share: Share) -> list[DueWork]:
-    """Return the work with everything that exceeds the share moved to `left`.
+    """Return the work with everything beyond the share moved to `left`.
 
     Files known to be edited come first, then small ones of all stores that may be injected, among them those named after words of the
     prompt, then the rest, small before large: memories that came with a repository must not delay the user's own, nor the other way round.
@@ -192,15 +192,15 @@ def _urgency(
     file: DueFile, store: Store, edited: set[str], trust: Trust, wanted: frozenset[str]
 ) -> tuple[bool, bool, bool, int, int, str]:
     identity = os.path.basename(file.path)[: -len(".json")]
-    unknown = not trust.knows_name(store, file.category.name, identity)
+    unknown = not trust.has_trusted_name(store, file.category.name, identity)
     shared = len(wanted.intersection(identity.split("-")))  # an id is made of the title's words
     return file.path not in edited, file.size > _SMALL, unknown, -shared, file.size, file.path
 
 
 class Share:
-    """What a refresh may still read: `files`, `characters` to redact, and how many directory `entries` a store may have (None: any).
+    """The remaining work allowed in a refresh: `files`, `characters` to redact, and directory `entries` of a store (None: no limit).
 
-    `wanted` are the words of the prompt that waits for it; memories named after one of them come first.
+    `wanted` are the words of the waiting prompt; memories named after one of them come first.
     """
 
     __slots__ = ("characters", "entries", "files", "wanted")
@@ -212,7 +212,7 @@ class Share:
         self.wanted: frozenset[str] = frozenset()
 
     def take(self, characters: int) -> bool:
-        """Take one file of so many characters, or return False and take nothing."""
+        """Reserve one file of `characters`, or return False and reserve nothing."""
         if self.files < 1 or self.characters < characters:
             return False
         self.files -= 1
@@ -221,22 +221,22 @@ class Share:
 
 
 def prompt_share() -> Share:
-    """Return the share of one prompt; it has room for any one memory, so that prompts alone finish every backlog."""
+    """Return the share of one prompt, which is large enough for any single memory, so that prompts alone can clear any backlog."""
     return Share(PROMPT_FILES, LARGEST, PROMPT_ENTRIES)
 
 
 def round_share() -> Share:
-    """Return the share of one round of a command or background process, after which other processes get the index."""
+    """Return the share of one round of a command or background process; other processes get the index between rounds."""
     return Share(ROUND_FILES, ROUND_CHARACTERS)
 
 
 def cost(size: int) -> int:
-    """Return the most characters that a memory file of `size` bytes can make us redact."""
+    """Return the maximum number of characters to redact for a memory file of `size` bytes."""
     return min(size, LARGEST)
 
 
 def batches(files: Iterable[Item], size: Callable[[Item], int]) -> list[list[Item]]:
-    """Return the files in batches that fit into memory, in the same order."""
+    """Return the files, in the same order, in batches that fit into memory."""
     found: list[list[Item]] = []
     room = 0
     for file in files:

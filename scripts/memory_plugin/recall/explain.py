@@ -1,4 +1,4 @@
-"""What recall decided and why, read from its ledger and described for a person."""
+"""Explain recall's decisions for people, from the records in its ledger."""
 
 from __future__ import annotations
 
@@ -120,9 +120,9 @@ def decisions(places: Places, session: str = "", last: int = 20) -> list[dict[st
 
 
 def find_decision(places: Places, which: str, session: str = "", place: str = "") -> dict[str, Any] | None:
-    """Return the decision about one prompt, named `last` or by its id or the start of its id; None when there is none.
+    """Return the decision about one prompt, named `last` or by its id or the start of it; None if there is none.
 
-    Of several in one turn it is that of the prompt itself, or of the `place` that is given.
+    If a turn has several decisions, return that of the prompt itself, or of `place` if it is given.
     """
     rows = decisions(places, session, last=_ALL)
     if which != _LAST:
@@ -133,7 +133,7 @@ def find_decision(places: Places, which: str, session: str = "", place: str = ""
 
 
 def same_turn(places: Places, row: dict[str, Any]) -> list[dict[str, Any]]:
-    """Return what other places decided after the same prompt, the oldest first."""
+    """Return the decisions at other places in the same turn, the oldest first."""
     prompt_id, session = row.get("prompt_id"), str(row.get("session") or "")
     if not prompt_id:
         return []
@@ -174,18 +174,18 @@ def _guard_sentence(row: dict[str, Any]) -> str:
 
 
 def reason_text(reason: str) -> str:
-    """Return a reason of the ledger as text; one that is unknown is returned as it is."""
+    """Return a ledger's reason as text, or unchanged if it is unknown."""
     return REASONS.get(_OLD_REASONS.get(reason, reason), reason)
 
 
 def problem(row: dict[str, Any]) -> str:
-    """Return what prevented the index from answering or from being up to date, as text; empty for nothing."""
+    """Return the index's problem as text; empty if it answered and was up to date."""
     reason = row.get("problem") or row.get("trouble")  # the name in records of version 0.1.0
     return reason_text(str(reason)) if reason else ""
 
 
 def remedy(row: dict[str, Any]) -> str:
-    """Return the command that helps if a prompt got nothing; mostly empty."""
+    """Return the command that would help a prompt that got nothing; usually empty."""
     return _REMEDIES.get(str(row.get("reason") or ""), "")
 
 
@@ -203,13 +203,13 @@ def _keys(row: dict[str, Any], name: str) -> list[str]:
 
 
 def thresholds(row: dict[str, Any]) -> tuple[float | None, float | None]:
-    """Return the thresholds for the full text and for a pointer; None where the record does not say."""
+    """Return the thresholds for the full text and for a pointer; None where the record lacks them."""
     inject = row.get("inject_threshold", row.get("floor"))  # the name in older records
     return _number(inject), _number(row.get("pointer_threshold"))
 
 
 def outcomes(row: dict[str, Any]) -> list[Outcome]:
-    """Return the results for the candidates of one decision: first the injected ones, then the pointers, then the rest, best first."""
+    """Return the outcomes of one decision's candidates: the injected ones, then the pointers, then the rest, each best first."""
     listed = row.get("candidates")
     candidates = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
     found = [_outcome(one, row) for one in candidates]
@@ -240,12 +240,12 @@ def _outcome(candidate: dict[str, Any], row: dict[str, Any]) -> Outcome:
 
 
 def _moved(threshold: float | None, candidate: dict[str, Any]) -> float | None:
-    """Return a threshold as it was for one candidate, whose own feedback may have moved it."""
+    """Return the threshold that applied to one candidate, which feedback may have shifted."""
     return None if threshold is None else own_threshold(threshold, _number(candidate.get("shift")) or 0.0)
 
 
 def _opinion(key: object, row: dict[str, Any]) -> str:
-    """Return the judges' opinion of a candidate; empty if they were not asked about it."""
+    """Return the judges' verdict on a candidate as text; empty if they were not asked about it."""
     judge = row.get("judge")
     verdicts = judge.get("verdicts") if isinstance(judge, dict) else None
     pair = verdicts.get(key) if isinstance(verdicts, dict) and isinstance(key, str) else None
@@ -269,5 +269,5 @@ def _sure(value: object) -> str:
 
 
 def _percent(share: float) -> str:
-    """Return a share in whole percent, rounded down: a value just below a threshold must not look as if it had reached it."""
+    """Return a share in whole percent, rounded down so that a value just below a threshold does not seem to reach it."""
     return "%d %%" % floor(100 * max(0.0, min(1.0, share)) + 1e-9)

@@ -1,8 +1,8 @@
-"""How sure it is that a memory bears on a failed command: a logistic model over what its match with the command and the error says.
+"""Compute the confidence that a memory is relevant to a failed command, with a logistic model over the signals of the match.
 
-A prompt says what somebody wants, an error much that is by the way: paths, versions, lines of code. So words that stand only in paths count
-for nothing here, those of the command and the distance to the next match for more. The weights are in `config/recall/failures.json`, fitted
-by `benchmarks/failure_train.py`.
+A prompt says what the user wants, but an error contains much that is incidental: paths, versions, lines of code. So words that occur only
+in paths are ignored here, and words of the command and the distance to the next match weigh more. The weights are in
+`config/recall/failures.json`, fitted by `benchmarks/failure_train.py`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["LOOKED_AT", "FailedCommand", "failure_signals", "grade"]
 
 LOOKED_AT = 3
 _MAX_COMMAND = 1000
-_TAIL = 2000  # characters of an error, which mostly says at its end what went wrong
+_TAIL = 2000  # characters; an error usually says at its end what went wrong
 _EXIT_CODE = "Exit code "
 _COLOR = "\x1b["
 _FURTHEST = 3.0
@@ -43,24 +43,24 @@ class FailedCommand:
 
     @property
     def text(self) -> str:
-        """Return what is looked up."""
+        """Return the text to look up."""
         return self.command + "\n" + self.error
 
 
 def _without_exit_code(error: str) -> str:
-    """Return an error without the line that the client puts before it."""
+    """Return an error without the exit code line that the client prepends."""
     first, _, rest = error.partition("\n")
     return rest if first.startswith(_EXIT_CODE) and first[len(_EXIT_CODE) :].strip().isdigit() else error
 
 
 def _without_colors(text: str) -> str:
-    """Return a text without the sequences that color it in a terminal."""
+    """Return a text without terminal color sequences."""
     first, *others = text.split(_COLOR)
     return first + "".join(other.lstrip("0123456789;?")[1:] for other in others)
 
 
 def failure_signals(failed: FailedCommand, hits: list[Hit]) -> list[dict[str, float]]:
-    """Return what the first few matches of a failed command say, best match first.
+    """Return the signals of the first few matches of a failed command, best match first.
 
     `spoken` is the log of the weight of the words that a match shares with the text outside paths, `number` that of their number,
     `commanded` that of the words of the command, `over` its score over the best other one, `fixing` is 1 for the categories that hold
@@ -95,7 +95,7 @@ def _stems(text: str) -> set[str]:
 
 
 def grade(failed: FailedCommand, hits: list[Hit]) -> list[Hit]:
-    """Return the first few hits, the surest first, with their confidences replaced by those of the model for failures."""
+    """Return the first few hits with the confidences of the model for failures, the highest first."""
     model = {name: entry["value"] for name, entry in load_data("recall", "failures")["entries"].items()}
     first = hits[:LOOKED_AT]
     for hit, signals in zip(first, failure_signals(failed, hits)):

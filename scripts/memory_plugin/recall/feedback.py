@@ -1,7 +1,7 @@
-"""What people said about single memories, and which ones replies used: kept in `feedback.json`, and reversible.
+"""Store feedback on single memories, and which ones replies used, in `feedback.json`; feedback is reversible.
 
-A memory's own threshold moves with it: lower where it was useful, higher where it was wrong, within bounds. Guards and the session catalog
-do not follow it, because they do not depend on a threshold.
+Feedback moves a memory's own threshold within bounds: down if it was useful, up if it was wrong. Guards and the session catalog are not
+affected, because they do not depend on a threshold.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 __all__ = ["USED", "USEFUL", "WRONG", "Feedback", "record_feedback", "reset_feedback"]
 
 USED, USEFUL, WRONG = "used", "useful", "wrong"
-# Twice useful brings a memory that was pointed at to a full text at the default thresholds; once wrong takes back more than once useful
-# gave, since a wrong text costs trust and a missed one a search.
+# At the default thresholds, two "useful" raise a memory from a pointer to its full text. One "wrong" outweighs one "useful", because a
+# wrong text costs trust, and a missed one only a search.
 _USEFUL_STEP = 0.1
 _WRONG_STEP = 0.15
 _LOWEST_SHIFT, _HIGHEST_SHIFT = -0.2, 0.45
@@ -37,17 +37,17 @@ _SCHEMA = 1
 
 
 class Feedback:
-    """The feedback on the memories of one project and of the user; memories are known by digests of their keys only."""
+    """The feedback on the memories of one project and of the user; memories are identified only by digests of their keys."""
 
     __slots__ = ("_entries", "_project")
 
     def __init__(self, places: Places) -> None:
-        """Read the file; one that is missing or damaged says nothing about any memory."""
+        """Read the file; a missing or damaged one counts as empty."""
         self._project = places.project_key
         self._entries = _entries(read_state(_path(places), _MAX_BYTES))
 
     def shift(self, key: str) -> float:
-        """Return how far a memory's thresholds lie from those of the settings, from -0.2 to 0.45; 0 for most."""
+        """Return the shift of a memory's thresholds against the settings, from -0.2 to 0.45; 0 without feedback."""
         entry = self._entries.get(_mark(self._project, key))
         if entry is None:
             return 0.0
@@ -55,18 +55,18 @@ class Feedback:
         return max(_LOWEST_SHIFT, min(_HIGHEST_SHIFT, moved))
 
     def counts(self, key: str) -> dict[str, int]:
-        """Return how often a memory was called useful and wrong, and how many replies used it."""
+        """Return how often users called a memory useful and wrong, and how many replies used it."""
         entry = self._entries.get(_mark(self._project, key), {})
         return {name: _count(entry, name) for name in (USEFUL, WRONG, USED)}
 
     def used_at(self, key: str) -> str:
-        """Return when a reply last used a memory, as in ledgers; empty if none did."""
+        """Return when a reply last used a memory, in the ledgers' time format; empty if none did."""
         value = self._entries.get(_mark(self._project, key), {}).get("used_at")
         return value if isinstance(value, str) else ""
 
 
 def record_feedback(places: Places, keys: Iterable[str], kind: str) -> None:
-    """Count one more USED, USEFUL or WRONG for some memories. Raises OSError, and Busy when another process holds the file."""
+    """Add one to the USED, USEFUL or WRONG count of each memory. Raises OSError, and Busy if another process holds the file."""
     with _locked(places):
         entries = _entries_to_change(places)
         for key in keys:
@@ -79,7 +79,7 @@ def record_feedback(places: Places, keys: Iterable[str], kind: str) -> None:
 
 
 def reset_feedback(places: Places, keys: Iterable[str] | None) -> int:
-    """Forget the feedback on some memories, None for all of every project; return on how many there was any. Raises OSError, Busy."""
+    """Delete the feedback on some memories (None: on all, of every project); return how many had any. Raises OSError and Busy."""
     with _locked(places):
         entries = _entries_to_change(places)
         marks = list(entries) if keys is None else [_mark(places.project_key, key) for key in keys]
@@ -99,7 +99,7 @@ def _locked(places: Places) -> FileLock:
 
 
 def _mark(project: str, key: str) -> str:
-    """Return what stands for a memory: a digest, because ids are made from titles; the user's own are the same in all projects."""
+    """Return the digest that identifies a memory, so that no title is stored; the user's own memories have the same in all projects."""
     name = key if key.startswith(_USER_SCOPE) else project + "\0" + key
     return digest(name.encode("utf-8", "replace"), 8)
 
@@ -117,9 +117,9 @@ def _count(entry: dict[str, Any], kind: str) -> int:
 
 
 def _entries_to_change(places: Places) -> dict[str, dict[str, Any]]:
-    """Return what the file holds; a damaged one is kept beside it under another name. Raises OSError where it cannot be read.
+    """Return the file's entries; a damaged file is first renamed to keep it. Raises OSError if the file cannot be read.
 
-    A file that cannot be read at this moment is no empty one: replacing it would lose what people said.
+    An unreadable file must not count as empty, because replacing it would lose the feedback.
     """
     try:
         data = loads(read_regular(_path(places), _MAX_BYTES)[0].decode("utf-8"))

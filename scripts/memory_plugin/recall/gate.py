@@ -1,6 +1,6 @@
-"""A prompt as recall reads it, and the gate: which prompts need no memories at all, decided in microseconds and without an index.
+"""The gate of recall: read a prompt and decide, in microseconds and without the index, whether it needs memories at all.
 
-A prompt such as "fix that" says little by itself; for it, the turn before is read from the transcript.
+For a prompt such as "fix that", which says little by itself, the previous turn is read from the transcript.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MAX_HEAD = 2000
 _MAX_TAIL = 400
 _MAX_TYPED = 200_000
 _MAX_OF_TURN = 800
-# How much of a transcript is read for the turn before.
+# How much of a transcript is read for the previous turn.
 _TAIL_BYTES = 256 * 1024
 _TAIL_LINES = 400
 _WORD_MARKS = "'-"
@@ -36,7 +36,7 @@ _loaded: list[Gate] = []
 
 
 class Prompt:
-    """One prompt, read once for everything that handles it.
+    """One prompt, read once for all features.
 
     `text` is what the host sent; `typed` is the part that may be looked at and, if the user allows it, written down: without private
     passages. `is_typed` says that a person typed it, as far as one can tell. `judges_off` says that the project may not use judges.
@@ -58,7 +58,7 @@ class Prompt:
 
 
 def load_gate() -> Gate:
-    """Return the gate of `config/recall/gate.json`, read once."""
+    """Return the gate of `config/recall/gate.json`, loaded once."""
     if not _loaded:
         _loaded.append(Gate(load_data("recall", "gate")))
     return _loaded[0]
@@ -77,7 +77,7 @@ class Gate:
         self._opt_out_hints = table["opt_out"]["hints"].split()
 
     def refusal(self, prompt: str) -> str:
-        """Return why this prompt gets no memories, whatever they are; empty when it may get some.
+        """Return why this prompt gets no memories; empty if it may get some.
 
         One of command, empty, not_typed, told_not_to, confirmation.
         """
@@ -97,11 +97,11 @@ class Gate:
         return ""
 
     def is_typed(self, prompt: str) -> bool:
-        """Return whether a person typed this, as far as one can tell, rather than the client sending a notice of its own."""
+        """Return whether a person seems to have typed this, as opposed to a notice that the client sent."""
         return not _folded(prompt.lstrip()[:_MAX_HEAD]).startswith(self._not_typed)
 
     def is_followup(self, prompt: str, longest: int) -> bool:
-        """Return whether a prompt refers to the turn before, as "fix that" does; a longer one than `longest` is not checked."""
+        """Return whether a prompt refers to the previous turn, as "fix that" does; False if it is longer than `longest`."""
         text = prompt.strip()
         if len(text) > longest or effective_length(text) > longest:
             return False
@@ -126,7 +126,7 @@ def _folded(text: str) -> str:
 
 
 def _is_command(text: str) -> bool:
-    """Return whether a text is a slash command rather than one that begins with a path."""
+    """Return whether a text is a slash command, as opposed to a text that begins with a path."""
     if not text.startswith("/"):
         return False
     name = text.split(None, 1)[0][1:]
@@ -134,7 +134,7 @@ def _is_command(text: str) -> bool:
 
 
 def split_words(text: str) -> list[str]:
-    """Return the words of a text; apostrophes and hyphens inside a word stay."""
+    """Return the words of a text; apostrophes and hyphens inside a word are kept."""
     spaced = "".join(c if c.isalnum() or c in _WORD_MARKS else " " for c in text)
     return [word.strip(_WORD_MARKS) for word in spaced.split() if word.strip(_WORD_MARKS)]
 
@@ -148,7 +148,7 @@ def effective_length(text: str) -> int:
 
 
 def typed_text(prompt: str) -> str:
-    """Return a prompt without private passages, and of a very long one only the head and the tail.
+    """Return a prompt without private passages; only the head and the tail of a very long one.
 
     Where a private passage could extend from the omitted middle into the tail, the tail is omitted too.
     """
@@ -159,9 +159,9 @@ def typed_text(prompt: str) -> str:
 
 
 def last_turn(path: str) -> str:
-    """Return the user's last prompt and the last text of the reply to it, cut to 800 characters each; empty when there is none.
+    """Return the user's last prompt and the last text of its reply, cut to 800 characters each; empty texts if there is no turn.
 
-    Never raises: a transcript that is missing, a pipe, or full of other records has no turn.
+    Never raises: a transcript that is missing, is a pipe, or has only other records has no turn.
     """
     from ..kernel.transcript.tail import asked, records_backwards, replied
 
@@ -175,5 +175,5 @@ def last_turn(path: str) -> str:
 
 
 def turn_text(question: str, reply: str) -> str:
-    """Return a turn as a follow-up reads it: the beginning of the prompt and the end of the reply, 800 characters each."""
+    """Return a turn as the context of a follow-up: the beginning of the prompt and the end of the reply, 800 characters each."""
     return (question[:_MAX_OF_TURN] + " \n" + reply[-_MAX_OF_TURN:]).strip()

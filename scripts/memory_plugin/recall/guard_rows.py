@@ -1,4 +1,4 @@
-"""Which guards are in force, worked out while the index is refreshed, and written into the prepared file that tool calls read.
+"""Determine which guards are in force during an index refresh, and write them to the prepared file that tool calls read.
 
 Only a trusted text can hold a guard: the memory as it is, or, while a change to it awaits approval, its last trusted version. The rows are
 kept in the index, because a refresh reads only the files that changed.
@@ -41,13 +41,13 @@ class GuardRows:
     __slots__ = ("_rows",)
 
     def __init__(self, places: Places, connection: Connection) -> None:
-        """Read the rows from the index; from the prepared file if the index is new, which gets its memories round by round."""
+        """Read the rows from the index, or from the prepared file if the index is new, since its memories arrive round by round."""
         saved = meta_get(connection, _META)
         rows = loads(saved) if saved else saved_rows(places)
         self._rows: dict[str, dict[str, Any]] = rows if isinstance(rows, dict) else {}
 
     def update(self, found: Iterable[StoredMemory], trust: Trust) -> None:
-        """Take in memories that were read."""
+        """Update the rows for memories that were just read."""
         for stored in found:
             self._rows.pop(stored.key, None)
             version = guarded_version(stored, trust)
@@ -55,9 +55,9 @@ class GuardRows:
                 self._rows[stored.key] = _row(stored, version)
 
     def save(self, places: Places, connection: Connection) -> None:
-        """Save the rows in the index, inside the caller's transaction, and write those in force into the prepared file.
+        """Save the rows in the index, inside the caller's transaction, and write those in force to the prepared file.
 
-        Dropped are the rows of files that are gone. A file that cannot be written is written by a later refresh.
+        Rows of deleted files are dropped. If the file cannot be written now, a later refresh writes it.
         """
         self._rows = {key: row for key, row in self._rows.items() if os.path.lexists(row["texts"]["path"])}
         saved = dumps(self._rows)

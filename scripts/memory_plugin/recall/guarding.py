@@ -1,4 +1,4 @@
-"""Guards at a tool call, from top to bottom: prepared guards, match, settings, what the session was reminded of, answer, record.
+"""Guards at a tool call, from top to bottom: prepared guards, match, settings, earlier reminders of the session, answer, record.
 
 The first matching call in a session is denied with the memory as the reason (`remind`), or the client asks the person (`ask`). Nothing but
 a guard in the prepared file can do that, and on any fault the call goes through.
@@ -44,7 +44,7 @@ _AFTER = "If the call is right all the same, the same call goes through when it 
 
 
 class ToolCall:
-    """A tool call as the client describes it: the tool, the command or path that it is about, its id, its folder and its sub-agent."""
+    """A tool call as the client describes it: the tool, its command or path, its id, its folder and its sub-agent."""
 
     __slots__ = ("agent", "command", "folder", "id", "path", "tool", "transcript")
 
@@ -71,7 +71,7 @@ class GuardMatch:
 
 
 class GuardedCall:
-    """A tool call, the guards that cover it, and the file that holds their texts."""
+    """A tool call, the guards that cover it, and the prepared file with their texts."""
 
     __slots__ = ("call", "matches", "prepared")
 
@@ -103,7 +103,7 @@ class GuardAnswer:
 
 
 def match_call(call: ToolCall, prepared: GuardFile, root: str) -> list[GuardMatch]:
-    """Return the guards that cover a call, each with the first of its commands or patterns that does."""
+    """Return the guards that cover a call, each with the first of its commands or patterns that matches."""
     if prepared.may_cover_command(call.command):
         found = _match_command(call.command, prepared)
     elif call.path and prepared.has_files:
@@ -152,9 +152,9 @@ def guarded_call(payload: dict[str, object], places: Places, prepared: GuardFile
 
 
 def decide(answer: GuardAnswer, guarded: GuardedCall, context: Context) -> None:
-    """Let the client ask if any guard wants that, else remind of the memories that this session was not reminded of.
+    """Let the client ask if any guard says `ask`, else remind Claude of the guards that are new to this session.
 
-    Raises OSError where the session's record cannot be read or written: the call goes through.
+    Raises OSError if the session's history cannot be read or written; the call then goes through.
     """
     if not context.settings.flag("guards.enabled"):
         answer.record["reason"] = "guards_disabled"
@@ -172,9 +172,9 @@ def decide(answer: GuardAnswer, guarded: GuardedCall, context: Context) -> None:
 
 
 def _not_reminded(guarded: GuardedCall, context: Context) -> list[GuardMatch]:
-    """Return the guards of which this session was not reminded, and note that it is now, under the lock of its record.
+    """Return the guards of which this session was not reminded yet, and record the reminder under the lock of its history.
 
-    Without a session nothing could be noted, and the call would be denied for ever: it goes through.
+    Without a session nothing can be recorded and the call would be denied forever, so it goes through.
     """
     from ..kernel.locks import Busy
     from .history import GUARD, RecallHistory
@@ -207,13 +207,13 @@ def _note_due(guarded: GuardedCall, history: RecallHistory) -> list[GuardMatch]:
 
 
 def _was_made_with_denied(call: ToolCall, match: GuardMatch, history: RecallHistory) -> bool:
-    """Return whether Claude made this call in the message whose other call was denied, so that it has not read the reminder yet."""
+    """Return whether Claude made this call in the same message as a denied call, and so has not read the reminder yet."""
     others = _calls_of_message(call.transcript, call.id) if call.id else set()
     return any(history.was_pointed(_mark_key(match), other) for other in others)
 
 
 def _calls_of_message(transcript: str, call: str) -> set[str]:
-    """Return the ids of the other calls in the message that holds a call; empty for a call that the transcript does not hold yet.
+    """Return the ids of the other calls in a call's message; empty if the transcript does not contain the call yet.
 
     The client writes a row for each block of a message, all with the message's id.
     """
@@ -235,12 +235,12 @@ def _calls(content: Any) -> Iterator[str]:  # noqa: ANN401  (any JSON value)
 
 
 def _mark_key(match: GuardMatch) -> str:
-    """Return the name under which a session's record notes a reminder; the memory alone may have been told without one."""
+    """Return the key of a reminder in a session's history; it differs from the memory's, which may be injected without a reminder."""
     return "guard " + match.guard.key
 
 
 def _reminder(due: list[GuardMatch], prepared: GuardFile) -> str:
-    """Return the reason for Claude: what covers the call, the memories as they are injected, and that a repeated call goes through."""
+    """Return the reason shown to Claude: the guard's pattern, the memories, and that a repeated call goes through."""
     covered = "; ".join(
         '"%s" covers `%s`' % (prepared.text(one.guard.key, "title"), one.pattern) for one in due
     )
@@ -255,7 +255,7 @@ def _reminder(due: list[GuardMatch], prepared: GuardFile) -> str:
 
 
 def _question(asking: list[GuardMatch], prepared: GuardFile) -> str:
-    """Return the reason for the person, who sees it in the client's question."""
+    """Return the reason shown to the user in the client's question."""
     lines = []
     for match in asking:
         title, body = (prepared.text(match.guard.key, name) for name in ("title", "body"))
@@ -268,6 +268,6 @@ def _text(value: object) -> str:
 
 
 def _path(value: object) -> str:
-    """Return a path that the system can be asked about; empty for anything else."""
+    """Return a path that is safe to pass to the system; empty for anything else."""
     text = _text(value)
     return "" if "\0" in text or any("\ud800" <= char <= "\udfff" for char in text) else text

@@ -1,9 +1,10 @@
-"""A session's record: what Claude was told in it and where, so that it gets nothing twice and no place speaks more often than it may.
+"""The history of a session: which memories Claude was told and where, so that nothing is repeated and the limits of each place hold.
 
-A place is where the plugin speaks: `prompt`, `catalog`, `tool`, `failure`, `subagent` or `guard`. The record is a file of JSON lines that
-is only ever appended to, because the hooks of parallel tool calls write it at the same time. A hook that must not repeat what another one
-is about to say decides inside `with history:`, under a lock. The wait for it is short and ends with Busy, on which the hook should stay
-silent: the same memory several times in one answer is worse than none. What cannot be appended is lost, and may be said again.
+A place is one of the occasions on which the plugin adds to Claude's context: `prompt`, `catalog`, `tool`, `failure`, `subagent` or `guard`.
+The history is an append-only file of JSON lines, because the hooks of parallel tool calls write it at the same time. A hook that must not
+repeat what a parallel one is adding decides inside `with history:`, under a lock. The wait for the lock is short and ends with Busy; the
+hook then adds nothing, because repeating a memory is worse than omitting it. A row that cannot be appended is lost, and its memory may be
+repeated.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ _OPEN = (
 
 
 def forget_session(places: Places, session: str) -> None:
-    """Delete the record of a session, because its context was compacted or cleared. Sub-agents keep theirs: each has its own context.
+    """Delete the history of a session whose context was compacted or cleared. Its sub-agents keep theirs: each has its own context.
 
     Raises OSError, but not for a session without a record.
     """
@@ -57,14 +58,14 @@ def forget_session(places: Places, session: str) -> None:
 
 
 def left_for_tools(history: RecallHistory, settings: Settings) -> int:
-    """Return how many memories tool calls may still tell Claude in this session, in full or as a pointer; 0 if that is switched off."""
+    """Return how many memories tool calls may still inject or point to in this session; 0 if that is switched off."""
     if not (settings.flag("retrieval.enabled") and settings.flag("retrieval.tool.enabled")):
         return 0
     return max(0, settings.integer("retrieval.tool.max_per_session") - sum(history.told_at(TOOL, FAILURE)))
 
 
 class RecallHistory:
-    """The record of one session, as one place reads it and adds to it.
+    """The history of one session, as one place reads and extends it.
 
     A turn is a prompt that was looked up since the record began; what another place says belongs to the turn of the last prompt. Keys and
     texts are kept as digests only. A session without an id has no record, so it knows nothing and counts nothing. `agent` is the client's
@@ -100,7 +101,7 @@ class RecallHistory:
             return b""
 
     def _read(self, content: bytes) -> None:
-        """Forget what is known and read the record; lines that are damaged or cut off are skipped."""
+        """Read the history from scratch; damaged or incomplete lines are skipped."""
         self._injected: dict[str, tuple[str, int]] = {}
         self._pointed: dict[str, str] = {}
         self._counts: dict[str, list[int]] = {}
@@ -135,33 +136,33 @@ class RecallHistory:
         counts[1] += pointed
 
     def was_injected(self, key: str, text: str, repeat_after: int) -> bool:
-        """Return whether this very text of a memory was injected at any place fewer than `repeat_after` turns ago."""
+        """Return whether exactly this text of a memory was injected at any place fewer than `repeat_after` turns ago."""
         said, turn = self._injected.get(_digest(key), ("", 0))
         return said == _digest(text) and self.turn - turn < repeat_after
 
     def was_pointed(self, key: str, line: str) -> bool:
-        """Return whether this very line was given as a pointer to a memory at any place."""
+        """Return whether exactly this line was given as a pointer to a memory at any place."""
         return self._pointed.get(_digest(key)) == _digest(line)
 
     def told_at(self, *places: str) -> tuple[int, int]:
-        """Return how many full texts and how many pointers these places have given in this session, for their common limit."""
+        """Return how many full texts and how many pointers these places gave in this session, for their common limit."""
         found = [self._counts.get(place, (0, 0)) for place in places]
         return sum(counts[0] for counts in found), sum(counts[1] for counts in found)
 
     def note_injected(self, key: str, text: str) -> None:
-        """Note that a memory is injected now, at this record's place."""
+        """Record that a memory is injected now, at this history's place."""
         self._injected[_digest(key)] = (_digest(text), self.turn)
         self._said["injected"][_digest(key)] = _digest(text)
         self._count(self._place, 1, 0)
 
     def note_pointed(self, key: str, line: str) -> None:
-        """Note that a pointer to a memory is given now, at this record's place."""
+        """Record that a pointer to a memory is given now, at this history's place."""
         self._pointed[_digest(key)] = _digest(line)
         self._said["pointed"][_digest(key)] = _digest(line)
         self._count(self._place, 0, 1)
 
     def save(self) -> None:
-        """Append what was noted; a prompt in a session that has a record is a turn even if nothing was. Raises OSError, among it Busy."""
+        """Append what was recorded; a prompt in a session with a history is a turn even without entries. Raises OSError, including Busy."""
         if not self._path or not self._is_worth_a_row():
             return
         if self._handle >= 0:
@@ -174,7 +175,7 @@ class RecallHistory:
             self._close()
 
     def __enter__(self) -> RecallHistory:  # noqa: PYI034 - `Self` would cost a hook an import
-        """Lock the record and read it again. Raises Busy after 50 ms, and OSError."""
+        """Lock the history and read it again. Raises Busy after 50 ms, and OSError."""
         if self._path:
             self._open()
             try:
@@ -187,7 +188,7 @@ class RecallHistory:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Append what was noted, unless an exception passes through, and release the lock. Raises OSError."""
+        """Append what was recorded, unless an exception was raised, and release the lock. Raises OSError."""
         try:
             if kind is None:
                 self.save()

@@ -1,4 +1,4 @@
-"""The memories that the index holds: what is kept of each, and how it is read, put in and taken out with all counts right."""
+"""Read, add and remove documents in the index, and keep its counts consistent."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def file_stamps(connection: Connection, scope: str) -> dict[str, tuple[str, str,
 
 
 def files_by_trust(connection: Connection, trust: str, most: int) -> list[str]:
-    """Return the source files of at most so many documents of this trust."""
+    """Return the source files of at most `most` documents with this trust."""
     rows = connection.execute("SELECT path FROM documents WHERE trust = ? LIMIT ?", (trust, most))
     return [path for (path,) in rows]
 
@@ -133,7 +133,7 @@ def links(connection: Connection) -> list[tuple[str, str, list[str]]]:
 
 
 class _Counts:
-    """The changes of the vocabulary and of the totals, gathered over one call and written once."""
+    """The changes to the vocabulary and the totals, collected during one call and written once."""
 
     def __init__(self) -> None:
         self.terms: dict[str, list[int]] = {}
@@ -184,7 +184,7 @@ def put(connection: Connection, documents: Iterable[Document]) -> None:
 
 
 def _link(connection: Connection, document: Document) -> None:
-    """Save which other memories a document names, and the phrases that it inherits."""
+    """Save which memories a document names as superseded or superseding, and the phrases that it inherits."""
     if document.superseded_by or document.supersedes:
         named = dumps([_clean(name) for name in document.supersedes])
         connection.execute(
@@ -241,7 +241,7 @@ def set_superseded(connection: Connection, superseded: dict[str, str]) -> None:
 
 
 def scrub(connection: Connection) -> None:
-    """Erase the text of removed documents from the file: SQLite and FTS5 keep it until its place is used again.
+    """Erase the text of removed documents from the file, where SQLite and FTS5 would keep it until its space is reused.
 
     Rewrites the file, so it must run outside any transaction.
     """

@@ -1,8 +1,8 @@
-"""The index file of a project: where it is, how it is opened or created, whether it is up to date, what is wrong if it cannot answer.
+"""The index file of a project: its path, opening and creating it, detecting changes in the stores, and classifying its errors.
 
-It is created under a temporary name and opened only if it is complete and of this version. What fails differs in what it asks for: a locked
-index is left to its writer, one that cannot be written is used as it is, a damaged one is rebuilt. Whether the stores have changed since
-they were indexed is told by a handful of `stat` calls per prompt.
+It is created under a temporary name and opened only if it is complete and of this version. Each kind of failure has its own treatment: a
+locked index is left to its writer, an unwritable one is used as it is, a damaged one is rebuilt. A few `stat` calls per prompt detect
+whether the stores have changed since they were indexed.
 """
 
 from __future__ import annotations
@@ -69,8 +69,8 @@ _UNWRITABLE_SIGNS = ("readonly", "full", "disk i/o", "unable to open")
 DAMAGED, LOCKED, UNWRITABLE = "index_damaged", "index_locked", "index_unwritable"
 _WATCHED = "watched"
 # A file that changes again within the clock's resolution keeps the stamp we saw, so such a folder is checked again (git: "racy").
-_GRAIN_SECONDS = 0.05
-_COARSE_GRAIN_SECONDS = 2.1
+_RESOLUTION_SECONDS = 0.05
+_COARSE_RESOLUTION_SECONDS = 2.1
 # A file server's clock may be ahead by this much. A stamp further in the future was set (`touch`, an archive, a clock set back) and may
 # stay there for years.
 _SKEW_SECONDS = 60.0
@@ -100,7 +100,8 @@ INDEX_ERRORS = (SqliteError, IndexUnavailable, ValueError, TypeError, LookupErro
 def index_path(places: Places) -> str:
     """Return the path of the index file of a project.
 
-    Its name holds the number of its layout: a command from pip and the plugin may differ, and would rebuild each other's index for ever.
+    Its name includes the layout number: a command installed by pip may have another version than the plugin, and without the number the two
+    would keep rebuilding each other's index.
     """
     return places.state("index", "%s.%d.sqlite3" % (places.project_key, SCHEMA))
 
@@ -242,8 +243,8 @@ def _mark(path: str, moment: float) -> str:
     except OSError:
         return UNSURE
     coarse = status.st_mtime_ns % 1_000_000_000 == 0
-    grain = _COARSE_GRAIN_SECONDS if coarse else _GRAIN_SECONDS
-    if -_SKEW_SECONDS < moment - status.st_mtime < grain:
+    resolution = _COARSE_RESOLUTION_SECONDS if coarse else _RESOLUTION_SECONDS
+    if -_SKEW_SECONDS < moment - status.st_mtime < resolution:
         return UNSURE
     return "%d:%d:%d:%d" % (status.st_mtime_ns, status.st_ino, own.st_ino, status.st_uid)
 
@@ -254,7 +255,7 @@ def save_snapshot(connection: Connection, marks: dict[str, str]) -> None:
 
 
 def changed_paths(connection: Connection) -> set[str] | None:
-    """Return the watched paths that have changed since they were indexed, or may have; None when no marks were ever saved."""
+    """Return the watched paths that have, or may have, changed since they were indexed; None if no marks were ever saved."""
     saved = meta_get(connection, _WATCHED)
     marks = loads(saved) if saved else None
     if not isinstance(marks, dict):
@@ -264,12 +265,12 @@ def changed_paths(connection: Connection) -> set[str] | None:
 
 
 def is_locked(error: Exception) -> bool:
-    """Return whether the index failed because another process is writing it, so that it must not be replaced."""
+    """Return whether an error means that another process is writing the index, so that it must not be replaced."""
     return failure_reason(error) == LOCKED
 
 
 def is_damaged(error: Exception) -> bool:
-    """Return whether the index failed because it is damaged, so that it has to be rebuilt."""
+    """Return whether an error means that the index is damaged and must be rebuilt."""
     return failure_reason(error).startswith(DAMAGED)
 
 
@@ -288,7 +289,7 @@ def failure_reason(error: Exception) -> str:
 def _sqlite_messages(error: BaseException | None) -> str:
     """Return SQLite's messages in a chain of errors.
 
-    The last error may be another one: the rollback of a transaction that a full disk has rolled back already fails for its own reason.
+    The last error may not be the cause: rolling back a transaction that a full disk has already rolled back fails with another message.
     """
     messages = ""
     while error is not None:

@@ -1,8 +1,8 @@
-"""Bringing the index up to date with the stores, file by file.
+"""Bring the index up to date with the stores, file by file.
 
-A prompt checks only the folders that changed, and reads only a share of the changed files: a few, the most useful and the small ones first,
-counted in files and characters. A detached process does the rest, and until it is done the indexed memories are recalled. Everything is
-committed in batches and may be interrupted at any point: the index is disposable, and a file that was not read is still due.
+A prompt checks only the folders that changed and reads only a share of the changed files, limited by files and characters; the most useful
+and the smallest come first. A background process reads the rest; until then, recall uses what is indexed. Changes are committed in batches
+and may be interrupted at any point: the index can always be rebuilt, and a file that was not read is still due.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ _MIGRATED_BY_PROMPT = 200  # memories of a store whose trust 0.1.0 recorded; mor
 def refresh_index(places: Places, settings: Settings, rounds: int = _MAX_ROUNDS) -> RefreshReport:
     """Bring the index fully up to date, creating it when it is missing or damaged.
 
-    It works in rounds of about 10,000 usual memories, and lets other processes at the index between them; with fewer `rounds` than needed,
+    It works in rounds of about 10,000 typical memories, between which other processes can use the index; with fewer `rounds` than needed,
     the report says how many files are left. Raises IndexUnavailable when it cannot be created, Busy when another process keeps the lock,
     OSError for the disk.
     """
@@ -119,7 +119,7 @@ def scrub_index(places: Places) -> None:
 
 
 def rebuild_index(places: Places, settings: Settings) -> RefreshReport:
-    """Replace an index that turned out to be damaged with a new one. Raises as `refresh_index` does."""
+    """Replace a damaged index with a new one. Raises as `refresh_index` does."""
     path = index_path(places)
     with refresh_lock(path, _LOCK_WAIT):
         create_index(path).close()
@@ -188,7 +188,7 @@ def refresh(
 
 
 def _is_large(connection: Connection, share: Share) -> bool:
-    """Return whether merely finding what changed would take longer than a prompt waits."""
+    """Return whether just finding the changes would take longer than a prompt may wait."""
     if share.entries is None:
         return False
     indexed = total_documents(connection)
@@ -196,7 +196,7 @@ def _is_large(connection: Connection, share: Share) -> bool:
 
 
 def _read_again(places: Places, document: Document, inherited: tuple[str, ...]) -> Document | None:
-    """Return a document made from its file again, with the phrases that it inherits; None when the file has changed since."""
+    """Return a document rebuilt from its file, with the phrases that it inherits; None if the file has changed since."""
     store = next((store for store in stores(places) if store.scope == document.scope), None)
     category = next(one for one in categories().values() if one.label == document.category)
     try:
@@ -216,7 +216,7 @@ def _inactive_files(connection: Connection) -> dict[str, str]:
 
 
 def _watched(places: Places, settings: Settings) -> list[str]:
-    """Return every folder and file whose change means that the index is out of date."""
+    """Return the folders and files whose change makes the index out of date."""
     paths = [os.path.join(places.project_root, ".claude", "memory"), *decision_paths(places)]
     if places.config_dir:
         paths.append(os.path.join(places.config_dir, "settings.json"))  # for `trust.accept_from`

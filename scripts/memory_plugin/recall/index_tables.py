@@ -1,6 +1,6 @@
-"""What a new index holds before any memory: its tables, the ranking model and the background vocabulary from `config/recall/`.
+"""Create a new index: its tables, the ranking model and the background vocabulary from `config/recall/`.
 
-The model is saved inside the index, so that a prompt opens one file. Nothing here is imported on a prompt that finds an index.
+The model is stored in the index, so that a prompt opens one file. A prompt that finds an index does not import this module.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _create_fts5(connection: Connection) -> bool:
 
 
 def model() -> str:
-    """Return the ranking model as one JSON text: the values of the files of `config/recall/` that ranking reads, by their names.
+    """Return the ranking model as one JSON text: the values in the files of `config/recall/` that ranking needs, by name.
 
     Of `intents.json` it holds the names, and the passages by their first word.
 
@@ -91,7 +91,7 @@ def model() -> str:
 
 
 def background() -> dict[str, float]:
-    """Return stem -> the share of short English and technical texts that hold it, in (0, 1)."""
+    """Return stem -> the share of short English and technical texts that contain it, in (0, 1)."""
     found = load_data("recall", "background")
     texts = int(found["texts"])
     return {str(term): int(count) / texts for term, count in found["counts"].items()}

@@ -1,6 +1,6 @@
-"""Two judges on the candidates of a prompt or search: which are relevant, which are useful.
+"""Ask two judges about the candidates of a prompt or search: which are relevant, and which are useful.
 
-On a prompt, what both approve is injected and what one approves becomes a pointer; a search shows what either approves. Under
+On a prompt, a memory that both approve is injected and one that only one approves becomes a pointer; a search shows both kinds. Under
 `when: unsure` the judges see the candidates between `min_confidence` and the inject threshold, under `always` the best
 `candidate_pool_size` whatever their confidence; shuffled, as titles, categories and tags. `path` names the result:
 
@@ -36,7 +36,7 @@ _TAINTED = "the project's own settings set variables that decide where keys and 
 
 
 class Candidates:
-    """What the judges are asked about: the typed prompt, the turn before if it is a follow-up, and the hits, best first."""
+    """The material for the judges: the typed prompt, the previous turn if it is a follow-up, and the hits, best first."""
 
     __slots__ = ("before", "hits", "prompt")
 
@@ -47,7 +47,7 @@ class Candidates:
 
 
 class Judged:
-    """The judges' answers about the candidates, and how they came about.
+    """The judges' verdicts on the candidates, and how they were reached.
 
     `approvals` maps the key of each judged hit to "both", "one" or "none" of the judges that answered; it is empty where none did, and
     then the thresholds decide. `most` is how many may be injected in full; `silenced` is the reason why Claude gets nothing at all, mostly
@@ -73,7 +73,7 @@ class Judged:
         self.spent: dict[str, object] = {}
 
     def record(self) -> dict[str, object]:
-        """Return the part of it that the ledger keeps."""
+        """Return the fields for the ledger."""
         record: dict[str, object] = {"path": self.path, "reasons": self.reasons, "asked": self.asked}
         if self.verdicts:
             verdicts = {key: list(pair) for key, pair in self.verdicts.items()}
@@ -140,7 +140,7 @@ def _sure(hits: list[Hit], settings: Settings) -> list[Hit]:
 def _unsure(hits: list[Hit], mode: str, settings: Settings) -> list[Hit]:
     """Return the hits that the judges are asked about.
 
-    The upper bound is the user's own threshold: a project that raises it to hear less must not send out more.
+    The upper bound is the user's own threshold: a project that raises it to recall less must not cause more to be sent.
     """
     if mode == SEARCH:
         return hits[:_SEARCH_POOL]
@@ -185,7 +185,7 @@ def _ask(judge: Judge, candidates: Candidates, unsure: list[Hit], mode: str, con
 
 
 def _shuffled(hits: list[Hit], prompt: str) -> list[Hit]:
-    """Return the hits in an order that depends on the prompt alone, so that it does not tell the judges their rank."""
+    """Return the hits in an order that depends only on the prompt, so that it does not reveal their rank to the judges."""
     seed = digest(prompt.encode("utf-8", "replace"))
     return sorted(hits, key=lambda hit: digest((seed + hit.key).encode("utf-8", "replace")))
 

@@ -1,6 +1,6 @@
-"""Looking a prompt up in the index, which is brought up to date first where that takes little.
+"""Look up a prompt in the index, which is first brought up to date if that takes little time.
 
-A locked index is not waited for, a damaged one is rebuilt once, and a memory whose file was edited since is never used in its old form.
+Recall does not wait for a locked index, rebuilds a damaged one once, and never uses the old text of a file that was edited since.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _MIN_TELLING = 4  # letters; shorter words are in most prompts and ids
 
 
 class Lookup:
-    """One question to the index, within the deadline of its context.
+    """One query to the index, within the deadline of its context.
 
     `answered_by` is fts5, keyword or none; `refreshed` is the number of files that were read again; `problem` is the reason, for the
     ledger, why the index could not answer or is not up to date; `needs_refresh` asks for a background process that brings it up to date.
@@ -78,7 +78,7 @@ class Lookup:
             self._connection.close()
 
     def best(self, text: str, extra: str, pool: int) -> list[Hit]:
-        """Return the best injectable memories for a text, best first; an index that turns out to be damaged is rebuilt, once.
+        """Return the best injectable memories for a text, best first; a damaged index is rebuilt once.
 
         `extra` is the turn before, which counts for less; `pool` is the most hits to return.
         """
@@ -99,7 +99,7 @@ class Lookup:
         return []
 
     def refresh(self) -> None:
-        """Bring the index up to date where that takes little, and close it; `problem` says what prevented it."""
+        """Bring the index up to date if that takes little time, and close it; `problem` says what prevented it."""
         try:
             self._open()
         except INDEX_ERRORS as error:
@@ -108,7 +108,7 @@ class Lookup:
             self.close()
 
     def is_current(self, hit: Hit) -> bool:
-        """Return whether the file of a memory still holds what was indexed."""
+        """Return whether the file of a memory is unchanged since it was indexed."""
         try:
             return digest(read_regular(hit.path, _MAX_FILE)[0]) == hit.digest
         except (FileNotFoundError, Unreadable):
@@ -185,7 +185,7 @@ class Lookup:
         return True
 
     def _refresh(self, edited: list[str] | None = None) -> bool:
-        """Bring the index up to date; wait a moment for another process at it, which mostly reads a few files, too."""
+        """Bring the index up to date; wait briefly for another process that does so, because it usually reads only a few files."""
         try:
             with refresh_lock(index_path(self._context.places), _REFRESH_WAIT):
                 return self._read_share(edited)
@@ -197,7 +197,7 @@ class Lookup:
         return False
 
     def _read_share(self, edited: list[str] | None = None) -> bool:
-        """Read a few changed files; return whether anything was done, or nothing is left to do. Raises OSError."""
+        """Read a few changed files; return True if any was read or none is left. Raises OSError."""
         from .due_files import prompt_share
         from .index_refresh import refresh
 

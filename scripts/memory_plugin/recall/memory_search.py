@@ -1,6 +1,6 @@
-"""Search on demand, for a person or for Claude to choose from: every memory that might matter, marked with its state.
+"""Search on demand, for a person or Claude: return every memory that might matter, with its state.
 
-Also the memories nearest to a text that is about to be saved, as candidates for "is this stored already?".
+Also find the memories nearest to a text that is about to be saved, to detect duplicates.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _MAX_TEXT = 2000
 class Found(NamedTuple):
     """The hits of a search, best first, the candidate backend that found them (fts5 or keyword), and what is wrong with the index.
 
-    `problem` is mostly empty. `superseded` maps the key of each superseded hit to the key of the memory that replaces it, or to its name
+    `problem` is usually empty. `superseded` maps the key of each superseded hit to the key of the memory that replaces it, or to its name
     where there is none.
     """
 
@@ -75,7 +75,7 @@ def search(places: Places, settings: Settings, query: str, limit: int) -> Found:
 def neighbors(places: Places, settings: Settings, texts: list[str], limit: int) -> Neighbors | None:
     """Return the `limit` nearest memories of each text, from the index as it is.
 
-    Texts that are left after ten seconds get none. None when no index answers: a warning is not worth a failed save.
+    Texts that remain after ten seconds get none. Returns None if no index answers, because a duplicate check must not make a save fail.
     """
     try:
         connection = open_index(index_path(places), timeout=1.0)
@@ -111,7 +111,7 @@ def _search_index(places: Places, settings: Settings, query: str, limit: int) ->
 
 
 def _temporary_index(places: Places, settings: Settings) -> Connection:
-    """Return an index of every file, made in memory for one question."""
+    """Return an in-memory index of all files, for one query."""
     connection = create_index_in_memory()
     items = survey(places, settings.texts("trust.accept_from")).items
     resolution = supersession(items)

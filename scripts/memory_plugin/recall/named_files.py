@@ -1,7 +1,7 @@
-"""Which memories name which files, prepared in one file, so that a tool call on any other file opens no index.
+"""The prepared file that maps paths to the memories that name them, so that a tool call on any other file does not open the index.
 
-The file is derived from the index and lies beside it: a repository can neither bring nor change it. Its first line holds what all
-calls need, then comes one line for each path, in order, so that a call looks for the few lines that it needs and parses no others.
+It is derived from the index and stored next to it, so a repository can neither provide nor change it. Its first line holds the data that
+every call needs; then follows one sorted line per path, so that a call parses only the few lines that it needs.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from ..kernel.fastjson import dumps, loads
-from ..kernel.files import Unreadable, make_folder, read_regular, replace_file
+from ..kernel.files import Unreadable, read_regular, replace_if_changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["FILE", "FOLDER", "KIN", "PATTERN", "TEXT", "NamedFiles", "named_files_path", "write_named_files"]
 
 SCHEMA = 1
-# How a memory names a file, the surest way first: itself, by a pattern, by a folder above it, in its title or body, or one of its kin.
+# How a memory names a file, the most certain way first: its path, a pattern, a folder above it, in the title or body, a similar file.
 FILE, PATTERN, FOLDER, TEXT, KIN = "file", "pattern", "folder", "text", "kin"
 WAYS = (FILE, PATTERN, FOLDER, TEXT, KIN)
 MAX_PATHS = 50_000
@@ -35,7 +35,7 @@ _CREATES = "Write"
 
 
 class NamedFiles:
-    """The prepared paths of a project; none if the file is missing, damaged, or of another project or version."""
+    """The prepared paths of a project; empty if the file is missing, damaged, or of another project or version."""
 
     __slots__ = ("_lines", "_patterns")
 
@@ -52,11 +52,11 @@ class NamedFiles:
             self._lines = b""
 
     def any(self) -> bool:
-        """Return whether a memory names any file."""
+        """Return whether any memory names a file."""
         return bool(self._lines)
 
     def named_by(self, payload: dict[str, object], root: str) -> dict[str, str]:
-        """Return the keys of the memories that name the file of a tool call, and the surest way in which each does."""
+        """Return memory key -> way for the memories that name the file of a tool call; of several ways the most certain one."""
         from ..memories.guarded_files import paths_below
 
         path, folder = _given_path(payload), payload.get("cwd")
@@ -69,7 +69,7 @@ class NamedFiles:
         return found
 
     def naming(self, path: str, *, is_new: bool) -> dict[str, str]:
-        """Return the keys of the memories that name a file, and the surest way in which each does.
+        """Return memory key -> way for the memories that name a file; of several ways the most certain one.
 
         `path` is relative to the root and has slashes. Only a new file has kin: files beside it with the same ending, and files of the
         same name in a neighboring folder.
@@ -106,7 +106,7 @@ class NamedFiles:
             return []
 
     def _kin(self, path: str) -> set[str]:
-        """Return the memories that name the kin of a new file, if they are few."""
+        """Return the memories that name files similar to a new file, if they are few."""
         folder, _, name = path.rpartition("/")
         if not folder:
             return set()
@@ -133,7 +133,7 @@ class NamedFiles:
         return found if len(found) <= _MOST_KIN else set()
 
     def _below(self, folder: str) -> Iterator[tuple[str, int]]:
-        """Yield the rest of each path below a folder, and where its line starts; a folder with too many is cut off."""
+        """Yield the rest of each path below a folder and the offset of its line, up to a limit."""
         prefix = b"\n" + _encoded(folder) + b"/"
         at = self._lines.find(prefix)
         for _ in range(_MOST_LINES):
@@ -145,7 +145,7 @@ class NamedFiles:
 
 
 def _given_path(payload: dict[str, object]) -> str:
-    """Return the path that a tool call is about; empty for one that the system cannot be asked about."""
+    """Return the path of a tool call; empty if it is not safe to pass to the system."""
     given = payload.get("tool_input")
     fields = given if isinstance(given, dict) else {}
     path = fields.get("file_path", fields.get("notebook_path"))
@@ -197,24 +197,11 @@ def named_files_path(places: Places) -> str:
 
 
 def write_named_files(places: Places, named: Iterable[tuple[str, str, str]]) -> bool:
-    """Replace the file if what is named has changed, and return whether it had; if nothing is named there is none. Raises OSError.
+    """Write the file if its content changed, delete it if no file is named, and return whether it changed. Raises OSError.
 
     `named` has a path or pattern, a memory's key, and the way.
     """
-    path = named_files_path(places)
-    content = _content(places, named)
-    try:
-        before = read_regular(path, _MAX_BYTES)[0]
-    except (FileNotFoundError, Unreadable):
-        before = b""
-    if content == before:
-        return False
-    if content:
-        make_folder(os.path.dirname(path))
-        replace_file(path, content, durable=False)
-    elif os.path.lexists(path):
-        os.unlink(path)
-    return True
+    return replace_if_changed(named_files_path(places), _content(places, named), _MAX_BYTES)
 
 
 def _content(places: Places, named: Iterable[tuple[str, str, str]]) -> bytes:

@@ -1,4 +1,4 @@
-"""The paths that the memories of the index name, taken from it whenever a refresh has changed it."""
+"""Extract the paths that memories name from the index, after each refresh that changed it."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ _WILD = re.compile(r"[*?]")
 _LINE_NUMBER = re.compile(r":\d+(?:[:-]\d+)?\Z")
 _TOKEN = re.compile(r"[\w.@()\[\]{}+~/-]+")
 _NAME = re.compile(r"[\w.@+~-]*\w\.[a-z][a-z0-9]{0,5}\Z", re.IGNORECASE)
-# The folder of all sources is named in passing; nothing about one file follows from it.
+# The folder of all sources says nothing about a single file.
 _FEWEST_FOLDERS = 2
 _MAX_LENGTH = 300
 
 
 def prepare_named_files(places: Places, connection: Connection) -> None:
-    """Replace the prepared file. One that cannot be written is written by a later refresh."""
+    """Update the prepared file. If it cannot be written now, a later refresh writes it."""
     with suppress(OSError):
         write_named_files(places, _named(places, connection))
 
@@ -52,7 +52,7 @@ def _named(places: Places, connection: Connection) -> Iterator[tuple[str, str, s
 
 
 def named_in_files(entry: str, root: str) -> list[tuple[str, str]]:
-    """Return the path or pattern that an entry of `files` names, relative to the root, and the way; none for one elsewhere."""
+    """Return the path or pattern of an entry of `files`, relative to the root, and the way; None for one outside the root."""
     entry = _LINE_NUMBER.sub("", entry.strip()).replace("\\", "/")
     start = root.replace(os.sep, "/").rstrip("/") + "/"
     entry = entry.removeprefix(start)
@@ -68,11 +68,11 @@ def named_in_text(text: str) -> set[str]:
     found: set[str] = set()
     for token in _TOKEN.findall(text):
         # A bracket or a dot may belong to the name, as in `.github/` and `app/(shop)/`, or to the sentence.
-        found.update(filter(_is_telling, {_relative(token.rstrip(".,")), _relative(token.strip(".,()"))}))
+        found.update(filter(_is_specific, {_relative(token.rstrip(".,")), _relative(token.strip(".,()"))}))
     return found
 
 
-def _is_telling(path: str) -> bool:
+def _is_specific(path: str) -> bool:
     if not path or len(path) > _MAX_LENGTH:
         return False
     if path.endswith("/"):
@@ -81,7 +81,7 @@ def _is_telling(path: str) -> bool:
 
 
 def _relative(path: str) -> str:
-    """Return a path relative to the root with its slashes in order; empty for one that leads elsewhere or nowhere."""
+    """Return a normalized path relative to the root; empty if it leads out of the root or is empty."""
     while path.startswith("./"):
         path = path[2:]
     parts = path.rstrip("/").split("/")

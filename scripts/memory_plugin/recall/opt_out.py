@@ -1,4 +1,4 @@
-"""Opting out: whether a prompt asks for an answer without memories, in the languages that people type."""
+"""Detect prompts that opt out of memories, in several languages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _loaded: list[OptOut] = []
 
 
 def load_opt_out() -> OptOut:
-    """Return the rules of `config/recall/opt_out.json`, read once."""
+    """Return the rules of `config/recall/opt_out.json`, loaded once."""
     if not _loaded:
         _loaded.append(OptOut(load_data("recall", "opt_out")))
     return _loaded[0]
@@ -43,7 +43,7 @@ class OptOut:
         return any(_stands_alone(lowered, tag, self._table["before_tags"]) for tag in self._table["tags"])
 
     def is_told(self, text: str) -> bool:
-        """Return whether a passage says to leave memories out; `text` is in lower case, with plain apostrophes."""
+        """Return whether a passage asks to leave memories out; `text` is in lower case, with plain apostrophes."""
         return self._has_clause(text) or self._has_phrase(split_words(text)) or self._has_unspaced(text)
 
     def _has_clause(self, text: str) -> bool:

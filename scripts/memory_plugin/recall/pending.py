@@ -1,6 +1,6 @@
-"""Memories that await approval: which they are, and when to tell the user about them.
+"""Find memories that await approval, and decide when to tell the user about them.
 
-The start of a session asks this each time, so the modules that read memories and trust are loaded only where something is wrong.
+This runs at every session start, so the modules that read memories and trust are imported only if there is a problem.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def pending_keys(connection: Connection) -> list[str]:
 
 
 def due_notice(places: Places, connection: Connection | None) -> str:
-    """Return one line for the user on what awaits approval, the first time that exactly these memories do; else an empty text.
+    """Return a line for the user about the memories that await approval, once per set of memories; else an empty text.
 
     `connection` is the index, None where it cannot answer. Raises SqliteError.
     """
@@ -79,7 +79,7 @@ def _has_old_records(places: Places, folder: str) -> bool:
 
 
 def _is_due(places: Places, pending: list[str]) -> bool:
-    """Return whether this set of memories was never mentioned, and record that it is now."""
+    """Return whether this set of memories was never mentioned before, and record it as mentioned."""
     path = places.state("notices", places.project_key + ".json")
     told = digest("\n".join(pending).encode("utf-8", "replace"))
     if read_state(path).get(_PENDING) == told:

@@ -1,7 +1,7 @@
 """Recall for one prompt, from top to bottom: gate, index, ranking, judges, decision, block, record.
 
-Two thresholds decide: from `inject_threshold` a memory is injected in full, from `pointer_threshold` Claude gets a line that points at it.
-The judges, if the user wants them, decide where the thresholds are unsure.
+Two thresholds decide: from `inject_threshold` up a memory is injected in full, from `pointer_threshold` up Claude gets a line that points
+to it. The judges, if switched on, decide about the matches in between.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPECTED_PROBLEMS", "Answer", "check", "decide", "recall"]
 
-# A refresh under way is not a fault: what is indexed already is recalled meanwhile.
+# A refresh in progress is not a fault: recall uses what is already indexed.
 EXPECTED_PROBLEMS = ("refreshing", "refreshed_elsewhere")
 _NEAR_MISSES = 5
 _PLACE = "prompt"
@@ -34,9 +34,9 @@ _RANKING_SECONDS = 3.0  # what is left of the prompt's time is for the judges
 
 
 class Answer:
-    """Recall's answer to a prompt: the block to inject, empty for silence, and the record of how it was decided.
+    """Recall's answer to a prompt: the block to inject (may be empty), and the record of the decision.
 
-    `receipt` is the line that tells the person what Claude was told, `notice` one about the judges; both are mostly empty.
+    `receipt` is the line that tells the user what Claude was told, `notice` one about the judges; both are usually empty.
     `needs_refresh` asks for a background process that brings the index up to date.
     """
 
@@ -66,8 +66,8 @@ class Answer:
 def recall(answer: Answer, prompt: Prompt, room: int, context: Context) -> Answer:
     """Fill in the answer to one prompt and return it; `room` is how many characters of the hook's output are left.
 
-    It is filled in, and not returned, so that the record of a prompt that fails on the way can be saved. Raises only on a fault of the
-    plugin: files, indexes and deadlines that fail are answers, too.
+    The answer is passed in so that its record can be saved even if this raises. It raises only on a bug: problems with files, the index and
+    the deadline are recorded in the answer.
     """
     settings = context.settings
     if not settings.flag("retrieval.enabled"):
@@ -93,7 +93,7 @@ def decide(
     *,
     ask_judges: bool = True,
 ) -> None:
-    """Look a prompt up and fill in the answer; `history` learns what Claude gets, and is not saved."""
+    """Look up a prompt and fill in the answer; add what Claude gets to `history`, without saving it."""
     from .lookup import Lookup  # SQLite is not loaded for a prompt that is skipped
 
     settings = context.settings
@@ -112,7 +112,7 @@ def decide(
 
 
 def check(prompt: Prompt, settings: Settings) -> tuple[str, str]:
-    """Return the turn before if the prompt refers to it, and the reason why the prompt gets no memories, mostly empty."""
+    """Return the previous turn if the prompt refers to it, and the reason why the prompt gets no memories (usually empty)."""
     gate = load_gate()
     refusal = gate.refusal(prompt.typed)
     if refusal:
@@ -130,7 +130,7 @@ def check(prompt: Prompt, settings: Settings) -> tuple[str, str]:
 
 
 def _apply_feedback(hits: list[Hit], context: Context) -> None:
-    """Move the thresholds of the hits that people called useful or wrong; mostly there is no such file."""
+    """Shift the thresholds of the hits with feedback; usually there is no such file."""
     if not hits or not os.path.exists(context.places.state("feedback.json")):
         return
     from .feedback import Feedback
@@ -165,7 +165,7 @@ def _decide(
     judged: Judged | None,
     settings: Settings,
 ) -> Choice | None:
-    """Put into the answer what Claude gets; return None if there was nothing to decide."""
+    """Decide what Claude gets and put it into the answer; return None if there was nothing to decide."""
     from .decision import Limits, choose
 
     if not hits:
@@ -186,7 +186,7 @@ def _decide(
 
 
 def _apply_judges(limits: Limits, judged: Judged | None, settings: Settings) -> str:
-    """Lower the limits to what the judges' result allows; return the reason if Claude gets nothing at all."""
+    """Lower the limits according to the judges' result; return the reason if Claude gets nothing at all."""
     if judged is not None:
         limits.max_inject = min(limits.max_inject, judged.most)
     if not settings.integer("retrieval.max_inject"):
@@ -195,7 +195,7 @@ def _apply_judges(limits: Limits, judged: Judged | None, settings: Settings) -> 
 
 
 def _render(answer: Answer, choice: Choice, history: RecallHistory, settings: Settings) -> None:
-    """Render what was chosen, and note it in the session's history and in the record."""
+    """Render the chosen memories and add them to the session's history and the record."""
     from .decision import estimated_tokens, pointer_line, receipt, render
 
     with_header = bool(choice.full) and not history.header_said  # a list of titles says itself what it is
@@ -219,7 +219,7 @@ def _render(answer: Answer, choice: Choice, history: RecallHistory, settings: Se
 def _describe(
     answer: Answer, lookup: Lookup, hits: list[Hit], choice: Choice | None, settings: Settings
 ) -> None:
-    """Put into the record what was found: the best few hits, and all that Claude got."""
+    """Add the best few hits and everything that Claude got to the record."""
     told = {hit.key for hit in choice.full + choice.pointers} if choice else set()
     withheld = choice.withheld if choice else {}
     answer.record.update(
@@ -253,12 +253,12 @@ def _candidate(hit: Hit, withheld: str) -> dict[str, Any]:
 
 
 def _numbers(parts: dict[str, Any]) -> dict[str, float]:
-    """Return the parts of a score that are numbers: the matched words are the prompt's, so they stay out of the ledger."""
+    """Return the numeric parts of a score; the matched words come from the prompt and must not reach the ledger."""
     return {name: round(value, 3) for name, value in parts.items() if isinstance(value, (int, float))}
 
 
 def _save(history: RecallHistory, answer: Answer) -> None:
-    """Save the session's history; if that fails, Claude may be told a memory twice, which is the lesser evil."""
+    """Save the session's history; if that fails, a memory may be repeated, which is better than no answer."""
     try:
         history.save()
     except OSError as error:

@@ -1,6 +1,6 @@
-"""What a prompt asks for: its words and those of the turn before it, its intents, and its terms with what each weighs in a store.
+"""Analyze a prompt: its words and those of the previous turn, its intents, and its terms with their weights in a store.
 
-An intent is told by the prompt's form: passages that people type in several languages, listed in `config/recall/intents.json`.
+An intent is recognized by passages that people type in several languages, listed in `config/recall/intents.json`.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _SPACES.update(dict.fromkeys(map(ord, _SIGNS), " "))
 
 
 class Query:
-    """The words of a prompt in order, the words of the turn before that it does not hold itself, and the prompt's text."""
+    """The words of a prompt in order, the additional words of the previous turn, and the prompt's text."""
 
     __slots__ = ("extra", "text", "words")
 
@@ -61,7 +61,7 @@ class Query:
 
 
 def analyze(text: str, extra: str = "") -> Query:
-    """Return the query that a prompt makes; `extra` is the turn before it, which counts for less. Any text will do."""
+    """Return the query for a prompt; `extra` is the previous turn, which has less weight. Accepts any text."""
     text = _ends(text)
     found = words(text)
     own = set(found)
@@ -81,7 +81,7 @@ def spaced(text: str) -> str:
 def by_first_word(intents: dict[str, list[str]]) -> dict[str, str]:
     """Return lines "intent passage" by the first word of the passage, "" for scripts without spaces, given the passages by intent.
 
-    One text a word is read four times faster than a list of pairs, and of most words nothing is wanted.
+    One text per word is parsed four times faster than a list of pairs, and most words are never looked up.
     """
     found: dict[str, list[str]] = {}
     for intent, passages in intents.items():
@@ -92,7 +92,7 @@ def by_first_word(intents: dict[str, list[str]]) -> dict[str, str]:
 
 
 def found_intents(text: str, passages: dict[str, str]) -> set[str]:
-    """Return the intents whose passages a prompt holds; `passages` as by `by_first_word`.
+    """Return the intents whose passages occur in a prompt; `passages` has the form that `by_first_word` returns.
 
     A passage matches whole words, or any place in a script without spaces; `*` stands for up to 40 characters, `^` for the prompt's
     beginning. A question mark makes a question.
@@ -149,7 +149,7 @@ class Term:
 def weighted(
     connection: Connection, query: Query, model: Model, only_injectable: bool, documents: int
 ) -> list[Term]:
-    """Return the distinct terms of a query without stop words, heaviest first; a term that the store does not know has no documents."""
+    """Return the distinct terms of a query without stop words, heaviest first; a term unknown to the store has no documents."""
     terms = _terms(query, model)
     prior = model.ranking["prior"]
     unknown = model.ranking["corrections"]
@@ -172,7 +172,7 @@ def weighted(
 def rarities(
     connection: Connection, stems: set[str], model: Model, only_injectable: bool, documents: int
 ) -> dict[str, float]:
-    """Return the idf of some stems of documents; there is none for a stem the index does not hold."""
+    """Return the idf of stems; a stem that the index does not contain is left out."""
     prior = model.ranking["prior"]
     found: dict[str, float] = {}
     wanted = sorted(stems)
@@ -219,7 +219,7 @@ def _look_up(connection: Connection, term: Term, only_injectable: bool) -> None:
 
 
 def correct(connection: Connection, stem: str) -> str:
-    """Return the stem that most documents hold among those one edit away, or "" when there is none.
+    """Return the most frequent stem one edit away, or "" if there is none.
 
     One edit is a letter more, less or other, or two neighbors swapped (F. J. Damerau, 1964).  Words that differ before their third letter
     are found only where the first two are swapped: people rarely miss a word's beginning, and the search has to stay short.

@@ -1,4 +1,4 @@
-"""The best memories for a query: FTS5 finds candidates, BM25F orders them, the confidence says how good the best are in themselves."""
+"""Rank memories for a query: FTS5 finds candidates, BM25F orders them, and the confidence rates the best ones on an absolute scale."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ FTS5, KEYWORD = "fts5", "keyword"
 # Of hits with equal scores, those of an earlier category come first.
 CATEGORIES = ("DECISION", "CONSTRAINT", "PREFERENCE", "RUNBOOK", "TECH_DEBT", "SESSION_SUMMARY")
 
-# The signals that tell a person most; the others are in `Hit.signals`.
+# The signals that explain most to a person; the others are in `Hit.signals`.
 _EXPLAINED = ("concerns", "answers", "wants", "covered", "phrase_covered", "title_covered", "missed", "named")
 HIT_COLUMNS = "key, id, scope, category, title, tags, path, digest, trust, expires_at, inject"
 
@@ -129,9 +129,9 @@ def rank(
     deadline: Deadline | None = None,
     backend: str = FTS5,
 ) -> list[Hit]:
-    """Return the at most `limit` best memories, best first; `backend` is that of `candidate_backend`.
+    """Return at most `limit` memories, best first; `backend` is the result of `candidate_backend`.
 
-    With `only_injectable` all others are as if they were not there, and expired ones (`now_iso` in UTC) are left out.  Raises TimeoutError
+    With `only_injectable` all other memories are ignored, and expired ones (`now_iso` in UTC) are left out.  Raises TimeoutError
     when the deadline passes, IndexUnusable when the index holds no model, and SqliteError when it is damaged or locked.
     """
     model = load_model(connection)
@@ -186,7 +186,7 @@ def _pool(
 
 
 def _reordered(hits: list[Hit], model: Model) -> list[Hit]:
-    """Return the hits with those that were looked at in order of what the trees and the score say together."""
+    """Return the hits, of which the examined ones are reordered by the trees and the score combined."""
     first = hits[: model.confidence["looked_at"]]
     weight = model.confidence["rank_by_score"]
     first.sort(key=lambda hit: -hit.signals["answers"] - weight * hit.signals["relative"])

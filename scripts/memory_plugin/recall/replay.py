@@ -1,6 +1,6 @@
-"""Past prompts again under other settings, without a model and without leaving a trace: what Claude would have been told.
+"""Replay past prompts under other settings, without a model and without writing anything, to see what Claude would have been told.
 
-The stores are those of today. Each session gets a history of its own in memory, so that nothing is told twice in it.
+The stores are the current ones. Each session has its own history in memory, so that nothing is repeated in it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = ["PastPrompt", "Result", "past_prompts", "replay_prompt"]
 
 
 class PastPrompt(NamedTuple):
-    """A prompt of a transcript: its text, the turn before it as a follow-up reads it, its time in UTC, and its id."""
+    """A prompt of a transcript: its text, the previous turn as context for a follow-up, its time in UTC, and its id."""
 
     text: str
     before: str
@@ -34,7 +34,7 @@ class PastPrompt(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What Claude would be told on a prompt: keys in full, keys pointed at, why nothing, and the estimated tokens of the block."""
+    """The result for a prompt: keys injected in full, keys with a pointer, the reason for nothing, and the block's estimated tokens."""
 
     injected: list[str]
     pointed: list[str]
@@ -74,7 +74,7 @@ def past_prompts(path: str, oldest: float) -> Iterator[PastPrompt]:
 
 
 def replay_prompt(past: PastPrompt, history: RecallHistory, context: Context, room: int) -> Result:
-    """Return what Claude would be told on a past prompt; the history is that of its session, and learns it."""
+    """Return what Claude would be told on a past prompt, and add it to the history of the prompt's session."""
     settings = context.settings
     if not settings.flag("retrieval.enabled"):
         return Result([], [], "disabled", 0)

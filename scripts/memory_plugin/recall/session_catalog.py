@@ -1,8 +1,8 @@
-"""The session catalog: what Claude is told before any prompt, so that a standing rule holds without anyone asking for it.
+"""The session catalog: what Claude is told before any prompt, so that standing rules apply without a matching prompt.
 
-First the rules, which count as injected, then the titles of the other memories, which count as nothing: no prompt that says "add a message
-handler" finds "write the test first", a list does. A sub-agent gets the rules alone. Everything comes from the index, where its text was
-prepared; a memory whose file changed since is left out.
+It lists the rules, which count as injected, and then the titles of the other memories, which do not. A rule such as "write the test first"
+would never match the prompt "add a message handler". A sub-agent gets only the rules. The texts were prepared in the index; a memory whose
+file changed since is left out.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _FITS = 30  # memories whose titles fit into any catalog
 
 
 class CatalogAnswer:
-    """What Claude is told at a start, empty for nothing; the line about it for a person who wants to see everything; and the record."""
+    """The answer at a session start: the text for Claude (may be empty), the receipt for the user, and the record."""
 
     __slots__ = ("context", "receipt", "record")
 
@@ -60,12 +60,12 @@ class CatalogAnswer:
 
 
 def is_catalog_on(context: Context) -> bool:
-    """Return whether the settings want a catalog."""
+    """Return whether the settings switch the catalog on."""
     return context.settings.flag("retrieval.enabled") and context.settings.flag("retrieval.catalog.enabled")
 
 
 def current_index(context: Context) -> Connection | None:
-    """Return the index, brought up to date first where that takes little; None where it cannot answer."""
+    """Return the index, first brought up to date if that takes little time; None if it cannot answer."""
     path = index_path(context.places)
     try:
         connection = open_index(path)
@@ -84,7 +84,7 @@ def current_index(context: Context) -> Connection | None:
 
 
 def session_catalog(connection: Connection, source: str, context: Context) -> CatalogAnswer | None:
-    """Return the catalog for a session that starts or goes on; None without memories. Raises SqliteError.
+    """Return the catalog for a session that starts or resumes; None without memories. Raises SqliteError.
 
     A resumed session is told only if something changed, and then only the rules and titles that it does not know.
     """
@@ -114,7 +114,7 @@ def session_catalog(connection: Connection, source: str, context: Context) -> Ca
 def _in_order(
     connection: Connection, titles: list[Entry], known: set[str], total: int, context: Context
 ) -> list[Entry]:
-    """Return the titles, recently used and changed ones first; in a store too large for a catalog those near to the work at hand first."""
+    """Return the titles, recently used and changed ones first; in a store too large for a catalog, those related to the work come first."""
     used = recently_used(context)
     there = {one.key for one in titles} | known
     ordered = titles + named_titles(connection, [key for key in used if key not in there][-_MOST_USED:])
@@ -127,7 +127,7 @@ def _in_order(
 
 
 def _work(context: Context) -> str:
-    """Return the words of what the user is working on: the branch's name and the changed files."""
+    """Return the words of the branch's name and of the changed files."""
     from .working_tree import branch_name, changed_files
 
     root = context.places.project_root
@@ -137,7 +137,7 @@ def _work(context: Context) -> str:
 def subagent_rules(connection: Connection, agent: str, context: Context) -> CatalogAnswer | None:
     """Return the standing rules for a sub-agent with this id; None without rules. Raises SqliteError.
 
-    What it is told reaches no other context, so its record is its own.
+    It has its own history, because what it is told reaches no other context.
     """
     rules = standing_rules(connection)
     if not rules:
@@ -156,7 +156,7 @@ def _tell(
     history: RecallHistory,
     context: Context,
 ) -> None:
-    """Fill in the answer with what fits of some rules and titles, and note it in the session's record; rules count as injected."""
+    """Fill in the answer with the rules and titles that fit, and add them to the session's history; rules count as injected."""
     max_tokens = context.settings.integer("retrieval.catalog.max_tokens")
     if answer.record["place"] == SUBAGENT:
         max_tokens = min(_SUBAGENT_TOKENS, max_tokens)

@@ -1,7 +1,7 @@
-"""What a prompt, a store and a match say: numbers in about the same range for every store, from which the confidence is made.
+"""Compute the signals of a prompt, a store and a match: numbers in about the same range for every store, inputs of the confidence models.
 
-The trees take none that changes with a store's size, such as how far a match is ahead of the next: several memories that match alike are
-several right answers, and what was said among thirty memories has to be said among three hundred.
+The trees use no signal that changes with a store's size, such as the lead of a match over the next one: several memories that match equally
+well are several right answers, and a match among thirty memories must score the same among three hundred.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _TITLE, _TAGS, _BODY, _FILES, _ASKED_AS = range(5)
 
 
 def prompt_signals(query: Query, terms: list[Term], documents: int, model: Model) -> dict[str, float]:
-    """Return what the prompt and the store say together.
+    """Return the signals of a prompt in a store.
 
     `known` is the mean log share of documents that hold the prompt's topical terms, `contrast` the mean log of that share over the one in
     everyday technical English, `seen` the share of all its terms that the store knows at all, `asked` the log of their idf mass, `session`
@@ -59,7 +59,7 @@ def prompt_signals(query: Query, terms: list[Term], documents: int, model: Model
 
 
 def _is_topical(term: Term) -> bool:
-    """Whether the store's knowing a term, or not, says what a prompt is about.
+    """Return whether a term tells what a prompt is about.
 
     A single character or a short number is a choice or the place in a list ("do 2 and 3"); a whole name that the store does not know is
     there in parts, too.
@@ -101,7 +101,7 @@ def compared(matches: list[Match], terms: list[Term]) -> set[str]:
 
 
 def match_signals(match: Match, matches: list[Match], held: Held) -> dict[str, float]:
-    """Return what one match of all says, which come best first.
+    """Return the signals of one match among all matches, which are sorted best first.
 
     `matched` is the log of the number of terms it holds, `held` that of their idf mass, `covered` its share of the prompt's whole mass,
     `strong` the same outside the body, `missed` the mass of the heaviest term it lacks over that of the heaviest one, `pairs` the log of
@@ -171,7 +171,7 @@ def _phrase_signals(asked_as: str, held: Held) -> dict[str, float]:
 
 
 def _coverage(text: str, held: Held) -> tuple[float, float]:
-    """Return the share of a text's idf mass that the prompt holds, and that mass; a word that only begins alike counts half."""
+    """Return the share of a text's idf mass covered by the prompt, and that mass; a word with only a common prefix counts half."""
     total = shared = 0.0
     for stem in {token.partition("~")[0] for token in text.split()}:
         value = held.masses.get(stem)
@@ -198,7 +198,7 @@ def _are_neighbors(pair: tuple[str, str], fields: tuple[str, ...]) -> bool:
 
 
 def unlikely(match: Match, terms: list[Term], documents: int, mean_length: float, prior: float) -> float:
-    """Return how little chance alone explains that this document holds these terms, as a log.
+    """Return how unlikely it is that the document contains these terms by chance, as a log.
 
     The number of ways to choose as many of the prompt's terms, times the chance that a document of this length holds them all, is what
     independent terms would give. Less the log of the number of documents it is the surprise that any of them does: the number of false
@@ -223,5 +223,5 @@ def _is_name(term: Term) -> bool:
 
 
 def mass(term: Term) -> float:
-    """Return what a term of a prompt weighs, at most once."""
+    """Return the weight of a term of a prompt, counted once."""
     return min(1.0, term.count) * term.idf

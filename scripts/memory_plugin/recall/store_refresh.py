@@ -1,7 +1,7 @@
-"""One store in a refresh of the index: its due files are read, their trust looked up, and the index updated, batch by batch.
+"""Refresh the index for one store: read its due files, look up their trust, and update the index batch by batch.
 
-Also the notes of Claude Code's own memory, file by file. Everything is committed in batches and may be interrupted at any point: a file
-that was not read is still due.
+Also index the notes of Claude Code's own memory, file by file. Everything is committed in batches and may be interrupted at any point: a
+file that was not read is still due.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class RefreshReport(NamedTuple):
     problem: str = ""
 
     def has_changes(self) -> bool:
-        """Return whether the index holds other memories, or other trust, than before."""
+        """Return whether memories or their trust changed in the index."""
         return bool(self.read or self.dropped or self.regraded)
 
     def plus(self, other: RefreshReport) -> RefreshReport:
@@ -71,7 +71,7 @@ class RefreshReport(NamedTuple):
 
 
 class RefreshPass:
-    """One pass over the stores: the index, what is known before it, and the marks by which the next pass sees what changed.
+    """One pass over the stores: the index, the state known before, and the marks by which the next pass detects changes.
 
     A pass that leaves something marks its folder UNSURE, so that the next one checks it again.
     """
@@ -89,7 +89,7 @@ class RefreshPass:
         self.problem = ""
 
     def check_again(self, files: list[DueFile]) -> None:
-        """Let the next pass list the folders of these files."""
+        """Make the next pass list the folders of these files."""
         self.marks.update((os.path.dirname(file.path), UNSURE) for file in files)
 
 
@@ -135,7 +135,7 @@ def _refresh_batch(run: RefreshPass, work: DueWork) -> RefreshReport:
 
 
 def _read(run: RefreshPass, work: DueWork) -> tuple[list[StoredMemory], list[str]]:
-    """Return the memories in the due files, and the files that hold none; `inactive` of the pass is updated.
+    """Return the memories in the due files, and the files without one; updates `inactive` of the pass.
 
     A file that could not be read this time is in neither, and is due again.
     """
@@ -176,7 +176,7 @@ def _write(
     known: dict[str, tuple[str, str, str]],
     gone: list[str],
 ) -> int:
-    """Put what was found into the index, in batches, so that no reader waits long; return how many needed no analysis.
+    """Write the memories to the index in batches, so that no reader waits long; return how many needed no text analysis.
 
     `known` maps files to what the index holds of them.
     """
@@ -188,7 +188,7 @@ def _write(
         with transaction(connection):
             documents = []
             for stored in found[start : start + _BATCH]:
-                trust = run.trust.standing(stored)
+                trust = run.trust.state_of(stored)
                 injectable = may_inject(stored, trust) and stored.key not in superseded
                 if not is_active(stored):
                     drop(connection, [stored.key])

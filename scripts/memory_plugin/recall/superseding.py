@@ -35,7 +35,7 @@ __all__ = ["apply_supersession"]
 def apply_supersession(
     connection: Connection, rebuild: Callable[[Document, tuple[str, ...]], Document | None]
 ) -> int:
-    """Update flags and inherited phrases by what the documents say of each other, inside the caller's transaction.
+    """Update the flags and inherited phrases of documents that name each other, inside the caller's transaction.
 
     Args:
         connection: the index.
@@ -46,16 +46,16 @@ def apply_supersession(
         The number of documents that changed.
     """
     linked = links(connection)
-    before, lent = superseded_documents(connection), inherited_phrases(connection)
-    if not (linked or before or lent):
+    before, inherited = superseded_documents(connection), inherited_phrases(connection)
+    if not (linked or before or inherited):
         return 0
     resolution = _resolve(connection, linked)
     changed = _update_flags(connection, before, resolution.superseded)
     if resolution.superseded != before:
         set_superseded(connection, resolution.superseded)
-    for key in sorted(lent.keys() | resolution.inherited.keys()):
+    for key in sorted(inherited.keys() | resolution.inherited.keys()):
         phrases = resolution.inherited.get(key, ())
-        document = find_document(connection, key) if list(phrases) != lent.get(key, []) else None
+        document = find_document(connection, key) if list(phrases) != inherited.get(key, []) else None
         rebuilt = rebuild(document, phrases) if document is not None else None
         if rebuilt is not None:
             injectable = rebuilt.injectable and key not in resolution.superseded

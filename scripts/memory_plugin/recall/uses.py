@@ -1,7 +1,7 @@
-"""Which injected memories a reply used: those whose rare words or paths stand in it or in its tool calls, and guards that it heeded.
+"""Find which injected memories a reply used: their rare words or paths occur in it or in its tool calls, or it followed their guard.
 
-Anything else is unknown, never "not used": Claude may follow a rule without repeating its words. What called for a memory is no use of it:
-not the words of the prompt, and not the tool call at which it was told.
+Anything else is unknown, never "not used": Claude may follow a rule without repeating its words. What triggered a memory does not count as
+its use: neither words of the prompt nor the tool call at which it was injected.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from ..kernel.sqlite import Connection
     from ..kernel.transcript.turn import Turn
 
-__all__ = ["Told", "find_uses", "told_in_session"]
+__all__ = ["InjectedMemory", "find_uses", "injected_in_session"]
 
 _TAIL_BYTES = 64 * 1024
 _MOST_MEMORIES = 30
-# A rule of the catalog is told in every session, so repeating it says little; what a sub-agent was told is not before Claude.
+# Rules of the catalog are injected in every session, so repeating one says little. A sub-agent's memories are not in Claude's context.
 _ELSEWHERE = ("catalog", "subagent")
 _MAX_CHARACTERS = 20_000  # of the reply, of its tool calls and of the prompts, each
 _TRANSCRIPT_BYTES = 256 * 1024
@@ -38,24 +38,22 @@ _TOOL, _FAILURE, _GUARD = "tool", "failure", "guard"
 _REMINDED, _LET_THROUGH = "reminded", "let_through"
 
 
-class Told:
-    """How a memory was told: the place, the id of the tool call if it was at one, the prompt, and for a guard whether Claude heeded it."""
+class InjectedMemory:
+    """How a memory was injected: at which place and prompt, the id of the tool call if any, and whether Claude followed it as a guard."""
 
-    __slots__ = ("call", "heeded", "place", "prompt_id")
+    __slots__ = ("call", "followed", "place", "prompt_id")
 
     def __init__(self, row: dict[str, Any]) -> None:
         self.place, self.call, self.prompt_id = (
             str(row.get(name) or "") for name in ("place", "tool_use_id", "prompt_id")
         )
-        self.heeded = self.place == _GUARD and row.get("outcome") == _REMINDED
+        self.followed = self.place == _GUARD and row.get("outcome") == _REMINDED
 
 
-def told_in_session(context: Context) -> dict[str, Told]:
-    """Return the memories that this session's ledger lines say were injected, by key, the last 30 at most.
+def injected_in_session(context: Context) -> dict[str, InjectedMemory]:
+    """Return the memories injected in this session by key, at most the last 30, as read from the end of the ledger.
 
-    A guard is heeded until the call that it held back is made again.
-
-    Only the end of the ledger is read; empty where it cannot be.
+    A guard counts as followed until Claude repeats the call that it denied. Empty if the ledger cannot be read.
     """
     ledger = open_ledger(context.places, context.settings, "recalls")
     try:
@@ -66,19 +64,19 @@ def told_in_session(context: Context) -> dict[str, Told]:
     except OSError:
         return {}
     mark = context.session.encode("utf-8", "replace")
-    told: dict[str, Told] = {}
+    told: dict[str, InjectedMemory] = {}
     for line in lines[1:] if size > _TAIL_BYTES else lines:
         if mark in line and b'"injected"' in line:
             row = _row(line, context)
-            told.update((key, Told(row)) for key in _keys(row, "injected"))
+            told.update((key, InjectedMemory(row)) for key in _keys(row, "injected"))
             for key in _keys(row, "guards"):
                 if key in told and row.get("outcome") == _LET_THROUGH:
-                    told[key].heeded = False
+                    told[key].followed = False
     return dict(list(told.items())[-_MOST_MEMORIES:])
 
 
 def _row(line: bytes, context: Context) -> dict[str, Any]:
-    """Return a line of this session and project; empty for any other."""
+    """Return the parsed line if it is of this session and project, else an empty object."""
     try:
         row = loads(line.decode("utf-8"))
     except ValueError:
@@ -95,17 +93,19 @@ def _keys(row: dict[str, Any], name: str) -> list[str]:
 
 
 def find_uses(
-    told: dict[str, Told], reply: str, transcript: str, context: Context, prompt_id: str = ""
+    told: dict[str, InjectedMemory], reply: str, transcript: str, context: Context, prompt_id: str = ""
 ) -> list[str]:
-    """Return which of these memories the last reply used, and the guards that it heeded on this prompt."""
-    heeded = [key for key, one in told.items() if one.heeded and prompt_id and one.prompt_id == prompt_id]
-    others = {key: one for key, one in told.items() if key not in heeded}
-    return heeded + (_found_in_reply(others, reply, transcript, context) if others else [])
+    """Return which of these memories the last reply used, and the guards that it followed on this prompt."""
+    followed = [key for key, one in told.items() if one.followed and prompt_id and one.prompt_id == prompt_id]
+    others = {key: one for key, one in told.items() if key not in followed}
+    return followed + (_found_in_reply(others, reply, transcript, context) if others else [])
 
 
-def _found_in_reply(told: dict[str, Told], reply: str, transcript: str, context: Context) -> list[str]:
-    """Return which memories have rare words or paths in the reply or its calls; empty where the index cannot be read."""
-    from ..kernel.sqlite import SqliteError  # neither is loaded in a session that was told nothing
+def _found_in_reply(
+    told: dict[str, InjectedMemory], reply: str, transcript: str, context: Context
+) -> list[str]:
+    """Return the memories whose rare words or paths occur in the reply or its tool calls; empty if the index cannot be read."""
+    from ..kernel.sqlite import SqliteError  # not loaded in a session without injected memories
     from ..kernel.transcript.reader import turns_since_prompt
     from .index_file import INDEX_ERRORS, index_path, open_index
 
@@ -113,7 +113,7 @@ def _found_in_reply(told: dict[str, Told], reply: str, transcript: str, context:
     prompted = _stems("\n".join(turn.prompt for turn in turns)[:_MAX_CHARACTERS])
     texts = {
         call: reply[-_MAX_CHARACTERS:] + "\n" + _calls(turns, call)
-        for call in {_telling_call(one) for one in told.values()}
+        for call in {_injecting_call(one) for one in told.values()}
     }
     stems = {call: _stems(said) - prompted for call, said in texts.items()}
     if not any(stems.values()):
@@ -129,8 +129,8 @@ def _found_in_reply(told: dict[str, Told], reply: str, transcript: str, context:
             if _is_used(
                 connection,
                 key,
-                stems[_telling_call(one)],
-                "" if one.place == _TOOL else texts[_telling_call(one)],
+                stems[_injecting_call(one)],
+                "" if one.place == _TOOL else texts[_injecting_call(one)],
             )
         ]
     except SqliteError:
@@ -139,17 +139,17 @@ def _found_in_reply(told: dict[str, Told], reply: str, transcript: str, context:
         connection.close()
 
 
-def _telling_call(told: Told) -> str:
+def _injecting_call(told: InjectedMemory) -> str:
     return told.call if told.place in (_TOOL, _FAILURE) else ""
 
 
-def _calls(turns: list[Turn], telling: str) -> str:
-    """Return the texts that the turns' tool calls were given, the last ones first, without the call at which a memory was told."""
+def _calls(turns: list[Turn], injecting: str) -> str:
+    """Return the text arguments of the turns' tool calls, the last first, without the call at which a memory was injected."""
     parts: list[str] = []
     room = _MAX_CHARACTERS
     for turn in reversed(turns):
         for call in turn.calls:
-            if telling and call.id == telling:
+            if injecting and call.id == injecting:
                 continue
             for value in call.input.values():
                 if isinstance(value, str) and room > 0:
@@ -166,7 +166,7 @@ def _stems(text: str) -> set[str]:
 
 
 def _is_used(connection: Connection, key: str, stems: set[str], said: str) -> bool:
-    """Return whether a text holds a path of a memory, or some stems hold its rare words; a memory told at its file gets no text."""
+    """Return whether `said` contains a path of a memory, or `stems` its rare words; `said` is empty for a memory injected at its file."""
     row = connection.execute(
         "SELECT vectors.title || vectors.tags || vectors.body, documents.files FROM documents "
         "JOIN vectors ON vectors.rowid = documents.rowid WHERE documents.key = ?",
@@ -198,7 +198,7 @@ def _paths(files: str) -> list[str]:
 
 
 def _rare(connection: Connection, stems: set[str]) -> list[str]:
-    """Return those of some stems that tell memories of this store apart and are no everyday words."""
+    """Return the stems that few memories of this store and few everyday texts contain."""
     documents = connection.execute("SELECT SUM(documents) FROM totals").fetchone()[0] or 0
     most = max(_FEW_MEMORIES, _FEW_SHARE * documents)
     wanted = sorted(stem for stem in stems if len(stem) >= _SHORTEST_RARE)[:500]

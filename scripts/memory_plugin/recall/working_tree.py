@@ -1,7 +1,7 @@
-"""What the user is working on, read from git's own files without starting git: the branch's name, and the files changed in the worktree.
+"""Read the branch's name and the files changed in the worktree from git's own files, without starting git.
 
-Changed is a tracked file whose size or time differs from what git's index says (gitformat-index(5)), which is how git itself begins. All
-of it may be hostile and is used as words only; a large index is not read, because the start of a session should not wait for it.
+A tracked file counts as changed if its size or time differs from git's index (gitformat-index(5)), which is also git's first check. The
+content may be hostile and is used only as words; a large index is not read, because the start of a session should not wait for it.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _REGULAR = 0o10
 
 
 def branch_name(root: str) -> str:
-    """Return the name of the branch that is checked out; empty for none, and for names that every repository has."""
+    """Return the name of the current branch; empty if there is none or if it is a name that every repository has."""
     folder = _own_git_folder(root)
     head = _read(os.path.join(folder, "HEAD"), _MAX_HEAD).decode("utf-8", "replace").strip() if folder else ""
     name = head[len(_HEAD_PREFIX) :] if head.startswith(_HEAD_PREFIX) else ""
@@ -84,7 +84,7 @@ def _entries(data: bytes) -> list[tuple[str, int, int]]:
 
 
 def _changed_at(root: str, path: str, size: int, mtime: int) -> float:
-    """Return when a file changed, 0.0 for one that is as git's index says, is gone, or lies elsewhere."""
+    """Return when a file changed; 0.0 if it matches git's index, is missing, or is outside the root."""
     if path.startswith("/") or ".." in path.split("/"):
         return 0.0
     try:

@@ -90,6 +90,10 @@ class EffectMeter:
                 del self._drifts[oldest]
                 self._said.discard(oldest)
 
+    def needs(self, identity: str, project: str, session: str) -> bool:
+        """Return whether the record of a scored reply would change anything: one in 20 of a large ledger does."""
+        return identity in self._drifts or (project, session) in self._open
+
     def add_score(self, row: dict[str, Any]) -> None:
         """Note a scored reply or what a judge said of one; only those that follow a drift in their session are kept."""
         identity = row.get("id")

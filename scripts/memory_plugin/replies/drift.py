@@ -63,7 +63,7 @@ def find_drift(
 
 
 def raise_drift(before: Drift, levels: dict[str, int], table: dict[str, Any]) -> Drift | None:
-    """Return the drift with a judge's grave levels added, or None where they add nothing. A judge never lowers a drift.
+    """Return the drift with a judge's severe levels added, or None where they add nothing. A judge never lowers a drift.
 
     `before` has no categories where rules saw no drift.
     """

@@ -21,7 +21,7 @@ __all__ = ["DISABLING_FAILURES", "grade_reply"]
 
 # Failures that every later reply of the session would meet too, so the judge is not asked again in it.
 DISABLING_FAILURES = ("no_key", "disabled", "bad_url", "http_401", "http_403")
-_GRAVE = 2  # of 3, from which a dimension says that the reply is padded
+_SEVERE_LEVEL = 2  # of 3, from which a dimension says that the reply is padded
 _PADDED = ("VDet", "EPad")
 
 
@@ -78,17 +78,17 @@ def _agrees(request: GradeRequest, values: Values) -> bool:
     """
     if values["phrases"]:
         return all(filler for _, filler in values["phrases"])
-    is_grave = any(values["levels"].get(name, 0) >= _GRAVE for name in _PADDED)
-    return (is_grave or bool(values["missed"])) == (request.padding > 0)
+    is_severe = any(values["levels"].get(name, 0) >= _SEVERE_LEVEL for name in _PADDED)
+    return (is_severe or bool(values["missed"])) == (request.padding > 0)
 
 
 def _append_override(request: GradeRequest, values: Values, context: Context) -> None:
     """Write down for `memory tune` where the judge differs from the rules: phrases cleared, padding missed."""
     cleared = [request.matches[at] for at, filler in values["phrases"] if not filler]
-    grave = {name for name, level in values["levels"].items() if level >= _GRAVE}
+    severe = {name for name, level in values["levels"].items() if level >= _SEVERE_LEVEL}
     # Where rules found padding, a judge that grades padding agrees with them.
-    news = grave if request.padding == 0 else grave.difference(_PADDED)
-    if not cleared and not news and not values["missed"]:
+    added = severe if request.padding == 0 else severe.difference(_PADDED)
+    if not cleared and not added and not values["missed"]:
         return
     record: dict[str, object] = {
         "kind": "override",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from itertools import accumulate, compress, repeat
 
+from ..kernel.text.invisible import IN_WORDS, code_points
 from .masking import MASK, mask
 
 TYPE_CHECKING = False
@@ -37,10 +38,7 @@ _ONE_FOR_ONE = {
     "\u2013": "\u2014", "\u2015": "\u2014", "\u2212": "-", "\u2010": "-", "\u2011": "-", "\u2026": ".", "\u3002": ".",
     "\uff01": "!", "\uff0c": ",", "\uff1f": "?", "\uff1a": ":", "\u2014": "\u2014", "\u201c": "\u201c", "\u201d": "\u201d",
 }  # fmt: skip
-# Inside a word an invisible character would make another word of it: zero width, directions, joiners, soft hyphen, selectors.
-_INVISIBLE = frozenset(
-    [0xAD, 0x34F, 0x61C, 0x180E, 0xFEFF, *range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070), *range(0xFE00, 0xFE10)]
-)  # fmt: skip
+_INVISIBLE = code_points(IN_WORDS)
 _KEPT = "'-"
 _ENDS = ".!?:;"
 _BULLETS = "-*+#\u2022"

@@ -23,7 +23,7 @@ __all__ = [
     "read_scores",
 ]
 
-_GRAVE = 2
+_SEVERE_LEVEL = 2
 _DAY = 10  # characters of a time
 
 
@@ -169,7 +169,7 @@ def missed_by_rules(scores: Iterable[PastScore]) -> Proportion:
 
 def _found_something(row: dict[str, Any]) -> bool:
     levels = row.get("levels")
-    is_grave = isinstance(levels, dict) and any(
-        isinstance(level, int) and level >= _GRAVE for level in levels.values()
+    is_severe = isinstance(levels, dict) and any(
+        isinstance(level, int) and level >= _SEVERE_LEVEL for level in levels.values()
     )
-    return is_grave or bool(row.get("missed"))
+    return is_severe or bool(row.get("missed"))

@@ -53,7 +53,7 @@ class MeasuredReply(NamedTuple):
 class ThresholdFit(NamedTuple):
     """The proposal: thresholds by kind in thousandths, `preamble_min`, and the shares that escalate before and after.
 
-    `hindrance` is the row of the gate that keeps the share outside 20 to 30 %, empty where the proposal reaches it. `rows` counts the
+    `blocking_row` is the row of the gate that keeps the share outside 20 to 30 %, empty where the proposal reaches it. `rows` counts the
     replies of each row under the proposal.
     """
 
@@ -62,7 +62,7 @@ class ThresholdFit(NamedTuple):
     before: Proportion
     after: Proportion
     rows: dict[str, int]
-    hindrance: str
+    blocking_row: str
 
 
 def measured_replies(scores: Iterable[PastScore]) -> list[MeasuredReply]:
@@ -110,7 +110,12 @@ def fit_thresholds(replies: Sequence[MeasuredReply], bounds: EscalationThreshold
     after = escalated_share(replies, chosen)
     rows = Counter(_row(one, chosen).row for one in replies)
     return ThresholdFit(
-        chosen.thresholds, chosen.preamble_min, before, after, dict(rows), _hindrance(replies, after, chosen)
+        chosen.thresholds,
+        chosen.preamble_min,
+        before,
+        after,
+        dict(rows),
+        _blocking_row(replies, after, chosen),
     )
 
 
@@ -154,7 +159,7 @@ def _escalating(replies: Sequence[MeasuredReply], bounds: EscalationThresholds) 
     return found
 
 
-def _hindrance(replies: Sequence[MeasuredReply], after: Proportion, bounds: EscalationThresholds) -> str:
+def _blocking_row(replies: Sequence[MeasuredReply], after: Proportion, bounds: EscalationThresholds) -> str:
     """Return the row that keeps the share outside; above, the one that most replies escalate by, below, the one that most pass by."""
     if after.value is None or LOWEST <= after.value <= HIGHEST:
         return ""

@@ -36,7 +36,7 @@ _SENTENCE_ENDS = ".!?:\n"
 _MAX_CANDIDATES = 20
 # A phrase that nobody quoted is proposed as a rule only if this many padded replies of this many sessions hold it, and no other reply.
 _ENOUGH_PADDED, _ENOUGH_SESSIONS = 5, 3
-_GRAVE = 2
+_SEVERE_LEVEL = 2
 _REASONS = {
     "judge": "called filler by the judge in %d replies",
     "verbose": "in %d replies that the judge found padded, and in no other",
@@ -120,17 +120,17 @@ def _candidates(
     judged: Sequence[PastScore], texts: dict[str, RereadReply], rules: FillerRules
 ) -> list[PhraseCandidate]:
     """Return the phrases that the judge quoted, then those that tell padded replies from others, the most frequent first."""
-    quoted, padded, others = _Sightings(), _Sightings(), _Sightings()
+    quoted, padded, others = _Occurrences(), _Occurrences(), _Occurrences()
     for one in judged:
         reply = texts.get(one.id)
         if reply is None or one.judged is None:
             continue
         quoted.add(_quoted_phrases(one.judged, reply.text), one.session)
         levels = one.judged.get("levels")
-        is_grave = isinstance(levels, dict) and any(
-            levels.get(name, 0) >= _GRAVE for name in ("VDet", "EPad")
+        is_severe = isinstance(levels, dict) and any(
+            levels.get(name, 0) >= _SEVERE_LEVEL for name in ("VDet", "EPad")
         )
-        (padded if is_grave and one.padding == 0 else others).add(_phrases(reply.text), one.session)
+        (padded if is_severe and one.padding == 0 else others).add(_phrases(reply.text), one.session)
     found = [
         PhraseCandidate(phrase, count, "judge", count >= _ENOUGH_REPLIES, quoted.position(phrase))
         for phrase, count in quoted.replies.most_common(_MAX_QUOTED)
@@ -151,7 +151,7 @@ def _candidates(
     return found[:_MAX_CANDIDATES]
 
 
-class _Sightings:
+class _Occurrences:
     """In how many replies and which sessions each phrase occurs, and whether it ever occurs inside a sentence."""
 
     def __init__(self) -> None:

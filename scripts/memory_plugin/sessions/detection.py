@@ -74,7 +74,7 @@ class ReportSignal(Protocol):
 class Detector:
     """Base of detectors: looks at the turns one after the other and remembers what it needs."""
 
-    def see(self, turn: Turn, report: ReportSignal) -> None:
+    def observe(self, turn: Turn, report: ReportSignal) -> None:
         """Look at the next turn."""
         raise NotImplementedError
 

@@ -107,13 +107,13 @@ def drop_bad_evidence(scores: dict[str, Any], turns: int) -> int:
 
     In an item that also names real turns, only the wrong numbers are removed.
     """
-    struck = 0
+    removed = 0
     for entry in scores["dimensions"].values():
         kept = []
         for item in entry["evidence"]:
             real = [turn for turn in dict.fromkeys(item["turns"]) if 1 <= turn <= turns]
-            struck += not real
+            removed += not real
             if real:
                 kept.append({"turns": real, "what": item["what"]})
         entry["evidence"] = kept[: limit("evidence")]
-    return struck
+    return removed

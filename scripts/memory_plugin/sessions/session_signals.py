@@ -55,7 +55,7 @@ def collect_signals(path: str, each: Callable[[Turn], None] | None = None) -> Se
         for turn in reader:
             people.folder = reader.totals.folder
             for detector in detectors:
-                detector.see(turn, detections.report)
+                detector.observe(turn, detections.report)
             for call in turn.calls:
                 if call.name in tools or len(tools) < _MAX_TOOLS:
                     tools[call.name] = tools.get(call.name, 0) + 1

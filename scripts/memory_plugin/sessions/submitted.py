@@ -61,37 +61,37 @@ class SubmittedBatches:
         Raises Failed `no_state`.
         """
         ticket = hexlify(os.urandom(8)).decode("ascii")
-        with self._open() as book:
+        with self._open() as data:
             taken = {
-                item.get("path") for row in _rows(book) for item in row["items"] if isinstance(item, dict)
+                item.get("path") for row in _rows(data) for item in row["items"] if isinstance(item, dict)
             }
-            mine = [item for item in items if item["path"] not in taken]
-            if mine:
-                row = {"id": "", "ticket": ticket, "submitted": now_iso(), "model": model, "items": mine}
-                book["batches"].append(row)
-                for item in mine:
-                    book["failed"].pop(item["path"], None)
-        return ticket, mine
+            unsent = [item for item in items if item["path"] not in taken]
+            if unsent:
+                row = {"id": "", "ticket": ticket, "submitted": now_iso(), "model": model, "items": unsent}
+                data["batches"].append(row)
+                for item in unsent:
+                    data["failed"].pop(item["path"], None)
+        return ticket, unsent
 
     def name(self, ticket: str, identity: str) -> None:
         """Give a row the provider's id. Raises Failed `no_state`."""
-        with self._open() as book:
-            for row in _rows(book):
+        with self._open() as data:
+            for row in _rows(data):
                 if row.get("ticket") == ticket:
                     row["id"] = identity
 
     def remove(self, row: Row) -> None:
         """Remove a row. Raises Failed `no_state`."""
-        with self._open() as book:
-            book["batches"] = [other for other in _rows(book) if not _same(other, row)]
+        with self._open() as data:
+            data["batches"] = [other for other in _rows(data) if not _same(other, row)]
 
     def close(self, row: Row, failed: dict[str, Row]) -> None:
         """Remove a row that was collected, and keep its failures by path. Raises Failed `no_state`."""
-        with self._open() as book:
-            book["batches"] = [other for other in _rows(book) if not _same(other, row)]
-            kept = {**book["failed"], **{path: {**why, "at": now_iso()} for path, why in failed.items()}}
+        with self._open() as data:
+            data["batches"] = [other for other in _rows(data) if not _same(other, row)]
+            kept = {**data["failed"], **{path: {**why, "at": now_iso()} for path, why in failed.items()}}
             newest = sorted(kept.items(), key=lambda entry: str(entry[1].get("at")))[-_MAX_FAILED:]
-            book["failed"] = dict(newest)
+            data["failed"] = dict(newest)
 
     @contextmanager
     def collecting(self) -> Iterator[None]:
@@ -105,9 +105,9 @@ class SubmittedBatches:
         try:
             make_folder(self._folder)
             with FileLock(os.path.join(self._folder, "batches.lock"), _LOCK_SECONDS):
-                book = self._read()
-                yield book
-                replace_file(self._path(), dumps(book).encode("ascii"))
+                data = self._read()
+                yield data
+                replace_file(self._path(), dumps(data).encode("ascii"))
         except OSError as error:
             raise JudgeError("no_state", "grading/batches.json: %s" % in_words(error)) from None
 
@@ -117,24 +117,24 @@ class SubmittedBatches:
     def _read(self) -> dict[str, Any]:
         """Return the file's content. Raises Failed `no_state` where it is damaged."""
         try:
-            book = loads(read_regular(self._path(), _MAX_BYTES)[0].decode("ascii"))
+            data = loads(read_regular(self._path(), _MAX_BYTES)[0].decode("ascii"))
         except FileNotFoundError:
             return {"batches": [], "failed": {}}
         except (Unreadable, ValueError):
-            book = None
-        if not isinstance(book, dict) or not isinstance(book.get("batches"), list):
+            data = None
+        if not isinstance(data, dict) or not isinstance(data.get("batches"), list):
             raise JudgeError(
                 "no_state",
                 "grading/batches.json is damaged: what was submitted is unknown. Move the file away to continue.",
             )
-        failed = book.get("failed")
+        failed = data.get("failed")
         rows = failed.items() if isinstance(failed, dict) else ()
-        book["failed"] = {path: why for path, why in rows if isinstance(why, dict)}
-        return book
+        data["failed"] = {path: why for path, why in rows if isinstance(why, dict)}
+        return data
 
 
-def _rows(book: dict[str, Any]) -> list[Row]:
-    return [row for row in book["batches"] if isinstance(row, dict) and isinstance(row.get("items"), list)]
+def _rows(data: dict[str, Any]) -> list[Row]:
+    return [row for row in data["batches"] if isinstance(row, dict) and isinstance(row.get("items"), list)]
 
 
 def _same(row: Row, other: Row) -> bool:

@@ -16,11 +16,13 @@ from hypothesis import strategies as st
 
 from memory_plugin.cli.report.charts import buckets, columns, safe
 from memory_plugin.cli.report.counting import CappedCounter, Distinct, Histogram
+from memory_plugin.cli.report.figures import read_ledgers
 from memory_plugin.cli.report.ledger_files import LedgerFolder, Period, best_candidate
-from memory_plugin.cli.report.quick_rows import quick_recall, quick_score
+from memory_plugin.cli.report.quick_rows import RECALL_HEAD, SCORE_LINE, quick_recall, quick_score
 from memory_plugin.kernel.fastjson import dumps
 from tests.cli.report.month import HOSTILE, write_month
 from tests.project import Project
+from tests.replies.builders import PADDED, PLAIN
 
 HEAD = {"schema": 1, "time": "2026-11-20T10:00:00Z", "session": "s1", "project": "shop-1", "version": "0.1.0"}
 CANDIDATE = {
@@ -54,24 +56,25 @@ SCORE = {
     "kind": "score",
     "id": "r1",
     "padding_count": 2,
-    "matches": [[0, 4, "praise-opening"], [9, 12, "offer"]],
     "preamble_words": 2,
-    "words": 30,
     "density": 0.567,
-    "cut": False,
     "query_type": "directive",
     "threshold": 0.52,
     "gate": "g",
     "escalate": True,
+    "drift": ["padding"],
+    "matches": [[0, 4, "praise-opening"], [9, 12, "offer"]],
+    "words": 30,
+    "cut": False,
     "audit": False,
     "mode": "rules",
-    "drift": ["padding"],
     "prompt_id": "p1",
     "model": "claude-opus-5-5",
     "transcript": "/t.jsonl",
     "record": "a",
     "turn": 1,
 }
+DRIFT = {**HEAD, "kind": "drift", "id": "r1", "arm": "corrected", "categories": ["padding"]}
 USED_OF_RECALL = (
     "time",
     "session",
@@ -117,7 +120,7 @@ def test_a_quick_row_is_what_the_parser_reads() -> None:
     found = quick_recall(dumps(RECALL) + "\n")
     assert found is not None
     assert found[0] == {name: RECALL[name] for name in USED_OF_RECALL}
-    assert best_candidate(found[1]) == ("project:decision/a", 0.31)
+    assert best_candidate(dumps(RECALL), *found[1:]) == ("project:decision/a", 0.31)
     assert quick_score(dumps(SCORE) + "\n") == {name: SCORE[name] for name in USED_OF_SCORE}
 
 
@@ -321,5 +324,67 @@ def test_safe_text_cannot_end_an_element() -> None:
 def test_a_line_of_another_kind_is_counted_as_skipped(tmp_path: Path) -> None:
     (tmp_path / "recalls.jsonl").write_bytes(b"\xff\n{}\n[1]\n\n" + dumps(RECALL).encode() + b"\n")
     folder = LedgerFolder(str(tmp_path), Period("2026", "2027", ""), lambda *_: None)
-    assert len(list(folder.recalls())) == 1
-    assert folder.skipped == 2
+    assert read_ledgers(folder).recalls.prompts == 1
+    assert (folder.lines, folder.skipped) == (5, 2)
+
+
+def changed(row: dict[str, Any]) -> str:
+    """Return a line with the same fields, which goes to the parser: it has a space after the first brace."""
+    return "{ " + dumps(row)[1:]
+
+
+def test_lines_of_ours_and_others_give_the_same_figures(project: Project) -> None:
+    days = ["2026-11-%02dT10:00:00Z" % day for day in range(1, 4)]
+    recalls = [
+        {**RECALL, "time": day, "session": "s%d" % at, "outcome": outcome, "reason": reason, "injected": told}
+        for at, day in enumerate(days)
+        for outcome, reason, told in (
+            ("injected", "", ["user:a/b", "project:decision/a"]),
+            ("silent", "no_match", []),
+            ("silent", "below_threshold", []),
+            ("skipped", "command", []),
+        )
+    ]
+    scores = [
+        {**SCORE, "time": day, "id": "r%d" % at, "drift": ["padding"] if at else [], "padding_count": at}
+        for at, day in enumerate(days)
+    ]
+    assert SCORE_LINE.match(dumps(scores[1]))
+    assert RECALL_HEAD.match(dumps(recalls[1]))
+    write_ledger(project, "drift", DRIFT, {**DRIFT, "kind": "said"})
+    found = []
+    for form in (dumps, changed):
+        for name, rows in (("recalls", recalls), ("scores", scores)):
+            path = os.path.join(project.state, name + ".jsonl")
+            with open(path, "w", encoding="ascii") as file:
+                file.writelines(form(row) + "\n" for row in rows)
+        found.append(report(project))
+        del found[-1]["until"], found[-1]["since"], found[-1]["health"]
+    assert found[0]["recall"]["injected"] == 3
+    assert found[0]["replies"]["effect"]["corrected"]["n"] == 1
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("ending", ["", "\n"])
+def test_a_line_without_end_costs_no_memory_and_spoils_no_other(tmp_path: Path, ending: str) -> None:
+    line = dumps(RECALL).encode() + b"\n"
+    (tmp_path / "recalls.jsonl").write_bytes(
+        line + b"x" * (3 << 20) + b"\n" + line + line[:-9] + ending.encode()
+    )
+    folder = LedgerFolder(str(tmp_path), Period("2026", "2027", ""), lambda *_: None)
+    assert max(len(text) for block in folder.blocks("recalls") for text in block) < 2 << 20
+    assert read_ledgers(folder).recalls.prompts == 2
+
+
+def test_what_the_hooks_write_needs_no_parser(project: Project) -> None:
+    project.save("Staging is reset every night", body="Nothing on staging outlives 03:00.")
+    for at, text in enumerate(("why is staging reset every night?", "write a haiku about the sea", "yes")):
+        assert project.prompt(text, "p%d" % at).returncode == 0
+    for at, text in enumerate((PADDED, PLAIN)):
+        event = project.event("Stop", last_assistant_message=text, prompt_id="p%d" % at)
+        assert project.hook("Stop", {**event, "stop_hook_active": False}).returncode == 0
+    for name, number, taken in (("recalls", 3, quick_recall), ("scores", 2, quick_score)):
+        with open(os.path.join(project.state, name + ".jsonl"), encoding="ascii") as file:
+            lines = file.read().splitlines()
+        assert len(lines) == number
+        assert [line for line in lines if taken(line) is None] == []

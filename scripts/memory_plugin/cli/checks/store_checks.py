@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from unicodedata import normalize
 
 from ...kernel.text.clean import plain
-from ...memories.files import why_left_alone
+from ...memories.files import why_not_read
 from ...memories.hygiene import shown_line
 from ...memories.record import ACTIVE, unreadable_expiry
 from ...memories.stores import PROJECT, USER, stores
-from ...memories.survey import EXPIRED, Survey, life, supersession, unmistakable
+from ...memories.survey import EXPIRED, Survey, life_cycle_state, shortest_names, supersession
 from ..console import counted
 from ..secrets_scan import scan_paths
 from . import NOTE, OK, WARN, Check
@@ -99,7 +99,7 @@ def secrets(context: CommandContext, _found: Survey) -> Check:
     roots = [
         store.root
         for store in stores(context.places)
-        if not why_left_alone(store) and os.path.isdir(store.root)
+        if not why_not_read(store) and os.path.isdir(store.root)
     ]
     scan = scan_paths(roots, max_bytes=_MAX_SCANNED)
     places = scan.places
@@ -141,8 +141,8 @@ def _hides(title: str) -> bool:
 
 def expired(_context: CommandContext, found: Survey) -> Check:
     """Report expired memories, and expiry dates that are not dates."""
-    names = unmistakable(found.items)
-    paths = tuple(names[item.stored.key] for item in found.items if life(item) == EXPIRED)
+    names = shortest_names(found.items)
+    paths = tuple(names[item.stored.key] for item in found.items if life_cycle_state(item) == EXPIRED)
     if paths:
         text = "%s expired and no longer recalled" % (
             "1 memory is" if len(paths) == 1 else "%d memories are" % len(paths)
@@ -161,7 +161,7 @@ def expired(_context: CommandContext, found: Survey) -> Check:
 
 def superseded(_context: CommandContext, found: Survey) -> Check:
     """Report superseded memories without a successor: it does not exist, or they supersede each other."""
-    names = unmistakable(found.items)
+    names = shortest_names(found.items)
     lost = tuple(
         "%s: superseded by %s, which does not exist"
         % (names[item.stored.key], shown_line(item.superseded_by))
@@ -185,12 +185,12 @@ def duplicates(_context: CommandContext, found: Survey) -> Check:
     """Report active memories with the same title."""
     titles: dict[str, list[Item]] = {}
     for item in sorted(found.items, key=lambda item: item.stored.memory.updated_at):
-        if life(item) == ACTIVE:
+        if life_cycle_state(item) == ACTIVE:
             titles.setdefault(" ".join(item.stored.memory.title.casefold().split()), []).append(item)
     groups = [items for items in titles.values() if len(items) > 1]
     if not groups:
         return Check("duplicates", OK, "no duplicate titles")
-    names = unmistakable(found.items)
+    names = shortest_names(found.items)
     named = [[names[item.stored.key] for item in items] for items in groups]
     details = tuple(
         "%s: %s" % (shown_line(items[-1].stored.memory.title), ", ".join(ids))

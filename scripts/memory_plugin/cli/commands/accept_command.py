@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ...memories.hygiene import shown_line
 from ...memories.record import ACTIVE
-from ...memories.survey import choose, survey, unmistakable
+from ...memories.survey import choose, shortest_names, survey
 from ...memories.trust import PENDING, load_trust
 from ..after_change import refresh_index
 from ..command_context import CommandError, UsageError
@@ -86,7 +86,7 @@ def _accept_all(
     arguments: argparse.Namespace, context: CommandContext, waiting: list[Item], found: list[Item]
 ) -> int:
     chosen = [item for item in waiting if arguments.guards or not holds_guard(item.stored)]
-    names = unmistakable(found)
+    names = shortest_names(found)
     left_out = [names[item.stored.key] for item in waiting if item not in chosen]
     asks = bool(chosen) and not arguments.json and has_terminal()
     if asks and not context.console.confirm("accept %s?" % _of_which_categories(chosen)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...memories.lifecycle import archive
-from ...memories.survey import choose, survey, unmistakable
+from ...memories.survey import choose, shortest_names, survey
 from ...memories.trust import load_trust
 from ..after_change import refresh_index, replaced_lines
 from ..guard_view import is_guarded
@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     if arguments.json:
         context.console.json(as_json(item._replace(stored=written.stored)))
     else:
-        named = item.stored.memory.id, unmistakable(items)[item.stored.key]
+        named = item.stored.memory.id, shortest_names(items)[item.stored.key]
         context.console.line("archived: %s; to bring it back: memory restore %s" % named)
         after = survey(context.places, context.accept_from).items
         for line in replaced_lines(items, after, item.stored.key):

@@ -85,7 +85,7 @@ def _project(folder: str, story: dict[str, Any]) -> Places:
             places,
             project_store(places),
             new_memory(category_named(memory["category"]), "", memory["title"], memory["content"], extra),
-            word=True,
+            approved=True,
         )
     refresh_index(places, load(places.config_dir, places.project_root))
     return places

@@ -9,7 +9,7 @@ from ...kernel.files import in_words
 from ...memories.lifecycle import edit, rewrite, supersede, unsupersede
 from ...memories.record import MAX_TITLE, InvalidMemory, body_content, categories
 from ...memories.supersession import name_for
-from ...memories.survey import choose, naming, successors, survey, unmistakable
+from ...memories.survey import choose, naming, shortest_names, successors, survey
 from ...memories.trust import TRUSTED, load_trust
 from ...memories.writing import Written
 from ..after_change import refresh_index
@@ -79,11 +79,11 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
             written = edit(context.places, item.stored, change, summary, approved)
         if arguments.superseded_by is not None:
             trust = load_trust(context.places, context.accept_from)
-            item = item._replace(stored=written.stored, trust=trust.standing(written.stored))
+            item = item._replace(stored=written.stored, trust=trust.state_of(written.stored))
             written = written._replace(stored=_resupersede(context, item, successor, items, approved))
         _report(arguments, context, written)
         if approved:
-            context.report_saves([(unmistakable(items)[item.stored.key], written.stored.memory.title)])
+            context.report_saves([(shortest_names(items)[item.stored.key], written.stored.memory.title)])
         return DONE
     if _has_terminal(context):
         return _edit_by_hand(arguments, context, item.stored)
@@ -180,7 +180,7 @@ def _successor(name: str | None, item: Item, items: list[Item]) -> Item | None:
     if chosen.trust != TRUSTED:
         raise InvalidMemory(
             "--superseded-by: %s awaits approval, so it cannot replace a memory yet; first run: memory accept %s"
-            % (chosen.stored.memory.id, unmistakable(items)[chosen.stored.key])
+            % (chosen.stored.memory.id, shortest_names(items)[chosen.stored.key])
         )
     if item.stored.key in successors(items, chosen):
         own, other = item.stored.memory.id, chosen.stored.memory.id
@@ -200,7 +200,7 @@ def _resupersede(
     if approved:
         return supersede(context.places, item, successor)
     mark = {"superseded_by": name_for(successor.stored.key, item.stored.key)}
-    return edit(context.places, item.stored, lambda _: mark, "edited: superseded by", word=False).stored
+    return edit(context.places, item.stored, lambda _: mark, "edited: superseded by", approved=False).stored
 
 
 def _content(arguments: argparse.Namespace, stored: StoredMemory) -> dict[str, Any]:
@@ -226,4 +226,6 @@ def _report(arguments: argparse.Namespace, context: CommandContext, written: Wri
     for rule, field in dict.fromkeys(written.redacted):
         context.console.line("  redacted in %s: %s" % (field, rule))
     if item.waits:
-        context.console.line("  it awaits approval: memory accept %s" % unmistakable(items)[item.stored.key])
+        context.console.line(
+            "  it awaits approval: memory accept %s" % shortest_names(items)[item.stored.key]
+        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...memories.hygiene import shown_line
-from ...memories.survey import choose, survey, unmistakable
+from ...memories.survey import choose, shortest_names, survey
 from ...recall.feedback import USED, USEFUL, WRONG, Feedback, reset_feedback
 from ..command_context import UsageError
 from ..console import counted
@@ -50,7 +50,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     if arguments.json:
         context.console.json({"memories": [as_json(item, feedback, context) for item in known]})
     elif known:
-        _show(known, unmistakable(items), feedback, context)
+        _show(known, shortest_names(items), feedback, context)
     else:
         context.console.line("nothing was said about any memory, and no reply used one yet")
     return 0

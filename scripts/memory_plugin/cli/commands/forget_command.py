@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ...memories.hygiene import shown_line
 from ...memories.lifecycle import forget
 from ...memories.record import RETIRED, InvalidMemory
-from ...memories.survey import choose, survey, unmistakable
+from ...memories.survey import choose, shortest_names, survey
 from ..after_change import refresh_index, replaced_lines
 from ..guard_view import is_guarded
 
@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         context.require_approval("delete a memory permanently")
     items = survey(context.places, context.accept_from).items
     item = choose(items, arguments.id)
-    name = unmistakable(items)[item.stored.key]
+    name = shortest_names(items)[item.stored.key]
     if item.stored.memory.status == RETIRED and not arguments.now:
         raise InvalidMemory(_ALREADY % (name, _since(item), name, name))
     if is_guarded(item.stored, context):

@@ -8,7 +8,7 @@ from ...memories.guard import guard_in_words
 from ...memories.guard_file import GuardFile
 from ...memories.hygiene import shown_line
 from ...memories.record import ACTIVE, guard_problem
-from ...memories.survey import life, survey, unmistakable
+from ...memories.survey import life_cycle_state, shortest_names, survey
 from ...memories.trust import TRUSTED, load_trust
 from ...recall.guard_rows import guarded_version
 from ...recall.guarding import ToolCall, match_call
@@ -88,7 +88,7 @@ def _list(arguments: argparse.Namespace, context: CommandContext) -> int:
         ]  # fmt: skip
         context.console.json({"enabled": enabled, "guards": rows})
         return DONE
-    names = unmistakable(items)
+    names = shortest_names(items)
     for one in found:
         context.console.line("%s  %s" % (names[one.item.stored.key], shown_line(one.version.title)))
         said = one.problem or (guard_in_words(one.version.guard) if one.version.guard else "")
@@ -119,10 +119,10 @@ def _row(item: Item, trust: Trust, *, enabled: bool) -> _Listed | None:
     memory = item.stored.memory
     version = guarded_version(item.stored, trust)
     replaced = bool(item.superseded_by) and item.trust == TRUSTED
-    if version is not None and not replaced and (item.trust != TRUSTED or life(item) == ACTIVE):
+    if version is not None and not replaced and (item.trust != TRUSTED or life_cycle_state(item) == ACTIVE):
         state = IN_FORCE if version is memory else LAST_TRUSTED
         return _Listed(item, state if enabled else OFF, version, "")
-    if not holds_guard(item.stored) or life(item) != ACTIVE:
+    if not holds_guard(item.stored) or life_cycle_state(item) != ACTIVE:
         return None
     problem = guard_problem(memory)
     return _Listed(item, INVALID if problem else item.trust, memory, problem)

@@ -262,7 +262,7 @@ def _stats(arguments: argparse.Namespace, context: CommandContext) -> int:
         console.line("beside them, for gradings that you asked for: %s today" % dollars(figures.requested))
     for why, text in [
         ("session", figures.off),
-        *((why, "not asked for a while after failures") for why in figures.resting),
+        *((why, "not asked for a while after failures") for why in figures.paused),
     ]:
         if text:
             console.line("%s: %s" % (why, text))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ...hooks.session_events import prune_state
 from ...memories import catalog
-from ...memories.files import all_memories, why_left_alone
+from ...memories.files import all_memories, why_not_read
 from ...memories.lifecycle import remove_expired_retired
 from ...memories.stores import stores
 from ...memories.trust import load_trust
@@ -80,7 +80,7 @@ def _tidy_stores(context: CommandContext) -> tuple[list[str], list[str]]:
     problems: list[str] = []
     trust = load_trust(context.places, context.accept_from)
     for store in stores(context.places):
-        if why_left_alone(store):
+        if why_not_read(store):
             continue
         try:
             deleted += remove_expired_retired(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ...memories.hygiene import shown_line
 from ...memories.record import InvalidMemory
-from ...memories.survey import choose, survey, unmistakable
+from ...memories.survey import choose, shortest_names, survey
 from ...memories.trust import REJECTED, TRUSTED, load_trust
 from ..after_change import refresh_index
 from ..command_context import UsageError
@@ -62,7 +62,7 @@ def _reject_group(identity: str, context: CommandContext) -> list[tuple[str, str
 
 def _reject(ids: list[str], context: CommandContext) -> list[tuple[str, str]]:
     items = survey(context.places, context.accept_from).items
-    names = unmistakable(items)
+    names = shortest_names(items)
     chosen = [choose(items, name) for name in dict.fromkeys(ids)]
     for item in chosen:
         name = names[item.stored.key]

@@ -12,7 +12,7 @@ from ...kernel.settings.advice import problem_sentence
 from ...kernel.settings.load import load
 from ...kernel.text.clean import plain
 from ...memories.hygiene import shown_line
-from ...memories.survey import survey, unmistakable
+from ...memories.survey import shortest_names, survey
 from ...recall.history import RecallHistory
 from ...recall.replay import past_prompts, replay_prompt
 from ...sessions.session_files import project_transcripts
@@ -180,7 +180,7 @@ def _show(replayed: list[_Replayed], arguments: argparse.Namespace, context: Com
     console.line()
     console.line("%d of %d prompts differ%s" % (len(changed), len(replayed), ":" if changed else ""))
     items = survey(context.places, context.accept_from).items
-    names = unmistakable(items)
+    names = shortest_names(items)
     for one in changed[: arguments.limit]:
         console.paragraph('"%s"' % _shown(one.prompt, _PROMPT_SHOWN), "  ", 2)
         console.paragraph("now:   %s" % _told(one.now, names), "    ", 11)

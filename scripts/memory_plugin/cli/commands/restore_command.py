@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...memories.lifecycle import restore, unsupersede
-from ...memories.survey import SUPERSEDED, choose, life, naming, survey, unmistakable
+from ...memories.survey import SUPERSEDED, choose, life_cycle_state, naming, shortest_names, survey
 from ..after_change import refresh_index
 from ..memory_view import as_json, status_text
 
@@ -33,7 +33,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     before = survey(context.places, context.accept_from).items
     item = choose(before, arguments.id)
     approved = context.approve_saves()
-    if life(item) == SUPERSEDED:
+    if life_cycle_state(item) == SUPERSEDED:
         stored = unsupersede(context.places, item.stored, naming(before, item), approved)
     else:
         stored = restore(context.places, item.stored, approved).stored
@@ -46,8 +46,8 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         context.console.line("restored: %s (%s)" % (after.stored.memory.id, status_text(after)))
         if after.waits:
             context.console.line(
-                "  it awaits approval: memory accept %s" % unmistakable(items)[after.stored.key]
+                "  it awaits approval: memory accept %s" % shortest_names(items)[after.stored.key]
             )
     if approved:
-        context.report_saves([(unmistakable(items)[after.stored.key], after.stored.memory.title)])
+        context.report_saves([(shortest_names(items)[after.stored.key], after.stored.memory.title)])
     return 0

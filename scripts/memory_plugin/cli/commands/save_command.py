@@ -12,7 +12,7 @@ from ...memories.lifecycle import save, supersede
 from ...memories.record import MAX_TITLE, InvalidMemory, body_content, categories, new_memory
 from ...memories.stores import PROJECT, USER, named_store
 from ...memories.supersession import older_names
-from ...memories.survey import Item, choose, survey, unmistakable
+from ...memories.survey import Item, choose, shortest_names, survey
 from ...memories.trust import TRUSTED, load_trust
 from ..after_change import refresh_index, similar_lines, similar_to
 from ..candidate_entries import candidate_named
@@ -191,12 +191,12 @@ def _data(arguments: argparse.Namespace, context: CommandContext, old: Item | No
 
 def _trust(context: CommandContext, written: Written) -> str:
     """Return the trust of what was written, as `list` will show it."""
-    return load_trust(context.places, context.accept_from).standing(written.stored)
+    return load_trust(context.places, context.accept_from).state_of(written.stored)
 
 
 def _name(stored: StoredMemory, context: CommandContext) -> str:
     items = survey(context.places, context.accept_from).items
-    return unmistakable(items)[stored.key]
+    return shortest_names(items)[stored.key]
 
 
 def _report(arguments: argparse.Namespace, context: CommandContext, written: Written, superseded: str) -> str:

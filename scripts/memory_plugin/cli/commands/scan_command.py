@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING
 
 from ...kernel.text.clean import plain
-from ...memories.files import all_memories, why_left_alone
+from ...memories.files import all_memories, why_not_read
 from ...memories.hygiene import clean_data
 from ...memories.lifecycle import redact
 from ...memories.record import InvalidMemory
@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     if arguments.fix and arguments.paths:
         raise UsageError("--fix changes only the stores; leave out the paths")
     require_existing(*arguments.paths)
-    known = [store for store in stores(context.places) if not why_left_alone(store)]
+    known = [store for store in stores(context.places) if not why_not_read(store)]
     fixed = _fix(known, context) if arguments.fix else []
     paths = arguments.paths or [store.root for store in known if os.path.isdir(store.root)]
     scan = scan_paths(paths, arguments.personal)

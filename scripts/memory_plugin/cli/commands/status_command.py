@@ -11,7 +11,7 @@ from ...kernel.text.clean import plain
 from ...memories.guard_file import GuardFile
 from ...memories.hygiene import shown_line
 from ...memories.record import ACTIVE
-from ...memories.survey import life, survey, unmistakable
+from ...memories.survey import life_cycle_state, shortest_names, survey
 from ...recall.explain import find_decision, outcomes, sentence, thresholds
 from ..checks import FAIL, WARN
 from ..console import counted
@@ -107,7 +107,7 @@ def _silent(context: CommandContext) -> int:
 
 
 def _stored(found: Survey) -> Counter[tuple[str, str, str]]:
-    items = [item for item in found.items if life(item) == ACTIVE]
+    items = [item for item in found.items if life_cycle_state(item) == ACTIVE]
     return Counter((item.stored.store.scope, item.stored.memory.category, item.trust) for item in items)
 
 
@@ -125,12 +125,12 @@ def _decision(row: dict[str, Any]) -> dict[str, Any]:
     injected, pointed = (
         [plain(str(key), _MAX_WORD) for key in _list(row.get(name))] for name in ("injected", "pointed")
     )
-    whys = {one.key: plain(one.words, _MAX_WHY) for one in outcomes(row)}
+    reasons = {one.key: plain(one.words, _MAX_WHY) for one in outcomes(row)}
     near = [
         {
             "key": plain(str(one.get("key")), _MAX_WORD),
             "confidence": _number(one.get("confidence")),
-            "why": whys.get(str(one.get("key")), ""),
+            "why": reasons.get(str(one.get("key")), ""),
         }
         for one in candidates
         if one.get("key") not in injected + pointed
@@ -170,7 +170,7 @@ def _print_pending(found: Survey, context: CommandContext) -> None:
         return
     context.console.line()
     context.console.line("awaiting your approval (memory review goes through them):")
-    names = unmistakable(found.items)
+    names = shortest_names(found.items)
     for item in items[:_MAX_PENDING]:
         name, title = names[item.stored.key], shown_line(item.stored.memory.title)
         context.console.line("  %s  %s (%s)" % (name, title, item.reason))

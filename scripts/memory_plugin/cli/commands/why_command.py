@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...kernel.text.clean import plain
 from ...memories.hygiene import shown_line
-from ...memories.survey import survey, unmistakable
+from ...memories.survey import shortest_names, survey
 from ...recall.explain import (
     PLACES,
     find_decision,
@@ -108,7 +108,7 @@ def _show_told(row: dict[str, Any], context: CommandContext) -> None:
 def _explain_candidates(found: list[Outcome], context: CommandContext) -> None:
     console = context.console
     items = survey(context.places, context.accept_from).items
-    names = unmistakable(items)
+    names = shortest_names(items)
     titles = {item.stored.key: shown_line(item.stored.memory.title) for item in items}
     console.line()
     for one in found:

@@ -15,6 +15,7 @@ __all__ = ["CappedCounter", "Distinct", "Histogram"]
 _KEPT = 4096  # the estimate is then within 5 % in 999 of 1,000 cases
 _RANGE = 1 << 32
 _STEP = 1.05  # each bucket of a histogram is 5 % wider than the one before
+_LOG_STEP = log(_STEP)
 _BUCKETS = 400  # up to 1.05 ** 400, more than 8 hours in milliseconds
 
 
@@ -70,11 +71,11 @@ class Histogram:
         self._buckets = [0] * _BUCKETS
         self.n = 0
 
-    def add(self, value: float) -> None:
-        """Count one number; negative ones count as zero."""
-        at = int(log(value + 1) / log(_STEP)) if value > 0 else 0
-        self._buckets[min(at, _BUCKETS - 1)] += 1
-        self.n += 1
+    def add(self, value: float, times: int = 1) -> None:
+        """Count a number once or several times; negative ones count as zero."""
+        at = int(log(value + 1) / _LOG_STEP) if value > 0 else 0
+        self._buckets[min(at, _BUCKETS - 1)] += times
+        self.n += times
 
     def quantile(self, share: float) -> float | None:
         """Return the value below which that share of the numbers lies, within 5 %; None without numbers."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ...kernel.text.clean import plain
 from ...replies.correction_effect import EffectMeter
 from .counting import CappedCounter
+from .ledger_files import candidates_of
 from .prompt_texts import prompt_texts, shown_prompt
 from .recall_figures import NOTHING_FIT, OUTCOMES, RecallFigures
 from .reply_figures import ReplyFigures
@@ -73,15 +74,12 @@ def read_ledgers(folder: LedgerFolder) -> LedgerFigures:
     """Return the figures of all ledgers of a folder. What a damaged row says is skipped and counted."""
     recalls, replies, meter = RecallFigures(), ReplyFigures(), EffectMeter()
     sessions, spend, events = SessionFigures(), SpendFigures(), CappedCounter(_MOST_EVENTS)
-    for row, candidates in folder.recalls():
-        recalls.add(row, candidates)
+    _read_recalls(folder, recalls)
     for row in folder.rows("feedback"):
         recalls.add_feedback(row)
     for row in folder.rows("drift"):
         meter.add_drift(row)
-    for row in folder.scores():
-        replies.add(row)
-        meter.add_score(row)
+    _read_scores(folder, replies, meter)
     for row in folder.rows("sessions"):
         sessions.add(row)
     for row in folder.rows("judge-calls"):
@@ -93,6 +91,21 @@ def read_ledgers(folder: LedgerFolder) -> LedgerFigures:
     return LedgerFigures(
         recalls, replies, meter.effect(), sessions, spend, events, folder.lines, folder.skipped
     )
+
+
+def _read_recalls(folder: LedgerFolder, recalls: RecallFigures) -> None:
+    for line in recalls.add_lines(folder.blocks("recalls"), folder.period.project):
+        row = folder.parsed(line)
+        if row is not None:
+            recalls.add(row, candidates_of(line))
+
+
+def _read_scores(folder: LedgerFolder, replies: ReplyFigures, meter: EffectMeter) -> None:
+    for line in replies.add_lines(folder.blocks("scores"), meter, folder.period.project):
+        row = folder.parsed(line)
+        if row is not None:
+            replies.add(row)
+            meter.add_score(row)
 
 
 def missed_rows(recalls: RecallFigures, places: Places) -> tuple[list[MissedRow], int]:

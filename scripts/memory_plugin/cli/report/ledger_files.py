@@ -8,19 +8,20 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...kernel.fastjson import loads
 from ...kernel.ledger import open_to_read
-from .quick_rows import CANDIDATES, quick_recall, quick_score
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from typing import Any
 
-__all__ = ["LedgerFolder", "Period", "best_candidate"]
+__all__ = ["LedgerFolder", "Period", "best_candidate", "candidates_of"]
 
 _MAX_LINE = 1 << 20
+_BLOCK = 1 << 16  # bytes; a block and its lines stay in the processor's cache
 _REPORT_EVERY = 20_000
-_BEST_WITHIN = 400  # bytes after the beginning of the candidates
-_HEAD = b'{"schema":1,"time":"'  # how each record of ours begins
-_TIME = slice(len(_HEAD), len(_HEAD) + 20)
+_CANDIDATES = ',"candidates":['  # an unescaped quote cannot be part of a text, so this marks the field
+_BEST_WITHIN = 400  # characters after the beginning of the candidates
+_HEAD = '{"schema":1,"time":"'  # how each record of ours begins
+_DAMAGED = "?"  # stands for a line that is not UTF-8; no parser takes it
 _BEST = re.compile(r'\{"key":"([^"\\]{1,300})","confidence":([0-9.]{1,9})[,}]')
 
 
@@ -53,43 +54,37 @@ class LedgerFolder:
 
     def rows(self, name: str) -> Iterator[dict[str, Any]]:
         """Yield the records of a ledger in the period, oldest part first."""
-        for line in self._wanted_lines(name):
-            row = _row(line)
-            if row is not None and self._is_wanted(row):
-                yield row
-            self.skipped += row is None
+        for lines in self.blocks(name):
+            for line in lines:
+                row = self.parsed(line)
+                if row is not None:
+                    yield row
 
-    def recalls(self) -> Iterator[tuple[dict[str, Any], str]]:
-        """Yield the records of `recalls` without their candidates, each with the text of these."""
-        for line in self._wanted_lines("recalls"):
-            text = _ascii(line)
-            found = quick_recall(text)
-            if found is None:
-                start = text.find(CANDIDATES)
-                row = _row(line)
-                found = (
-                    None if row is None else (row, text[start : start + _BEST_WITHIN] if start > 0 else "")
-                )
-            if found is None:
-                self.skipped += 1
-            elif self._is_wanted(found[0]):
-                yield found
+    def parsed(self, line: str) -> dict[str, Any] | None:
+        """Return the record of a line; None for one of another time or project, and, counted, for what is no record."""
+        try:
+            row = loads(line)
+        except ValueError:
+            row = None
+        if not isinstance(row, dict):
+            self.skipped += 1
+            return None
+        return row if self._is_wanted(row) else None
 
-    def scores(self) -> Iterator[dict[str, Any]]:
-        """Yield the records of `scores`."""
-        for line in self._wanted_lines("scores"):
-            row = quick_score(_ascii(line)) or _row(line)
-            if row is not None and self._is_wanted(row):
-                yield row
-            self.skipped += row is None
+    def blocks(self, name: str) -> Iterator[list[str]]:
+        """Yield some hundred lines at a time, without those whose beginning says that they belong to another time or project.
 
-    def _wanted_lines(self, name: str) -> Iterator[bytes]:
-        """Yield the lines but those whose beginning says that they belong to another time or project."""
-        since, until = self.period.since.encode(), self.period.until.encode()
-        mark = b'"project":"%s"' % self.period.project.encode() if self.period.project else b""
-        for line in self._lines(name):
-            if not (line.startswith(_HEAD) and not since <= line[_TIME] < until) and mark in line:
-                yield line
+        A list costs a tenth of what a generator of lines costs, and ledgers have millions.
+        """
+        since, until = self.period.since, self.period.until
+        mark = '"project":"%s"' % self.period.project if self.period.project else ""
+        first, last = len(_HEAD), len(_HEAD) + 20
+        for text in self._texts(name):
+            yield [
+                line
+                for line in text.split("\n")
+                if line and (since <= line[first:last] < until or not line.startswith(_HEAD)) and mark in line
+            ]
 
     def _is_wanted(self, row: dict[str, Any]) -> bool:
         time = row.get("time")
@@ -97,40 +92,54 @@ class LedgerFolder:
             return False
         return not self.period.project or row.get("project") == self.period.project
 
-    def _lines(self, name: str) -> Iterator[bytes]:
+    def _texts(self, name: str) -> Iterator[str]:
+        """Yield the files of a ledger in pieces that end where a line ends."""
+        reported = self.lines
         for path, size in self._files.get(name, ()):
             start = self._read
             try:
-                with open(path, "rb", buffering=1 << 18, opener=open_to_read) as file:
-                    for line in _bounded_lines(file):
-                        self._read += len(line)
-                        self.lines += 1
-                        if self.lines % _REPORT_EVERY == 0:
-                            self._progress(self._read, self._bytes, self.lines)
-                        if len(line) > 1:
-                            yield line
+                with open(path, "rb", buffering=0, opener=open_to_read) as file:
+                    for block in _blocks(file):
+                        self._read += len(block)
+                        self.lines += block.count(b"\n") + (not block.endswith(b"\n"))
+                        if self.lines - reported >= _REPORT_EVERY:
+                            reported = self.lines
+                            self._progress(self._read, self._bytes, reported)
+                        yield _text(block)
             except OSError:
                 self.skipped += 1
             self._read = start + size
 
 
-def _bounded_lines(file: Any) -> Iterator[bytes]:  # noqa: ANN401  (an open file of bytes)
-    """Yield the lines; one that is too long comes in pieces, which hold no record."""
-    while line := file.readline(_MAX_LINE):
-        yield line
+def _blocks(file: Any) -> Iterator[bytes]:  # noqa: ANN401  (an open file of bytes)
+    """Yield whole lines; one that is too long comes in pieces, which hold no record."""
+    rest = b""
+    while data := file.read(_BLOCK):
+        end = data.rfind(b"\n") + 1
+        if end:
+            yield rest + data[:end]
+            rest = data[end:]
+        else:
+            rest += data
+        if len(rest) > _MAX_LINE:
+            yield rest
+            rest = b""
+    if rest:
+        yield rest
 
 
-def _ascii(line: bytes) -> str:
-    """Return a line of ours as text; empty for any other one, since ours are ASCII."""
-    return line.decode("ascii") if line.isascii() else ""
+def _text(block: bytes) -> str:
+    """Return lines as text. Ours are ASCII; a block that is not is decoded line by line, so that one bad line spoils no other."""
+    if block.isascii():
+        return block.decode("ascii")
+    return "\n".join(map(_line, block.split(b"\n")))
 
 
-def _row(line: bytes) -> dict[str, Any] | None:
+def _line(line: bytes) -> str:
     try:
-        row = loads(line.decode("utf-8"))
+        return line.decode("utf-8")
     except ValueError:
-        return None
-    return row if isinstance(row, dict) else None
+        return _DAMAGED
 
 
 def _ledger_files(folder: str) -> dict[str, list[tuple[str, int]]]:
@@ -148,9 +157,21 @@ def _ledger_files(folder: str) -> dict[str, list[tuple[str, int]]]:
     }
 
 
-def best_candidate(candidates: str) -> tuple[str, float] | None:
-    """Return key and confidence of the first candidate, which is the best one; None where the row says none."""
-    match = _BEST.search(candidates, 0, _BEST_WITHIN)
+def candidates_of(line: str) -> str:
+    """Return the beginning of the candidates in a line of the ledger `recalls`; empty where it has none."""
+    at = line.find(_CANDIDATES)
+    return line[at : at + _BEST_WITHIN] if at > 0 else ""
+
+
+def best_candidate(text: str, start: int = 0, end: int = _BEST_WITHIN) -> tuple[str, float] | None:
+    """Return key and confidence of the first candidate, which is the best one; None where the row says none.
+
+    Args:
+        text: The candidates as the ledger holds them.
+        start: Where they begin; only the first 400 characters are searched.
+        end: Where they end.
+    """
+    match = _BEST.search(text, start, min(end, start + _BEST_WITHIN))
     if match is None:
         return None
     try:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from ...kernel.text.clean import plain
 from ...memories.hygiene import shown_line
 from ...memories.record import ACTIVE
-from ...memories.survey import EXPIRED, SUPERSEDED, life, unmistakable
+from ...memories.survey import EXPIRED, SUPERSEDED, life_cycle_state, shortest_names
 from ...memories.trust import TRUSTED
 from .recall_figures import MemoryUse
 
@@ -51,9 +51,9 @@ class MemoryFigures(NamedTuple):
 
 def memory_figures(found: Survey, figures: RecallFigures, places: Places) -> MemoryFigures:
     """Return the tables for the memories at hand and for those of other projects that the ledgers name."""
-    names = unmistakable(found.items)
+    names = shortest_names(found.items)
     here = {item.stored.key: item for item in found.items}
-    active = [item for item in found.items if life(item) == ACTIVE and item.trust == TRUSTED]
+    active = [item for item in found.items if life_cycle_state(item) == ACTIVE and item.trust == TRUSTED]
     told = [
         _row(use, key, project, here, names, places)
         for (project, key), use in figures.memories.items()
@@ -116,7 +116,7 @@ def _stale_rows(
 def _staleness(item: Item, use: MemoryUse, places: Places) -> tuple[str, str]:
     """Return why a memory may be out of date, and the command that settles it; two empty texts for a current one."""
     memory = item.stored.memory
-    state = life(item)
+    state = life_cycle_state(item)
     if state == SUPERSEDED:
         return "superseded by %s" % shown_line(item.superseded_by.rpartition("/")[2]), "archive"
     if state == EXPIRED:

@@ -7,13 +7,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from .counting import CappedCounter, Distinct, Histogram
 from .ledger_files import best_candidate
+from .quick_rows import INJECTED, RECALL_END, RECALL_HEAD, quick_recall, texts
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
     from typing import Any
 
 __all__ = ["NOTHING_FIT", "OUTCOMES", "MemoryUse", "MissedPrompt", "RecallFigures"]
 
 OUTCOMES = ("injected", "pointed", "silent", "skipped", "failed")
+_GIVEN = ("injected", "pointed")
 _OF_GUARDS = ("reminded", "asked", "let_through")
 _AT = {name: at for at, name in enumerate(OUTCOMES)}
 NOTHING_FIT = ("no_match", "below_threshold", "below_floor", "declined")
@@ -21,6 +24,7 @@ _MOST_MEMORIES = 50_000
 _MOST_KEYS_IN_ROW = 50
 _MOST_NAMES = 500
 _MOST_MISSED = 400
+_MOST_TALLIES = 20_000
 _DAY = 10
 
 
@@ -62,7 +66,66 @@ class RecallFigures:
         self.wait = Histogram()
         self.tokens = 0
         self._session: str | None = None
-        self._missed: deque[tuple[dict[str, Any], tuple[str, float] | None]] = deque(maxlen=_MOST_MISSED)
+        # What `add_lines` has counted, but not yet added up: most rows differ from others in nothing but the time of day.
+        self._prompts: dict[tuple[str, str, str, str], int] = {}
+        self._waits: dict[str, int] = {}
+        self._missed: deque[str | tuple[dict[str, Any], tuple[str, float] | None]] = deque(
+            maxlen=_MOST_MISSED
+        )
+
+    def add_lines(self, blocks: Iterable[list[str]], project: str = "") -> Iterator[str]:
+        """Count the records that have the form in which we write them, and yield the other lines, which need a parser.
+
+        Args:
+            blocks: Lines of the ledger `recalls`.
+            project: Count no other project; empty for all.
+        """
+        for lines in blocks:
+            for line in lines:
+                head = RECALL_HEAD.match(line)
+                at = line.find(INJECTED, head.end()) if head else -1
+                end = RECALL_END.match(line, at) if at > 0 else None
+                if head is None or end is None:
+                    self._add_up()
+                    yield line
+                elif not project or head[3] == project:
+                    self._add_line(line, head.groups(), end.groups(), head.end(), at)
+            if len(self._prompts) + len(self._waits) > _MOST_TALLIES:
+                self._add_up()
+        self._add_up()
+
+    def _add_line(
+        self, line: str, head: tuple[str, ...], end: tuple[str, ...], start: int, stop: int
+    ) -> None:
+        """Count one record, given the fields before and after its candidates and where these are in the line."""
+        time, session, project, outcome, reason = head
+        injected, pointed, tokens, _, took = end
+        name = (time[:_DAY], project, outcome, reason)
+        self._prompts[name] = self._prompts.get(name, 0) + 1
+        self._waits[took] = self._waits.get(took, 0) + 1
+        if session != self._session:  # the rows of a session mostly follow each other
+            self._session = session
+            self.sessions.add(session)
+        if injected or pointed:
+            self._add_keys("injected", texts(injected), project, time)
+            self._add_keys("pointed", texts(pointed), project, time)
+        if tokens:
+            self.tokens += int(tokens)
+        if reason in NOTHING_FIT and outcome not in _GIVEN:
+            self._add_near(best_candidate(line, start, stop), project)
+            self._missed.append(line)
+
+    def _add_up(self) -> None:
+        """Add the counts of `add_lines` to the figures, in the order in which they came up."""
+        for (day, project, outcome, reason), number in self._prompts.items():
+            self._day(day)[_AT[outcome]] += number
+            self.projects.add(project, number)
+            if outcome not in _GIVEN:
+                self.reasons.add(reason, number)
+        for took, number in self._waits.items():
+            self.wait.add(float(took), number)
+        self._prompts.clear()
+        self._waits.clear()
 
     def add(self, row: dict[str, Any], candidates: str) -> None:
         """Count one record."""
@@ -72,7 +135,7 @@ class RecallFigures:
                 self.guards.add(str(outcome))
             return
         project = _text(row.get("project"))
-        for name in ("injected", "pointed"):
+        for name in _GIVEN:
             keys = row.get(name)
             if keys and isinstance(keys, list):
                 self._add_keys(name, keys, project, row["time"])
@@ -83,14 +146,11 @@ class RecallFigures:
             self.places.add(str(place)[:40])
         elif isinstance(outcome, str) and outcome in _AT:
             self._add_prompt(row, outcome, project)
-            if outcome not in ("injected", "pointed"):
+            if outcome not in _GIVEN:
                 self._add_silence(row, project, candidates)
 
     def _add_prompt(self, row: dict[str, Any], outcome: str, project: str) -> None:
-        day = self.days.get(row["time"][:_DAY])
-        if day is None:
-            day = self.days[row["time"][:_DAY]] = [0] * len(OUTCOMES)
-        day[_AT[outcome]] += 1
+        self._day(row["time"][:_DAY])[_AT[outcome]] += 1
         self.projects.add(project)
         session = _text(row.get("session"))
         if session != self._session:  # the rows of a session mostly follow each other
@@ -99,6 +159,13 @@ class RecallFigures:
         took = row.get("ms")
         if isinstance(took, (int, float)) and 0 <= took < 1e9:
             self.wait.add(took)
+
+    def _day(self, day: str) -> list[int]:
+        """Return the counts of a day by outcome, made when they are missing."""
+        counts = self.days.get(day)
+        if counts is None:
+            counts = self.days[day] = [0] * len(OUTCOMES)
+        return counts
 
     def _add_keys(self, name: str, keys: list[Any], project: str, time: str) -> None:
         for key in keys[:_MOST_KEYS_IN_ROW]:
@@ -130,16 +197,18 @@ class RecallFigures:
         if reason not in NOTHING_FIT:
             return
         best = best_candidate(candidates)
-        if best is not None:
-            use = self.use_of(project, best[0])
-            if use is not None:
-                use.near += 1
+        self._add_near(best, project)
         self._missed.append((row, best))
+
+    def _add_near(self, best: tuple[str, float] | None, project: str) -> None:
+        use = None if best is None else self.use_of(project, best[0])
+        if use is not None:
+            use.near += 1
 
     @property
     def missed(self) -> list[MissedPrompt]:
         """Return the latest prompts on which nothing was good enough, oldest first."""
-        return [_missed(row, best) for row, best in self._missed]
+        return [_missed(*(_row_and_best(one) if isinstance(one, str) else one)) for one in self._missed]
 
     def add_feedback(self, row: dict[str, Any]) -> None:
         """Count one record of the ledger `feedback`."""
@@ -159,6 +228,14 @@ class RecallFigures:
     def prompts(self) -> int:
         """Return the number of prompts."""
         return sum(map(sum, self.days.values()))
+
+
+def _row_and_best(line: str) -> tuple[dict[str, Any], tuple[str, float] | None]:
+    found = quick_recall(line)
+    if found is None:  # pragma: no cover (only lines of this form are kept as text)
+        raise ValueError(line)
+    row, start, end = found
+    return row, best_candidate(line, start, end)
 
 
 def _missed(row: dict[str, Any], best: tuple[str, float] | None) -> MissedPrompt:

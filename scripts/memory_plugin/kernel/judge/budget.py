@@ -61,14 +61,14 @@ class Settlement(NamedTuple):
 class Spending(NamedTuple):
     """For display: US dollars spent today and in this session, what switched the session off, and pauses of servers.
 
-    `requested` was spent today on what the user asked for, beside `day`. `resting` maps a failure to the end of the pause that it caused,
+    `requested` was spent today on what the user asked for, beside `day`. `paused` maps a failure to the end of the pause that it caused,
     in seconds since 1970.
     """
 
     day: float
     session: float
     off: str
-    resting: dict[str, float]
+    paused: dict[str, float]
     requested: float
 
 
@@ -104,10 +104,10 @@ class SpendingBudget:
             mine = _session(book, session)
             if mine["off"]:
                 raise JudgeError("disabled", "switched off for this session after %s" % mine["off"])
-            resting = _server(book, server)
-            left = resting["until"] - now()
+            paused = _server(book, server)
+            left = paused["until"] - now()
             if 0 < left <= limit("breaker", "longest"):
-                raise JudgeError("circuit_open", "after %s, for %d more seconds" % (resting["why"], left + 1))
+                raise JudgeError("circuit_open", "after %s, for %d more seconds" % (paused["why"], left + 1))
             need = sum(needs)
             total = _total(is_request=caps.day is None)
             bounds = [("request" if caps.day is None else "session", mine["spent"], caps.session)]
@@ -159,10 +159,10 @@ class SpendingBudget:
         """Return what has been spent, and what is switched off or paused. Raises JudgeError `no_state`."""
         book = self._read()
         mine = _session(book, session)
-        resting = {
+        paused = {
             place["why"]: place["until"] for place in book["servers"].values() if place["until"] > now()
         }
-        return Spending(book["spent"], mine["spent"], mine["off"], resting, book["requested"])
+        return Spending(book["spent"], mine["spent"], mine["off"], paused, book["requested"])
 
     def reset(self) -> None:
         """Switch all sessions on and end all pauses; what was spent stays, unless the file is damaged.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .load import JUDGE_SWITCH, USER, Problem, Settings
-from .schema import allowed, expected, fits, got, misfit, project_limit, shown
+from .schema import allowed, expected, first_invalid_item, fits, got, project_limit, shown
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ def _check(reading: _Reading, rule: Block, value: object, path: tuple[str, ...],
     """
     if not fits(rule, value):
         reading.wrong.add(key)
-        reading.report("value", path, expected(rule), got(rule, value), misfit(rule, value))
+        reading.report("value", path, expected(rule), got(rule, value), first_invalid_item(rule, value))
     elif "default" in rule:
         reading.leaves[key] = (value, rule, path)
     elif isinstance(value, dict):

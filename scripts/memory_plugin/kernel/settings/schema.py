@@ -15,11 +15,11 @@ __all__ = [
     "allowed",
     "canonical",
     "expected",
+    "first_invalid_item",
     "fits",
     "got",
     "is_block",
     "keys",
-    "misfit",
     "must_fit",
     "nearest_choice",
     "parsed",
@@ -139,7 +139,7 @@ def shown(value: object) -> str:
     return text if len(text) <= 2 * _LONGEST_SHOWN else "a number of %d digits" % len(text)
 
 
-def misfit(rule: dict[str, Any], value: object) -> object:
+def first_invalid_item(rule: dict[str, Any], value: object) -> object:
     """Return the first item of a list that does not fit; None if all fit, or for a value that is not a list."""
     items = value if isinstance(value, list) and rule["type"] == "array" else ()
     return next((item for item in items if not fits(rule["items"], item)), None)
@@ -147,7 +147,7 @@ def misfit(rule: dict[str, Any], value: object) -> object:
 
 def got(rule: dict[str, Any], value: object) -> str:
     """Return a description of an invalid value, as `shown` does; of a list, its first invalid item."""
-    item = misfit(rule, value)
+    item = first_invalid_item(rule, value)
     return shown(value) if item is None else "one with " + shown(item)
 
 
@@ -268,7 +268,7 @@ def must_fit(key: Key, value: object) -> None:
     """Raise WrongValueError, with the nearest choice, for a value that does not fit a key."""
     if fits(key.rule, value):
         return
-    near = nearest_choice(key.rule, misfit(key.rule, value))
+    near = nearest_choice(key.rule, first_invalid_item(key.rule, value))
     raise WrongValueError(
         key.name, expected(key.rule), got(key.rule, value) + ("; nearest: " + near if near else "")
     )

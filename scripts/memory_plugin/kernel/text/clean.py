@@ -6,6 +6,7 @@ import re
 from functools import cache
 from unicodedata import combining, normalize
 
+from .invisible import CONTROLS, FILLERS, FORMAT, OTHERS, character_class
 from .tags import escape_content
 
 __all__ = ["block", "escape", "escape_content", "plain"]
@@ -18,15 +19,7 @@ _NO_WORDS = re.compile(r"[^\w\s\x00-\x7f]{%d,}" % (_MARKS_KEPT + 1))  # contains
 _INDEX_ARROW = re.compile(r"(?<!\S)->(?!\S)")
 _ENTITIES = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#39;"})
 
-# Invisible characters: they hide text from the user or change how it appears (Unicode TR 36 and TR 39;
-# tag characters carry whole invisible sentences).  Tab and line feed are left for the callers.
-_INVISIBLE = (
-    "\x00-\x08\x0b-\x1f\x7f-\x9f"  # controls
-    "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0"  # hyphen, joiners, fillers
-    "\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff"  # zero width and directions
-    "\ufdd0-\ufdef\ufff0-\ufffb\ufffe\uffff"  # noncharacters, annotations
-    "\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff"  # shorthand, music, tags, selectors
-)
+_INVISIBLE = character_class(CONTROLS + FORMAT + FILLERS + OTHERS)
 
 
 @cache

@@ -48,7 +48,7 @@ def is_whole(word: str) -> bool:
 def _identifier(chunk: str) -> list[str]:
     parts: list[str] = []
     for piece in chunk.translate(_PARTS).split():
-        parts.extend(_humps(piece))
+        parts.extend(_camel_case_parts(piece))
     if len(parts) > 1:
         whole = chunk.lower()
         name = whole.rpartition("/")[2]
@@ -61,7 +61,7 @@ def _identifier(chunk: str) -> list[str]:
 _PARTS = {ord(char): " " for char in JOINERS}
 
 
-def _humps(piece: str) -> list[str]:
+def _camel_case_parts(piece: str) -> list[str]:
     """Return the parts of camelCase, PascalCase, HTTPServer and utf8, lower case."""
     parts: list[str] = []
     start = 0

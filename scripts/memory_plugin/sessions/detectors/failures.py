@@ -77,7 +77,7 @@ class FailureDetector(Detector):
     def __init__(self) -> None:
         self._failed: set[str] = set()
 
-    def see(self, turn: Turn, report: ReportSignal) -> None:
+    def observe(self, turn: Turn, report: ReportSignal) -> None:
         """Look at the next turn."""
         for call in turn.calls if self._failed else ():
             if call.name == "Bash" and call.text("command") in self._failed:

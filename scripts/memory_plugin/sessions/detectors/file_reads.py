@@ -26,7 +26,7 @@ class FileDetector(Detector):
         self._read: dict[str, int] = {}
         self._named: dict[str, int] = {}
 
-    def see(self, turn: Turn, report: ReportSignal) -> None:
+    def observe(self, turn: Turn, report: ReportSignal) -> None:
         """Look at the next turn."""
         if any(said.kind == "summary" for said in turn.said):
             self._ranges.clear()  # what was read before is gone from the context

@@ -28,7 +28,7 @@ class PeopleDetector(Detector):
         self._spoken = False
         self._checked = 0
 
-    def see(self, turn: Turn, report: ReportSignal) -> None:
+    def observe(self, turn: Turn, report: ReportSignal) -> None:
         """Look at the next turn."""
         for said in turn.said:
             if said.kind == "prompt":

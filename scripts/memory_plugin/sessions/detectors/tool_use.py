@@ -26,7 +26,7 @@ _BY_TOOL = {
 class CommandDetector(Detector):
     """Shell commands: test runs, commits, and commands that a tool could replace."""
 
-    def see(self, turn: Turn, report: ReportSignal) -> None:
+    def observe(self, turn: Turn, report: ReportSignal) -> None:
         """Look at the next turn."""
         for call in turn.calls:
             command = call.text("command") if call.name == "Bash" else ""
@@ -87,7 +87,7 @@ def tests_outcome(call: Call, found: list[Head], version: str) -> str:
 class PlanningDetector(Detector):
     """Plans, skills, sub-agents, parallel calls and compactions."""
 
-    def see(self, turn: Turn, report: ReportSignal) -> None:
+    def observe(self, turn: Turn, report: ReportSignal) -> None:
         """Look at the next turn."""
         for call in turn.calls:
             name = _BY_TOOL.get(call.name)
