@@ -2,9 +2,9 @@
 
     python3 benchmarks/capture_statements.py [--set first|second|third|fourth] [--half tuned|held] [--show]
 
-`made_statements.jsonl` holds the prompts as developers type them: {set, lasting, form, text}. The first set has two halves, by the digest of the
-text, of which `tuned` was used to write the cues. Each later set was written when the cues were frozen, run once, and then used as
-well. What each gave when it was run first is in docs/capture.md.
+`made_statements.jsonl` holds the prompts as developers type them: {set, lasting, form, text}. The first set has two halves, by the
+digest of the text, of which `tuned` was used to write the cues. Each later set was written when the cues were frozen, run once, and then
+used as well. What each gave when it was run first is in docs/capture.md.
 """
 
 from __future__ import annotations
