@@ -147,7 +147,7 @@ def test_erasing_keeps_the_names_of_other_rejected_memories(places: Places, stor
     with open(places.state("trust", "rejected.jsonl"), encoding="ascii") as file:
         rejected = file.read()
     assert ('"mine"' in rejected, '"other"' in rejected) == (False, True)
-    assert standing(places, store, "other") == REJECTED
+    assert state_of(places, store, "other") == REJECTED
 
 
 def test_what_was_decided_since_is_told_and_of_another_file_nothing(
