@@ -2,7 +2,8 @@
 
     python3 benchmarks/stop_hook.py [--rounds 31] [--json]
 
-Cases: a short reply, one of 4 kB, one of 100 kB, one of 4 kB at the end of a transcript of 100 MB, and one that drifts.
+Cases: a short reply, one of 4 kB, one of 100 kB, one of 4 kB at the end of a transcript of 100 MB, the same after a prompt that holds a
+correction, for which a process is started that looks for what may be worth keeping, and one that drifts.
 """
 
 from __future__ import annotations
@@ -28,9 +29,13 @@ PADDED = (
 )
 
 
-def transcript(folder: str, size: int) -> str:
+QUESTION = "Why does the proxy drop hosts?"
+CORRECTION = "No, use pnpm here, not npm. And the staging proxy is read only, please look at the other one."
+
+
+def transcript(folder: str, size: int, prompt: str = QUESTION) -> str:
     """Write a transcript of about `size` bytes that ends with a prompt and a reply, and return its path."""
-    path = os.path.join(folder, "transcript-%d.jsonl" % size)
+    path = os.path.join(folder, "transcript-%d-%d.jsonl" % (size, len(prompt)))
     row = (
         json.dumps(
             {
@@ -43,12 +48,7 @@ def transcript(folder: str, size: int) -> str:
     )
     with open(path, "w", encoding="utf-8") as file:
         file.writelines(row for _ in range(size // len(row)))
-        file.write(
-            json.dumps(
-                {"type": "user", "uuid": "u", "message": {"content": "Why does the proxy drop hosts?"}}
-            )
-            + "\n"
-        )
+        file.write(json.dumps({"type": "user", "uuid": "u", "message": {"content": prompt}}) + "\n")
         reply = {"model": "claude-opus-5-5", "content": [{"type": "text", "text": SENTENCES}]}
         file.write(json.dumps({"type": "assistant", "uuid": "a", "message": reply}) + "\n")
     return path
@@ -62,10 +62,12 @@ def cases(folder: str) -> list[Case]:
     environment = {"HOME": home, "CLAUDE_PROJECT_DIR": project, "PATH": os.environ.get("PATH", os.defpath)}
     hook = [sys.executable, "-I", "-S", os.path.join(ROOT, "hooks", "stop.py")]
     short, long = transcript(folder, 0), transcript(folder, 100 << 20)
+    corrected = transcript(folder, 100 << 20, CORRECTION)
     texts = [
         ("short reply", "Done. All 44 tests pass.", short),
         ("4 kB reply", SENTENCES * 16, short),
         ("4 kB reply, transcript of 100 MB", SENTENCES * 16, long),
+        ("the same after a correction", SENTENCES * 16, corrected),
         ("100 kB reply", SENTENCES * 400, short),
         ("reply that drifts", PADDED % SENTENCES, short),
     ]

@@ -19,8 +19,11 @@ from tests.project import PLUGIN_ROOT, Project
 FOREIGN = ("CLAUDE", "ANTHROPIC_", "MEMORY_", "LANGFUSE_", "XDG_", "GIT_")
 TEMP = tempfile.gettempdir()
 
-settings.register_profile("shared", deadline=None, database=None)
-settings.register_profile("ci", deadline=None, database=None, derandomize=True)
+# Few for each property here; CI has a step of its own with more of them.
+EXAMPLES = int(os.environ.get("MEMORY_TEST_EXAMPLES", "20"))
+
+settings.register_profile("shared", deadline=None, database=None, max_examples=EXAMPLES)
+settings.register_profile("ci", settings.get_profile("shared"), derandomize=True)
 settings.load_profile("ci" if os.environ.get("CI") else "shared")
 
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import os
 import re
+from typing import Any
+
+import pytest
 
 PLUGIN_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 SESSION = "0d1ec0de-0000-4000-8000-000000000001"
@@ -27,3 +30,8 @@ def _names(command: str) -> list[str]:
 
 SCRIPTS = _scripts()
 EVENTS = list(SCRIPTS)
+
+
+def events_slow_except(*fast: str) -> list[Any]:
+    """Return every event for a parametrization: the product with other rows is run for the `fast` ones, for all by the slow tests."""
+    return [event if event in fast else pytest.param(event, marks=pytest.mark.slow) for event in EVENTS]

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -51,6 +52,15 @@ def new_repository() -> str:
     subprocess.run(["git", "init", "-q", "-b", "main", "--template=", folder], check=True, env=env)
     os.mkdir(os.path.join(folder, ".git", "info"))
     return os.path.join(folder, ".git")
+
+
+def _environment(process: str) -> bytes:
+    """Return what a process was started with; nothing for one that is gone or somebody else's."""
+    try:
+        with open("/proc/%s/environ" % process, "rb") as file:
+            return file.read()
+    except OSError:
+        return b""
 
 
 class Project:
@@ -167,8 +177,12 @@ class Project:
         """Run the command line for this project; `inside` is inside the client, as its Bash tool runs it."""
         if inside:
             env = {"CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": SESSION, **env}
+        return self.memory(*args, "--root", self.root, stdin=stdin.encode(), **env)
+
+    def memory(self, *words: str, stdin: bytes = b"", **env: str | None) -> Run:
+        """Run the command line with just these words, in the project's folder."""
         script = os.path.join(self.plugin_root, "scripts", "memory.py")
-        return self.script((), [script, *args, "--root", self.root], stdin.encode(), **env)
+        return self.script((), [script, *words], stdin, **env)
 
     def save(
         self, title: str, body: str, *more: str, category: str = "decision", inside: bool = False
@@ -178,6 +192,23 @@ class Project:
         run = self.cli("save", *words, inside=inside)
         assert run.returncode == 0, run.stderr
         return str(run.json["id"])
+
+    def wait_for_background(self) -> None:
+        """Wait until no process of this project is left, half a minute at most; where there is no /proc, for two seconds."""
+        end = time.monotonic() + 30
+        while os.path.isdir("/proc/self") and self._is_running() and time.monotonic() < end:
+            time.sleep(0.02)
+        if not os.path.isdir("/proc/self"):
+            time.sleep(2)
+
+    def _is_running(self) -> bool:
+        """Return whether a process has this project's home; looked for twice, as one may start another and end meanwhile."""
+        return any(
+            self.home.encode() in _environment(name)
+            for _ in range(2)
+            for name in os.listdir("/proc")
+            if name.isdigit() and int(name) != os.getpid()
+        )
 
     def ledger(self, name: str) -> list[dict[str, Any]]:
         """Return the rows of one ledger, such as "recalls"; none when there is no such file."""

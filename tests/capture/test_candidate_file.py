@@ -45,6 +45,20 @@ def test_what_is_written_is_read_again(places: Places) -> None:
     assert candidate_from_json(json.loads(json.dumps(one.to_json()))) == one
 
 
+@pytest.mark.parametrize(
+    ("quote", "title"),
+    [
+        pytest.param("no, use pnpm here", "Use pnpm here", id="a no that leads"),
+        pytest.param("no emojis in code", "No emojis in code", id="a no that says it"),
+        pytest.param("again: no inline styles", "No inline styles", id="said again"),
+        pytest.param("heads up: the fixtures are generated", "The fixtures are generated", id="announced"),
+        pytest.param("important files live in lib", "Important files live in lib", id="a word of its own"),
+    ],
+)
+def test_a_title_leaves_out_what_only_leads_to_it(quote: str, title: str) -> None:
+    assert made(quote).title == title
+
+
 def test_the_weakest_go_first() -> None:
     candidates = opened(
         *(

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from memory_plugin.capture.cues import Cue, cues, score
 from memory_plugin.capture.hints import holds, may_hold_statement
 from memory_plugin.capture.own_words import own_sentences
 from memory_plugin.capture.statements import find_statements, rules
@@ -16,6 +17,8 @@ from memory_plugin.kernel.data import load_data
 
 TABLE = load_data("capture", "statements")
 OWN = load_data("capture", "own_words")
+CUES = load_data("capture", "cues")["cues"]
+HINTS = load_data("capture", "hints")
 
 
 @pytest.mark.parametrize("entry", TABLE["rules"], ids=lambda entry: str(entry["id"]))
@@ -32,6 +35,54 @@ def test_the_rule_itself_applies_to_its_examples(entry: dict[str, Any]) -> None:
     assert all(rule.pattern.search(text) for text in entry["hit"])
     assert all(any(holds(hint, " %s " % text.lower()) for hint in rule.hints) for text in entry["hit"])
     assert all(may_hold_statement(text) for text in entry["hit"])
+
+
+def cue_holds(cue: Cue, text: str) -> bool:
+    return cue.pattern.search(text) is not None and not (cue.unless and cue.unless.search(text))
+
+
+@pytest.mark.parametrize("entry", CUES, ids=lambda entry: str(entry["id"]))
+def test_a_cue_is_seen_in_its_examples_and_nothing_else(entry: dict[str, Any]) -> None:
+    cue = next(cue for cue in cues() if cue.id == entry["id"])
+    assert [text for text in entry["hit"] if not cue_holds(cue, text)] == []
+    assert [text for text in entry["miss"] if cue_holds(cue, text)] == []
+    assert entry["hit"]
+    assert entry["miss"]
+
+
+@pytest.mark.parametrize(
+    "entry", [entry for entry in CUES if entry["weight"] > 0], ids=lambda entry: str(entry["id"])
+)
+def test_the_hints_of_a_cue_occur_in_its_examples(entry: dict[str, Any]) -> None:
+    weight, *hints = HINTS["cues"][entry["id"]]
+    assert weight == entry["weight"]
+    assert all(any(hint in " %s " % text.lower() for hint in hints) for text in entry["hit"])
+    assert entry["kind"] in ("correction", "rule", "decision", "fact")
+
+
+def test_every_rule_and_every_cue_for_a_statement_has_hints() -> None:
+    assert set(HINTS["rules"]) == {entry["id"] for entry in TABLE["rules"]}
+    assert set(HINTS["cues"]) == {entry["id"] for entry in CUES if entry["weight"] > 0}
+
+
+@pytest.mark.parametrize(
+    ("sentence", "kind"),
+    [
+        pytest.param("the staging cluster is read only", "fact", id="a property"),
+        pytest.param("auditors want the old rows kept", "rule", id="who wants it"),
+        pytest.param("the wait is deliberate, the partner counts calls", "fact", id="a reason"),
+    ],
+)
+def test_enough_cues_make_a_statement_of_a_sentence_that_no_rule_knows(sentence: str, kind: str) -> None:
+    scored = score(sentence)
+    assert scored is not None
+    assert 0.5 <= scored.strength <= 0.75
+    assert find_statements(sentence)[0][:2] == (sentence, kind)
+
+
+def test_one_weak_cue_is_not_enough() -> None:
+    assert score("only the second one") is None
+    assert score("the staging cluster is down since monday") is None
 
 
 @pytest.mark.parametrize("entry", TABLE["vetoes"], ids=lambda entry: str(entry["id"]))
@@ -52,6 +103,7 @@ def test_every_entry_has_a_reason_and_a_name_of_its_own() -> None:
     entries = [
         *TABLE["rules"],
         *TABLE["vetoes"],
+        *CUES,
         *(entry for part in ("pasted", "announcing", "listing") for entry in OWN[part]),
     ]
     assert all(len(entry["reason"]) > 10 for entry in entries)

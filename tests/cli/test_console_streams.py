@@ -20,7 +20,13 @@ def shell(project: Project, words: str, redirections: str, stdin: bytes = b"") -
 
 
 @pytest.mark.parametrize("redirections", [">&-", "<&-", "2>&-", "<&- >&- 2>&-"])
-@pytest.mark.parametrize("words", ["list", "search -", "list --json", "--help"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        "list",
+        *(pytest.param(words, marks=pytest.mark.slow) for words in ("search -", "list --json", "--help")),
+    ],
+)
 def test_a_closed_stream_is_not_an_error(project: Project, words: str, redirections: str) -> None:
     run = shell(project, words, redirections)
     assert (run.returncode, run.stderr) == (0, "")

@@ -16,9 +16,7 @@ from tests.project import PLUGIN_ROOT, Project
 
 def cli(project: Project, *args: str, **env: str | None) -> tuple[int, str, str]:
     """Return a run without `--root`, in the project's folder."""
-    run = project.process(
-        [project.python, os.path.join(PLUGIN_ROOT, "scripts", "memory.py"), *args], b"", **env
-    )
+    run = project.memory(*args, stdin=b"", **env)
     return run.returncode, run.stdout, run.stderr
 
 
@@ -129,16 +127,7 @@ def test_both_spellings_of_a_search(project: Project) -> None:
 def test_options_for_all_may_stand_before_the_command(project: Project) -> None:
     identity = project.save("Postgres for billing", "b")
     elsewhere = os.path.dirname(project.root)
-    run = project.process(
-        [
-            project.python,
-            os.path.join(PLUGIN_ROOT, "scripts", "memory.py"),
-            "--root",
-            project.root,
-            "--json",
-            "list",
-        ]
-    )
+    run = project.memory("--root", project.root, "--json", "list")
     assert [memory["id"] for memory in run.json["memories"]] == [identity]
     assert cli(project, "list", "--root", elsewhere)[1].startswith("Nothing is stored for this project yet")
 

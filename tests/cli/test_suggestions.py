@@ -28,11 +28,10 @@ def test_a_typo_gets_one_line_with_the_nearest_name(project: Project, words: lis
 
 
 def test_help_takes_a_command(project: Project) -> None:
-    script = project.plugin_root + "/scripts/memory.py"
-    by_name = project.process([project.python, script, "help", "list"])
+    by_name = project.memory("help", "list")
     assert by_name.returncode == 0
-    assert by_name.stdout == project.process([project.python, script, "list", "--help"]).stdout
-    assert "memories:" in project.process([project.python, script, "help"]).stdout
+    assert by_name.stdout == project.memory("list", "--help").stdout
+    assert "memories:" in project.memory("help").stdout
 
 
 def test_one_line_is_enough_to_save(project: Project) -> None:

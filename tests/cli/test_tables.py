@@ -70,7 +70,7 @@ def used(tmp_path_factory: pytest.TempPathFactory) -> Project:
     return project
 
 
-@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize("width", [80, pytest.param(120, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 def test_no_line_is_wider_than_the_terminal(used: Project, width: int, words: list[str]) -> None:
     text = printed(used, width, *words)

@@ -110,7 +110,7 @@ def test_a_missing_pack_is_named(name: str) -> None:
     [
         pytest.param("(a+)+$", "an unbounded repetition inside another one", id="nested"),
         pytest.param("(?:a|aa)*$", "ms on", id="alternatives"),
-        pytest.param("(a|aa){1,600}$", "ms on", id="bounded and still exponential"),
+        pytest.param("(a|aa){1,600}$", "ms on", id="bounded and still exponential", marks=pytest.mark.slow),
     ],
 )
 def test_a_catastrophic_pattern_is_refused(tmp_path: Path, pattern: str, named: str) -> None:

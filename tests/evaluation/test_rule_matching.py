@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from time import perf_counter
+from time import process_time
 
 import pytest
 from hypothesis import given
@@ -56,6 +56,6 @@ def test_no_text_breaks_it_and_no_sentence_is_long(text: str, quotes: bool) -> N
 
 @pytest.mark.parametrize("piece", ['"', "'", "`", "```\n", "> ", "a' ", ".", "\u201c"])
 def test_hostile_text_takes_time_in_proportion(piece: str) -> None:
-    started = perf_counter()
+    started = process_time()
     split_sentences(piece * (200_000 // len(piece)), quotes=False)
-    assert perf_counter() - started < 5
+    assert process_time() - started < 5

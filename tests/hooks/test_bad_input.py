@@ -10,7 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from tests.events import EVENTS, SCRIPTS
+from tests.events import SCRIPTS, events_slow_except
 from tests.project import PLUGIN_ROOT, Project, Run
 from tests.recall.store_files import ASK, BODY, TITLE, TOLD, last, no_threshold, problems
 
@@ -58,7 +58,7 @@ def is_harmless(run: Run) -> bool:
     )
 
 
-@pytest.mark.parametrize("event", EVENTS)
+@pytest.mark.parametrize("event", events_slow_except("UserPromptSubmit", "PostToolUseFailure"))
 @pytest.mark.parametrize("data", NOT_AN_EVENT)
 def test_what_is_no_event_is_noted_in_one_line(project: Project, event: str, data: bytes) -> None:
     run = project.hook(event, data)
@@ -111,17 +111,20 @@ def test_a_strange_event_lets_the_prompt_through(recalling: Project, fields: dic
     assert "x" not in found
 
 
+SLOW = pytest.mark.slow
+
+
 @pytest.mark.parametrize(
     "prompt",
     [
         pytest.param("billing database " * 600_000, id="words"),
-        pytest.param(("x" * 1_000_000 + " ") * 10, id="words of 1 MB"),
-        pytest.param("<" * 10_000_000 + "private", id="half tags"),
+        pytest.param(("x" * 1_000_000 + " ") * 10, id="words of 1 MB", marks=SLOW),
+        pytest.param("<" * 10_000_000 + "private", id="half tags", marks=SLOW),
         pytest.param("<private>x</private> " * 480_000, id="private passages"),
-        pytest.param("> quoted\n" * 1_100_000, id="quoted lines"),
-        pytest.param("\U0001f600" * 2_500_000, id="emoji"),
-        pytest.param("漢字" * 1_600_000, id="CJK"),
-        pytest.param("e\u0301\u0302\u0303" * 1_400_000, id="marks"),
+        pytest.param("> quoted\n" * 1_100_000, id="quoted lines", marks=SLOW),
+        pytest.param("\U0001f600" * 2_500_000, id="emoji", marks=SLOW),
+        pytest.param("漢字" * 1_600_000, id="CJK", marks=SLOW),
+        pytest.param("e\u0301\u0302\u0303" * 1_400_000, id="marks", marks=SLOW),
     ],
 )
 def test_a_prompt_of_10_mb_is_answered_soon(recalling: Project, prompt: str) -> None:
@@ -151,7 +154,7 @@ def test_any_bytes_let_the_prompt_through(project: Project, data: bytes) -> None
     assert is_harmless(project.hook("UserPromptSubmit", data))
 
 
-@pytest.mark.parametrize("event", EVENTS)
+@pytest.mark.parametrize("event", events_slow_except("UserPromptSubmit", "Stop"))
 @pytest.mark.parametrize(
     "home",
     [
@@ -183,7 +186,7 @@ def test_a_home_that_is_not_there_yet_is_made(project: Project) -> None:
     assert os.stat(os.path.join(home, ".claude", "lcars", "memory")).st_mode & 0o777 == 0o700
 
 
-@pytest.mark.parametrize("event", EVENTS)
+@pytest.mark.parametrize("event", events_slow_except("UserPromptSubmit", "Stop"))
 @pytest.mark.parametrize("closed", [0, 1, 2], ids=["stdin", "stdout", "stderr"])
 @pytest.mark.parametrize("data", [None, b"{"], ids=["an event", "no event"])
 def test_a_closed_stream_is_no_fault(recalling: Project, event: str, closed: int, data: bytes | None) -> None:

@@ -31,20 +31,15 @@ def end_turn(project: Project, prompt: str, session: str = SESSION) -> Run:
     return project.hook("Stop", {**event, "session_id": session, "transcript_path": path})
 
 
-def captured(project: Project, at_least: int = 1, wait: float = 10.0) -> list[dict[str, Any]]:
-    """Return the open candidates, once there are enough or the time is over."""
+def captured(project: Project) -> list[dict[str, Any]]:
+    """Return the open candidates, once nothing is at work in the background."""
+    project.wait_for_background()
     folder = os.path.join(project.state, "capture")
     found: list[dict[str, Any]] = []
-    end = time.monotonic() + wait
-    while time.monotonic() < end and len(found) < at_least:
-        names = [
-            name for name in (os.listdir(folder) if os.path.isdir(folder) else []) if name.endswith(".json")
-        ]
-        names = [name for name in names if not name.endswith(".told.json")]
-        for name in names:
-            with open(os.path.join(folder, name), encoding="utf-8") as file:
-                found = json.load(file)["open"]
-        time.sleep(0.05)
+    names = [name for name in (os.listdir(folder) if os.path.isdir(folder) else []) if name.endswith(".json")]
+    for name in [name for name in names if not name.endswith(".told.json")]:
+        with open(os.path.join(folder, name), encoding="utf-8") as file:
+            found = json.load(file)["open"]
     return found
 
 
@@ -82,21 +77,21 @@ def test_a_correction_is_offered_at_the_next_start_once(project: Project) -> Non
 )
 def test_what_may_not_be_captured_leaves_no_file(project: Project, prompt: str) -> None:
     end_turn(project, prompt)
-    assert captured(project, wait=2.0) == []
+    assert captured(project) == []
     assert project.start().json is None
 
 
 def test_a_project_may_switch_it_off(project: Project) -> None:
     project.write(".claude/settings.json", {"memory": {"capture": {"enabled": False}}})
     end_turn(project, CORRECTION)
-    assert captured(project, wait=2.0) == []
+    assert captured(project) == []
 
 
 def test_a_project_may_not_switch_it_on(project: Project) -> None:
     project.write_settings(capture={"enabled": False})
     project.write(".claude/settings.json", {"memory": {"capture": {"enabled": True}}})
     end_turn(project, CORRECTION)
-    assert captured(project, wait=2.0) == []
+    assert captured(project) == []
 
 
 def test_no_line_where_the_user_wants_none(project: Project) -> None:
@@ -109,7 +104,7 @@ def test_no_line_where_the_user_wants_none(project: Project) -> None:
 def test_secrets_reach_no_file(project: Project) -> None:
     secret = "ghp_" + "Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4zAb7c"
     end_turn(project, "From now on use the token %s for the deploy." % secret)
-    captured(project, wait=3.0)
+    captured(project)
     for folder, _, names in os.walk(project.state):
         for name in names:
             with open(os.path.join(folder, name), "rb") as file:
@@ -152,9 +147,6 @@ def test_the_same_correction_in_two_sessions_is_marked(project: Project) -> None
     end_turn(project, CORRECTION, "one")
     captured(project)
     end_turn(project, "never mock the database, please", "two")
-    end = time.monotonic() + 10
-    while time.monotonic() < end and captured(project)[0]["kind"] != "repeated":
-        time.sleep(0.1)
     (found,) = captured(project)
     assert (found["kind"], found["sessions"]) == ("repeated", ["one", "two"])
 

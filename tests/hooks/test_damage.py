@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.recall.index_file import create_index
+from memory_plugin.recall.index_file import changed_paths, create_index, open_index
 from tests.project import PLUGIN_ROOT, Project, Run
 from tests.recall.store_files import (
     ASK,
@@ -68,6 +68,21 @@ def ask_after_refresh(project: Project, session: str) -> str:
     """Return what a session is told once the background refresh has had its time."""
     assert project.cli("heal").returncode == 0
     return ask(project, session)
+
+
+def settle(project: Project) -> None:
+    """Refresh until the index is certain to be up to date.
+
+    What changed within the clock's grain before a refresh is looked at again by the next prompt, which then writes to the index.
+    """
+    end = time.monotonic() + 30
+    while True:
+        assert project.cli("heal").returncode == 0
+        with closing(open_index(index_file(project))) as connection:
+            if changed_paths(connection) == set():
+                return
+        assert time.monotonic() < end
+        time.sleep(0.02)
 
 
 def overwrite(path: str, content: bytes) -> None:
@@ -153,6 +168,7 @@ def test_an_index_of_another_version_is_rebuilt(recalling: Project) -> None:
 
 @pytest.mark.parametrize("lock", ["EXCLUSIVE", "IMMEDIATE"])
 def test_a_locked_index_does_not_hold_the_prompt(recalling: Project, lock: str) -> None:
+    settle(recalling)
     with closing(sqlite3.connect(index_file(recalling), isolation_level=None)) as other:
         other.execute("BEGIN " + lock)
         begun = time.monotonic()

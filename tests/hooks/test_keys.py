@@ -152,8 +152,16 @@ def steps(
     return [*(asks if hooks else []), client.bash(line, variables, stays=stays)]
 
 
-@pytest.mark.parametrize("named", [True, False], ids=["address named", "vendor's address"])
-@pytest.mark.parametrize("hooks", [True, False], ids=["with hooks", "without hooks"])
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    "named",
+    [pytest.param(True, id="address named"), pytest.param(False, id="vendor's address", marks=SLOW)],
+)
+@pytest.mark.parametrize(
+    "hooks", [pytest.param(True, id="with hooks"), pytest.param(False, id="without hooks", marks=SLOW)]
+)
 @pytest.mark.parametrize("name", SPOOFS)
 def test_no_key_goes_where_a_project_says(table: Table, name: str, *, hooks: bool, named: bool) -> None:
     vendor = VENDORS[(list(SPOOFS).index(name) + hooks) % len(VENDORS)]

@@ -161,7 +161,8 @@ def test_it_can_be_switched_off(stored: Project, key: str) -> None:
 
 def test_a_project_may_make_it_shorter(stored: Project) -> None:
     for n in range(30):
-        stored.save("Decision number %d about the billing service" % n, "It says this.")
+        put(stored, "m%d" % n, memory("Decision number %d about the billing service" % n, "It says this."))
+    stored.cli("accept", "--all")
     settings = {"memory": {"retrieval": {"catalog": {"max_tokens": 200}}}}
     stored.write(".claude/settings.json", settings)
     context = stored.start().context

@@ -12,14 +12,10 @@ from tests.recall.store_files import BODY, TITLE, memory, problems, put
 
 
 def waiting_for_index(project: Project) -> bool:
-    """Whether an index comes to be within five seconds."""
+    """Whether there is an index once nothing is at work in the background."""
+    project.wait_for_background()
     folder = os.path.join(project.state, "index")
-    end = time.monotonic() + 5
-    while time.monotonic() < end:
-        if os.path.isdir(folder) and any(name.endswith(".sqlite3") for name in os.listdir(folder)):
-            return True
-        time.sleep(0.05)
-    return False
+    return os.path.isdir(folder) and any(name.endswith(".sqlite3") for name in os.listdir(folder))
 
 
 def test_without_a_store_nothing_is_said(project: Project) -> None:

@@ -245,7 +245,7 @@ def test_a_failure_is_named_and_the_score_stays(
     if off:
         eventually(project, "events", "judge")
         stop(project, ONE_PHRASE, "p2")
-        time.sleep(1)
+        project.wait_for_background()
         assert len(scores(project, "judged")) == 1
         assert len([row for row in project.ledger("events") if row["kind"] == "judge"]) == 1
 
@@ -264,7 +264,7 @@ def test_other_modes_ask_nobody(project: Project, mode: str) -> None:
     hybrid(project, answer())
     own_settings(project, scoring={"mode": mode, "judge": {}}, judge={"backend": "scripted"})
     stop(project, ONE_PHRASE)
-    time.sleep(1)
+    project.wait_for_background()
     assert [row["escalate"] for row in scores(project)] == [True]
     assert scores(project, "judged") == project.ledger("judge-calls") == []
 
@@ -273,7 +273,7 @@ def test_a_project_that_sets_addresses_gets_no_judge(project: Project) -> None:
     hybrid(project, answer())
     project.write(".claude/settings.json", {"env": {"ANTHROPIC_BASE_URL": "http://127.0.0.1:9"}})
     stop(project, ONE_PHRASE)
-    time.sleep(1)
+    project.wait_for_background()
     assert project.ledger("judge-calls") == []
 
 
@@ -283,7 +283,7 @@ def test_the_audit_share_is_judged_apart(project: Project) -> None:
     (judged,) = eventually(project, "scores", "judged")
     assert judged["why"] == "audit"
     assert [row["audit"] for row in scores(project)] == [True]
-    time.sleep(0.3)
+    project.wait_for_background()
     assert project.ledger("drift") == []
 
 

@@ -107,6 +107,7 @@ def decides(change: Any) -> bool:  # noqa: ANN401 (a function that changes a set
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [entry["id"] for entry in SCORING["vetoes"]])
 def test_every_veto_decides_something(name: str) -> None:
     def off(scoring: dict[str, Any]) -> None:
@@ -115,6 +116,7 @@ def test_every_veto_decides_something(name: str) -> None:
     assert decides(off)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [entry["id"] for entry in SCORING["scorers"]])
 def test_every_scorer_and_its_weight_decide_something(name: str) -> None:
     """A scorer that is inactive, or the same for all candidates, changes nothing at any weight."""

@@ -175,7 +175,10 @@ def calls(text: str) -> int:
     return count
 
 
-@pytest.mark.parametrize("piece", REPEATED)
+@pytest.mark.parametrize(
+    "piece",
+    [pytest.param(piece, marks=[] if at % 4 == 0 else pytest.mark.slow) for at, piece in enumerate(REPEATED)],
+)
 def test_a_long_command_takes_work_in_proportion(piece: str) -> None:
     short, long = (calls((piece * (length // len(piece) + 1))[:length]) for length in (4_000, 16_000))
     assert long < 5 * short + 1000

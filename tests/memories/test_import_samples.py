@@ -1,6 +1,8 @@
 """The labeled samples: every title says what its text says, and at least .85 of the categories are those that a person gave.
 
-The rules were written with the first sample in view. Each later one was labeled before it was run once; what it missed then was used.
+The rules were written with the first sample in view. Each later one was labeled before it was run once; what it missed then was used,
+except for the last guide and the last records. When they were run first, 41 of 53 categories of the fourth guide were right, 47 of 58 of
+the fifth, and 50 of 57 of the sixth.
 """
 
 from __future__ import annotations
@@ -17,11 +19,12 @@ from memory_plugin.memories.importing import read
 from tests.memories.import_samples.labeled import fits, guide, records
 from tests.project import Project
 
-SAMPLES = ["first", "second", "third"]
+GUIDES = ["first", "second", "third", "fourth", "fifth", "sixth"]
+RECORDS = ["first", "second", "third", "fifth"]
 ENOUGH = 0.85
 
 
-@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("name", GUIDES)
 def test_a_guide_becomes_a_memory_for_each_rule(project: Project, name: str) -> None:
     text, expected = guide(name)
     drafts = [draft.data for draft in read(project.write("guide.md", text)).drafts]
@@ -34,7 +37,7 @@ def test_a_guide_becomes_a_memory_for_each_rule(project: Project, name: str) -> 
     assert right >= ENOUGH * len(expected)
 
 
-@pytest.mark.parametrize("name", SAMPLES)
+@pytest.mark.parametrize("name", RECORDS)
 def test_each_record_is_one_memory_that_says_what_was_decided(project: Project, name: str) -> None:
     for record in records(name):
         path = project.write(os.path.join(name, record.path), record.text)

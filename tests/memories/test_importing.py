@@ -208,7 +208,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(JSON)
 def test_any_json_is_read_or_named(project: Project, value: object) -> None:
     path = project.write("any.json", json.dumps(value))
@@ -219,3 +219,42 @@ def test_any_json_is_read_or_named(project: Project, value: object) -> None:
         or value in ([], {"memories": []})
         or (isinstance(value, dict) and value.get("memories") == [])
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        pytest.param("a.mdc", "---\nalwaysApply: true\n---\n\n# Rules\n\n- %s\n", id="below front matter"),
+        pytest.param("b.md", "- %s\n", id="at the start"),
+        pytest.param(
+            "c.md", "\n\n# Rules\n\n\nThese hold for all of us here:\n\n- %s\n", id="after blank lines"
+        ),
+        pytest.param("d.md", "# Rules\n## Git\n- %s\n", id="without a blank line"),
+    ],
+)
+def test_the_source_of_a_rule_names_its_line(project: Project, name: str, text: str) -> None:
+    rule = "Never push to the main branch."
+    path = project.write(name, text % rule)
+    (draft,) = read(path).drafts
+    line = int(draft.source.rpartition(":")[2])
+    assert (text % rule).split("\n")[line - 1] == "- " + rule
+
+
+def test_a_short_question_is_titled_with_its_answer(project: Project) -> None:
+    path = project.write(
+        "a.md", "# Trouble\n\n- Server offline? Look at the fuse box.\n- Disk full? Drop the old logs.\n"
+    )
+    assert titles(path) == [
+        ("runbook", "Server offline? Look at the fuse box"),
+        ("runbook", "Disk full? Drop the old logs"),
+    ]
+
+
+def test_a_folder_of_documents_may_have_a_folder_named_as_in_a_store(project: Project) -> None:
+    project.write("docs/decisions/queues.md", "# Queues\n\n- We use Postgres as a queue for jobs.\n")
+    project.write("docs/guide.md", "# Rules\n\n- Never push to the main branch.\n")
+    found = titles(os.path.join(project.root, "docs"))
+    assert [title for _, title in found] == [
+        "Never push to the main branch",
+        "We use Postgres as a queue for jobs",
+    ]

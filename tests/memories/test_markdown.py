@@ -38,11 +38,11 @@ def test_no_head(text: str) -> None:
 def test_sections_with_their_lines_and_headings_above() -> None:
     text = "before\n\n# Doc\nintro\n## Deploy ##\n### Staging\nrun a\n\n### Production\nrun b\n## Empty\n## Last\nend\n\n"
     assert sections(text) == [
-        Section("", "", "before", 1),
-        Section("Doc", "", "intro", 3),
-        Section("Staging", "Deploy", "run a", 6),
-        Section("Production", "Deploy", "run b", 9),
-        Section("Last", "", "end", 12),
+        Section("", "", "before", 1, 1),
+        Section("Doc", "", "intro", 3, 4),
+        Section("Staging", "Deploy", "run a", 6, 7),
+        Section("Production", "Deploy", "run b", 9, 10),
+        Section("Last", "", "end", 12, 13),
     ]
 
 

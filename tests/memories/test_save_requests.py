@@ -99,9 +99,9 @@ def test_any_text_is_read_without_an_error(text: str) -> None:
 
 @pytest.mark.parametrize("unit", ["<", "<a", '"', "remember that ", "<!--", "\n", "a: ", "? remember that"])
 def test_a_prompt_made_to_keep_it_busy_takes_no_time(unit: str) -> None:
-    begun = time.monotonic()
+    begun = time.process_time()
     request_in("remember that " + unit * (400_000 // len(unit)))
-    assert time.monotonic() - begun < 5
+    assert time.process_time() - begun < 5
 
 
 @pytest.mark.parametrize("name", [name for name, value in TABLE.items() if isinstance(value, dict)])

@@ -149,10 +149,10 @@ def test_at_most_eight_phrases_are_inherited() -> None:
 def test_a_hostile_tangle_is_resolved_soon() -> None:
     chain = [link("m%d" % number, by="m%d" % (number + 1)) for number in range(5000)]
     fan = [link("f%d" % number, over=tuple("m%d" % at for at in range(20))) for number in range(2000)]
-    begun = time.monotonic()
+    begun = time.process_time()
     found = resolved(*chain, *fan)
     assert len(found.superseded) == 5000
-    assert time.monotonic() - begun < 20
+    assert time.process_time() - begun < 20
 
 
 NAMES = st.sampled_from(["a", "b", "c", "d", "e", "gone"])

@@ -128,7 +128,7 @@ steps = st.lists(
 
 
 @given(steps=steps)
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_history_equals_a_fresh_build(tmp_path: Path, steps: list[tuple[Any, ...]]) -> None:
     kept: dict[str, Document] = {}
     with (

@@ -24,6 +24,6 @@ def test_a_pattern_hits_and_misses_its_examples(entry: dict[str, Any]) -> None:
 @pytest.mark.parametrize("piece", ["a", "1 ", "[", "[x](", ".a", "it's ", "| ", "<b>\n", "the user ", "-- "])
 def test_a_pattern_takes_linear_time(entry: dict[str, Any], piece: str) -> None:
     found = pattern(entry["id"])
-    started = time.perf_counter()
+    started = time.process_time()
     found.search(piece * (50_000 // len(piece)))
-    assert time.perf_counter() - started < 10
+    assert time.process_time() - started < 10

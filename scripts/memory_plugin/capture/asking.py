@@ -33,7 +33,7 @@ def ask_about(prompt: str, context: Context) -> str:
     from .statements import find_statements  # it needs `re`, which a prompt mostly does without
 
     found = find_statements(prompt)
-    if not any(one.rule.kind in _KINDS and one.rule.strength >= _LEAST_STRENGTH for one in found):
+    if not any(one.kind in _KINDS and one.strength >= _LEAST_STRENGTH for one in found):
         return ""
     write_state(path, {"asked": True})
     return _NOTE

@@ -26,6 +26,7 @@ __all__ = [
     "Finding",
     "Origin",
     "candidate_from_json",
+    "is_candidate_id",
     "is_near",
     "key_words",
     "merged",
@@ -52,8 +53,13 @@ _MAX_QUOTE = 400
 _MAX_BODY = 3000
 _MAX_SESSIONS = 8
 _ID = re.compile(r"c-[0-9a-f]{10}\Z")
+# Words that only lead to a statement. "No" is one before a comma or a verb; in "no floats" it is what the statement says.
 _LEADS = re.compile(
-    r"^(?:(?:please|and|but|so|also|ok(?:ay)?|no+|nope|yes|yeah|well|actually|again|claude|hey|remember|btw|fyi)\b[,:.!]*\s+)+",
+    r"^(?:(?:please|pls|and|but|so|also|ok(?:ay)?|yes|yeah|actually|again|claude|hey|btw|by the way|fyi|heads[- ]?up|for the record"
+    r"|just so you know|remember(?: that)?|note that|(?:keep|bear) in mind(?: that)?"
+    r"|(?:note|important|reminder|careful|nice|well|wrong|one thing(?: though)?)(?=[,:.!])"
+    r"|no+(?=[,:.!]| (?:use|run|call|it's|its|the|that|we|you|i|don't|do not|never|stop|please|not|always|this)\b)|nope)"
+    r"\b[,:.!]*\s+)+",
     re.IGNORECASE,
 )
 
@@ -159,6 +165,11 @@ def candidate_from_json(value: object) -> Candidate | None:
         "sessions": tuple(named),
     }
     return Candidate(**{name: fields[name] for name in Candidate._fields})
+
+
+def is_candidate_id(text: str) -> bool:
+    """Return whether a text has the form of a candidate's id."""
+    return _ID.match(text) is not None
 
 
 def key_words(text: str) -> frozenset[str]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..kernel.data import load_data
 from ..kernel.text.tags import without_private
+from .hints import LONG_PROMPT, SHORTEST_SENTENCE
 
 if TYPE_CHECKING:
     from typing import Any
@@ -18,12 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["own_sentences"]
 
 _LOOKED_AT = 20_000
-_LONG_PROMPT = (
-    2000  # characters from which only the first and the last paragraph count: the rest is mostly pasted
-)
 _LONGEST_PARAGRAPH = 900
 _LONGEST_SENTENCE = 320
-_SHORTEST_SENTENCE = 8
 _MOST_LISTED = 12
 _FENCED = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _TAGGED = re.compile(r"<([a-zA-Z][\w:-]*)\b[^<>]*>.*?(?:</\1\s*>|\Z)|<!--.*?(?:-->|\Z)", re.DOTALL)
@@ -40,7 +37,7 @@ def own_sentences(prompt: str) -> list[str]:
     text = without_private(prompt[:_LOOKED_AT]).replace("\r\n", "\n").replace("\u2019", "'")
     text = _TAGGED.sub("\n", _FENCED.sub("\n", text))
     paragraphs = [one for one in re.split(r"\n[ \t]*\n", text) if one.strip()]
-    if len(prompt) > _LONG_PROMPT:
+    if len(prompt) > LONG_PROMPT:
         paragraphs = [one for one in dict.fromkeys([*paragraphs[:1], *paragraphs[-1:]]) if _is_short(one)]
     found: list[str] = []
     for paragraph in paragraphs:
@@ -86,7 +83,7 @@ def _sentences(text: str) -> list[str]:
         else:
             pieces.append(piece)
     found = (" ".join(_QUOTED.sub('"..."', piece).split()) for piece in pieces)
-    return [one for one in found if _SHORTEST_SENTENCE <= len(one) <= _LONGEST_SENTENCE]
+    return [one for one in found if SHORTEST_SENTENCE <= len(one) <= _LONGEST_SENTENCE]
 
 
 @cache

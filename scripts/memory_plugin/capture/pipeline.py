@@ -96,8 +96,7 @@ def _said_in(turn: Turn, origin: Origin, may_use: MayUse) -> Iterable[Candidate]
         if said.kind != PROMPT or not may_use(said.text):
             continue
         for one in find_statements(said.text):
-            rule = one.rule
-            finding = Finding(rule.kind, rule.category, rule.id, rule.strength)
+            finding = Finding(one.kind, one.category, one.rule, one.strength)
             found = new_candidate(finding, one.text, origin)
             if found is not None:
                 yield found

@@ -7,6 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernel.data import load_data
+from .cues import score
 from .hints import holds
 from .own_words import own_sentences
 
@@ -32,10 +33,13 @@ class Rule(NamedTuple):
 
 
 class Statement(NamedTuple):
-    """A sentence that a rule found."""
+    """A sentence that was found: its kind and category, the rule or the heaviest cue, and how sure that is (0 to 1)."""
 
     text: str
-    rule: Rule
+    kind: str
+    category: str
+    rule: str
+    strength: float
 
 
 def find_statements(prompt: str) -> list[Statement]:
@@ -45,12 +49,18 @@ def find_statements(prompt: str) -> list[Statement]:
 
 
 def _statement(sentence: str) -> Statement | None:
-    """Return the strongest rule that finds a sentence; None for one that no rule finds, or that only holds for the work at hand."""
-    lower = " %s " % sentence.lower()
-    matching = [rule for rule in _hinted(lower) if _applies(rule, sentence)]
-    if not matching or any(veto.search(sentence) for veto in _vetoes()):
+    """Return what the strongest rule says of a sentence, or else what the cues say; None where it only holds for the work at hand."""
+    if any(veto.search(sentence) for veto in _vetoes()):
         return None
-    return Statement(sentence, max(matching, key=lambda rule: rule.strength))
+    matching = [rule for rule in _hinted(" %s " % sentence.lower()) if _applies(rule, sentence)]
+    if matching:
+        best = max(matching, key=lambda rule: rule.strength)
+        return Statement(sentence, best.kind, best.category, best.id, best.strength)
+    scored = score(sentence)
+    if scored is None:
+        return None
+    cue = scored.cue
+    return Statement(sentence, cue.kind, cue.category, cue.id, scored.strength)
 
 
 def _hinted(lower: str) -> Iterator[Rule]:
@@ -69,17 +79,18 @@ def _table() -> dict[str, Any]:
 @cache
 def rules() -> tuple[Rule, ...]:
     """Return the rules of `config/capture/statements.json`."""
-    return tuple(_rule(entry) for entry in _table()["rules"])
+    hints = load_data("capture", "hints")["rules"]
+    return tuple(_rule(entry, hints[entry["id"]]) for entry in _table()["rules"])
 
 
-def _rule(entry: dict[str, Any]) -> Rule:
+def _rule(entry: dict[str, Any], hints: list[str]) -> Rule:
     unless = entry.get("unless")
     return Rule(
         entry["id"],
         entry["kind"],
         entry["category"],
         entry["strength"],
-        tuple(entry["hints"]),
+        tuple(hints),
         _compiled(entry["pattern"]),
         _compiled(unless) if unless else None,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from ..capture.candidate import HINTS
+from ..capture.candidate import HINTS, is_candidate_id
 from ..capture.candidate_file import CandidateFile
 from ..kernel.fastjson import digest, dumps
 from ..kernel.files import in_words
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..capture.candidate import Candidate
     from .command_context import CommandContext
 
-__all__ = ["CandidateEntries", "candidate_named", "source"]
+__all__ = ["CandidateEntries", "candidate_named", "decide_candidates", "named_candidates", "source"]
 
 KIND = "candidate"
 NEVER = Action("x", "never again")
@@ -54,6 +54,32 @@ def candidate_named(context: CommandContext, identity: str) -> Candidate:
         if one.id == identity:
             return one
     raise InvalidMemory("%s: no open candidate has this id; to see them: memory capture list" % identity)
+
+
+def named_candidates(names: Sequence[str]) -> list[str]:
+    """Return those of some names that are ids of candidates, each once."""
+    return [name for name in dict.fromkeys(names) if is_candidate_id(name)]
+
+
+def decide_candidates(
+    context: CommandContext, ids: Sequence[str], action: Action
+) -> tuple[list[Entry], list[str]]:
+    """Accept or reject the candidates with these ids; return their entries, and lines about it.
+
+    Raises InvalidMemory, after which nothing is decided, where one is not open, or is a hint that cannot be stored.
+    """
+    for identity in ids:
+        candidate_named(context, identity)
+    found = source(context)
+    entries = [entry for entry in found.entries() if entry.id in ids]
+    gone = set(ids) - {entry.id for entry in entries}
+    if gone:
+        raise InvalidMemory("%s: a stored memory says that already" % min(gone))
+    for entry in entries:
+        if action not in entry.actions:
+            text = "%s: there is nothing to store; to see what to do: memory review, to drop it: memory reject %s"
+            raise InvalidMemory(text % (entry.id, entry.id))
+    return entries, found.apply(action, entries).lines
 
 
 class CandidateEntries:

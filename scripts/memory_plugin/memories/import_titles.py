@@ -50,11 +50,16 @@ def without_markdown(text: str) -> str:
 
 
 def first_sentence(text: str) -> str:
-    """Return the first sentence of a text without its period; a line of a list or a paragraph ends one, too."""
+    """Return the first sentence of a text without its period; a line of a list or a paragraph ends one, too.
+
+    A short question comes with its answer: alone it says nothing.
+    """
     for part in re.split(r"\n\s*\n|\n(?=\s*(?:[-*+]|\d{1,3}[.)])\s)|\n(?=```)", text.strip()):
         line = without_markdown(part)
         if line:
             found = _SENTENCE_END.search(line)
+            if found and found[0] == "?" and found.end() <= _SHORTEST_CUT:
+                found = _SENTENCE_END.search(line, found.end())
             return (line[: found.end()] if found else line).rstrip(" .:;,")
     return ""
 

@@ -67,11 +67,15 @@ def _read_folder(path: str, category: str, reading: Reading) -> None:
     if os.path.isdir(inner):
         path = inner
     names = set(os.listdir(path))
-    folders = [one for one in categories().values() if one.folder in names]
-    if folders:
-        for one in folders:
-            for file in _files(os.path.join(path, one.folder), (".json",)):
-                _read_file(file, one.name, reading)
+    records = [
+        (file, one.name)
+        for one in categories().values()
+        if one.folder in names
+        for file in _files(os.path.join(path, one.folder), (".json",))
+    ]
+    if records:  # without any it is no store: many projects keep Markdown in docs/decisions
+        for file, name in records:
+            _read_file(file, name, reading)
     elif "index.md" in names:
         _read_index(os.path.join(path, "index.md"), reading)
     else:
@@ -128,7 +132,7 @@ def _read_markdown(path: str, text: str, category: str, reading: Reading) -> Non
         _collect(reading, source, path, partial(record_data, record, category, {}))
     for section in [] if records else parts:
         for one in statements_in(section):
-            source = "%s:%d" % (path, section.line + one.line + skipped)
+            source = "%s:%d" % (path, one.line + skipped)
             _collect(reading, source, path, partial(statement_data, one, section, stem, category, bound))
 
 

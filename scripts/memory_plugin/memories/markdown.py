@@ -16,12 +16,16 @@ _TOP = 1
 
 
 class Section(NamedTuple):
-    """A heading with the text below it, up to the next heading; `line` counts from 1, `above` is the heading that holds this one."""
+    """A heading with the text below it, up to the next heading; `above` is the heading that holds this one.
+
+    `line` is the line of the heading and `first` that of the text's first line, both counted from 1.
+    """
 
     heading: str
     above: str
     text: str
     line: int
+    first: int
 
 
 def front_matter(text: str) -> tuple[dict[str, str | list[str]], str, int]:
@@ -101,7 +105,9 @@ def first_heading(text: str) -> str:
 def _section(heading: str, open_headings: list[tuple[int, str]], lines: list[str], line: int) -> Section:
     # The title of the whole document holds everything and says nothing of its own.
     above = [text for level, text in open_headings[:-1] if level > _TOP]
-    return Section(heading, above[-1] if above else "", "\n".join(lines).strip("\n").rstrip(), line)
+    text = "\n".join(lines).rstrip()
+    first = line + (1 if heading else 0) + len(text) - len(text.lstrip("\n"))
+    return Section(heading, above[-1] if above else "", text.lstrip("\n"), line, first)
 
 
 def _fence_after(line: str, fence: str) -> str:

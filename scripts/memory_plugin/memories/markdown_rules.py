@@ -31,7 +31,7 @@ _FEWEST_WORDS = 3
 
 
 class Statement(NamedTuple):
-    """One thing that a section says; `context` is the paragraph that introduces it, `line` counts from the section's heading."""
+    """One thing that a section says; `context` is the paragraph that introduces it, `line` counts from 1 in the whole text."""
 
     title: str
     text: str
@@ -56,22 +56,23 @@ def statements_in(section: Section) -> list[Statement]:
     found: list[Statement] = []
     for block in rest:
         if block.kind == _RULE:
-            found.append(_rule(block, section.heading, lead))
+            found.append(_rule(block, section, lead))
         elif found:  # a paragraph or code after a rule explains it
             found[-1] = found[-1]._replace(text="%s\n\n%s" % (found[-1].text, block.text))
         else:
-            found.append(Statement(title_for(block.text, section.heading), block.text, "", False, block.line))
+            title = title_for(block.text, section.heading)
+            found.append(Statement(title, block.text, "", False, section.first + block.line))
     return found
 
 
-def _rule(block: _Block, heading: str, lead: str) -> Statement:
+def _rule(block: _Block, section: Section, lead: str) -> Statement:
     text = re.sub(r"\A\s*[-*+]\s+(?:\[[ xX]\]\s+)?", "", block.text)
     front = (
         lead.rstrip(" :.")
         if lead.endswith(":") and len(_WORD.findall(lead)) <= _FEWEST_WORDS + 3
-        else heading
+        else section.heading
     )
-    return Statement(title_for(text, without_markdown(front)), text, lead, False, block.line)
+    return Statement(title_for(text, without_markdown(front)), text, lead, False, section.first + block.line)
 
 
 def _are_names(rules: list[_Block]) -> bool:
@@ -102,7 +103,8 @@ def _whole(section: Section, blocks: list[_Block]) -> Statement:
         title = shortened(sentence)
     else:
         title = shortened("%s: %s" % (heading, sentence) if heading else sentence)
-    return Statement(title, section.text, "", procedure, 0)
+    line = section.line if section.heading else section.first
+    return Statement(title, section.text, "", procedure, line)
 
 
 def _first_command(text: str) -> str:
@@ -114,7 +116,7 @@ def _blocks(text: str) -> Iterator[_Block]:
     """Return the paragraphs, list items and code of a text, an item with all that is indented below it."""
     kind, start, indent, blank, fence = "", 0, 0, False, False
     lines: list[str] = []
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.splitlines()):
         item = None if fence else _ITEM.match(line)
         inside = kind in (_RULE, _STEP) and (len(line) - len(line.lstrip()) > indent or not (blank or item))
         starts_item = item is not None and not (kind in (_RULE, _STEP) and len(item[1]) > indent)

@@ -202,8 +202,7 @@ def test_a_home_that_the_project_sets_is_named_with_its_file(project: Project) -
 
 @pytest.mark.parametrize("words", [["list"], ["doctor"], ["search", "x"]])
 def test_above_the_home_folder_the_fix_is_given(project: Project, words: list[str]) -> None:
-    script = os.path.join(project.plugin_root, "scripts", "memory.py")
-    run = project.process([project.python, script, *words, "--root", os.path.dirname(project.home)])
+    run = project.memory(*words, "--root", os.path.dirname(project.home))
     said = run.stdout + run.stderr
     assert "go into a project's own folder, or name one with --root" in said
     if words == ["doctor"]:

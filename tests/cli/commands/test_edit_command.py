@@ -100,6 +100,7 @@ def test_an_edit_of_claude_is_pending(project: Project, saved: str) -> None:
     assert project.cli("list", "--status", "pending", "--json").json["memories"][0]["id"] == saved
 
 
+@pytest.mark.slow
 def test_concurrent_edits_lose_nothing(project: Project, saved: str) -> None:
     script = os.path.join(project.plugin_root, SCRIPT)
     tags = ["tag%d" % number for number in range(8)]

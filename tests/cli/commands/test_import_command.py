@@ -105,6 +105,7 @@ def test_nothing_to_import_is_a_failure_or_nothing(project: Project, name: str) 
     assert run.stdout.endswith("0 stored, 0 already stored, %d skipped\n" % run.returncode)
 
 
+@pytest.mark.slow
 def test_many_are_stored_in_a_moment(project: Project) -> None:
     rows = [{"title": "Memory number %d" % number, "body": "body %d" % number} for number in range(300)]
     assert len(imported(project, project.write("many.json", rows))) == 300

@@ -298,6 +298,7 @@ def test_without_git_it_still_works(team: Project) -> None:
 
 
 @terminal
+@pytest.mark.slow
 def test_five_hundred_memories_take_a_key_for_each_author_and_each_guard(project: Project) -> None:
     folders = list(categories())
     authors = ["Ann"] * 200 + ["Bo"] * 150 + ["Cy"] * 100 + ["Di"] * 50

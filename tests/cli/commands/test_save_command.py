@@ -105,10 +105,7 @@ def test_content_that_is_no_object_is_refused(project: Project, value: str) -> N
 def test_a_body_that_cannot_be_stored_is_refused_and_nothing_written(
     project: Project, stdin: bytes, reason: str
 ) -> None:
-    script = os.path.join(project.plugin_root, "scripts", "memory.py")
-    run = project.process(
-        [project.python, script, "save", *WORDS, "--body", "-", "--root", project.root], stdin
-    )
+    run = project.memory("save", *WORDS, "--body", "-", "--root", project.root, stdin=stdin)
     assert run.returncode == 1
     assert reason in run.stderr
     assert run.stderr.count("\n") == 1

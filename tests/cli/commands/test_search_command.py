@@ -31,11 +31,8 @@ def test_a_result_says_all_that_is_promised(stored: Project) -> None:
 
 
 def test_the_other_spelling_finds_the_same(stored: Project) -> None:
-    script = os.path.join(stored.plugin_root, "scripts", "memory.py")
     place = os.path.join(stored.root, ".claude", "memory")
-    run = stored.process(
-        [stored.python, script, "--mode", "search", "--query", "billing database", "--root", place]
-    )
+    run = stored.memory("--mode", "search", "--query", "billing database", "--root", place)
     assert TITLE in run.stdout
 
 
@@ -61,10 +58,7 @@ def test_any_words_are_only_words(stored: Project, query: str) -> None:
 
 
 def test_a_query_from_standard_input_may_be_anything(stored: Project) -> None:
-    script = os.path.join(stored.plugin_root, "scripts", "memory.py")
-    run = stored.process(
-        [stored.python, script, "search", "-", "--root", stored.root], b"\xff\0 billing database " * 50_000
-    )
+    run = stored.memory("search", "-", "--root", stored.root, stdin=b"\xff\0 billing database " * 50_000)
     assert (run.returncode, run.stderr) == (0, "")
     assert TITLE in run.stdout
 

@@ -342,6 +342,7 @@ def priced(project: Project, **caps: float) -> str:
     return transcript(project, IDS[1], LONG)
 
 
+@pytest.mark.slow
 def test_a_long_session_is_graded_once_its_price_is_agreed_to(project: Project) -> None:
     path = priced(project)
     refused = project.cli("session", "score", path, **KEYED)
@@ -355,6 +356,7 @@ def test_a_long_session_is_graded_once_its_price_is_agreed_to(project: Project) 
     assert project.cli("judge", "stats", "--json", **KEYED).json["account"]["day_usd"] == 0
 
 
+@pytest.mark.slow
 def test_the_cap_of_a_request_holds(project: Project) -> None:
     run = project.cli("session", "score", priced(project, request_usd=0.3), "--yes", **KEYED)
     assert (run.returncode, "judge.caps.request_usd is $0.30" in run.stderr) == (1, True)

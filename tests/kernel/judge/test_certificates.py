@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import ssl
 import subprocess
 from collections.abc import Callable
@@ -26,10 +27,15 @@ def openssl(folder: Path, *words: str) -> None:
 
 
 @pytest.fixture
-def company(tmp_path: Path) -> Path:
+def company(tmp_path: Path, certified: Path) -> Path:
+    """Return a folder of the test's own with the files of `certified`."""
+    return Path(shutil.copytree(certified, tmp_path / "company"))
+
+
+@pytest.fixture(scope="module")
+def certified(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return a folder with a company's authority (`ca.pem`), whose constraints are not critical, and a server's certificate by it."""
-    folder = tmp_path / "company"
-    folder.mkdir()
+    folder = tmp_path_factory.mktemp("certified")
     (folder / "ca.cnf").write_text(
         "[req]\ndistinguished_name=dn\nprompt=no\nx509_extensions=v3\n[dn]\nCN=company\n"
         "[v3]\nbasicConstraints=CA:TRUE\nkeyUsage=keyCertSign\nsubjectKeyIdentifier=hash\n",

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_plugin.kernel.judge.question import chosen_indices, data_block, read_reply
@@ -79,7 +79,6 @@ REPLY = st.one_of(
 )
 
 
-@settings(max_examples=1000)
 @given(REPLY, st.integers(0, 5))
 def test_no_reply_raises_or_selects_an_index_that_was_not_offered(text: str, offered: int) -> None:
     values = read_reply(text, lambda value: chosen_indices(value, "relevant", offered))

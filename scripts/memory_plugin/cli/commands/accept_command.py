@@ -10,6 +10,7 @@ from ...memories.record import ACTIVE
 from ...memories.survey import choose, shortest_names, survey
 from ...memories.trust import PENDING, load_trust
 from ..after_change import refresh_index
+from ..candidate_entries import decide_candidates, named_candidates
 from ..command_context import CommandError, UsageError
 from ..console import counted
 from ..guard_view import guard_lines, holds_guard
@@ -21,13 +22,15 @@ if TYPE_CHECKING:
 
     from ...memories.survey import Item
     from ..command_context import CommandContext
+    from ..review_entries import Entry
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
-HELP = "approve pending memories, so that they are recalled"
+HELP = "approve pending memories, so that they are recalled; store candidates"
 EXAMPLES = """\
   memory review                           reads them first, in groups
   memory accept use-postgres retry-policy
+  memory accept c-0123456789              stores a candidate of memory review
   memory accept --group g1f2e3d4c         a whole group of memory review
   memory accept --all                     everything pending, except guards
   memory accept --all --guards            guards too
@@ -39,7 +42,7 @@ _GUARDS_INSIDE = "nothing was changed: inside the client, name each memory with 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("ids", nargs="*", metavar="ID", help="ids, or category/id")
+    parser.add_argument("ids", nargs="*", metavar="ID", help="ids, or category/id; or a candidate's id")
     parser.add_argument("--all", action="store_true", help="all pending memories, except those with a guard")
     parser.add_argument("--guards", action="store_true", help="with --all: those with a guard too")
     parser.add_argument("--group", metavar="GROUP", default="", help="a group that memory review shows")
@@ -58,6 +61,9 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         raise CommandError(_GUARDS_INSIDE)
     if arguments.group:
         return _accept_group(arguments, context)
+    candidates = named_candidates(arguments.ids)
+    if candidates:
+        return _accept_candidates(candidates, arguments, context)
     found = survey(context.places, context.accept_from).items
     if arguments.all:
         # Superseded ones too: the memory that replaces one inherits its phrases only from a trusted text.
@@ -72,14 +78,29 @@ def _accept_group(arguments: argparse.Namespace, context: CommandContext) -> int
     source, group = find_group(context, arguments.group)
     if not group.together:
         raise UsageError("%s: its entries are decided one by one; name their ids" % arguments.group)
-    source.apply(ACCEPT, group.together)
+    _print_entries(group.together, source.apply(ACCEPT, group.together).lines, arguments, context)
+    return DONE
+
+
+def _accept_candidates(ids: list[str], arguments: argparse.Namespace, context: CommandContext) -> int:
+    """Store candidates as they were shown."""
+    if len(ids) < len(set(arguments.ids)):
+        raise UsageError("name candidates or memories, not both")
+    _print_entries(*decide_candidates(context, ids, ACCEPT), arguments, context)
+    return DONE
+
+
+def _print_entries(
+    entries: list[Entry], lines: list[str], arguments: argparse.Namespace, context: CommandContext
+) -> None:
     refresh_index(context)
     if arguments.json:
-        context.console.json({"accepted": [entry.id for entry in group.together], "left_out": []})
-    else:
-        for entry in group.together:
-            context.console.line("accepted: %s  %s" % (entry.id, entry.title))
-    return DONE
+        context.console.json({"accepted": [entry.id for entry in entries], "left_out": []})
+        return
+    for entry in entries:
+        context.console.line("accepted: %s  %s" % (entry.id, entry.title))
+    for line in lines:
+        context.console.line("  " + line)
 
 
 def _accept_all(

@@ -34,6 +34,7 @@ EXAMPLES = """\
 """
 DONE, FAILED = 0, 1
 _NOTE_DAYS = 30.0
+_NO_SESSIONS = "Claude Code keeps no such sessions of this project (it deletes old ones); to read others: memory capture FILE"
 _LIST, _CLEAR, _DROP, _NEVER = "list", "clear", "drop", "never"
 
 
@@ -136,6 +137,8 @@ def _report(
     line += ", %d read before" % at.known if at.known else ""
     line += ", %d unreadable" % at.unreadable if at.unreadable else ""
     context.console.line(line)
+    if not (at.read or at.known or at.unreadable):
+        context.console.line(_NO_SESSIONS)
     context.console.line(
         "%s new, %d open; nothing is kept without you" % (counted(len(new), "candidate"), len(found))
     )

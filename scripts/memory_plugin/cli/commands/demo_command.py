@@ -121,7 +121,7 @@ def _show(console: Console, story: dict[str, Any], shown: list[dict[str, Any]]) 
             console.paragraph(line, "    ", 4, "green" if row["told"] else "dim")
         console.paragraph("%s; %s, %s ms" % (row["why"], _best(row), row["ms"]), "  ", 2, "dim")
     console.line()
-    console.line("Nothing of this was kept. It needed no key, no network and no model.")
+    console.line("Nothing was saved. No key, network or model was needed.")
 
 
 def _without_marks(told: str) -> list[str]:

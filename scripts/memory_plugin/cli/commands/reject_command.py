@@ -9,6 +9,7 @@ from ...memories.record import InvalidMemory
 from ...memories.survey import choose, shortest_names, survey
 from ...memories.trust import REJECTED, TRUSTED, load_trust
 from ..after_change import refresh_index
+from ..candidate_entries import decide_candidates, named_candidates
 from ..command_context import UsageError
 from ..review_entries import REJECT, find_group
 
@@ -22,6 +23,7 @@ __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 HELP = "reject pending memories: these texts are never recalled, and never pending again"
 EXAMPLES = """\
   memory reject use-mysql retry-policy
+  memory reject c-0123456789              drops a candidate of memory review
   memory reject --group g1f2e3d4c         a whole group of memory review
   memory list --status rejected
   memory accept use-mysql                 takes a rejection back
@@ -32,7 +34,7 @@ DONE = 0
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("ids", nargs="*", metavar="ID", help="ids, or category/id")
+    parser.add_argument("ids", nargs="*", metavar="ID", help="ids, or category/id; or a candidate's id")
     parser.add_argument("--group", metavar="GROUP", default="", help="a group that memory review shows")
 
 
@@ -41,6 +43,9 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     if bool(arguments.ids) == bool(arguments.group):
         raise UsageError("name the memories to reject, or a --group of memory review")
     context.require_approval("reject memories")
+    candidates = named_candidates(arguments.ids)
+    if candidates:
+        return _reject_candidates(candidates, arguments, context)
     rejected = _reject_group(arguments.group, context) if arguments.group else _reject(arguments.ids, context)
     refresh_index(context)
     if arguments.json:
@@ -49,6 +54,19 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     for name, title in rejected:
         context.console.line("rejected: %s  %s" % (name, title))
     context.console.line("  to take it back: memory accept ID; the files stay where they are")
+    return DONE
+
+
+def _reject_candidates(ids: list[str], arguments: argparse.Namespace, context: CommandContext) -> int:
+    """Drop candidates; nothing takes that back but `memory capture clear`."""
+    if len(ids) < len(set(arguments.ids)):
+        raise UsageError("name candidates or memories, not both")
+    entries, _ = decide_candidates(context, ids, REJECT)
+    if arguments.json:
+        context.console.json({"rejected": [entry.id for entry in entries]})
+        return DONE
+    for entry in entries:
+        context.console.line("dropped: %s  %s" % (entry.id, entry.title))
     return DONE
 
 
