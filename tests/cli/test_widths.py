@@ -134,7 +134,7 @@ def in_terminal(project: Project, width: int, words: list[str]) -> str:
         finally:
             os._exit(code)
     seen = b""
-    os.write(handle, b"\x04")  # whoever reads the input finds its end
+    os.write(handle, b"\x04")  # a command that reads its input finds the end
     while True:
         try:
             piece = os.read(handle, 1 << 16)
