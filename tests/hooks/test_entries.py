@@ -43,7 +43,13 @@ def write_package(folder: str, entry: str) -> None:
     for path, text in (("__init__.py", ""), ("hooks/entry.py", entry)):
         with open(os.path.join(package, path), "w", encoding="utf-8") as file:
             file.write(text)
-    for name in ("hooks/__init__.py", "kernel/__init__.py", "kernel/bytecode.py", "kernel/quick_import.py"):
+    for name in (
+        "hooks/__init__.py",
+        "kernel/__init__.py",
+        "kernel/bytecode.py",
+        "kernel/quick_import.py",
+        "kernel/quick_os.py",
+    ):
         shutil.copy(os.path.join(PLUGIN_ROOT, "scripts", "memory_plugin", name), os.path.join(package, name))
 
 

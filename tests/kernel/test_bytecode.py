@@ -70,7 +70,15 @@ def cached(project: Project, module: str) -> str:
 
 @pytest.mark.parametrize("share", PARTS.values(), ids=PARTS)
 @pytest.mark.parametrize(
-    "module", ["hooks/entry", "hooks/prompt", "kernel/fastjson", "kernel/quick_import", "recall/lookup"]
+    "module",
+    [
+        "hooks/entry",
+        "hooks/prompt",
+        "kernel/fastjson",
+        "kernel/quick_import",
+        "kernel/quick_os",
+        "recall/lookup",
+    ],
 )
 def test_a_prompt_is_answered_past_half_a_bytecode_file(
     installed: Project, module: str, share: float

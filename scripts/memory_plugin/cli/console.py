@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -29,6 +30,9 @@ _READABLE = 100
 _NARROWEST = 8
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 _FAILED = 1
+_UNSAFE = re.compile(
+    "(\x1b\\[[0-9;]{1,8}m)|[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]"
+)
 
 
 class Console:
@@ -61,11 +65,14 @@ class Console:
         self.verbatim(wrapped(text, self.width) if self.wraps else text)
 
     def verbatim(self, text: str) -> None:
-        """Print a text for programs; escape characters that the terminal cannot encode. Raises OSError, which names the stream."""
+        """Print a text as it is; escape characters that the terminal cannot encode. Raises OSError, which names the stream.
+
+        Of control characters and those that turn the direction of writing, which a path may hold, only our own colors are printed.
+        """
         with self._lock:
             self._clear_progress()
             try:
-                _write(self._out, text + "\n")
+                _write(self._out, _UNSAFE.sub(_color if self.color else "", text) + "\n")
             except OSError as error:
                 raise type(error)(error.errno, error.strerror, "standard output") from None
 
@@ -82,7 +89,7 @@ class Console:
 
     def error(self, text: str) -> None:
         """Print one line on the error stream, on a terminal wrapped to its width."""
-        text = "memory: " + plain(text, _MAX_ERROR)
+        text = "memory: " + error_line(text)
         if self._err.isatty():
             text = wrapped(text, _terminal_width())
         with self._lock, suppress(OSError):  # there is no other place to print it
@@ -178,6 +185,21 @@ def _fit(cell: str, width: int) -> str:
             cell = cell[:-1]
         cell, taken = cell + "\u2026", taken + 1
     return cell + " " * (width - taken)
+
+
+def error_line(text: str) -> str:
+    """Return a text as an error names it: one line without secrets, which an argument or a file may hold."""
+    from ..memories.hygiene import shown_line  # most commands print no error
+
+    try:
+        return shown_line(text, _MAX_ERROR)
+    except ValueError:  # the rules cannot be read, which may be what the text says
+        return plain(text, _MAX_ERROR)
+
+
+def _color(match: re.Match[str]) -> str:
+    """Return a color code as it is, and nothing for anything else."""
+    return match[1] or ""
 
 
 def _write(stream: TextIO, text: str) -> None:

@@ -72,7 +72,7 @@ def start(arguments: Sequence[str], data: bytes = b"", passed_on: Sequence[str] 
     if len(data) > MAX_INPUT:
         raise ValueError("at most %d bytes can be handed over, got %d" % (MAX_INPUT, len(data)))
     script = os.path.join(
-        os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))), "memory.py"
+        os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__)))), "memory.py"
     )
     command = [sys.executable, "-I", "-S", script, *arguments]
     environment = {name: os.environ[name] for name in (*_PASSED_ON, *passed_on) if name in os.environ}

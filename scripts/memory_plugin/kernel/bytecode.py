@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["discard_damaged", "import_with_cache_repair"]
 
 _HEADER_BYTES = 16  # PEP 552
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 
 
 def import_with_cache_repair(load: Callable[[], T]) -> T:

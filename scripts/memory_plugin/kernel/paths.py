@@ -24,7 +24,7 @@ __all__ = [
     "state_folder",
 ]
 
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
 _MAX_POINTER = 4096
 
 
