@@ -37,6 +37,8 @@ __all__ = [
 
 _FAILED, _USAGE = 1, 2
 _HOMES = ("CLAUDE_CONFIG_DIR", "HOME", "USERPROFILE")
+_MOVED = "%s is not used because the project's %s sets it"
+_UNREAD = "the project's %s cannot be read, so it may have set one"
 _FILE = ".json"
 _NOT_APPROVED = (
     "nothing was changed: to %s, the user must ask for it;"
@@ -70,17 +72,16 @@ class CommandContext(Context):
         self.taint = taint
         self.caller = caller or identify()
         if places.config_dir is None and self.moved_home:
-            places.why_no_state = (
-                "no home folder is known: %s is not used because the project's %s sets it"
-                % (self.moved_home, taint.names[self.moved_home])
-            )
+            name, path = self.moved_home, taint.names[self.moved_home]
+            why = "no home folder is known: %s" % (_UNREAD if path in taint.unread else _MOVED)
+            places.why_no_state = why % (path if path in taint.unread else (name, path))
         settings = load(places.config_dir, places.project_root)
         follow_hygiene(settings)
         super().__init__(places, settings, Deadline(math.inf), self.caller.session)
 
     @property
     def moved_home(self) -> str:
-        """Return the name of a home variable that the project's settings set, so that it was dropped; usually empty."""
+        """Return the name of a home variable that the project's settings set, or may have set, so that it was dropped; usually empty."""
         return next((name for name in _HOMES if name in self.taint.names), "")
 
     @property

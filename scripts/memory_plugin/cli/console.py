@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sys
 import textwrap
@@ -27,6 +28,9 @@ _READABLE = 100
 _NARROWEST = 8
 _STYLES = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
 _FAILED = 1
+_UNSAFE = re.compile(
+    "(\x1b\\[[0-9;]{1,8}m)|[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]"
+)
 
 
 class Console:
@@ -52,9 +56,12 @@ class Console:
         self.line(json.dumps(value, indent=2))
 
     def line(self, text: str = "") -> None:
-        """Print one line; escape characters that the terminal cannot encode. Raises OSError, which names the stream."""
+        """Print one line; escape characters that the terminal cannot encode. Raises OSError, which names the stream.
+
+        Of control characters and those that turn the direction of writing, which a path may hold, only our own colors are printed.
+        """
         try:
-            _write(self._out, text + "\n")
+            _write(self._out, _UNSAFE.sub(_color if self.color else "", text) + "\n")
         except OSError as error:
             raise type(error)(error.errno, error.strerror, "standard output") from None
 
@@ -72,7 +79,7 @@ class Console:
     def error(self, text: str) -> None:
         """Print one line on the error stream."""
         with suppress(OSError):  # there is no other place to print it
-            _write(self._err, "memory: %s\n" % plain(text, _MAX_ERROR))
+            _write(self._err, "memory: %s\n" % error_line(text))
 
     def progress(self, text: str) -> None:
         """Show progress, on a terminal only, in place of the text shown before; an empty text clears it."""
@@ -146,6 +153,21 @@ def _columns(text: str) -> int:
     return sum(
         2 if unicodedata.east_asian_width(c) in "WF" else 0 if unicodedata.combining(c) else 1 for c in text
     )
+
+
+def error_line(text: str) -> str:
+    """Return a text as an error names it: one line without secrets, which an argument or a file may hold."""
+    from ..memories.hygiene import shown_line  # most commands print no error
+
+    try:
+        return shown_line(text, _MAX_ERROR)
+    except ValueError:  # the rules cannot be read, which may be what the text says
+        return plain(text, _MAX_ERROR)
+
+
+def _color(match: re.Match[str]) -> str:
+    """Return a color code as it is, and nothing for anything else."""
+    return match[1] or ""
 
 
 def _write(stream: TextIO, text: str) -> None:

@@ -20,7 +20,7 @@ from ..kernel.paths import locate
 from ..memories.record import InvalidMemory
 from .caller import identify
 from .command_context import CommandContext, CommandError, UsageError, add_common_options, require_existing
-from .console import Console, finish_streams, open_closed_streams
+from .console import Console, error_line, finish_streams, open_closed_streams
 from .suggestions import explain_unknown
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ class _Parser(argparse.ArgumentParser):
         message = explain_unknown(" ".join(message.split()), _LISTED, self.options)
         with suppress(OSError):  # the exit code still tells
             end = "" if message.endswith("?") else ";"
-            sys.stderr.write("memory: %s%s `%s --help` shows how\n" % (message, end, self.prog))
+            sys.stderr.write("memory: %s%s `%s --help` shows how\n" % (error_line(message), end, self.prog))
         raise SystemExit(USAGE)
 
 

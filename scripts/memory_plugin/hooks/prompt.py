@@ -29,6 +29,7 @@ EVENT = "UserPromptSubmit"
 # The host cuts a hook's output at 10,000 characters and then shows a file path instead.
 MAX_CHARACTERS = 9500
 _MAX_WRITTEN = 2000
+_MAX_CLEANED = 20_000  # cut after a second redaction, so that no half of a secret is left
 
 
 def handle(
@@ -196,7 +197,9 @@ def _write_down(answer: Answer, prompt: Prompt, context: Context, problems: list
 
 
 def _allowed_text(prompt: Prompt) -> str:
-    """Return the prompt for the ledger, without private passages and secrets and cut to 2,000 characters."""
+    """Return the prompt for the ledger, without private passages, secrets and control characters, cut to 2,000 characters."""
     from ..kernel.hygiene import redact
+    from ..kernel.text.clean import block
 
-    return redact(prompt.typed, "ledger").text[:_MAX_WRITTEN]
+    visible = block(redact(prompt.typed, "ledger").text, _MAX_CLEANED)
+    return redact(visible, "ledger").text[:_MAX_WRITTEN]

@@ -9,8 +9,8 @@ import os
 from typing import TYPE_CHECKING
 
 from ..kernel.files import Unreadable, read_regular, replace_file
-from ..kernel.text.clean import plain
 from .files import all_memories
+from .hygiene import shown_items, shown_line
 from .record import ACTIVE, MAX_TITLE, categories
 from .stores import USER
 
@@ -88,7 +88,7 @@ def _shown_path(store: Store, path: str) -> str:
 
 def _line(store: Store, stored: StoredMemory) -> str:
     memory = stored.memory
-    title = plain(memory.title, MAX_TITLE).replace(_ARROW, " - ").replace("#tags:", "")
-    tags = ",".join(plain(tag, 40).replace(",", " ") for tag in memory.tags)
+    title = shown_line(memory.title, MAX_TITLE).replace(_ARROW, " - ").replace("#tags:", "")
+    tags = ",".join(tag.replace(",", " ") for tag in shown_items(memory.tags, 40))
     line = "- [%s] %s -> %s" % (categories()[memory.category].label, title, _shown_path(store, stored.path))
     return line + " #tags:" + tags if tags else line

@@ -135,8 +135,9 @@ def score_reply(reply: CompletedReply, context: Context) -> ScoredReply:
     )
     if settings.flag("scoring.keep_text"):
         from ..kernel.hygiene import redact
+        from ..kernel.text.tags import without_private
 
-        record["text"] = redact(reply.text, "ledger").text
+        record["text"] = redact(without_private(reply.text), "ledger").text
     scored = ScoredReply(reply, score, record)
     scored.errors += [scorer.error] if scorer.error else []
     scored.errors += attempt_all(

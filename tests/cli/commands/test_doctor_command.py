@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sqlite3
 from collections.abc import Callable
 from typing import Any
@@ -198,6 +199,35 @@ def test_a_home_that_the_project_sets_is_named_with_its_file(project: Project) -
         "no home folder is known: HOME is not used because the project's %s sets it" % os.path.realpath(path)
     )
     assert found["fix"] == "remove HOME from the env block of that file"
+
+
+def test_an_unreadable_settings_file_is_named_and_no_variable_blamed(project: Project) -> None:
+    path = os.path.join(project.root, ".claude", "settings.json")
+    os.makedirs(path)
+    found = checks(project)["state folder"]
+    assert found["text"].startswith(
+        "no home folder is known: the project's %s cannot be read" % os.path.realpath(path)
+    )
+    assert found["fix"] == "make that file readable, with valid JSON"
+
+
+def test_a_folder_with_control_characters_in_its_name_is_printed_without(
+    make_project: Callable[..., Project],
+) -> None:
+    project = make_project()
+    odd = os.path.join(os.path.dirname(project.root), "a\x1b]0;x\x07\u202eb")
+    os.rename(project.root, odd)
+    project.root = odd
+    words = ["save", "--category", "decision", "--title", "Use Postgres", "--body", "Postgres 15."]
+    for one in (
+        words,
+        ["show", "use-postgres"],
+        ["search", "postgres"],
+        ["accept", "--all"],
+        ["forget", "use-postgres"],
+    ):
+        run = project.cli(*one)
+        assert not re.search("[\x1b\x07\u202e]", run.stdout + run.stderr), one
 
 
 @pytest.mark.parametrize("words", [["list"], ["doctor"], ["search", "x"]])

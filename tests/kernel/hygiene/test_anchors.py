@@ -34,6 +34,24 @@ def test_a_prefilter_selects_regions() -> None:
     assert Anchors("call me").regions("digits") == []
 
 
+def test_a_prefilter_within_another_selects_some_of_its_regions() -> None:
+    found = Anchors("call 030 901820 now" + " " * 60 + "card 4111 1111 1111 1111 now")
+    assert len(found.regions("digits")) == 2
+    assert found.regions("card-digits") == found.regions("digits")[1:]
+
+
+@pytest.mark.parametrize("within", [name for name, found in anchors.prefilters().items() if found.within])
+def test_a_prefilter_within_another_names_one_that_stands_alone(within: str) -> None:
+    assert not anchors.prefilters()[anchors.prefilters()[within].within].within
+
+
+@pytest.mark.parametrize("keyword", ["born on", "sig=", ":apa91b", "key"])
+def test_a_long_text_without_a_part_of_a_keyword_is_not_searched_for_it(keyword: str) -> None:
+    text = "nothing of that sort " * 2000
+    assert Anchors(text).places(keyword) == []
+    assert Anchors(text + keyword).places(keyword) == [len(text)]
+
+
 @pytest.mark.parametrize("entry", [[], {}, {"pattern": "(", "before": 1, "after": 1}, {"pattern": 1}])
 def test_a_wrong_prefilter_is_refused_by_name(entry: object) -> None:
     with pytest.raises(DataError, match=r"prefilters\.json: odd"):

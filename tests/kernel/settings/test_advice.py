@@ -27,6 +27,7 @@ SECRET = "-".join(["sk", "ant", "api03", "x" * 40])
         ("max_inject", "retrieval.max_inject"),
         ("prompt_text", "ledger.prompt_text"),
         ("retrieval.judge.timeout", "retrieval.judge.timeout_per_call"),
+        ("somewhere.else.entirely.max_inject", "retrieval.max_inject"),
         ("zzz", None),
         ("", None),
     ],

@@ -74,6 +74,8 @@ def state_folder(context: CommandContext) -> Check:
 
 
 def _fix_without_home(context: CommandContext) -> str:
+    if context.taint.unread:
+        return "make that file readable, with valid JSON"
     if context.moved_home:
         return "remove %s from the env block of that file" % context.moved_home
     return "set HOME or CLAUDE_CONFIG_DIR to a folder of your own outside the project"

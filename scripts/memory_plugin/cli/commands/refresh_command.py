@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ...hooks.session_events import prune_state
 from ...memories import catalog
+from ...memories.clock_jump import is_clock_steady
 from ...memories.files import all_memories, why_not_read
 from ...memories.lifecycle import remove_expired_retired
 from ...memories.stores import stores
@@ -79,13 +80,15 @@ def _tidy_stores(context: CommandContext) -> tuple[list[str], list[str]]:
     deleted: list[str] = []
     problems: list[str] = []
     trust = load_trust(context.places, context.accept_from)
+    steady = is_clock_steady(context.places)
     for store in stores(context.places):
         if why_not_read(store):
             continue
         try:
-            deleted += remove_expired_retired(
-                context.places, store, context.settings.integer("memories.grace_period_days")
-            )
+            if steady:
+                deleted += remove_expired_retired(
+                    context.places, store, context.settings.integer("memories.grace_period_days")
+                )
             if store.worktree is not None and any(map(trust.is_trusted, all_memories(store))):
                 catalog.rebuild(store)
         except OSError as error:

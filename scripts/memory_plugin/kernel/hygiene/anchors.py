@@ -20,15 +20,19 @@ __all__ = ["Anchors", "Prefilter", "prefilters", "starts"]
 _LONG = 20_000
 _START = 3
 _VOCABULARY = re.compile(rb"[a-z0-9_.-]{2,}")
+_PLAIN = b"".join(bytes([code]) if _VOCABULARY.match(bytes([code, code])) else b" " for code in range(256))
 
 
 class Prefilter:
-    """A cheap pattern, and how many characters around its match a rule may need."""
+    """A cheap pattern, and how many characters around its match a rule may need.
 
-    __slots__ = ("after", "before", "pattern")
+    `within`: the name of a prefilter in whose matches this pattern is searched for; its regions surround those matches. "" for none.
+    """
 
-    def __init__(self, pattern: re.Pattern[str], before: int, after: int) -> None:
-        self.pattern, self.before, self.after = pattern, before, after
+    __slots__ = ("after", "before", "pattern", "within")
+
+    def __init__(self, pattern: re.Pattern[str], before: int, after: int, within: str = "") -> None:
+        self.pattern, self.before, self.after, self.within = pattern, before, after, within
 
 
 @cache
@@ -44,7 +48,12 @@ def _prefilter(name: str, entry: object) -> Prefilter:
     if not isinstance(entry, dict):
         raise DataError("prefilters.json: %s: expected an object" % name)
     try:
-        return Prefilter(re.compile(entry["pattern"]), int(entry["before"]), int(entry["after"]))
+        return Prefilter(
+            re.compile(entry["pattern"]),
+            int(entry["before"]),
+            int(entry["after"]),
+            str(entry.get("within", "")),
+        )
     except (KeyError, TypeError, ValueError, re.error) as error:
         raise DataError("prefilters.json: %s: %r" % (name, error)) from error
 
@@ -64,6 +73,7 @@ class Anchors:
         self._lower = text.encode("ascii", "replace").lower()
         self._places: dict[str, list[int]] = {}
         self._regions: dict[str, list[tuple[int, int]]] = {}
+        self._matched: dict[str, list[tuple[int, int]]] = {}
         self._vocabulary = b""
         self._grams: set[bytes] | None = None
         if len(text) <= _LONG:
@@ -71,7 +81,7 @@ class Anchors:
             self._grams = {lower[at : at + _START] for at in range(len(lower) - _START + 1)}
         else:
             # Long texts repeat words: the set of distinct words rules out most keywords.
-            self._vocabulary = b"\n".join(set(_VOCABULARY.findall(self._lower)))
+            self._vocabulary = b"\n".join(set(self._lower.translate(_PLAIN).split()))
 
     def may_hold(self, begun: frozenset[bytes] | None) -> bool:
         """Return False when no keyword with one of these beginnings (see `starts`) can be in the text; only short texts are checked."""
@@ -84,7 +94,7 @@ class Anchors:
         return self._places[keyword]
 
     def _find(self, keyword: bytes) -> Iterator[int]:
-        if self._vocabulary and _VOCABULARY.fullmatch(keyword) and keyword not in self._vocabulary:
+        if self._vocabulary and not all(map(self._vocabulary.__contains__, _VOCABULARY.findall(keyword))):
             return
         place = self._lower.find(keyword)
         while place >= 0:
@@ -100,11 +110,21 @@ class Anchors:
         """Return the regions that a prefilter selects."""
         if prefilter not in self._regions:
             found = prefilters()[prefilter]
-            spans = (match.span() for match in found.pattern.finditer(self._text))
             self._regions[prefilter] = self._merged(
-                (start - found.before, end + found.after) for start, end in spans
+                (start - found.before, end + found.after) for start, end in self._matches(prefilter)
             )
         return self._regions[prefilter]
+
+    def _matches(self, prefilter: str) -> list[tuple[int, int]]:
+        """Return where a prefilter matches; for one within another, those matches of the other that hold it."""
+        if prefilter not in self._matched:
+            found, text = prefilters()[prefilter], self._text
+            self._matched[prefilter] = (
+                [span for span in self._matches(found.within) if found.pattern.search(text, *span)]
+                if found.within
+                else [match.span() for match in found.pattern.finditer(text)]
+            )
+        return self._matched[prefilter]
 
     def _merged(self, spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
         merged: list[tuple[int, int]] = []

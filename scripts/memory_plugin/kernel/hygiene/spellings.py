@@ -73,8 +73,7 @@ def spellings(text: str) -> Iterator[Change]:
 def decoded(text: str) -> Iterator[list[tuple[str, int, int]]]:
     """Yield what base64 in the text says, where that is printable, with its place."""
     long = {word for word in text.split() if len(word) >= _SHORTEST_BASE64}
-    runs = {run for word in long for run in _BASE64.findall(word)}
-    for run in sorted(runs):
+    for run in sorted(set(_BASE64.findall("\n".join(long)))):
         plain = _from_base64(run)
         place = text.find(run) if plain else -1
         while place >= 0:

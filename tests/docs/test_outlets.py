@@ -1,0 +1,214 @@
+"""Each way that text takes out of the plugin, as docs/privacy.md lists them: a key and an escape planted before it never come out."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from memory_plugin.sessions.pipeline import grade_session
+from tests.campaigns.uploads import _send
+from tests.kernel.judge.bench import KEY, payload
+from tests.kernel.judge.server import Server, answer
+from tests.project import PLUGIN_ROOT, Project
+from tests.recall.store_files import memory, no_threshold, put, put_accepted
+from tests.sessions.bench import IDS, Bench, work
+from tests.sessions.langfuse.server import KEYS, Langfuse
+
+SECRET = "ghp_" + "a8Kd02mNq7Zx4Wv9Lp3Rt6Yb1Cf5Hj0GsE2U"
+ESCAPE = "\x1b[31m\u202e"
+HOSTILE = " x%s%s\u202c\x1b[0m " % (SECRET, ESCAPE)
+TITLE = "Use Postgres for the billing database"
+ASK = "Which database do we use for the billing service?"
+
+
+@pytest.fixture
+def planted(project: Project) -> Project:
+    """Return a project with a trusted memory whose fields hold the key and the escape, written past the commands."""
+    no_threshold(project)
+    fields = {"tags": ["billing" + HOSTILE], "related_files": ["db/a.sql"]}
+    body = "The billing service stores its invoices in Postgres 15." + HOSTILE
+    put_accepted(project, "use-postgres", memory(TITLE + HOSTILE, body, **fields))
+    return project
+
+
+def at_memory_file(project: Project) -> str:
+    """Save what Claude was told."""
+    project.save("Never" + HOSTILE + "again", "Because" + HOSTILE, "--tag", "t" + HOSTILE)
+    return _files(os.path.join(project.root, ".claude", "memory"), without="use-postgres.json")
+
+
+def at_index(project: Project) -> str:
+    """Index the memory; what SQLite holds is read as bytes."""
+    project.prompt(ASK)
+    return _files(os.path.join(project.state, "index"))
+
+
+def at_prompt(project: Project) -> str:
+    """Answer a prompt that holds both itself."""
+    run = project.prompt(ASK + HOSTILE)
+    assert "Postgres 15" in run.context
+    return run.stdout + run.stderr + json.dumps(run.json, ensure_ascii=False)
+
+
+def at_session_start(project: Project) -> str:
+    """Begin a session, which lists titles."""
+    project.prompt(ASK)
+    run = project.start()
+    assert "Postgres" in run.context
+    return run.stdout + run.stderr + json.dumps(run.json, ensure_ascii=False)
+
+
+def at_tool_call(project: Project) -> str:
+    """Edit a file that the memory names."""
+    project.prompt("Unrelated words", session_id="other")
+    tool = {"tool_name": "Edit", "tool_input": {"file_path": os.path.join(project.root, "db", "a.sql")}}
+    run = project.hook(
+        "PreToolUse", project.event("PreToolUse", session_id="other", tool_use_id="u1", **tool)
+    )
+    assert "Postgres" in run.context
+    return run.stdout + run.stderr + json.dumps(run.json, ensure_ascii=False)
+
+
+def at_commands(project: Project) -> str:
+    """Show, list, search and explain."""
+    project.prompt(ASK)
+    words = (["show", "use-postgres"], ["list"], ["search", "postgres"], ["why"], ["status"], ["doctor"])
+    runs = [project.cli(*one) for one in words]
+    assert "Postgres 15" in runs[0].stdout
+    return "".join(run.stdout + run.stderr for run in runs)
+
+
+def at_json(project: Project) -> str:
+    """Print the same as JSON, where an escape is a text of six characters."""
+    words = (["show", "use-postgres"], ["list"], ["search", "postgres"])
+    found = [project.cli(*one, "--json") for one in words]
+    return "".join(json.dumps(run.json, ensure_ascii=False) for run in found)
+
+
+def at_errors(project: Project) -> str:
+    """Name a memory and a category that do not exist, and read a damaged file."""
+    put(project, "odd", '{"title": "%s' % HOSTILE)
+    runs = [
+        project.cli("show", "no" + HOSTILE),
+        project.cli("list", "--category", HOSTILE),
+        project.cli("check"),
+    ]
+    assert all(run.stderr for run in runs[:2])
+    return "".join(run.stdout + run.stderr for run in runs)
+
+
+def at_report(project: Project) -> str:
+    """Write the report."""
+    project.prompt(ASK + HOSTILE)
+    run = project.cli("report", "--out", os.path.join(project.root, "report.html"))
+    assert run.returncode == 0, run.stderr
+    with open(os.path.join(project.root, "report.html"), encoding="utf-8") as file:
+        return run.stdout + file.read()
+
+
+def at_status_line(project: Project) -> str:
+    """Print the status line, for a model and a folder with hostile names."""
+    told = {"session_id": "s", "model": {"display_name": HOSTILE}, "workspace": {"project_dir": project.root}}
+    run = project.cli("statusline", stdin=json.dumps(told))
+    return run.stdout + run.stderr
+
+
+def at_ledgers(project: Project) -> str:
+    """Write down what prompts did, with the prompts themselves."""
+    no_threshold(project)
+    with open(project.settings_path, encoding="utf-8") as file:
+        settings = json.load(file)
+    settings["memory"]["ledger"] = {"prompt_text": True}
+    with open(project.settings_path, "w", encoding="utf-8") as file:
+        json.dump(settings, file)
+    project.prompt(ASK + HOSTILE)
+    project.hook("Stop", project.event("Stop", last_assistant_message="Postgres." + HOSTILE))
+    assert project.ledger("recalls")
+    return _files(project.state)
+
+
+def at_judge(project: Project) -> str:
+    """Ask a judge about a prompt and titles that hold both."""
+    server = Server(answer(payload("anthropic", '{"relevant": [], "useful": []}')))
+    try:
+        unsure = {"inject_threshold": 1.0, "pointer_threshold": 1.0, "judge": {"min_confidence": 0.0}}
+        project.write_settings(
+            {"ANTHROPIC_API_KEY": KEY}, retrieval=unsure, judge={"base_url": server.url, "prices": {}}
+        )
+        project.prompt(ASK + HOSTILE)
+        assert server.seen
+        return json.dumps([one.body for one in server.seen], ensure_ascii=False)
+    finally:
+        server.close()
+
+
+def at_langfuse(project: Project) -> str:
+    """Send the scores of a session whose texts hold both."""
+    server = Langfuse("v4")
+    environment = dict(os.environ)
+    folder = Path(project.home) / "langfuse"
+    try:
+        os.environ.update(HOME=str(folder / "home"), CLAUDE_CONFIG_DIR=str(folder / "home" / ".claude"))
+        os.environ.update(LANGFUSE_PUBLIC_KEY=KEYS[0], LANGFUSE_SECRET_KEY=KEYS[1])
+        bench = Bench(folder, langfuse={"host": server.url})
+        bench.script()
+        said = {"type": "user", "message": {"role": "user", "content": "Use" + HOSTILE}}
+        grade_session(bench.transcript(IDS[0], [said, *work(IDS[0][-3:])]), bench.scorer)
+        _send(bench)
+        assert server.scores
+        return json.dumps(server.seen, ensure_ascii=False, default=str)
+    finally:
+        server.close()
+        os.environ.clear()
+        os.environ.update(environment)
+
+
+OUTLETS: dict[str, Callable[[Project], str]] = {
+    "memory files": at_memory_file,
+    "index": at_index,
+    "prompt": at_prompt,
+    "session start": at_session_start,
+    "tool call": at_tool_call,
+    "commands": at_commands,
+    "commands with `--json`": at_json,
+    "errors": at_errors,
+    "report": at_report,
+    "status line": at_status_line,
+    "ledgers and other state": at_ledgers,
+    "judge": at_judge,
+    "Langfuse": at_langfuse,
+}
+
+
+def _files(folder: str, without: str = "") -> str:
+    """Return the content of all files below a folder."""
+    texts = []
+    for at, _, names in os.walk(folder):
+        for name in names:
+            if name != without:
+                with open(os.path.join(at, name), encoding="utf-8", errors="replace") as file:
+                    texts.append(name + "\n" + file.read())
+    found = "\n".join(texts)
+    # SQLite's own numbers may be any byte, so of an escape its whole code is looked for.
+    return found.replace("\x1b[31m", "\\u001b").replace("\x1b", "")
+
+
+def test_the_table_lists_each_outlet() -> None:
+    with open(os.path.join(PLUGIN_ROOT, "docs", "privacy.md"), encoding="utf-8") as file:
+        section = file.read().partition("## Each way out")[2].partition("\n## ")[0]
+    rows = re.findall(r"^\| ([^|]+?) \|", section, re.MULTILINE)
+    assert rows[2:] == list(OUTLETS)
+
+
+@pytest.mark.parametrize("name", OUTLETS)
+def test_neither_a_key_nor_an_escape_comes_out(planted: Project, name: str) -> None:
+    found = OUTLETS[name](planted)
+    assert found
+    written = () if name == "errors" else ("\\u001b", "\\u202e")  # an error may name an escape by its code
+    for secret in (SECRET, SECRET[:20], "\x1b", "\u202e", *written):
+        assert secret not in found, found[max(0, found.index(secret) - 200) : found.index(secret) + 80]
