@@ -10,21 +10,16 @@ if TYPE_CHECKING:
 
 __all__ = ["AHEAD", "run_hook", "run_status_line"]
 
+# What an event imports in any case, each module after those that it imports: see `import_ahead`.
 _ALWAYS = (
     "kernel.ancestry kernel.clock kernel.fastjson kernel.files kernel.paths "
     "hooks.client_record hooks.environment hooks.events hooks.entry "
 )
-_LEDGER = "kernel.locks kernel.ledger kernel.context kernel.settings kernel.settings.load kernel.state_file "
-_TOOLS = "memories memories.guard_file hooks.tool_use recall "
-# What each event imports in any case, each module after those that it imports: see `import_ahead`.
 AHEAD = {
     "UserPromptSubmit": _ALWAYS
-    + _LEDGER
-    + "memories kernel.data memories.save_requests recall kernel.text kernel.text.tags recall.gate recall.pipeline hooks.prompt",
-    "SessionStart": _ALWAYS + _LEDGER + "hooks.status_line hooks.session_events",
-    "SubagentStart": _ALWAYS + _LEDGER + "hooks.status_line hooks.session_events",
-    "PreToolUse": _ALWAYS + _TOOLS,
-    "PostToolUseFailure": _ALWAYS + _TOOLS,
+    + "kernel.locks kernel.ledger kernel.context kernel.settings kernel.settings.load kernel.state_file memories "
+    "kernel.data memories.save_requests recall kernel.text kernel.text.tags recall.gate recall.pipeline hooks.prompt",
+    "PreToolUse": _ALWAYS + "memories memories.guard_file hooks.tool_use recall",
 }
 
 
@@ -80,7 +75,7 @@ def _entry(event: str) -> Callable[[str], int]:
     from ..kernel.quick_import import import_ahead, install
 
     install()
-    import_ahead(AHEAD.get(event, ""))
+    import_ahead(AHEAD.get(event, _ALWAYS))
     from .entry import run
 
     return run
