@@ -68,6 +68,7 @@ def test_a_fault_is_met_at_its_site(world: World) -> None:
     assert len(world.project.ledger("recalls")) == before, "a line was cut off and taken back"
 
 
+@pytest.mark.slow  # the short form of each runs in CI as well
 @pytest.mark.parametrize("campaign", [faults.run_faults, faults.run_kills, fuzzing.run_fuzzing])
 def test_a_campaign_of_seconds_runs(world: World, campaign: faults.Campaign) -> None:
     tally = Tally("t", 3)

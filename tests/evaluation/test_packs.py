@@ -31,6 +31,7 @@ def pack(folder: Path, name: str = "p", **fields: object) -> str:
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", pack_names())
 def test_every_shipped_pack_passes_its_check(name: str) -> None:
     report = check_pack(name)

@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-from tests.events import EVENTS
+from tests.events import EVENTS, events_slow_except
 from tests.hooks.test_entries import ANSWER, copied
 from tests.project import PLUGIN_ROOT, Project, Run
 
@@ -46,7 +46,7 @@ def run_command(project: Project, event: str, plugin: str, path: str) -> Run:
 PYTHON = 'exec %s "$@"' % shlex.quote(os.path.realpath(sys.executable))
 
 
-@pytest.mark.parametrize("event", EVENTS)
+@pytest.mark.parametrize("event", events_slow_except("UserPromptSubmit"))
 @pytest.mark.parametrize("folder", FOLDERS)
 def test_any_plugin_folder_works(project: Project, event: str, folder: str) -> None:
     plugin = os.path.join(os.path.dirname(project.root), folder)

@@ -279,7 +279,7 @@ def limited(project: Project, size: int, *command: str, stdin: bytes = b"") -> R
 
 
 @pytest.mark.parametrize("state", ["an index", "no index", "a changed store", "no state"])
-@pytest.mark.parametrize("size", [0, 10, 5000])
+@pytest.mark.parametrize("size", [0, pytest.param(10, marks=pytest.mark.slow), 5000])
 def test_a_full_disk_costs_the_record_at_most(recalling: Project, state: str, size: int) -> None:
     if state == "no index":
         os.unlink(index_file(recalling))

@@ -139,6 +139,33 @@ def test_withdrawing_covers_older_texts_of_the_name_and_can_erase_them(
     assert standing(places, store) == TRUSTED
 
 
+def test_erasing_keeps_the_names_of_other_rejected_memories(places: Places, store: Store, put: Put) -> None:
+    for name in ("mine", "other"):
+        put(name)
+        load_trust(places).reject(find(store, name))
+    load_trust(places).erase(find(store, "mine"))
+    with open(places.state("trust", "rejected.jsonl"), encoding="ascii") as file:
+        rejected = file.read()
+    assert ('"mine"' in rejected, '"other"' in rejected) == (False, True)
+    assert standing(places, store, "other") == REJECTED
+
+
+def test_what_was_decided_since_is_told_and_of_another_file_nothing(
+    places: Places, store: Store, put: Put, mine: StoredMemory
+) -> None:
+    before = load_trust(places).trusted.end
+    put("later")
+    load_trust(places).accept([find(store, "later")], "accept")
+    file = load_trust(places).trusted
+    assert [one.id for one in file.since(before) or ()] == ["later"]
+    assert [one.id for one in file.since((0, 0)) or ()] == ["mine", "later"]
+    assert file.since(file.end) == []
+    inode, size = file.end
+    assert file.since((inode + 1, before[1])) is None
+    assert file.since((inode, size + 1)) is None
+    assert mine.memory.id == "mine"
+
+
 def test_the_last_trusted_text_is_kept_without_secrets(places: Places, store: Store, put: Put) -> None:
     assert load_trust(places).last_trusted(theirs(store, put)) is None
     put("mine", content={"decision": "the key is " + SECRET})

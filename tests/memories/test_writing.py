@@ -137,14 +137,18 @@ def test_unknown_fields_and_lone_surrogates_survive_a_change(places: Places, sto
 
 def test_a_memory_that_could_not_be_read_again_is_not_written(places: Places, store: Store) -> None:
     with pytest.raises(InvalidMemory, match="a memory holds at most"):
-        add(places, store, data(body="x " * MAX_BYTES))
+        add(places, store, data(body="\U0001f600" * (MAX_BYTES // 4 + 1)))
     assert list(all_memories(store)) == []
     with pytest.raises(InvalidMemory, match="at most 10000 values"):
         add(places, store, data(extra=[0] * 10_001))
     assert list(all_memories(store)) == []
     stored = add(places, store, data()).stored
     with pytest.raises(InvalidMemory, match="a memory holds at most"):
-        change(places, stored, lambda found: dict(found, content={"decision": "x " * MAX_BYTES}))
+        change(
+            places,
+            stored,
+            lambda found: dict(found, content={"decision": "\U0001f600" * (MAX_BYTES // 4 + 1)}),
+        )
     assert find(store, "use-postgres").digest == stored.digest
 
 

@@ -186,7 +186,13 @@ def _processor_time(text: str) -> float:
     return time.process_time() - start
 
 
-@pytest.mark.parametrize("piece", HOSTILE.values(), ids=list(HOSTILE))
+@pytest.mark.parametrize(
+    "piece",
+    [
+        pytest.param(piece, id=name, marks=[] if at % 4 == 0 else pytest.mark.slow)
+        for at, (name, piece) in enumerate(HOSTILE.items())
+    ],
+)
 def test_a_hostile_megabyte_takes_time_in_proportion_to_its_length(piece: str) -> None:
     short, long = (piece * (size // len(piece)) for size in (100_000, 1_000_000))
     for _ in range(3):  # a machine with other work on it may disturb a round

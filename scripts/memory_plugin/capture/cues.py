@@ -14,12 +14,15 @@ from ..kernel.data import load_data
 from .hints import ENOUGH_POINTS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 __all__ = ["Cue", "Score", "cues", "score"]
 
 _SUREST = 0.75  # strength of a sentence with many signs: the rules are surer
 _LEAST = 0.5
+_CLAUSE = re.compile(r"[,;:] (?:and |but |so )?")
+_FEWEST_BLANKS = 3  # of a clause that says something by itself
+_FOR_ALL = -4  # a question or a doubt speaks against every clause of its sentence
 _STEP = 0.05  # of strength, for each point above the least
 
 
@@ -47,12 +50,19 @@ class Score(NamedTuple):
 
 
 def score(sentence: str) -> Score | None:
-    """Return the score of a sentence that has enough signs of a lasting statement; None for any other."""
+    """Return the score of a sentence, or of a clause of it, that has enough signs of a lasting statement; None for any other."""
     found = [cue for cue in cues() if _holds(cue, sentence)]
+    scored = _enough(found)
+    if scored or any(cue.weight <= _FOR_ALL for cue in found):
+        return scored
+    clauses = [clause for clause in _CLAUSE.split(sentence) if clause.count(" ") >= _FEWEST_BLANKS]
+    of_clauses = [_enough([cue for cue in cues() if _holds(cue, clause)]) for clause in clauses]
+    return max((one for one in of_clauses if one), key=lambda one: one.points, default=None)
+
+
+def _enough(found: Sequence[Cue]) -> Score | None:
     points = sum(cue.weight for cue in found)
-    if points < ENOUGH_POINTS:
-        return None
-    return Score(points, max(found, key=lambda cue: cue.weight))
+    return Score(points, max(found, key=lambda cue: cue.weight)) if points >= ENOUGH_POINTS else None
 
 
 def _holds(cue: Cue, sentence: str) -> bool:

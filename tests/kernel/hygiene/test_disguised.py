@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 import pytest
 
-from memory_plugin.kernel.hygiene import findings, redact
+from memory_plugin.kernel.hygiene import findings, redact, spellings
 
 KEY = "ghp_" + "q7Wm2kLx9Vt0RfZc4Yb8Np1Hd6Js3Gu5Ae0K"
 WORD = "kZ8w" + "Qm4tRx2v"
@@ -100,3 +100,26 @@ def test_places_are_those_of_the_original() -> None:
     text = "a\u00a0b p\u0430ssword:\u00a0%s\u200b end" % WORD
     (found,) = findings(text)
     assert text[found.start : found.end].rstrip("\u200b") == WORD
+
+
+@pytest.mark.parametrize(
+    ("escaped", "plain"),
+    [("\\uff41", "a"), ("\\ud83d", " "), ("\\u{110000}", " "), ("\\x1f", " "), ("\\x41", "A")],
+)
+def test_an_escape_says_one_character(escaped: str, plain: str) -> None:
+    assert spellings._escape(escaped) == plain
+
+
+def test_each_character_of_a_foreign_run_has_its_own_place() -> None:
+    text = "see \u0430\ufb01\u0430 there"  # the ligature becomes two letters
+    found = [(change.start, change.end, change.text) for change in spellings.spellings(text)]
+    assert found == [(4, 5, "a"), (5, 6, "fi"), (6, 7, "a")]
+
+
+def test_two_letters_for_one_keep_their_places_within_a_run() -> None:
+    text = "see \ufb01\ufb02\ufb01 there"
+    assert [(c.start, c.end, c.text) for c in spellings.spellings(text)] == [
+        (4, 5, "fi"),
+        (5, 6, "fl"),
+        (6, 7, "fi"),
+    ]

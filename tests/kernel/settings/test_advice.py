@@ -108,3 +108,10 @@ def test_a_key_cannot_talk_to_the_terminal(box: Box) -> None:
 
 def test_names_are_cut_and_paths_are_not() -> None:
     assert (len(readable("x" * 500)), len(terminal_safe("x" * 500))) == (83, 500)
+
+
+def test_a_key_of_an_older_version_is_told_its_successor(box: Box) -> None:
+    path = box.write(USER, block("trust.pulls", "accept"))
+    (problem,) = box.load().problems
+    assert problem_sentence(problem).startswith(path)
+    assert hint(problem) == "no longer used; set instead: trust.accept_from"

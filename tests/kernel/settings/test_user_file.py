@@ -31,6 +31,15 @@ def test_everything_else_in_the_file_stays(box: Box) -> None:
     assert box.read() == BEFORE
 
 
+@pytest.mark.parametrize("depth", ["memory", "top"])
+def test_a_key_that_the_file_has_is_changed_where_it_stands(box: Box, depth: str) -> None:
+    block = {"retrieval": {"max_inject": 1}}
+    box.write(USER, json.dumps({"memory": block, "retrieval": {}} if depth == "memory" else block))
+    set_value(box.config, KEY, 2)
+    changed = {"retrieval": {"max_inject": 2}}
+    assert json.loads(box.read()) == ({"memory": changed, "retrieval": {}} if depth == "memory" else changed)
+
+
 def test_the_old_content_lies_beside_the_file(box: Box) -> None:
     box.write(USER, BEFORE)
     backup = set_value(box.config, KEY, 2).backup
