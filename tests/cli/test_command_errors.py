@@ -37,13 +37,16 @@ from tests.project import Project
 def test_a_missing_file_is_one_line_and_exit_code_2(project: Project, words: list[str]) -> None:
     code, out, err = cli(project, *words, "no/file.json")
     name = os.path.join(project.root, "no/file.json") if "--root" in words else "no/file.json"
-    assert (code, out, err) == (2, "", "memory: %s: not there\n" % name)
+    assert (code, out, err) == (2, "", "memory: %s: no such file or folder\n" % name)
 
 
 @pytest.mark.parametrize("option", ["--resume", "--report"])
 def test_a_missing_output_folder_is_reported_before_any_work(project: Project, option: str) -> None:
     talk = project.write("talk.jsonl", "{}")
-    assert cli(project, "evaluate", talk, option, "no/file")[::2] == (2, "memory: no: not there\n")
+    assert cli(project, "evaluate", talk, option, "no/file")[::2] == (
+        2,
+        "memory: no: no such file or folder\n",
+    )
 
 
 @pytest.mark.parametrize("words", [["evaluate", "."], ["rules", "check"]])

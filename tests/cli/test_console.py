@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import io
 import json
+import shlex
+import time
 
 import pytest
 
 from memory_plugin.cli.console import Console, error_line
+from memory_plugin.cli.wrapping import columns, fitted_examples, wrapped
 
 
 class Stream(io.TextIOWrapper):
@@ -136,3 +139,76 @@ def test_an_error_is_printed_although_the_rules_cannot_be_read(
 
     monkeypatch.setattr("memory_plugin.memories.hygiene.shown_line", failing)
     assert error_line("no\nsuch \x1b[31mfile") == "no such [31mfile"
+
+
+def test_a_line_is_wrapped_on_a_terminal_and_whole_in_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "30")
+    text = "note  a remark of some length that goes on"
+    path = "  written: /a/path/that/is/wider/than/the/terminal.html"
+    one, out, err = console(terminal=True)
+    one.line(text)
+    one.line(path)
+    one.error("something went wrong in a place far away")
+    assert out.written.splitlines() == [
+        "note  a remark of some length",
+        "      that goes on",
+        "  written:",
+        "    " + path.split()[1],
+    ]
+    assert err.written == "memory: something went wrong\n  in a place far away\n"
+    one, out, _ = console()
+    one.line(text)
+    assert out.written == text + "\n"
+
+
+@pytest.mark.parametrize("width", [8, 20, 33])
+def test_wrapping_loses_no_word_and_styles_take_no_room(width: int) -> None:
+    text = "  \033[1mbold\033[0m words  and a %s text with one-very-long-word-inside" % ("\u8bed\u8a00" * 5)
+    lines = wrapped(text, width).split("\n")
+    assert [line for line in lines if columns(line) > width and " " in line.strip()] == []
+    assert "".join("".join(lines).split()) == "".join(text.split())
+
+
+def test_examples_keep_their_commands_and_put_comments_below() -> None:
+    text = "  memory list    all\n  memory save --title one --body two-and-three    a remark"
+    assert fitted_examples(text, 40).splitlines() == [
+        "  memory list    all",
+        "  memory save --title one \\",
+        "      --body two-and-three",
+        "      a remark",
+    ]
+
+
+def test_a_text_in_quotes_stays_whole_in_an_example() -> None:
+    text = (
+        '  memory save --category decision --title "Logins live in Redis" --body "24 h." \\\n      --tags a'
+    )
+    shown = fitted_examples(text, 50)
+    assert shown.splitlines() == [
+        "  memory save --category decision \\",
+        '      --title "Logins live in Redis" \\',
+        '      --body "24 h." \\',
+        "      --tags a",
+    ]
+    ours, theirs = (shlex.split(one.replace("\\\n", "")) for one in (shown, text))
+    assert ours == theirs
+
+
+def test_what_takes_long_says_so_on_a_terminal_until_it_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memory_plugin.cli.heartbeat._EVERY", 0.02)
+    one, out, err = console(terminal=True)
+    with one.working("reading"):
+        end = time.monotonic() + 30
+        while "reading: " not in err.written and time.monotonic() < end:
+            time.sleep(0.01)
+        one.line("found")
+    seen = err.written
+    assert "\r\033[Kreading: 0 s" in seen
+    assert seen.endswith("\r\033[K")
+    assert out.written == "found\n"
+    time.sleep(0.1)
+    assert err.written == seen
+    one, _, err = console()
+    with one.working("reading"):
+        time.sleep(0.1)
+    assert err.written == ""

@@ -12,7 +12,17 @@ from hypothesis import strategies as st
 
 from tests.events import SCRIPTS, events_slow_except
 from tests.project import PLUGIN_ROOT, Project, Run
-from tests.recall.store_files import ASK, BODY, TITLE, TOLD, last, no_threshold, problems
+from tests.recall.store_files import (
+    ASK,
+    BODY,
+    TITLE,
+    TOLD,
+    last,
+    memory,
+    no_threshold,
+    problems,
+    put_accepted,
+)
 
 NOT_AN_EVENT = [
     pytest.param(b"", id="nothing"),
@@ -38,7 +48,7 @@ NOT_AN_EVENT = [
 def recalling(project: Project) -> Project:
     """Return a project whose one memory answers ASK."""
     no_threshold(project)
-    project.save(TITLE, BODY)
+    put_accepted(project, "billing", memory(TITLE, BODY))
     assert TOLD in project.prompt(ASK, session_id="before").context
     return project
 

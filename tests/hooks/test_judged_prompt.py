@@ -14,6 +14,7 @@ from tests.kernel.judge import server
 from tests.kernel.judge.bench import KEY, payload
 from tests.kernel.judge.server import Act, Seen, Server, answer, by_request
 from tests.project import PLUGIN_ROOT, Project, Run
+from tests.recall.store_files import memory, put_accepted
 from tests.test_house import modules_of
 
 ASK = "Which billing database do the tests use?"
@@ -68,8 +69,8 @@ class Judged(NamedTuple):
 def judged(project: Project) -> Iterator[Callable[[Act], Judged]]:
     """Make a project with three memories and a server that acts so."""
     servers: list[Server] = []
-    for title in TITLES:
-        project.save(title, "Body of %s: xylophone." % title)
+    for number, title in enumerate(TITLES):
+        put_accepted(project, "m%d" % number, memory(title, "Body of %s: xylophone." % title))
 
     def made(act: Act) -> Judged:
         servers.append(Server(act))

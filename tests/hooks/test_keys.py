@@ -172,7 +172,7 @@ def test_no_key_goes_where_a_project_says(table: Table, name: str, *, hooks: boo
 
 
 @pytest.mark.parametrize("vendor", VENDORS)
-@pytest.mark.parametrize("name", ["all of them", "a command's own environment"])
+@pytest.mark.parametrize("name", [pytest.param("all of them", marks=SLOW), "a command's own environment"])
 def test_nor_does_any_vendor_s_key(table: Table, name: str, vendor: str) -> None:
     client = StandIn(table.project, **KEYS)
     client.run(*steps(table, vendor, name, client, hooks=True))

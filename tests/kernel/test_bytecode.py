@@ -68,7 +68,13 @@ def cached(project: Project, module: str) -> str:
     return cache_from_source(os.path.join(project.plugin_root, "scripts", "memory_plugin", module + ".py"))
 
 
-@pytest.mark.parametrize("share", PARTS.values(), ids=PARTS)
+@pytest.mark.parametrize(
+    "share",
+    [
+        pytest.param(0.5, id="half"),
+        *(pytest.param(PARTS[name], id=name, marks=pytest.mark.slow) for name in list(PARTS)[1:]),
+    ],
+)
 @pytest.mark.parametrize(
     "module",
     [

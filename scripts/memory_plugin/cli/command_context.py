@@ -149,7 +149,7 @@ def require_existing(*paths: str) -> None:
     """Raise UsageError for the first path that does not exist."""
     for path in paths:
         if not os.path.exists(path):
-            raise UsageError("%s: not there" % path)
+            raise UsageError("%s: no such file or folder" % path)
 
 
 def require_known(name: str, known: Iterable[str]) -> None:

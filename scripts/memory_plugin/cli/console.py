@@ -8,15 +8,17 @@ import re
 import shutil
 import sys
 import textwrap
-import unicodedata
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from threading import RLock
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from ..kernel.files import in_words
 from ..kernel.text.clean import plain
+from .wrapping import columns, wrapped
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from typing import TextIO
 
 __all__ = ["Console", "counted", "finish_streams", "open_closed_streams"]
@@ -42,9 +44,12 @@ class Console:
         self.color = (
             self._out.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
         )
-        self.width = (
-            (shutil.get_terminal_size((100, 24)).columns or 100) if self._out.isatty() else _NO_TERMINAL
-        )
+        self.reported = 0.0  # when the command itself last showed progress
+        self._shows_progress = False
+        self._lock = (
+            RLock()
+        )  # the sign of life comes from a thread: it must not get between clearing it and a line
+        self.width = _terminal_width() if self._out.isatty() else _NO_TERMINAL
 
     @property
     def wraps(self) -> bool:
@@ -53,17 +58,23 @@ class Console:
 
     def json(self, value: object) -> None:
         """Print one JSON document, ASCII only."""
-        self.line(json.dumps(value, indent=2))
+        self.verbatim(json.dumps(value, indent=2))
 
     def line(self, text: str = "") -> None:
-        """Print one line; escape characters that the terminal cannot encode. Raises OSError, which names the stream.
+        """Print one line, on a terminal wrapped to its width. Raises OSError, which names the stream."""
+        self.verbatim(wrapped(text, self.width) if self.wraps else text)
+
+    def verbatim(self, text: str) -> None:
+        """Print a text as it is; escape characters that the terminal cannot encode. Raises OSError, which names the stream.
 
         Of control characters and those that turn the direction of writing, which a path may hold, only our own colors are printed.
         """
-        try:
-            _write(self._out, _UNSAFE.sub(_color if self.color else "", text) + "\n")
-        except OSError as error:
-            raise type(error)(error.errno, error.strerror, "standard output") from None
+        with self._lock:
+            self._clear_progress()
+            try:
+                _write(self._out, _UNSAFE.sub(_color if self.color else "", text) + "\n")
+            except OSError as error:
+                raise type(error)(error.errno, error.strerror, "standard output") from None
 
     def paragraph(self, text: str, lead: str = "", hang: int = 0, style: str = "") -> None:
         """Print a text for people, on a terminal in lines of at most 100 columns, else in one line.
@@ -77,14 +88,40 @@ class Console:
             lead = " " * hang
 
     def error(self, text: str) -> None:
-        """Print one line on the error stream."""
-        with suppress(OSError):  # there is no other place to print it
-            _write(self._err, "memory: %s\n" % error_line(text))
-
-    def progress(self, text: str) -> None:
-        """Show progress, on a terminal only, in place of the text shown before; an empty text clears it."""
+        """Print one line on the error stream, on a terminal wrapped to its width."""
+        text = "memory: " + error_line(text)
         if self._err.isatty():
-            _write(self._err, "\r\033[K" + text)
+            text = wrapped(text, _terminal_width())
+        with self._lock, suppress(OSError):  # there is no other place to print it
+            self._clear_progress()
+            _write(self._err, text + "\n")
+
+    def progress(self, text: str, own: bool = True) -> None:
+        """Show progress, on a terminal only, in place of the text shown before; an empty text clears it.
+
+        `own` is false for the sign of life that `working` shows while the command says nothing itself.
+        """
+        if own:
+            self.reported = monotonic()
+        with self._lock:
+            if self._err.isatty() and (text or self._shows_progress):
+                self._shows_progress = bool(text)
+                _write(self._err, "\r\033[K" + text[: _terminal_width() - 1])
+
+    def _clear_progress(self) -> None:
+        if self._shows_progress:
+            self.progress("", own=False)
+
+    @contextmanager
+    def working(self, label: str) -> Iterator[None]:
+        """Show, on a terminal only, the label and the seconds while something takes longer than one. Nothing may be asked meanwhile."""
+        if not self._err.isatty():
+            yield
+            return
+        from .heartbeat import heartbeat  # threads cost a millisecond
+
+        with heartbeat(self, label):
+            yield
 
     def can_ask(self) -> bool:
         """Return whether a person can answer: both standard streams are a terminal."""
@@ -95,7 +132,7 @@ class Console:
         if not self.can_ask():
             return False
         try:
-            return input(question + " [y/N] ").strip().lower() in ("y", "yes")
+            return input(wrapped(question + " [y/N]", self.width) + " ").strip().lower() in ("y", "yes")
         except EOFError:
             return False
 
@@ -115,10 +152,14 @@ class Console:
             for cells in (headers, *rows):
                 self.line("\t".join(cells))
             return
-        widths = _fitting([max(map(_columns, column)) for column in zip(headers, *rows)], self.width)
+        widths = _fitting([max(map(columns, column)) for column in zip(headers, *rows)], self.width)
         self.line(self.style(_row(headers, widths), "bold"))
         for row in rows:
             self.line(_row(row, widths))
+
+
+def _terminal_width() -> int:
+    return shutil.get_terminal_size((_READABLE, 24)).columns or _READABLE
 
 
 def _fitting(widths: list[int], room: int) -> list[int]:
@@ -137,22 +178,13 @@ def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 def _fit(cell: str, width: int) -> str:
     """Return a cell cut or padded to `width` columns."""
-    taken = _columns(cell)
+    taken = columns(cell)
     if taken > width:
         while taken > width - 1:
-            taken -= _columns(cell[-1])
+            taken -= columns(cell[-1])
             cell = cell[:-1]
         cell, taken = cell + "\u2026", taken + 1
     return cell + " " * (width - taken)
-
-
-def _columns(text: str) -> int:
-    """Return how many columns a text takes on a terminal (Unicode Standard Annex 11)."""
-    if text.isascii():
-        return len(text)
-    return sum(
-        2 if unicodedata.east_asian_width(c) in "WF" else 0 if unicodedata.combining(c) else 1 for c in text
-    )
 
 
 def error_line(text: str) -> str:

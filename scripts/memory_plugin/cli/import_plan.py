@@ -12,9 +12,11 @@ from ..memories.hygiene import clean_data
 from ..memories.import_duplicates import SAME, repeats
 from ..memories.import_loaded import is_worth_splitting, loaded_files
 from ..memories.importing import read
-from ..memories.record import CONTEXT, InvalidMemory, categories, parse_memory
+from ..memories.record import ACTIVE, CONTEXT, InvalidMemory, categories, parse_memory
+from ..memories.stores import PROJECT
 from ..memories.survey import survey
 from .after_change import similar_to
+from .title_check import TakenTitles
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -49,8 +51,10 @@ class Plan(NamedTuple):
     offered: dict[str, str]
 
 
-def gather(paths: Iterable[str], category: str, everything: bool, context: CommandContext) -> Plan:
-    """Read all that the paths hold; leave out what Claude reads anyway, unless `everything` is wanted, and repeated texts."""
+def gather(
+    paths: Iterable[str], category: str, everything: bool, context: CommandContext, scope: str = PROJECT
+) -> Plan:
+    """Read all that the paths hold; leave out what Claude reads anyway, unless `everything` is wanted, repeated texts, and taken titles."""
     root = context.places.project_root
     plan = Plan([], [], {})
     loaded = {} if everything else loaded_files(root)
@@ -76,7 +80,23 @@ def gather(paths: Iterable[str], category: str, everything: bool, context: Comma
             plan.others.append(_left_out(draft, REPEATED, "the same text as %s" % first))
         else:
             plan.drafts.append(draft)
-    return plan
+    return _without_taken_titles(plan, context, scope)
+
+
+def _without_taken_titles(plan: Plan, context: CommandContext, scope: str) -> Plan:
+    """Skip each active draft whose title an active memory or an earlier draft has, unless it says that it replaces one."""
+    taken = TakenTitles(survey(context.places, context.accept_from).items, scope)
+    kept = []
+    for draft in plan.drafts:
+        checked = draft.data.get("record_status", ACTIVE) == ACTIVE and not draft.data.get("supersedes")
+        why = (
+            taken.take(draft.data, shown_source(draft.source, context.places.project_root)) if checked else ""
+        )
+        if why:
+            plan.others.append(_left_out(draft, SKIPPED, plain(why, _MAX_REASON)))
+        else:
+            kept.append(draft)
+    return plan._replace(drafts=kept)
 
 
 def _read_anyway(path: str, by: str) -> str:

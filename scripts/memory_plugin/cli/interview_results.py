@@ -9,13 +9,17 @@ from ..interview import export, pipeline
 from ..interview.exceptions import InterviewError, InvalidAnswer
 from ..interview.interview_store import FINISHED, InterviewStore
 from ..interview.pack import SHIPPED, find_pack, read_pack
-from ..interview.proposals import choose_memories, propose_memories, save_memory, summary
+from ..interview.proposals import choose_memories, memory_data, propose_memories, save_memory, summary
 from ..interview.reminder import Reminder
 from ..interview.setup import InterviewLimits, new_setup
+from ..memories.hygiene import shown_line
+from ..memories.stores import PROJECT
+from ..memories.survey import survey
 from .after_change import Similar, refresh_index, similar_lines, similar_to
-from .command_context import UsageError, require_existing
+from .command_context import CommandError, UsageError, require_existing
 from .commands.interview_command import find_interview, read_input
 from .console import counted
+from .title_check import TakenTitles
 
 if TYPE_CHECKING:
     import argparse
@@ -35,6 +39,7 @@ def _finish(arguments: argparse.Namespace, context: CommandContext) -> int:
     if not arguments.confirm:
         return _show_proposals(arguments, context, interview, proposed)
     chosen = choose_memories(read_input(), proposed)
+    _refuse_taken_titles(context, interview, chosen)
     approved = _is_approved(context, interview)
     written = [save_memory(interview, one, context.places, approved=approved) for one in chosen]
     interview.status = FINISHED
@@ -47,6 +52,18 @@ def _finish(arguments: argparse.Namespace, context: CommandContext) -> int:
     for (_, record), similar in zip(written, similar_to(context, new)):
         record["similar"] = [one._asdict() for one in similar]
     return _show_written(arguments, context, interview, [record for _, record in written])
+
+
+def _refuse_taken_titles(context: CommandContext, interview: Interview, chosen: list[dict[str, Any]]) -> None:
+    """Raise CommandError, before anything is written, if a stored memory or an earlier one has the title of a chosen one."""
+    taken = TakenTitles(survey(context.places, context.accept_from).items, PROJECT)
+    for one in chosen:
+        why = taken.take(memory_data(interview, one), one["concept"])
+        if why:
+            raise CommandError(
+                "%s, %s: %s. Nothing was written; send `memory: %s` with another `title:`, or leave it out"
+                % (one["concept"], shown_line(one["title"]), why, one["concept"])
+            )
 
 
 def _is_approved(context: CommandContext, interview: Interview) -> bool:
@@ -205,7 +222,7 @@ def _export(arguments: argparse.Namespace, context: CommandContext) -> int:
         context.console.json(export.as_json(interview))
     else:
         render = export.as_mermaid if arguments.format == "mermaid" else export.as_transcript
-        context.console.line(render(interview).rstrip("\n"))
+        context.console.verbatim(render(interview).rstrip("\n"))
     return 0
 
 

@@ -7,7 +7,6 @@ import os
 import shutil
 import sys
 import textwrap
-from contextlib import suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -20,8 +19,9 @@ from ..kernel.paths import locate
 from ..memories.record import InvalidMemory
 from .caller import identify
 from .command_context import CommandContext, CommandError, UsageError, add_common_options, require_existing
-from .console import Console, error_line, finish_streams, open_closed_streams
+from .console import Console, finish_streams, open_closed_streams
 from .suggestions import explain_unknown
+from .wrapping import fitted_examples
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -61,6 +61,11 @@ GROUPS = {
 }
 _LISTED = tuple(name for group in GROUPS.values() for name in group)
 _STARTED_BY_HOOKS = ("grade", "refresh", "propose")  # the help leaves them out
+# They ask nothing while they run, so a sign of life may be shown at any moment; the others show it where they work for long.
+_WITHOUT_QUESTIONS = (
+    *("search", "show", "list", "guards", "check", "scan", "status", "why", "report", "feedback", "replay"),
+    *("doctor", "demo", "scores", "tune", "langfuse", "evaluate", "refresh"),
+)
 OLD_NAMES = {"heal": "refresh_command"}  # the name in 0.1.0
 COMMANDS = {
     **{name: name + "_command" for group in (*GROUPS.values(), _STARTED_BY_HOOKS) for name in group},
@@ -120,8 +125,11 @@ def _run(arguments: argparse.Namespace, console: Console) -> int:
     root = _root(arguments.root)
     taint = caller.settle(root)
     context = CommandContext(locate(root), console, taint, caller)
-    result: int = _module(arguments.command).run(arguments, context)
-    return result
+    run = _module(arguments.command).run
+    if arguments.command not in _WITHOUT_QUESTIONS:
+        return int(run(arguments, context))
+    with console.working(arguments.command):
+        return int(run(arguments, context))
 
 
 def _root(given: str | None) -> str:
@@ -161,9 +169,8 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Print what is wrong and where help is. Raises SystemExit with code 2."""
         message = explain_unknown(" ".join(message.split()), _LISTED, self.options)
-        with suppress(OSError):  # the exit code still tells
-            end = "" if message.endswith("?") else ";"
-            sys.stderr.write("memory: %s%s `%s --help` shows how\n" % (error_line(message), end, self.prog))
+        end = "" if message.endswith("?") else ";"
+        Console().error("%s%s `%s --help` shows how" % (message, end, self.prog))
         raise SystemExit(USAGE)
 
 
@@ -186,12 +193,13 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     commands = parser.add_subparsers(
         dest="command", required=True, metavar="COMMAND", help="one of the commands below"
     )
+    width = _help_width()
     for name in COMMANDS if named is None else [named]:
         module = _module(name)
         sub = commands.add_parser(
             name,
-            description=module.HELP,
-            epilog="examples:\n" + module.EXAMPLES.rstrip(),
+            description="\n".join(textwrap.wrap(module.HELP, width)),
+            epilog="examples:\n" + fitted_examples(module.EXAMPLES.rstrip(), width),
             formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         add_common_options(sub)
@@ -200,9 +208,14 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     return parser
 
 
+def _help_width() -> int:
+    """Return the columns that argparse uses for the rest of the help."""
+    return shutil.get_terminal_size().columns - 2
+
+
 def _overview() -> str:
     """Return the list of commands by topic."""
-    width = shutil.get_terminal_size().columns - 2  # as argparse does for the rest
+    width = _help_width()
     lines = []
     for topic, commands in GROUPS.items():
         lines += ["", topic + ":"]

@@ -10,12 +10,13 @@ from ..kernel.files import Unreadable, read_regular
 from ..kernel.hygiene import findings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 __all__ = ["Place", "Scan", "scan_paths"]
 
 MAX_BYTES = 5_000_000
 _HEAD = 8192
+_REPORT_EVERY = 50
 _SKIPPED_FOLDERS = frozenset([".git"])
 
 
@@ -75,8 +76,13 @@ def _decoded(data: bytes) -> str | None:
     return None if b"\0" in data[:_HEAD] else data.decode("utf-8", "replace")
 
 
-def scan_paths(paths: list[str], personal: bool = False, max_bytes: int | None = None) -> Scan:
-    """Scan files and folders, without following links.
+def scan_paths(
+    paths: list[str],
+    personal: bool = False,
+    max_bytes: int | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Scan:
+    """Scan files and folders, without following links; `progress` gets the number of files read, and of all.
 
     `personal` also reports what memories may contain, such as e-mail addresses. With `max_bytes` the smallest files are read
     first, until their sum exceeds it.
@@ -85,8 +91,10 @@ def scan_paths(paths: list[str], personal: bool = False, max_bytes: int | None =
     found = [file for path in paths for file in _files(path)]
     if max_bytes is not None:
         found, scan.left = _smallest(found, max_bytes)
-    for file in found:
+    for number, file in enumerate(found):
         scan.read_file(file)
+        if progress is not None and number % _REPORT_EVERY == 0:
+            progress(number, len(found))
     return scan
 
 

@@ -26,6 +26,7 @@ def explain_unknown(message: str, commands: Iterable[str], options: Iterable[str
         word = unknown[1].split()[0].partition("=")[0]
         if word.startswith("-"):
             return "unknown option '%s'%s" % (word, _nearest(word, options))
+        return "unexpected word '%s'; put a text of several words in quotes" % word
     return message
 
 

@@ -13,7 +13,42 @@ from .command_context import CommandError
 if TYPE_CHECKING:
     from ..memories.survey import Item
 
-__all__ = ["refuse_taken_title"]
+__all__ = ["TakenTitles", "refuse_taken_title"]
+
+
+class TakenTitles:
+    """The titles of a scope's active memories, and of those that are about to be stored there."""
+
+    def __init__(self, items: list[Item], scope: str, without: Item | None = None) -> None:
+        """Note the titles; `without` is a memory that is replaced or changed, whose title is free."""
+        self._items = items
+        self._by_title: dict[str, list[Item]] = {}
+        self._new: dict[str, dict[str, Any]] = {}
+        for item in items:
+            if item is not without and item.stored.store.scope == scope and life_cycle_state(item) == ACTIVE:
+                self._by_title.setdefault(plain_title(item.stored.memory.title), []).append(item)
+
+    def owner(self, data: dict[str, Any], or_same: bool = False) -> str:
+        """Return the name of a stored memory that has the title of `data` and says something else, or the same; empty without one."""
+        cleaned, _ = clean_data(data)
+        for item in self._by_title.get(plain_title(str(cleaned["title"])), ()):
+            if or_same or not _says_the_same(item.stored.memory.data, cleaned):
+                return shortest_names(self._items)[item.stored.key]
+        return ""
+
+    def take(self, data: dict[str, Any], source: str) -> str:
+        """Reserve the title of a new memory; return why it is not free, or an empty text. `source` names it in later reasons."""
+        title = plain_title(str(data["title"]))
+        owner = self.owner(data) if title in self._by_title else ""
+        if owner:
+            return "%s has this title already; to change that one: memory edit %s --body '...'" % (
+                owner,
+                owner,
+            )
+        first = self._new.setdefault(title, {**data, "source": source})
+        if _says_the_same(first, data):
+            return ""
+        return "%s has this title too; give one of them another title" % first["source"]
 
 
 def refuse_taken_title(items: list[Item], scope: str, data: dict[str, Any], old: Item | None) -> None:
@@ -21,18 +56,11 @@ def refuse_taken_title(items: list[Item], scope: str, data: dict[str, Any], old:
 
     The same text again is no second memory, and `old` is the memory that the new one replaces.
     """
-    cleaned, _ = clean_data(data)
-    title = plain_title(str(cleaned["title"]))
-    for item in items:
-        memory = item.stored.memory
-        if item is old or item.stored.store.scope != scope or life_cycle_state(item) != ACTIVE:
-            continue
-        if plain_title(memory.title) != title or _says_the_same(memory.data, cleaned):
-            continue
-        name = shortest_names(items)[item.stored.key]
+    name = TakenTitles(items, scope, old).owner(data)
+    if name:
         raise CommandError(
             "%s has this title already: %s. To change it: memory edit %s --body '...'. To replace it: add --supersedes %s."
-            " For a second memory choose another title." % (name, shown_line(memory.title), name, name)
+            " For a second memory choose another title." % (name, shown_line(str(data["title"])), name, name)
         )
 
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..memories.writing import Written
     from .interview_store import Interview
 
-__all__ = ["MAX_MEMORIES", "choose_memories", "propose_memories", "save_memory", "summary"]
+__all__ = ["MAX_MEMORIES", "choose_memories", "memory_data", "propose_memories", "save_memory", "summary"]
 
 MAX_MEMORIES = 20
 _MIN_CONFIDENCE = 0.5
@@ -161,10 +161,8 @@ def _changed(entry: object, known: dict[str, dict[str, Any]]) -> dict[str, Any]:
     return found
 
 
-def save_memory(
-    interview: Interview, chosen: dict[str, Any], places: Places, *, approved: bool
-) -> tuple[Written, dict[str, Any]]:
-    """Write one chosen memory to the project's store; return what was written, and a record of it for programs."""
+def memory_data(interview: Interview, chosen: dict[str, Any]) -> dict[str, Any]:
+    """Return one chosen memory as the data of its file."""
     category = categories()[category_named(chosen["category"]).name]
     extra: dict[str, Any] = {
         "tags": chosen.get("tags") or ["interview"],
@@ -175,11 +173,18 @@ def save_memory(
     content = body_content(category, chosen["body"])
     if chosen.get("context"):
         content[CONTEXT] = chosen["context"]
-    data = new_memory(category, "", chosen["title"], content, extra)
+    return new_memory(category, "", chosen["title"], content, extra)
+
+
+def save_memory(
+    interview: Interview, chosen: dict[str, Any], places: Places, *, approved: bool
+) -> tuple[Written, dict[str, Any]]:
+    """Write one chosen memory to the project's store; return what was written, and a record of it for programs."""
+    data = memory_data(interview, chosen)
     written = save(places, named_store(places, PROJECT), data, approved, how="interview")
     return written, {
         "id": written.stored.memory.id,
-        "category": category.name,
+        "category": data["category"],
         "created": written.created,
         "trusted": approved,
         "redacted": [found._asdict() for found in written.redacted],

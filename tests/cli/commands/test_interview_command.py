@@ -181,7 +181,7 @@ def test_shipped_packs_pass_their_check(project: Project, name: str) -> None:
         (["start", "x", "--setup"], "[]", "expected a JSON object"),
         (["answer"], "x", "no interview is open"),
         (["status", "--session", "magic"], "", "no interview 'magic'"),
-        (["pack", "check", "nowhere.json"], "", "nowhere.json: not there"),
+        (["pack", "check", "nowhere.json"], "", "nowhere.json: no such file or folder"),
         (["magic"], "", "invalid choice: 'magic'"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
@@ -225,7 +225,7 @@ def test_the_output_for_people(project: Project) -> None:
     assert SESSION not in run.stdout
 
 
-def test_the_memories_keep_the_question_and_name_what_is_there_already(project: Project) -> None:
+def test_the_memories_keep_the_question_and_need_a_title_of_their_own(project: Project) -> None:
     old = project.save(
         "export within a minute",
         "Another text.",
@@ -240,8 +240,11 @@ def test_the_memories_keep_the_question_and_name_what_is_there_already(project: 
     talk(project, "answer", data=asked)
     proposed = talk(project, "finish")["memories"][0]
     assert proposed["asked_as"] == ["How fast must it be?"]
-    (written,) = talk(project, "finish", "--confirm")["memories"]
-    assert [(one["id"], one["why"]) for one in written["similar"]] == [(old, "same title")]
+    refused = project.cli("interview", "finish", "--confirm")
+    assert refused.returncode == 1
+    assert "%s has this title already" % old in refused.stderr
+    lines = "memory: n1\ntitle: An export takes a minute at most\n"
+    (written,) = talk(project, "finish", "--confirm", data=lines)["memories"]
     shown = project.cli("show", written["id"], "--json").json
     assert shown["asked_as"] == ["How fast must it be?"]
     assert "We lost a client" in shown["content"]["context"]

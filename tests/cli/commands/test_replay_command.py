@@ -76,7 +76,7 @@ def test_a_trial_file_with_a_problem_is_an_error(past: Project, content: object,
 
 @pytest.mark.parametrize(
     ("arguments", "says"),
-    [(["--config", "/no/such/file"], "not there"), (["--days", "0"], "expected 1 or more")],
+    [(["--config", "/no/such/file"], "no such file"), (["--days", "0"], "expected 1 or more")],
 )
 def test_errors_of_use(past: Project, arguments: list[str], says: str) -> None:
     run = past.cli("replay", *arguments)

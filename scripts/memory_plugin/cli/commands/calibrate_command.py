@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
 DONE = 0
-HELP = "give 20 sessions your own scores, one after another, and see how well the scorer agrees with you"
+HELP = "score 20 sessions yourself, one by one, and see how well the scorer agrees with you"
 EXAMPLES = """\
   memory calibrate              on a terminal: shows a session, asks for six scores, goes on to the next; q stops, and it resumes
   memory calibrate --report     only the comparison, with the labels so far

@@ -48,7 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--project", action="store_true", help="the transcripts of this project's sessions")
     parser.add_argument(
-        "--days", type=float, metavar="N", help="of the project's sessions those of the last N days"
+        "--days", type=float, metavar="N", help="only the project's sessions of the last N days"
     )
     parser.add_argument("--again", action="store_true", help="also transcripts that were read before")
 
@@ -165,7 +165,7 @@ def _list(arguments: argparse.Namespace, file: CandidateFile, context: CommandCo
         )
         return DONE
     if not candidates.open:
-        context.console.line("nothing was found that may be worth keeping; nothing is kept without you")
+        context.console.line("Nothing worth keeping was found.")
     for one in candidates.open:
         seen = ", seen in %d sessions" % len(one.sessions) if len(one.sessions) > 1 else ""
         context.console.line("%s  %s%s" % (one.id, one.kind.replace("_", " "), seen))

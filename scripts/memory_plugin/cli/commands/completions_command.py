@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
-HELP = "print a script with which bash, zsh or fish completes commands and options"
+HELP = "print a completion script for bash, zsh or fish"
 EXAMPLES = """\
   memory completions bash > ~/.local/share/bash-completion/completions/memory
   memory completions zsh > ~/.zfunc/_memory
@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     if arguments.json:
         context.console.json({"shell": arguments.shell, "script": text})
     else:
-        context.console.line(text.rstrip("\n"))
+        context.console.verbatim(text.rstrip("\n"))
     return 0
 
 

@@ -1,4 +1,4 @@
-"""`memory demo`: show in a small invented project what Claude would be told, and why; nothing of it is kept."""
+"""`memory demo`: show what Claude would be told, and why, in a small made-up project; nothing of it is kept."""
 
 from __future__ import annotations
 

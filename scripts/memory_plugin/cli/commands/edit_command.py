@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any, Callable
 
 from ...kernel.files import in_words
 from ...memories.lifecycle import edit, rewrite, supersede, unsupersede
-from ...memories.record import MAX_TITLE, InvalidMemory, body_content, categories
+from ...memories.record import ACTIVE, MAX_TITLE, InvalidMemory, body_content, categories
+from ...memories.similarity import plain_title
 from ...memories.supersession import name_for
-from ...memories.survey import choose, naming, shortest_names, successors, survey
+from ...memories.survey import choose, life_cycle_state, naming, shortest_names, successors, survey
 from ...memories.trust import TRUSTED, load_trust
 from ...memories.writing import Written
 from ..after_change import refresh_index
@@ -25,6 +26,7 @@ from ..memory_input import (
     text_of,
 )
 from ..memory_view import as_json, status_text
+from ..title_check import TakenTitles
 
 if TYPE_CHECKING:
     import argparse
@@ -73,6 +75,8 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         written = Written(item.stored, [], False)
         guarded = is_guarded(item.stored, context) or holds_guard(item.stored) or _names_guard(arguments)
         approved = may_trust(context, guarded=guarded)
+        if arguments.title is not None:
+            _refuse_title(items, item, {"title": arguments.title})
         if named:
             change = _change(arguments, context, item.stored)
             summary = "edited: " + ", ".join(named)
@@ -86,7 +90,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
             context.report_saves([(shortest_names(items)[item.stored.key], written.stored.memory.title)])
         return DONE
     if _has_terminal(context):
-        return _edit_by_hand(arguments, context, item.stored)
+        return _edit_by_hand(arguments, context, item, items)
     raise UsageError(
         "name what to change, such as --title or --body; in a terminal, edit alone opens $EDITOR"
     )
@@ -100,12 +104,32 @@ def _has_terminal(context: CommandContext) -> bool:
     return not context.inside_client and bool(sys.stdin) and sys.stdin.isatty() and sys.stdout.isatty()
 
 
-def _edit_by_hand(arguments: argparse.Namespace, context: CommandContext, stored: StoredMemory) -> int:
+def _refuse_title(items: list[Item], item: Item, changes: dict[str, Any]) -> None:
+    """Raise InvalidMemory if another active memory of the scope has the new title."""
+    data = {**item.stored.memory.data, **changes}
+    if life_cycle_state(item) != ACTIVE or plain_title(str(data["title"])) == plain_title(
+        item.stored.memory.title
+    ):
+        return
+    name = TakenTitles(items, item.stored.store.scope, item).owner(data, or_same=True)
+    if name:
+        own = shortest_names(items)[item.stored.key]
+        raise InvalidMemory(
+            "%s has this title already. Choose another one; if both say the same: memory edit %s --superseded-by %s"
+            % (name, own, name)
+        )
+
+
+def _edit_by_hand(
+    arguments: argparse.Namespace, context: CommandContext, item: Item, items: list[Item]
+) -> int:
+    stored = item.stored
     draft = edited_draft(context, stored)
     if draft is None:
         context.console.line("nothing changed")
         return DONE
     try:
+        _refuse_title(items, item, draft.data)
         written = rewrite(context.places, stored, draft.data, "edited by hand", context.is_approved)
     except (InvalidMemory, OSError) as error:
         raise InvalidMemory("%s; your draft is %s" % (in_words(error), draft.path)) from None

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
-HELP = "show what you said about single memories and which ones replies used, or take it back"
+HELP = "show your feedback on memories and which of them replies used, or take it back"
 EXAMPLES = """\
   memory feedback
   memory feedback --json

@@ -60,7 +60,7 @@ def _line(line: bytes, place: str, context: CommandContext) -> bool:
     if not isinstance(text, str):
         return False
     found = [finding.record() for finding in findings(text, None, place)]
-    context.console.line(json.dumps({"id": entry.get("id"), "findings": found}))
+    context.console.verbatim(json.dumps({"id": entry.get("id"), "findings": found}))
     return True
 
 

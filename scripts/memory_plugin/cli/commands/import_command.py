@@ -70,16 +70,17 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     In a terminal the table comes first, and a person says yes.
     """
     require_existing(*arguments.paths)
-    plan = gather(arguments.paths, arguments.category or "", arguments.all, context)
+    with context.console.working("reading"):
+        plan = gather(arguments.paths, arguments.category or "", arguments.all, context, arguments.scope)
     drafts, dry = plan.drafts, arguments.dry_run
     asks = bool(drafts) and not (dry or arguments.yes or arguments.json) and context.console.can_ask()
     if asks:
-        print_results(would_store(drafts, context) + plan.others, plan.offered, context)
+        print_results(_would_store(drafts, context) + plan.others, plan.offered, context)
         if not context.console.confirm("store %s?" % counted(len(drafts), "memory")):
             context.console.line("nothing was stored")
             return DONE
     approved = bool(drafts) and not dry and context.approve_saves(len(drafts))
-    results = would_store(drafts, context) if dry else _store(drafts, arguments.scope, context, approved)
+    results = _would_store(drafts, context) if dry else _store(drafts, arguments.scope, context, approved)
     results += plan.others
     if arguments.json:
         pending = bool(drafts) and not (context.is_approved if dry else approved)
@@ -93,12 +94,18 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     return FAILED if _counts(results)["skipped"] else DONE
 
 
+def _would_store(drafts: list[Draft], context: CommandContext) -> list[dict[str, Any]]:
+    with context.console.working("comparing %s with the stored ones" % counted(len(drafts), "memory")):
+        return would_store(drafts, context)
+
+
 def _store(drafts: list[Draft], scope: str, context: CommandContext, approved: bool) -> list[dict[str, Any]]:
     if not drafts:
         return []
     store = named_store(context.places, scope)
-    written = save_all(context.places, store, (draft.data for draft in drafts), approved)
-    refresh_index(context)
+    with context.console.working("storing %s" % counted(len(drafts), "memory")):
+        written = save_all(context.places, store, (draft.data for draft in drafts), approved)
+        refresh_index(context)
     if approved:
         kept = [one.stored.memory for one in written if not isinstance(one, InvalidMemory)]
         context.report_saves([(memory.id, memory.title) for memory in kept])

@@ -122,7 +122,13 @@ def _on(arguments: argparse.Namespace, context: CommandContext) -> int:
         )
         return DONE
     more = "" if feature == "retrieval" else " " + feature
-    _tell("Switched on in %s. To try it: memory judge check%s" % (terminal_safe(change.path), more), context)
+    ready = any(judge.unready(anyway=True) is None for judge in judges)
+    said_on = (
+        "Switched on in %s."
+        if ready
+        else "Switched on in %s, but nothing is asked until one of these is set up."
+    )
+    _tell("%s To try it: memory judge check%s" % (said_on % terminal_safe(change.path), more), context)
     if shape.also:
         _tell(shape.also, context)
     if not on:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
 DONE = 0
-HELP = "give a session your own six scores, to compare with those of the scorer"
+HELP = "score a session yourself on six dimensions, to compare with the scorer"
 EXAMPLES = """\
   memory label 0d1ec0de                                   asks for each score, with the signals shown
   memory label 0d1ec0de --set goal_achievement=complete --set tool_efficiency=0.8

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
-HELP = "make a note of Claude Code's own memory one of yours or the team's"
+HELP = "turn a note of Claude Code's own memory into one of yours or the team's"
 EXAMPLES = """\
   memory list --notes
   memory promote MEMORY.md#2

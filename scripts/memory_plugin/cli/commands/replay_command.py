@@ -53,9 +53,7 @@ class _Replayed(NamedTuple):
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument(
-        "--config", metavar="FILE", help="a settings file to try: it counts as your own, over the usual one"
-    )
+    parser.add_argument("--config", metavar="FILE", help="a settings file to try on top of your own")
     parser.add_argument(
         "--days",
         type=int,

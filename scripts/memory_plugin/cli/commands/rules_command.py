@@ -112,7 +112,7 @@ def _apply(arguments: argparse.Namespace, context: CommandContext) -> int:
         found = [
             {"gate": match.rule.gate, "rule": match.rule.id} for match in find_matches(pack, rules, text)
         ]
-        context.console.line(json.dumps({"id": entry.get("id"), "findings": found}))
+        context.console.verbatim(json.dumps({"id": entry.get("id"), "findings": found}))
     if bad:
         context.console.error("%s without a text skipped" % counted(bad, "line"))
     return FAILED if bad else DONE

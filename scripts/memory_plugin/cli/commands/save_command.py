@@ -88,7 +88,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--candidate",
         metavar="ID",
-        help="a candidate of `memory capture` that this words; it is closed with that",
+        help="the candidate of `memory capture` that this memory was made from; it is then closed",
     )
     add_fields(parser)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from ...kernel.text.clean import plain
@@ -18,6 +19,7 @@ from ..secrets_scan import Scan, scan_paths
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Callable
 
     from ...memories.files import StoredMemory
     from ...memories.stores import Store
@@ -57,7 +59,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     known = [store for store in stores(context.places) if not why_not_read(store)]
     fixed = _fix(known, context) if arguments.fix else []
     paths = arguments.paths or [store.root for store in known if os.path.isdir(store.root)]
-    scan = scan_paths(paths, arguments.personal)
+    scan = scan_paths(paths, arguments.personal, progress=_progress(context))
     if arguments.json:
         context.console.json(
             {
@@ -71,6 +73,18 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     else:
         _print(scan, fixed, context)
     return FOUND if scan.places or scan.unread else DONE
+
+
+def _progress(context: CommandContext) -> Callable[[int, int], None]:
+    """Return a function that shows how far a scan is, and its rate, from the second second on."""
+    start = monotonic()
+
+    def show(done: int, total: int) -> None:
+        took = monotonic() - start
+        if took >= 1:
+            context.console.progress("%d of %d files, %d files a second" % (done, total, done / took))
+
+    return show
 
 
 def _fix(known: list[Store], context: CommandContext) -> list[str]:

@@ -58,7 +58,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--user", default="", metavar="TEXT", help="the message that the reply answers")
     parser.add_argument(
-        "--type", choices=QUERY_TYPES, help="the kind of that message (default: derived from --user)"
+        "--type",
+        choices=QUERY_TYPES,
+        metavar="TYPE",
+        help="the kind of that message: %s (default: derived from --user)" % ", ".join(QUERY_TYPES),
     )
     parser.add_argument(
         "--jsonl",
@@ -142,7 +145,7 @@ def _score_lines(arguments: argparse.Namespace, context: CommandContext) -> int:
             context.console.error('line %d: expected an object with a text under "response"' % number)
             continue
         score = _score(request, arguments.type, scorer)
-        context.console.line(json.dumps(as_record(request.id, request.response, score)))
+        context.console.verbatim(json.dumps(as_record(request.id, request.response, score)))
     return FAILED if bad else DONE
 
 

@@ -41,6 +41,12 @@ _SHOWN = 8
 _COLUMNS = 30
 _STEPS = "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
 
+_COLUMNS_MEAN = (
+    "With filler: replies with at least one filler phrase. Drifted: so much filler, or so few words that say something, that Claude is"
+    " corrected on your next prompt. Escalated: replies that the rules leave to a judge. Density: the mean share of words that say"
+    " something, from 0 to 1; - where no reply was long enough to measure."
+)
+
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
@@ -129,10 +135,13 @@ def _show(scores: list[PastScore], bad: int, context: CommandContext) -> None:
     if found:
         console.line()
         console.table(["pattern", "matches"], [[name, str(count)] for name, count in found])
+    if console.wraps:  # a person reads it
+        console.line()
+        console.paragraph(_COLUMNS_MEAN)
 
 
 def _row(group: ScoreGroup) -> list[str]:
-    density = "" if group.density is None else "%.3f" % group.density
+    density = "-" if group.density is None else "%.3f" % group.density
     return [
         group.name,
         str(group.replies),
@@ -143,7 +152,7 @@ def _row(group: ScoreGroup) -> list[str]:
 
 
 def _percent(value: float | None) -> str:
-    return "" if value is None else "%.0f %%" % (100 * value)
+    return "-" if value is None else "%.0f %%" % (100 * value)
 
 
 def _plot(days: Sequence[ScoreGroup], context: CommandContext) -> None:

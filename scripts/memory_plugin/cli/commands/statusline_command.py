@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         if arguments.json:
             context.console.json({"line": line})
         else:
-            context.console.line(line)
+            context.console.verbatim(line)
         return 0
     context.require_approval("change your status line")
     try:

@@ -28,7 +28,7 @@ __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
 DONE = 0
 
-HELP = "improve the rules for replies with what a judge said about replies"
+HELP = "improve the rules for replies with what a judge said about them"
 EXAMPLES = """\
   memory tune                show agreement, cleared patterns, new phrases and proposals
   memory tune --apply        write the proposals into your own rule pack, with a backup

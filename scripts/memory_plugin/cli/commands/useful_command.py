@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
-HELP = "say that a memory helped, so that it is told more readily"
+HELP = "say that a memory helped, so that it is recalled more readily"
 EXAMPLES = """\
   memory useful use-postgres
   memory feedback                         what was said, and the thresholds

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
-HELP = "say that a memory was out of place, so that it is told less readily"
+HELP = "say that a memory was out of place, so that it is recalled less readily"
 EXAMPLES = """\
   memory wrong use-postgres               told where it did not belong
   memory edit use-postgres --body '...'   where the memory itself is out of date

@@ -94,6 +94,8 @@ def texts(inside: str) -> list[Any]:
     """Return the elements of a JSON array, given what is between its brackets; empty if it is damaged."""
     if not inside:
         return []
+    if inside[0] == inside[-1] == '"' and inside.count('"') == 2:  # one text, the usual case
+        return [inside[1:-1]]
     try:
         found = loads("[%s]" % inside)
     except ValueError:

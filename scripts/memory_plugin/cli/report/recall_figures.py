@@ -25,6 +25,9 @@ _MOST_KEYS_IN_ROW = 50
 _MOST_NAMES = 500
 _MOST_MISSED = 400
 _MOST_TALLIES = 20_000
+_NO_TOKENS = (None, "0")
+_MISSES = frozenset(NOTHING_FIT)
+_NO_CANDIDATES = len(',"candidates":[')
 _DAY = 10
 
 
@@ -80,6 +83,7 @@ class RecallFigures:
             blocks: Lines of the ledger `recalls`.
             project: Count no other project; empty for all.
         """
+        prompts, waits = self._prompts, self._waits  # this loop runs millions of times
         for lines in blocks:
             for line in lines:
                 head = RECALL_HEAD.match(line)
@@ -88,32 +92,34 @@ class RecallFigures:
                 if head is None or end is None:
                     self._add_up()
                     yield line
-                elif not project or head[3] == project:
-                    self._add_line(line, head.groups(), end.groups(), head.end(), at)
-            if len(self._prompts) + len(self._waits) > _MOST_TALLIES:
+                    continue
+                time, session, place, outcome, reason = head.groups()
+                if project and place != project:
+                    continue
+                injected, pointed, tokens, _, took = end.groups()
+                name = (time[:_DAY], place, outcome, reason)
+                prompts[name] = prompts.get(name, 0) + 1
+                waits[took] = waits.get(took, 0) + 1
+                if session != self._session:  # the rows of a session mostly follow each other
+                    self._session = session
+                    self.sessions.add(session)
+                if injected or pointed or tokens not in _NO_TOKENS:
+                    self._add_told(injected, pointed, tokens, place, time)
+                if reason in _MISSES and outcome not in _GIVEN:
+                    self._missed.append(line)
+                    if at - head.end() > _NO_CANDIDATES:
+                        self._add_near(best_candidate(line, head.end(), at), place)
+            if len(prompts) + len(waits) > _MOST_TALLIES:
                 self._add_up()
         self._add_up()
 
-    def _add_line(
-        self, line: str, head: tuple[str, ...], end: tuple[str, ...], start: int, stop: int
-    ) -> None:
-        """Count one record, given the fields before and after its candidates and where these are in the line."""
-        time, session, project, outcome, reason = head
-        injected, pointed, tokens, _, took = end
-        name = (time[:_DAY], project, outcome, reason)
-        self._prompts[name] = self._prompts.get(name, 0) + 1
-        self._waits[took] = self._waits.get(took, 0) + 1
-        if session != self._session:  # the rows of a session mostly follow each other
-            self._session = session
-            self.sessions.add(session)
-        if injected or pointed:
+    def _add_told(self, injected: str, pointed: str, tokens: str | None, project: str, time: str) -> None:
+        """Count the memories of a record, given the insides of its arrays."""
+        if injected:
             self._add_keys("injected", texts(injected), project, time)
+        if pointed:
             self._add_keys("pointed", texts(pointed), project, time)
-        if tokens:
-            self.tokens += int(tokens)
-        if reason in NOTHING_FIT and outcome not in _GIVEN:
-            self._add_near(best_candidate(line, start, stop), project)
-            self._missed.append(line)
+        self.tokens += int(tokens or 0)
 
     def _add_up(self) -> None:
         """Add the counts of `add_lines` to the figures, in the order in which they came up."""

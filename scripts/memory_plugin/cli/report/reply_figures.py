@@ -50,6 +50,7 @@ class ReplyFigures:
             meter: Gets the records of replies that drifted or follow one that did.
             project: Count no other project; empty for all.
         """
+        by_model, by_rule = self._by_model, self._by_rule  # this loop runs millions of times
         for lines in blocks:
             for line in lines:
                 match = SCORE_LINE.match(line)
@@ -57,31 +58,34 @@ class ReplyFigures:
                     self._add_up()
                     yield line
                     continue
-                fields = match.groups()
-                if project and fields[2] != project:
+                time, session, place, identity, padding, density, _, drift, matches, model = match.groups()
+                if project and place != project:
                     continue
-                self._add_line(fields)
-                if meter.needs(fields[3], fields[2], fields[1]):
+                padded = padding != "0"
+                self._add_reply(time[:_DAY], padded, drift != "", density)
+                by_model[model, padded] = by_model.get((model, padded), 0) + 1
+                if matches:
+                    for rule in matches.split('"')[1::2]:  # no text of a line of this form holds a quote
+                        by_rule[rule] = by_rule.get(rule, 0) + 1
+                if meter.needs(identity, place, session):
                     meter.add_score(quick_score(line) or {})
-            if len(self._by_model) + len(self._by_rule) > _MOST_TALLIES:
+            if len(by_model) + len(by_rule) > _MOST_TALLIES:
                 self._add_up()
         self._add_up()
 
-    def _add_line(self, fields: tuple[str, ...]) -> None:
-        """Count one record, given its fields in the order of `SCORE_LINE`."""
-        time, _, _, _, padding, density, _, drift, matches, model = fields
-        day = self._day(time[:_DAY])
-        padded = padding != "0"
+    def _add_reply(self, name: str, padded: bool, drifted: bool, density: str) -> None:
+        """Count one reply of a day; `density` is a number or "null"."""
+        day = self.days.get(name) or self._day(name)
         day.replies += 1
-        day.padded += padded
-        day.drifted += drift != ""
+        if padded:
+            day.padded += 1
+        if drifted:
+            day.drifted += 1
         if density != "null":
-            self._measure(day, float(density))
-        name = (model, padded)
-        self._by_model[name] = self._by_model.get(name, 0) + 1
-        if matches:
-            for rule in matches.split('"')[1::2]:  # no text of a line of this form holds a quote
-                self._by_rule[rule] = self._by_rule.get(rule, 0) + 1
+            value = float(density)
+            if value <= 1:
+                day.density += value
+                day.measured += 1
 
     def _add_up(self) -> None:
         """Add the counts of `add_lines` to the figures, in the order in which they came up."""

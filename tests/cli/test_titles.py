@@ -1,0 +1,70 @@
+"""One title means one memory of a scope, whichever command would store a second one."""
+
+from __future__ import annotations
+
+import json
+
+from tests.project import Project
+
+TITLE = "Postgres for billing"
+
+
+def titles(project: Project) -> list[str]:
+    """Return the titles of the project's active memories."""
+    return sorted(one["title"] for one in project.cli("list", "--json").json["memories"])
+
+
+def test_import_skips_a_taken_title_and_says_which_memory_has_it(project: Project) -> None:
+    name = project.save(TITLE, "Billing runs on Postgres 16.")
+    rows = [
+        {"title": "postgres  FOR billing", "body": "Billing runs on Postgres 17."},
+        {"title": TITLE, "body": "Billing runs on Postgres 16.", "category": "decision"},
+        {"title": "Tabs", "body": "Indent with tabs."},
+        {"title": "Tabs", "body": "Never indent with tabs in YAML, which forbids them."},
+    ]
+    path = project.write("notes.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    for words in (("import", path, "--dry-run"), ("import", path)):
+        run = project.cli(*words)
+        assert run.returncode == 1
+        first, second = run.stderr.splitlines()
+        assert (
+            "notes.jsonl:1: skipped: %s has this title already; to change that one: memory edit %s"
+            % (name, name)
+            in first
+        )
+        assert "notes.jsonl:4: skipped: notes.jsonl:3 has this title too" in second
+    assert titles(project) == [TITLE, "Tabs"]
+    assert project.cli("import", path, "--scope", "user", "--dry-run").stderr.count("skipped") == 2
+
+
+def test_edit_does_not_give_a_memory_the_title_of_another(project: Project) -> None:
+    taken = project.save(TITLE, "Billing runs on Postgres 16.")
+    other = project.save("MySQL for reports", "Reports read from a MySQL replica.")
+    run = project.cli("edit", other, "--title", TITLE)
+    assert run.returncode == 1
+    assert run.stderr == (
+        "memory: %s has this title already. Choose another one; if both say the same: memory edit %s --superseded-by %s\n"
+        % (taken, other, taken)
+    )
+    assert titles(project) == ["MySQL for reports", TITLE]
+    assert project.cli("edit", other, "--title", "mysql for Reports").returncode == 0
+    assert project.cli("archive", taken).returncode == 0
+    assert project.cli("edit", other, "--title", TITLE).returncode == 0
+
+
+def test_finish_writes_nothing_while_a_title_is_taken(project: Project) -> None:
+    assert project.cli("interview", "start", "billing export", "--json").returncode == 0
+    said = "question: How fast?\nanswer: It takes a minute at most\nconcept: constraint | one minute | 1 | 0.9 | a minute at most\n"
+    answered = project.cli("interview", "answer", "--json", stdin=said)
+    assert answered.returncode == 0, answered.stderr
+    proposed = project.cli("interview", "finish", "--json").json["memories"]
+    assert proposed
+    taken = project.save(proposed[0]["title"], "Something else that was known before.")
+    run = project.cli("interview", "finish", "--confirm")
+    assert run.returncode == 1
+    assert "%s has this title already" % taken in run.stderr
+    assert "Nothing was written" in run.stderr
+    named = "memory: %s\ntitle: The export takes a minute\n" % proposed[0]["concept"]
+    done = project.cli("interview", "finish", "--confirm", stdin=named)
+    assert done.returncode == 0, done.stderr
+    assert "The export takes a minute" in titles(project)
