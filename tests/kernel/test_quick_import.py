@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -10,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.project import PLUGIN_ROOT
+from memory_plugin.hooks import AHEAD
+from memory_plugin.recall.pipeline import AHEAD as AHEAD_OF_A_LOOKUP
+from tests.project import PLUGIN_ROOT, Project
 
 SHOW = """
 import sys
@@ -83,3 +86,46 @@ def test_half_a_cache_file_is_left_to_python(package: Path, left: int) -> None:
 def test_with_other_cache_files_python_imports_alone(package: Path, options: tuple[str, ...]) -> None:
     shown(package)
     assert shown(package, *options)[0] == "SourceFileLoader"
+
+
+COUNTED = """
+import sys
+sys.path.insert(0, %r)
+import memory_plugin.hooks
+from memory_plugin.kernel.quick_import import _Finder, import_ahead, install
+install()
+listed, asked, find = %r, [], _Finder.find_spec
+_Finder.find_spec = lambda self, name, *rest: asked.append(name[14:]) or find(self, name, *rest)
+import_ahead(listed)
+print(*asked)
+"""
+LISTS = {**AHEAD, "a look-up": AHEAD["UserPromptSubmit"] + " recall.history " + AHEAD_OF_A_LOOKUP}
+
+
+@pytest.mark.parametrize("listed", LISTS.values(), ids=LISTS)
+def test_what_is_imported_ahead_comes_after_what_it_imports(listed: str) -> None:
+    """Else a statement in it would import that the long way; twice, so that all have cache files."""
+    command = [sys.executable, "-I", "-S", "-c", COUNTED % (os.path.join(PLUGIN_ROOT, "scripts"), listed)]
+    runs = [subprocess.run(command, capture_output=True, encoding="utf-8", check=True) for _ in range(2)]
+    assert runs[1].stdout.split() == listed.split()
+
+
+IMPORTED = """
+import sys
+sys.path.insert(0, %r)
+from memory_plugin.kernel import quick_import
+quick_import.import_ahead = lambda names: None
+from memory_plugin.hooks import run_hook
+run_hook(%r)
+sys.stderr.write(" ".join(name[14:] for name in sys.modules if name.startswith("memory_plugin.")))
+"""
+
+
+@pytest.mark.parametrize("event", AHEAD)
+def test_nothing_is_imported_ahead_that_an_event_does_not_need(project: Project, event: str) -> None:
+    given = project.event(
+        event, prompt="ok", source="startup", tool_name="Read", tool_input={"file_path": "a"}
+    )
+    code = IMPORTED % (os.path.join(PLUGIN_ROOT, "scripts"), event)
+    run = project.process([sys.executable, "-I", "-S", "-c", code], json.dumps(given).encode())
+    assert set(AHEAD[event].split()) - set(run.stderr.split()) == set()

@@ -8,14 +8,29 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-__all__ = ["run_hook", "run_status_line"]
+__all__ = ["AHEAD", "run_hook", "run_status_line"]
+
+# What an event imports in any case, each module after those that it imports: see `import_ahead`.
+_ALWAYS = (
+    "kernel.ancestry kernel.clock kernel.fastjson kernel.files kernel.paths "
+    "hooks.client_record hooks.environment hooks.events hooks.entry "
+)
+AHEAD = {
+    "UserPromptSubmit": _ALWAYS
+    + "kernel.locks kernel.ledger kernel.context kernel.settings kernel.settings.load kernel.state_file memories "
+    "kernel.data memories.save_requests recall kernel.text kernel.text.tags recall.gate recall.pipeline hooks.prompt",
+    "PreToolUse": _ALWAYS + "memories memories.guard_file hooks.tool_use recall",
+}
 
 
 def run_hook(event: str, *, is_waited_for: bool = False) -> int:
-    """Handle one event of the host and return the exit code, which is always 0; where somebody waits for this process, it ends here."""
+    """Handle one event of the host and return the exit code, which is always 0.
+
+    Where somebody waits for this process, it ends here.
+    """
     if is_waited_for:
         _begin_quickly()
-    status = _repaired(_entry)(event)
+    status = _repaired(lambda: _entry(event))(event)
     return _end_quickly(status) if is_waited_for else status
 
 
@@ -56,10 +71,11 @@ def _quick_os() -> Callable[[], None]:
     return install
 
 
-def _entry() -> Callable[[str], int]:
-    from ..kernel.quick_import import install
+def _entry(event: str) -> Callable[[str], int]:
+    from ..kernel.quick_import import import_ahead, install
 
     install()
+    import_ahead(AHEAD.get(event, _ALWAYS))
     from .entry import run
 
     return run

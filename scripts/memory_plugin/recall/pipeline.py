@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 
 from ..kernel.files import cause
+from ..kernel.quick_import import import_ahead
 from .gate import SHORT, effective_length, last_turn, load_gate
 
 TYPE_CHECKING = False
@@ -24,10 +25,15 @@ if TYPE_CHECKING:
     from .lookup import Lookup
     from .ranking import Hit
 
-__all__ = ["EXPECTED_PROBLEMS", "Answer", "check", "decide", "recall"]
+__all__ = ["AHEAD", "EXPECTED_PROBLEMS", "Answer", "check", "decide", "recall"]
 
 # A refresh in progress is not a fault: recall uses what is already indexed.
 EXPECTED_PROBLEMS = ("refreshing", "refreshed_elsewhere")
+# What a look-up imports, each module after those that it imports: see `import_ahead`.
+AHEAD = (
+    "kernel.sqlite kernel.text.tokens recall.index_file kernel.text.stem recall.query recall.signals recall.confidence recall.scoring "
+    "recall.ranking recall.lookup"
+)
 _NEAR_MISSES = 5
 _PLACE = "prompt"
 _RANKING_SECONDS = 3.0  # what is left of the prompt's time is for the judges
@@ -94,6 +100,7 @@ def decide(
     ask_judges: bool = True,
 ) -> None:
     """Look up a prompt and fill in the answer; add what Claude gets to `history`, without saving it."""
+    import_ahead(AHEAD)
     from .lookup import Lookup  # SQLite is not loaded for a prompt that is skipped
 
     settings = context.settings
