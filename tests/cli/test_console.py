@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from memory_plugin.cli.console import Console
+from memory_plugin.cli.console import Console, error_line
 from memory_plugin.cli.wrapping import columns, fitted_examples, wrapped
 
 
@@ -128,6 +128,17 @@ def test_a_cell_neither_breaks_the_line_nor_hides_nor_runs_over() -> None:
     assert "\x1b" not in out.written
     assert lines[2].endswith("…")  # piped, so no terminal cuts it, but no cell is endless
     assert len(lines[2]) < 2000
+
+
+@pytest.mark.parametrize("fault", [MemoryError(), OSError(5, "Input/output error"), ValueError("rules")])
+def test_an_error_is_printed_although_the_rules_cannot_be_read(
+    monkeypatch: pytest.MonkeyPatch, fault: Exception
+) -> None:
+    def failing(*_: object) -> str:
+        raise fault
+
+    monkeypatch.setattr("memory_plugin.memories.hygiene.shown_line", failing)
+    assert error_line("no\nsuch \x1b[31mfile") == "no such [31mfile"
 
 
 def test_a_line_is_wrapped_on_a_terminal_and_whole_in_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -189,11 +189,11 @@ def _fit(cell: str, width: int) -> str:
 
 def error_line(text: str) -> str:
     """Return a text as an error names it: one line without secrets, which an argument or a file may hold."""
-    from ..memories.hygiene import shown_line  # most commands print no error
-
     try:
+        from ..memories.hygiene import shown_line  # most commands print no error
+
         return shown_line(text, _MAX_ERROR)
-    except ValueError:  # the rules cannot be read, which may be what the text says
+    except Exception:  # whatever keeps the rules from being read may be what the text tells
         return plain(text, _MAX_ERROR)
 
 
