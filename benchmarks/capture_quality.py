@@ -1,4 +1,4 @@
-"""How well capture finds what is worth keeping in a folder of transcripts, against labels by hand, with 95 % intervals (Wilson).
+"""How well capture finds what is worth keeping in a folder of transcripts, against labels by hand, with 95% intervals (Wilson).
 
     python3 benchmarks/capture_quality.py FOLDER [--show]
 

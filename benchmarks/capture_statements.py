@@ -1,4 +1,4 @@
-"""How many lasting statements capture finds in prompts written for it, and how many it takes for one, with 95 % intervals (Wilson).
+"""How many lasting statements capture finds in prompts written for it, and how many it takes for one, with 95% intervals (Wilson).
 
     python3 benchmarks/capture_statements.py [--set first|second|third|fourth] [--half tuned|held] [--show]
 

@@ -134,11 +134,7 @@ def table(title: str, groups: dict[str, list[ReplyScore]], *, markdown: bool) ->
             densities[len(densities) // 2] if densities else 0.0,
         )
         print(
-            (
-                "| %s | %d | %.0f %% | %.0f %% | %.3f |"
-                if markdown
-                else "%-30s %7d  %7.0f %%  %9.0f %%  %14.3f"
-            )
+            ("| %s | %d | %.0f%% | %.0f%% | %.3f |" if markdown else "%-30s %7d  %7.0f%%  %9.0f%%  %14.3f")
             % cells
         )
 
@@ -198,7 +194,7 @@ def main() -> int:
     gates, models, kinds = rates(rows(arguments.folder, "pairs.jsonl"), scorer)
     total = sum(gates.values())
     escalated = sum(one.decision.escalate for scores in models.values() for one in scores)
-    print("\n%d replies of %d words and more: %.1f %% escalated" % (total, SHORTEST, 100 * escalated / total))
+    print("\n%d replies of %d words and more: %.1f%% escalated" % (total, SHORTEST, 100 * escalated / total))
     print(", ".join("%s %d" % pair for pair in gates.most_common()))
     table("model", models, markdown=arguments.markdown)
     table("message", kinds, markdown=arguments.markdown)

@@ -1,4 +1,4 @@
-"""Thresholds fitted to a ledger: the share that escalates comes to 20 to 30 %, on replies that were not fitted, too."""
+"""Thresholds fitted to a ledger: the share that escalates comes to 20 to 30%, on replies that were not fitted, too."""
 
 from __future__ import annotations
 

@@ -65,8 +65,8 @@ def thresholds_text(item: Item, feedback: Feedback, context: CommandContext) -> 
     full, pointer = _thresholds(item, feedback, context)
     usual = context.settings.number(FULL)
     if full == usual:
-        return "told in full from %d %% sure, as every memory" % round(100 * full)
-    return "told in full from %d %% sure, pointed at from %d %% (other memories: %d %% and %d %%)" % (
+        return "told in full from %d%% sure, as every memory" % round(100 * full)
+    return "told in full from %d%% sure, pointed at from %d%% (other memories: %d%% and %d%%)" % (
         round(100 * full),
         round(100 * pointer),
         round(100 * usual),

@@ -155,11 +155,11 @@ def _show(
     else:
         console.line("No change is proposed.")
     if fit.blocking_row:
-        words = "20 to 30 %% is out of reach: most of them by the row %s, %s."
+        words = "20 to 30%% is out of reach: most of them by the row %s, %s."
         console.paragraph(words % (fit.blocking_row, _ROW_WORDS.get(fit.blocking_row, "a row of the gate")))
 
 
 def _interval(part: Proportion) -> str:
     if part.value is None or part.low is None or part.high is None:
         return ""
-    return "%.0f %% (%.0f-%.0f)" % (100 * part.value, 100 * part.low, 100 * part.high)
+    return "%.0f%% (%.0f-%.0f)" % (100 * part.value, 100 * part.low, 100 * part.high)

@@ -153,7 +153,7 @@ def _wanted(now: Situation, params: dict[str, Any]) -> tuple[str, str]:
     """Return what the balance asks for ("breadth", "depth", or an empty text) and why."""
     signal = now.signals(params).get("concept_depth", {}).get("suggestion")
     if now.breadth < params["breadth"]:
-        return "breadth", "%d %% of the elements seen" % round(100 * now.breadth)
+        return "breadth", "%d%% of the elements seen" % round(100 * now.breadth)
     if signal is not None:
         wanted = {"deepen": "depth", "broaden": "breadth"}.get(signal, "")
         return wanted, "the last answer suggests to %s" % signal

@@ -26,13 +26,13 @@ __all__ = [
     "weighted_kappa",
 ]
 
-_Z = 1.959963984540054  # the 97.5 % quantile of the normal distribution: all intervals here are of 95 %
+_Z = 1.959963984540054  # the 97.5% quantile of the normal distribution: all intervals here are of 95%
 _RESAMPLES = 1000
 _FEWEST_PAIRS = 5  # with fewer, a bootstrap interval says nothing
 
 
 class Estimate(NamedTuple):
-    """A figure and its 95 % interval; None where the data do not determine it."""
+    """A figure and its 95% interval; None where the data do not determine it."""
 
     value: float | None
     low: float | None
@@ -40,7 +40,7 @@ class Estimate(NamedTuple):
 
 
 class Proportion(NamedTuple):
-    """`k` of `n`, and the 95 % interval of the share; None for all three when `n` is 0."""
+    """`k` of `n`, and the 95% interval of the share; None for all three when `n` is 0."""
 
     k: int
     n: int
@@ -54,10 +54,10 @@ class Proportion(NamedTuple):
         return Estimate(self.value, self.low, self.high)
 
     def __str__(self) -> str:
-        """Return text such as `12 of 40, 30 % (18-45)`."""
+        """Return text such as `12 of 40, 30% (18-45)`."""
         if self.value is None or self.low is None or self.high is None:
             return "none of 0"
-        return "%d of %d, %.0f %% (%.0f-%.0f)" % (
+        return "%d of %d, %.0f%% (%.0f-%.0f)" % (
             self.k,
             self.n,
             100 * self.value,

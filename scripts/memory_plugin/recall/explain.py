@@ -270,4 +270,4 @@ def _sure(value: object) -> str:
 
 def _percent(share: float) -> str:
     """Return a share in whole percent, rounded down so that a value just below a threshold does not seem to reach it."""
-    return "%d %%" % floor(100 * max(0.0, min(1.0, share)) + 1e-9)
+    return "%d%%" % floor(100 * max(0.0, min(1.0, share)) + 1e-9)

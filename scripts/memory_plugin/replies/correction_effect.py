@@ -19,7 +19,7 @@ _ARMS = ("corrected", "control")
 
 
 class CorrectionEffect(NamedTuple):
-    """The share of drifts whose next reply was in line again, in both groups, and the difference with its 95 % interval.
+    """The share of drifts whose next reply was in line again, in both groups, and the difference with its 95% interval.
 
     A drift is an extreme value, so the next reply is usually better with or without a correction (regression to the mean). Only the
     difference to the control group shows the effect of corrections. `unanswered` counts drifts without a next reply that could be measured.

@@ -1,4 +1,4 @@
-"""Fit the density thresholds and the preamble length to one user's own replies, so that 20 to 30 % of them escalate.
+"""Fit the density thresholds and the preamble length to one user's own replies, so that 20 to 30% of them escalate.
 
 Only two numbers are fitted, so that a few hundred replies suffice: the quantile of the density for the thresholds, the same for all
 kinds of messages, and `preamble_min`. Replies with one or two phrases of filler escalate whatever the thresholds are.
@@ -31,7 +31,7 @@ __all__ = [
     "measured_replies",
 ]
 
-ENOUGH = 200  # replies; the interval of a share of 25 % is then +- 6 points
+ENOUGH = 200  # replies; the interval of a share of 25% is then +- 6 points
 LOWEST, HIGHEST = 0.2, 0.3
 _AIM = 0.25
 _FEWEST_WORDS = 20  # shorter replies have no meaningful density
@@ -53,7 +53,7 @@ class MeasuredReply(NamedTuple):
 class ThresholdFit(NamedTuple):
     """The proposal: thresholds by kind in thousandths, `preamble_min`, and the shares that escalate before and after.
 
-    `blocking_row` is the row of the gate that keeps the share outside 20 to 30 %, empty where the proposal reaches it. `rows` counts the
+    `blocking_row` is the row of the gate that keeps the share outside 20 to 30%, empty where the proposal reaches it. `rows` counts the
     replies of each row under the proposal.
     """
 
@@ -86,14 +86,14 @@ def escalated_share(replies: Sequence[MeasuredReply], bounds: EscalationThreshol
 
 
 def is_outside(part: Proportion) -> bool:
-    """Return whether the share of a sufficient number of replies is outside 20 to 30 %."""
+    """Return whether the share of a sufficient number of replies is outside 20 to 30%."""
     return part.n >= ENOUGH and part.value is not None and not LOWEST <= part.value <= HIGHEST
 
 
 def fit_thresholds(replies: Sequence[MeasuredReply], bounds: EscalationThresholds) -> ThresholdFit:
-    """Return the proposal for some replies; `bounds` are the present ones, and remain where they already reach 20 to 30 %.
+    """Return the proposal for some replies; `bounds` are the present ones, and remain where they already reach 20 to 30%.
 
-    Of the combinations that come equally near to 25 %, in whole percent, the one that changes least wins.
+    Of the combinations that come equally near to 25%, in whole percent, the one that changes least wins.
     """
     before = escalated_share(replies, bounds)
     densities = {kind: sorted(one.density for one in replies if one.kind == kind) for kind in QUERY_TYPES}

@@ -1,6 +1,6 @@
 """Compare a person's scores with the scorer's.
 
-Agreement, kappa, error and rank correlation come with 95 % intervals; the sources of the formulas are in `kernel/stats.py`.
+Agreement, kappa, error and rank correlation come with 95% intervals; the sources of the formulas are in `kernel/stats.py`.
 """
 
 from __future__ import annotations

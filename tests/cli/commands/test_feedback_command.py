@@ -20,7 +20,7 @@ def stored(project: Project) -> Project:
 def test_a_rated_memory_says_its_thresholds(stored: Project) -> None:
     said = stored.cli("wrong", ID)
     assert said.returncode == 0, said.stderr
-    assert "told in full from 65 % sure, pointed at from 65 % (other memories: 50 % and 50 %)" in said.stdout
+    assert "told in full from 65 % sure, pointed at from 65 % (other memories: 50% and 50%)" in said.stdout
     (found,) = stored.cli("useful", ID, "--json").json["memories"]
     assert (found["useful"], found["wrong"], found["inject_threshold"]) == (1, 1, 0.55)
 
@@ -33,7 +33,7 @@ def test_what_was_said_decides_about_the_next_prompt_and_why_says_so(stored: Pro
     silent = stored.prompt(ASK, session_id="second-session").context
     assert ("<memory " in silent) == (sure >= 0.95)
     assert last(stored)["candidates"][0]["shift"] == 0.45
-    assert "95 % needed" in stored.cli("why").stdout
+    assert "95% needed" in stored.cli("why").stdout
     assert stored.cli("feedback", "reset", ID).stdout == "forgotten: the feedback on 1 memory\n"
     assert "<memory " in stored.prompt(ASK, session_id="third-session").context
     assert "shift" not in last(stored)["candidates"][0]
@@ -44,7 +44,7 @@ def test_feedback_lists_what_was_said(stored: Project) -> None:
     stored.cli("useful", ID)
     shown = stored.cli("feedback").stdout
     assert ID in shown
-    assert "told in full from 40 % sure" in shown
+    assert "told in full from 40% sure" in shown
     assert stored.cli("feedback", "--json").json["memories"][0]["useful"] == 1
     kinds = [row["kind"] for row in stored.ledger("feedback")]
     assert kinds == ["useful"]

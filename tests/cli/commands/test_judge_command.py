@@ -289,7 +289,7 @@ def test_stats(desk: MakeDesk) -> None:
     assert found["opinions"]["agreement"] == pytest.approx(2 / 3)
     assert found["account"]["day_usd"] == pytest.approx(0.000024)
     lines = made.run("stats").out
-    assert "agree on 67 % of the candidates" in lines
+    assert "agree on 67% of the candidates" in lines
     assert "$0.000024 today" in lines
     assert made.run("stats", "--days", "0").code == 0
 

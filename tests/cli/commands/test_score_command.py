@@ -103,7 +103,7 @@ def test_scores_of_nothing_and_of_something(project: Project) -> None:
     assert "No reply was scored" in project.cli("scores").stdout
     scored(project, PLAIN, PADDED)
     shown = project.cli("scores").stdout
-    assert shown.startswith("Replies scored: 2\nwith filler:  1 of 2, 50 %")
+    assert shown.startswith("Replies scored: 2\nwith filler:  1 of 2, 50%")
     assert "claude-opus-5-5" in shown
     assert "praise-opening" in shown
     found = project.cli("scores", "--json", "--here").json

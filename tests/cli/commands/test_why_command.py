@@ -82,7 +82,7 @@ def test_what_would_have_helped_is_a_command_that_works(asked: Project) -> None:
     asked.save("The release train leaves on Tuesdays", "Merge on Monday.")
     asked.prompt("does the nightly release of the mobile app need a signed certificate?", "weak")
     text = asked.cli("why", "weak").stdout
-    assert " % sure, 50 % needed" in text
+    assert "% sure, 50% needed" in text
     (command,) = [line for line in text.splitlines() if "--asked-as" in line]
     assert command == "  memory edit the-release-train-leaves-on-tuesdays --asked-as '...'"
     words = command.split()[1:-1]

@@ -84,7 +84,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         for one in found
         for name, figure in one.figures.items()
     ]
-    context.console.table(["dimension", "n", "figure", "value and 95 % interval"], rows)
+    context.console.table(["dimension", "n", "figure", "value and 95% interval"], rows)
     return DONE
 
 

@@ -293,7 +293,7 @@ def _tell_calls(made: Calls, days: int, context: CommandContext) -> None:
 
 def _opinion_words(agreement: float | None, none_kept: int) -> list[str]:
     lines = (
-        [] if agreement is None else ["the two judges agree on %.0f %% of the candidates" % (100 * agreement)]
+        [] if agreement is None else ["the two judges agree on %.0f%% of the candidates" % (100 * agreement)]
     )
     if none_kept >= KEPT_NOTHING:
         lines.append(

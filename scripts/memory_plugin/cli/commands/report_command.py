@@ -101,7 +101,7 @@ def _folder(arguments: argparse.Namespace, context: CommandContext, period: Peri
 
     def progress(read: int, size: int, lines: int) -> None:
         context.console.progress(
-            "reading ledgers: %d %%, %s lines" % (100 * read // max(1, size), f"{lines:,}")
+            "reading ledgers: %d%%, %s lines" % (100 * read // max(1, size), f"{lines:,}")
         )
 
     folder = LedgerFolder(path, period, progress)

@@ -107,7 +107,7 @@ def _show(scores: list[PastScore], bad: int, context: CommandContext) -> None:
     console.line("drifted:      %s" % (total.drifted,))
     console.line("escalated:    %s" % (total.escalated,))
     if is_outside(total.escalated):
-        console.line("              outside 20 to 30 %; see: memory tune --thresholds")
+        console.line("              outside 20 to 30%; see: memory tune --thresholds")
     missed = missed_by_rules(scores)
     if missed.n:
         console.line("missed by rules, estimated from the audited replies: %s" % (missed,))
@@ -145,7 +145,7 @@ def _row(group: ScoreGroup) -> list[str]:
 
 
 def _percent(value: float | None) -> str:
-    return "-" if value is None else "%.0f %%" % (100 * value)
+    return "-" if value is None else "%.0f%%" % (100 * value)
 
 
 def _plot(days: Sequence[ScoreGroup], context: CommandContext) -> None:

@@ -53,7 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--thresholds",
         action="store_true",
-        help="fit the density thresholds and preamble_min to your replies, so that 20 to 30 %% escalate",
+        help="fit the density thresholds and preamble_min to your replies, so that 20 to 30%% escalate",
     )
     parser.add_argument("--undo", action="store_true", help="with --thresholds: take the last --apply back")
 

@@ -116,12 +116,12 @@ def curve(found: Sequence[tuple[str, float | None]], title: str, text: str) -> s
                 (
                     (at + 0.5) * step,
                     _HEIGHT * (1 - value / top),
-                    "%s: %.0f %%" % (day_label(label), 100 * value),
+                    "%s: %.0f%%" % (day_label(label), 100 * value),
                 )
             )
     shapes = "".join(_run(run, step) for run in runs if run)
     days = [Bucket(label, ()) for label, _ in found]
-    return _figure(shapes, days, "%.0f %%" % (100 * top), "%.0f %%" % (50 * top), title, text)
+    return _figure(shapes, days, "%.0f%%" % (100 * top), "%.0f%%" % (50 * top), title, text)
 
 
 def _run(run: Sequence[tuple[float, float, str]], step: float) -> str:

@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 __all__ = ["CappedCounter", "Distinct", "Histogram"]
 
-_KEPT = 4096  # the estimate is then within 5 % in 999 of 1,000 cases
+_KEPT = 4096  # the estimate is then within 5% in 999 of 1,000 cases
 _RANGE = 1 << 32
-_STEP = 1.05  # each bucket of a histogram is 5 % wider than the one before
+_STEP = 1.05  # each bucket of a histogram is 5% wider than the one before
 _LOG_STEP = log(_STEP)
 _BUCKETS = 400  # up to 1.05 ** 400, more than 8 hours in milliseconds
 
@@ -63,7 +63,7 @@ def _mixed(value: int) -> int:
 
 
 class Histogram:
-    """Counts of positive numbers in buckets that grow by 5 %, for quantiles of a stream."""
+    """Counts of positive numbers in buckets that grow by 5%, for quantiles of a stream."""
 
     __slots__ = ("_buckets", "n")
 
@@ -78,7 +78,7 @@ class Histogram:
         self.n += times
 
     def quantile(self, share: float) -> float | None:
-        """Return the value below which that share of the numbers lies, within 5 %; None without numbers."""
+        """Return the value below which that share of the numbers lies, within 5%; None without numbers."""
         if not self.n:
             return None
         seen = 0

@@ -85,7 +85,7 @@ def _effect(report: Report) -> str:
         )
     gap, low, high = (100 * one for one in effect.gap)
     word = "help" if low > 0 else "hurt" if high < 0 else "may or may not help"
-    said = "Corrections %s: %+.0f points (95 %% interval %+.0f to %+.0f)." % (word, gap, low, high)
+    said = "Corrections %s: %+.0f points (95%% interval %+.0f to %+.0f)." % (word, gap, low, high)
     return head + parts + "<p>%s</p>" % safe(said)
 
 

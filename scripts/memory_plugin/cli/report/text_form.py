@@ -140,6 +140,6 @@ def _print_rest(report: Report, console: Console) -> None:
         console.line("  the doctor found no problems")
     half, most = figures.recalls.wait.quantile(0.5), figures.recalls.wait.quantile(0.95)
     if half is not None and most is not None:
-        console.line("  time in the hook: median %.0f ms, 95 %% below %.0f ms" % (half, most))
+        console.line("  time in the hook: median %.0f ms, 95%% below %.0f ms" % (half, most))
     lines = "line" if figures.lines == 1 else "lines"
     console.line("  %s ledger %s read, %s unreadable" % (count(figures.lines), lines, count(figures.skipped)))

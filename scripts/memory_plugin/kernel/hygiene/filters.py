@@ -154,7 +154,7 @@ def _common_pairs() -> frozenset[str]:
 def _is_word(run: str) -> bool:
     """Return whether two thirds of the letter pairs are among the commonest in English words.
 
-    So are those of 95 % of words of five letters and more, and of about 5 % of random runs.
+    So are those of 95% of words of five letters and more, and of about 5% of random runs.
     """
     pairs = [run[at : at + 2] in _common_pairs() for at in range(len(run) - 1)]
     return 3 * sum(pairs) >= 2 * len(pairs)
