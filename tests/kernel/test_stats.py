@@ -48,7 +48,7 @@ def test_a_share_of_nothing() -> None:
     assert share(0, 0).value is None
     assert str(share(0, 0)) == "none of 0"
     assert share_difference(share(0, 0), share(1, 2)) is None
-    assert str(share(12, 40)) == "12 of 40, 30 % (18-45)"
+    assert str(share(12, 40)) == "12 of 40, 30% (18-45)"
 
 
 @given(st.integers(1, 1000).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))))

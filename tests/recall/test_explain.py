@@ -106,11 +106,11 @@ NEW = {"inject_threshold": 0.5, "pointer_threshold": 0.25}
         (
             {"pointed": ["a"]},
             {"confidence": 0.3},
-            ("pointed", "30 % sure, 50% needed for the full text", True),
+            ("pointed", "30% sure, 50% needed for the full text", True),
         ),
         ({"pointed": ["a"]}, {"confidence": 0.8}, ("pointed", "80% sure", False)),
-        ({}, {"confidence": 0.08}, ("withheld", "8 % sure, 50% needed (25% for a pointer)", True)),
-        ({}, {"confidence": 0.4999}, ("withheld", "49 % sure, 50% needed (25% for a pointer)", True)),
+        ({}, {"confidence": 0.08}, ("withheld", "8% sure, 50% needed (25% for a pointer)", True)),
+        ({}, {"confidence": 0.4999}, ("withheld", "49% sure, 50% needed (25% for a pointer)", True)),
         (
             {},
             {"confidence": 0.9, "withheld": "already_injected"},
@@ -143,7 +143,7 @@ def test_what_became_of_a_candidate_is_put_into_words(
 
 def test_an_older_record_is_read_as_well() -> None:
     (found,) = outcomes({"floor": 0.5, "candidates": [{"key": "a", "confidence": 0.2}]})
-    assert found.words == "20 % sure, 50% needed"
+    assert found.words == "20% sure, 50% needed"
 
 
 def test_what_was_said_comes_first() -> None:
