@@ -191,6 +191,7 @@ PAIR = """
 import json, sys
 sys.path.insert(0, %r)
 from memory_plugin.kernel.clock import Deadline
+from memory_plugin.kernel.context import Context
 from memory_plugin.kernel.judge.asking import Judge
 from memory_plugin.kernel.judge.question import Question
 from memory_plugin.kernel.judge.question import load_rubric
@@ -198,7 +199,8 @@ from memory_plugin.kernel.paths import locate
 from memory_plugin.kernel.settings.load import load
 places = locate(sys.argv[1])
 settings = load(places.config_dir, places.project_root)
-judge = Judge("retrieval", settings.text("retrieval.judge.model"), places, settings, "pair")
+context = Context(places, settings, Deadline(20), "pair")
+judge = Judge("retrieval", settings.text("retrieval.judge.model"), context)
 took = []
 for at in range(int(sys.argv[2]) + 1):
     asked = [Question(load_rubric(name), at, lambda value: value) for name in ("relevance", "usefulness")]

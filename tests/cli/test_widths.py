@@ -196,7 +196,12 @@ def test_what_may_take_long_says_that_it_works(
     store: Project, words: list[str], label: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("memory_plugin.cli.heartbeat._EVERY", 0.0005)
-    seen = in_terminal(store, 80, words)
+    turn = sys.getswitchinterval()
+    sys.setswitchinterval(0.0001)  # seconds: the heart must get its turn in a command of few milliseconds
+    try:
+        seen = in_terminal(store, 80, words)
+    finally:
+        sys.setswitchinterval(turn)
     assert "\r\033[K%s: 0 s" % label in seen
     shown = [line.rpartition("\033[K")[2] for line in seen.split("\n")]
     assert not any(line.startswith(label + ": 0 s") for line in shown), (
