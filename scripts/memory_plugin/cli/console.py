@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import TextIO
 
-__all__ = ["Console", "counted", "finish_streams", "open_closed_streams"]
+__all__ = ["Console", "counted", "finish_streams", "open_closed_streams", "terminal_width"]
 
 _MAX_CELL = 1000
 _MAX_ERROR = 2000
@@ -49,7 +49,7 @@ class Console:
         self._lock = (
             RLock()
         )  # the sign of life comes from a thread: it must not get between clearing it and a line
-        self.width = _terminal_width() if self._out.isatty() else _NO_TERMINAL
+        self.width = terminal_width() if self._out.isatty() else _NO_TERMINAL
 
     @property
     def wraps(self) -> bool:
@@ -91,7 +91,7 @@ class Console:
         """Print one line on the error stream, on a terminal wrapped to its width."""
         text = "memory: " + error_line(text)
         if self._err.isatty():
-            text = wrapped(text, _terminal_width())
+            text = wrapped(text, terminal_width())
         with self._lock, suppress(OSError):  # there is no other place to print it
             self._clear_progress()
             _write(self._err, text + "\n")
@@ -106,7 +106,7 @@ class Console:
         with self._lock:
             if self._err.isatty() and (text or self._shows_progress):
                 self._shows_progress = bool(text)
-                _write(self._err, "\r\033[K" + text[: _terminal_width() - 1])
+                _write(self._err, "\r\033[K" + text[: terminal_width() - 1])
 
     def _clear_progress(self) -> None:
         if self._shows_progress:
@@ -158,7 +158,8 @@ class Console:
             self.line(_row(row, widths))
 
 
-def _terminal_width() -> int:
+def terminal_width() -> int:
+    """Return the columns of the terminal, or a readable number where it has none: Python 3.9 gives 0 for a terminal of no size."""
     return shutil.get_terminal_size((_READABLE, 24)).columns or _READABLE
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import sys
 import textwrap
 from importlib import import_module
@@ -19,7 +18,7 @@ from ..kernel.paths import locate
 from ..memories.record import InvalidMemory
 from .caller import identify
 from .command_context import CommandContext, CommandError, UsageError, add_common_options, require_existing
-from .console import Console, finish_streams, open_closed_streams
+from .console import Console, finish_streams, open_closed_streams, terminal_width
 from .suggestions import explain_unknown
 from .wrapping import fitted_examples
 
@@ -209,8 +208,8 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
 
 
 def _help_width() -> int:
-    """Return the columns that argparse uses for the rest of the help."""
-    return shutil.get_terminal_size().columns - 2
+    """Return the columns that argparse uses for the rest of the help, at least the 11 that it keeps on any terminal."""
+    return max(11, terminal_width() - 2)
 
 
 def _overview() -> str:

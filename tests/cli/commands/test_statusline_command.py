@@ -123,7 +123,8 @@ def test_it_imports_no_more_than_a_skipped_prompt(project: Project) -> None:
     line = imported(os.path.join(PLUGIN_ROOT, "scripts", "memory.py"), "statusline", stdin=b"{}")
     event = json.dumps(project.event("UserPromptSubmit", prompt="/status", prompt_id="p")).encode()
     prompt = imported(os.path.join(PLUGIN_ROOT, "hooks", "user_prompt_submit.py"), stdin=event)
-    prompt |= {"memory_plugin." + name for name in AHEAD["UserPromptSubmit"].split()}  # which Python does not see
+    ahead = AHEAD["UserPromptSubmit"].split()  # which Python does not report
+    prompt |= {"memory_plugin." + name for name in ahead}
     assert {name for name in line - prompt if "status_line" not in name and "state_file" not in name} <= {
         "memory_plugin"
     }
