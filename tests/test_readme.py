@@ -12,7 +12,9 @@ from tests.docs.story import NOT_RUN, Reader, runnable
 from tests.project import Project
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name == "README.md" else pytest.mark.slow) for name in PAGES]
+)
 def test_the_commands_of_a_page_work(project: Project, name: str) -> None:
     """One reader types them all, from top to bottom, in a fresh home."""
     reader = Reader(project)

@@ -103,7 +103,6 @@ def _run(command: str, root: str) -> None:
         cwd=root,
         env=env,  # a step compiles for the next one
         capture_output=True,
-        text=True,
         encoding="utf-8",
         timeout=_SECONDS,
         check=False,

@@ -209,6 +209,7 @@ def test_the_network_is_imported_only_when_a_judge_is_asked(
     assert bool(found & NETWORK) is loaded
 
 
+@pytest.mark.slow
 def test_a_judge_may_take_longer_than_all_else_together(judged: MakeJudged) -> None:
     """`timeout_per_call` counts up to its bound of ten seconds; the host ends the hook at fifteen."""
     box = judged(server.after(5.5, choosing(relevant=TITLES[1:2], useful=TITLES[1:2])))

@@ -135,6 +135,7 @@ def test_unknown_fields_and_lone_surrogates_survive_a_change(places: Places, sto
     assert after["record_status"] == "retired"
 
 
+@pytest.mark.slow
 def test_a_memory_that_could_not_be_read_again_is_not_written(places: Places, store: Store) -> None:
     with pytest.raises(InvalidMemory, match="a memory holds at most"):
         add(places, store, data(body="\U0001f600" * (MAX_BYTES // 4 + 1)))
@@ -194,6 +195,7 @@ def test_a_full_disk_loses_nothing_that_was_there(
     assert os.listdir(store.folder("decision")) == ["use-postgres.json"]
 
 
+@pytest.mark.slow
 def test_a_busy_store_is_said_so_after_a_while(
     places: Places, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:

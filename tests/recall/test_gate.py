@@ -219,6 +219,7 @@ def test_any_text_gets_an_answer(text: str) -> None:
         "'-" * 1_000_000,
     ],
 )
+@pytest.mark.slow
 def test_a_long_text_is_judged_soon(text: str) -> None:
     begun = time.process_time()
     load_gate().refusal(text)

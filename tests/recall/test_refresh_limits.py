@@ -227,6 +227,7 @@ def test_links_and_pipes_are_no_work(project: Project, places: Places) -> None:
     assert inline(places) == RefreshReport(1, 0, 0, 0)
 
 
+@pytest.mark.slow
 def test_the_session_is_told_while_hostile_files_wait(project: Project) -> None:
     project.save(TITLE, memory()["content"]["decision"])
     assert TOLD in project.prompt(ASK).context

@@ -208,6 +208,7 @@ def test_the_made_stores_are_answered() -> None:
     assert found["spoke"] <= 0.1
 
 
+@pytest.mark.slow
 def test_growth_changes_little() -> None:
     sized = [
         one for source in MADE for one in grown(source, [other for other in MADE if other is not source])
@@ -231,6 +232,7 @@ def test_confidences_are_shares_and_pointers_are_easier(words: list[str]) -> Non
 
 @given(places=st.sets(st.integers(0, len(CROWD) - 1), max_size=60))
 @settings(max_examples=15, deadline=None)
+@pytest.mark.slow
 def test_unrelated_memories_move_a_clear_match_little(places: set[int]) -> None:
     alone = asked(INVOICING, "which node version do we use?")[0]
     among = asked(INVOICING + [CROWD[at] for at in sorted(places)], "which node version do we use?")[0]

@@ -58,6 +58,7 @@ def test_nothing_moves(text: str) -> None:
 
 
 @pytest.mark.parametrize("piece", ["`", "`` ` ``` ", '"', "'a ", "\u201c", "```\n", "a/b/c ", "> > ", "|"])
+@pytest.mark.slow
 def test_the_time_grows_with_the_text_only(piece: str) -> None:
     def seconds(size: int) -> float:
         text = piece * (size // len(piece))

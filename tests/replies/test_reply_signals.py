@@ -189,7 +189,7 @@ def _processor_time(text: str) -> float:
 @pytest.mark.parametrize(
     "piece",
     [
-        pytest.param(piece, id=name, marks=[] if at % 4 == 0 else pytest.mark.slow)
+        pytest.param(piece, id=name, marks=[] if at % 16 == 0 else pytest.mark.slow)
         for at, (name, piece) in enumerate(HOSTILE.items())
     ],
 )

@@ -41,8 +41,8 @@ def replies(
 @pytest.mark.parametrize(
     ("mean", "padded"),
     [
-        pytest.param(450, 0.05, id="a terse user: too many near the thresholds"),
-        pytest.param(700, 0.05, id="far above all thresholds: too few"),
+        pytest.param(450, 0.05, id="a terse user: too many near the thresholds", marks=pytest.mark.slow),
+        pytest.param(700, 0.05, id="far above all thresholds: too few", marks=pytest.mark.slow),
         pytest.param(500, 0.18, id="many phrases"),
     ],
 )

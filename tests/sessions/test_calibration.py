@@ -171,6 +171,7 @@ def test_sessions_of_both_are_compared_dimension_by_dimension() -> None:
     assert set(found["goal_achievement"].figures) == {"exact", "kappa", "weighted_kappa"}
 
 
+@pytest.mark.slow
 def test_intervals_hold_their_value_and_are_the_same_each_time() -> None:
     first, second = compare(scored(20), scored(20, 0.1)), compare(scored(20), scored(20, 0.1))
     assert first == second

@@ -54,6 +54,7 @@ def test_numbers_are_weighted_by_tokens(parts: list[tuple[int, dict[str, float]]
 
 
 @given(PARTS)
+@pytest.mark.slow
 def test_a_part_cut_in_two_changes_no_number(parts: list[tuple[int, dict[str, float]]]) -> None:
     whole = [part(2 * tokens, **scores) for tokens, scores in parts]
     halves = [part(tokens, **scores) for tokens, scores in parts for _ in range(2)]

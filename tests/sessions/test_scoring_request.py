@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from memory_plugin.kernel.data import load_data
 from memory_plugin.kernel.settings.load import load
 from memory_plugin.sessions.scoring_request import PreparedSession, pages, prepare, questions
@@ -55,6 +57,7 @@ def long_session(turns: int, size: int = 400) -> list[dict[str, Any]]:
     return [user("Go"), *(answer("m%d" % n, said("w%d " % n * (size // 4))) for n in range(turns))]
 
 
+@pytest.mark.slow
 def test_a_long_session_is_cut_into_parts_of_about_one_size(tmp_path: Path) -> None:
     found = prepared(tmp_path, *long_session(1250))
     assert [turn["turn"] for part in found.parts for turn in part.turns] == list(range(1, 1251))
@@ -68,6 +71,7 @@ def test_a_long_session_is_cut_into_parts_of_about_one_size(tmp_path: Path) -> N
     assert all('"task":"Go"' in question.message for question in asked)
 
 
+@pytest.mark.slow
 def test_a_very_long_session_is_thinned_in_its_middle(tmp_path: Path) -> None:
     found = prepared(tmp_path, *long_session(600), most=20_000)
     kept = [turn["turn"] for turn in found.parts[0].turns]

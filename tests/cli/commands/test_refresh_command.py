@@ -78,6 +78,7 @@ def test_old_sessions_are_pruned(mine: Project) -> None:
     assert mine.cli("refresh", "--json").json["pruned"] == 1
 
 
+@pytest.mark.slow
 def test_a_locked_index_is_named_as_that(mine: Project) -> None:
     with closing(sqlite3.connect(index_file(mine), isolation_level=None)) as connection:
         connection.execute("BEGIN EXCLUSIVE")

@@ -64,7 +64,7 @@ PIECES = {
 @pytest.mark.parametrize(
     "piece",
     [
-        pytest.param(piece, id=name, marks=[] if at % 5 == 0 else pytest.mark.slow)
+        pytest.param(piece, id=name, marks=[] if at % 20 == 0 else pytest.mark.slow)
         for at, (name, piece) in enumerate(PIECES.items())
     ],
 )

@@ -105,6 +105,7 @@ MODELS = [
 
 @pytest.mark.parametrize(("backend", "model"), MODELS)
 @pytest.mark.parametrize("name", ["check", "relevance", "replies/grade", "evaluate-honesty"])
+@pytest.mark.slow
 def test_every_model_that_the_vendors_list(
     make_bench: MakeBench, backend: str, model: str, name: str
 ) -> None:

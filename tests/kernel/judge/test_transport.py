@@ -143,6 +143,7 @@ def test_a_byte_now_and_then_does_not_put_off_the_deadline(act: server.Act) -> N
     assert (name, took < 5) == ("timeout", True)
 
 
+@pytest.mark.slow
 def test_a_server_that_reads_slowly_does_not_put_off_the_deadline() -> None:
     def read_slowly() -> None:
         conn = listener.accept()[0]
