@@ -8,19 +8,7 @@ if TYPE_CHECKING:
 
     T = TypeVar("T")
 
-__all__ = ["AHEAD", "run_hook", "run_status_line"]
-
-# What an event imports in any case, each module after those that it imports: see `import_ahead`.
-_ALWAYS = (
-    "kernel.ancestry kernel.clock kernel.fastjson kernel.files kernel.paths "
-    "hooks.client_record hooks.environment hooks.events hooks.entry "
-)
-AHEAD = {
-    "UserPromptSubmit": _ALWAYS
-    + "kernel.locks kernel.ledger kernel.context kernel.settings kernel.settings.load kernel.state_file memories "
-    "kernel.data memories.save_requests recall kernel.text kernel.text.tags recall.gate recall.pipeline hooks.prompt",
-    "PreToolUse": _ALWAYS + "memories memories.guard_file hooks.tool_use recall",
-}
+__all__ = ["run_hook", "run_status_line"]
 
 
 def run_hook(event: str, *, is_waited_for: bool = False) -> int:
@@ -72,19 +60,12 @@ def _quick_os() -> Callable[[], None]:
 
 
 def _entry(event: str) -> Callable[[str], int]:
-    from ..kernel.quick_import import import_ahead, install
+    from .starting import event_handler
 
-    install()
-    import_ahead(AHEAD.get(event, _ALWAYS))
-    from .entry import run
-
-    return run
+    return event_handler(event)
 
 
 def _status_line() -> Callable[[], int]:
-    from ..kernel.quick_import import install
+    from .starting import status_line
 
-    install()
-    from .status_line import run
-
-    return run
+    return status_line()

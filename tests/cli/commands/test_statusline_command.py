@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 
-from memory_plugin.hooks import AHEAD
+from memory_plugin.hooks.starting import AHEAD
 from tests.project import PLUGIN_ROOT, SESSION, Project, Run
 
 BODY = "The billing service stores its invoices in Postgres 15."

@@ -1,0 +1,40 @@
+"""What a hook's process imports before it handles its event, the quick way."""
+
+from __future__ import annotations
+
+from ..kernel.quick_import import import_ahead, install
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Callable
+
+__all__ = ["AHEAD", "event_handler", "status_line"]
+
+# What an event imports in any case, each module after those that it imports: see `import_ahead`.
+_ALWAYS = (
+    "kernel.ancestry kernel.clock kernel.fastjson kernel.files kernel.paths "
+    "hooks.client_record hooks.environment hooks.events hooks.entry "
+)
+AHEAD = {
+    "UserPromptSubmit": _ALWAYS
+    + "kernel.locks kernel.ledger kernel.context kernel.settings kernel.settings.load kernel.state_file memories "
+    "kernel.data memories.save_requests recall kernel.text kernel.text.tags recall.gate recall.pipeline hooks.prompt",
+    "PreToolUse": _ALWAYS + "memories memories.guard_file hooks.tool_use recall",
+}
+
+
+def event_handler(event: str) -> Callable[[str], int]:
+    """Return what handles an event, with the modules imported that it needs in any case."""
+    install()
+    import_ahead(AHEAD.get(event, _ALWAYS))
+    from .entry import run
+
+    return run
+
+
+def status_line() -> Callable[[], int]:
+    """Return what prints the status line."""
+    install()
+    from .status_line import run
+
+    return run
