@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sqlite3
 import sys
@@ -20,7 +21,7 @@ FOREIGN = ("CLAUDE", "ANTHROPIC_", "MEMORY_", "LANGFUSE_", "XDG_", "GIT_")
 TEMP = tempfile.gettempdir()
 
 # Few for each property here; CI has a step of its own with more of them.
-EXAMPLES = int(os.environ.get("MEMORY_TEST_EXAMPLES", "20"))
+EXAMPLES = int(os.environ.get("MEMORY_TEST_EXAMPLES", "10"))
 
 settings.register_profile("shared", deadline=None, database=None, max_examples=EXAMPLES)
 settings.register_profile("ci", settings.get_profile("shared"), derandomize=True)
@@ -43,6 +44,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker("slow"):
             item.add_marker(reason)
+
+
+def pytest_collection_finish() -> None:
+    """Take the ten thousand tests out of what the garbage collector looks through during each of them."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -135,7 +135,7 @@ def test_a_refresh_does_not_wait_for_a_writer(project: Project) -> None:
 
 
 @pytest.mark.parametrize("error", [errno.EIO, errno.EMFILE, errno.EWOULDBLOCK], ids=errno.errorcode.get)
-@pytest.mark.parametrize("failing", ["open", "scandir"])
+@pytest.mark.parametrize("failing", ["open", pytest.param("scandir", marks=pytest.mark.slow)])
 def test_what_cannot_be_read_this_time_stays_and_is_read_later(
     project: Project, monkeypatch: pytest.MonkeyPatch, error: int, failing: str
 ) -> None:

@@ -65,7 +65,13 @@ HOSTILE = {
 }
 
 
-@pytest.mark.parametrize("data", HOSTILE.values(), ids=HOSTILE)
+@pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(data, id=name, marks=[] if name in ("near-secrets", "many fields") else pytest.mark.slow)
+        for name, data in HOSTILE.items()
+    ],
+)
 def test_a_prompt_redacts_no_more_than_its_share(
     project: Project, places: Places, redacted: Redacted, data: dict[str, object]
 ) -> None:
