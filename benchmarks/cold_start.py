@@ -134,7 +134,7 @@ def prepare(
     start = time.perf_counter()
     for command in (
         ["accept", "--all"],
-        ["heal"],
+        ["refresh"],
     ):  # an accept leaves the index of a large store to the background
         subprocess.run(
             [sys.executable, COMMAND, *command, "--root", root],

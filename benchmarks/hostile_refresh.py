@@ -200,8 +200,8 @@ def measure(shape: str, scopes: list[str], share: float, folder: str) -> dict[st
     cold = bench.prompt()
     bench.wait()
     start = time.perf_counter()
-    bench.command("heal")
-    healed = time.perf_counter() - start
+    bench.command("refresh")
+    refreshed = time.perf_counter() - start
     end = bench.prompt()
     bench.wait()
     accept = bench.command("accept", "--all")
@@ -219,7 +219,7 @@ def measure(shape: str, scopes: list[str], share: float, folder: str) -> dict[st
         "rss_mb": round(max(run.rss_mb for run in prompts)),
         "recalled": sum(TOLD in run.output for run in prompts),
         "missed": bench.missed(),
-        "heal": round(healed, 1),
+        "refresh": round(refreshed, 1),
         "accept": round(accept.seconds, 1),
         "accept_rss_mb": round(accept.rss_mb),
         "list": round(listed.seconds, 1),

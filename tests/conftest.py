@@ -17,7 +17,7 @@ from tests.guards import Guard, installed
 from tests.project import PLUGIN_ROOT, Project
 
 # What the host or a developer may have set, and what would change a result.
-FOREIGN = ("CLAUDE", "ANTHROPIC_", "MEMORY_", "LANGFUSE_", "XDG_", "GIT_")
+FROM_OUTSIDE = ("CLAUDE", "ANTHROPIC_", "MEMORY_", "LANGFUSE_", "XDG_", "GIT_")
 TEMP = tempfile.gettempdir()
 
 # Few for each property here; CI has a step of its own with more of them.
@@ -63,7 +63,7 @@ def _empty_home(guard: Guard, tmp_path_factory: pytest.TempPathFactory) -> Itera
     assert guard.refused == []
     home = tmp_path_factory.mktemp("home")
     with pytest.MonkeyPatch.context() as patch:
-        for name in [name for name in os.environ if name.startswith(FOREIGN)]:
+        for name in [name for name in os.environ if name.startswith(FROM_OUTSIDE)]:
             if not name.startswith(("MEMORY_TEST_", "CLAUDE_BIN")):
                 patch.delenv(name)
         patch.setenv("HOME", str(home))

@@ -66,7 +66,7 @@ def told_later(project: Project, question: str, awaited: str) -> str:
 
 def ask_after_refresh(project: Project, session: str) -> str:
     """Return what a session is told once the background refresh has had its time."""
-    assert project.cli("heal").returncode == 0
+    assert project.cli("refresh").returncode == 0
     return ask(project, session)
 
 
@@ -77,7 +77,7 @@ def settle(project: Project) -> None:
     """
     end = time.monotonic() + 30
     while True:
-        assert project.cli("heal").returncode == 0
+        assert project.cli("refresh").returncode == 0
         with closing(open_index(index_file(project))) as connection:
             if changed_paths(connection) == set():
                 return

@@ -133,7 +133,7 @@ def test_what_may_not_be_read_is_passed_over_until_it_may(project: Project, name
         assert "DB2" not in run.context
     finally:
         os.chmod(path, 0o700)
-    assert project.cli("heal").returncode == 0
+    assert project.cli("refresh").returncode == 0
     assert "DB2" in told(project)
 
 
@@ -194,8 +194,8 @@ def test_a_file_of_a_wrong_form_does_no_harm(project: Project, text: str) -> Non
     recalling(project)
     path = put(project, "wrong", text)
     assert TOLD in told(project)
-    healed = project.cli("heal")
-    assert (healed.returncode, healed.stderr) == (0, "")
+    refreshed = project.cli("refresh")
+    assert (refreshed.returncode, refreshed.stderr) == (0, "")
     assert TOLD in told(project)
     with open(path, encoding="utf-8") as file:
         assert file.read() == text  # nothing is repaired behind the user's back
@@ -261,7 +261,7 @@ def test_ten_thousand_files_of_garbage_do_not_hold_a_prompt(project: Project) ->
     begun = time.monotonic()
     assert TOLD in told(project)
     assert time.monotonic() - begun < 8
-    assert project.cli("heal").returncode == 0
+    assert project.cli("refresh").returncode == 0
     put_accepted(
         project, "archive", memory(TITLE + " archive", "The billing service database archives to DB2.")
     )

@@ -42,7 +42,7 @@ def allow(project: Project, *rules: str) -> None:
 
 def told(project: Project) -> str:
     """Return what a prompt is told once the index is up to date."""
-    assert project.cli("heal").returncode == 0
+    assert project.cli("refresh").returncode == 0
     return project.prompt(
         "Which test card does the billing gateway take?", str(len(project.ledger("recalls")))
     ).context

@@ -49,7 +49,7 @@ def ask(project: Project, session: str) -> str:
 
 def ask_after_refresh(project: Project, session: str) -> str:
     """Return what a session is told once the background refresh has had its time."""
-    assert project.cli("heal").returncode == 0
+    assert project.cli("refresh").returncode == 0
     return ask(project, session)
 
 
@@ -122,7 +122,7 @@ def test_a_kill_in_the_middle_of_a_refresh_loses_nothing(recalling: Project) -> 
         )
     for number in range(12):
         put(recalling, "kill%d" % number, memory("Kill %d" % number, "It was written in round %d." % number))
-        kill_after(start(recalling, "heal"), 0.1 + 0.08 * number)
+        kill_after(start(recalling, "refresh"), 0.1 + 0.08 * number)
         assert TOLD in ask(recalling, "round-%d" % number), str(last(recalling))
     assert TOLD in ask_after_refresh(recalling, "after")
     with closing(sqlite3.connect(index_file(recalling))) as connection:

@@ -103,7 +103,7 @@ def test_a_secret_of_a_memory_reaches_no_file_of_ours(recalling: Project) -> Non
     run = recalling.prompt("How do we deploy the billing service?")
     assert "deploy" in run.context
     assert KEY not in run.context
-    assert recalling.cli("heal").returncode == 0
+    assert recalling.cli("refresh").returncode == 0
     assert KEY.encode() not in everything_written(recalling)
 
 

@@ -90,12 +90,12 @@ def test_what_holds_no_living_memory_is_read_once(project: Project) -> None:
         put(project, "new", memory("New"))
         assert inline(places, most=1) == RefreshReport(1, 0, 0, 0)
         later()
-        put(project, "broken0", memory("Mended"))
+        put(project, "broken0", memory("Fixed"))
         put(project, "retired0", memory("Restored by hand"))
         assert inline(places, most=2).read == 2
         os.unlink(store(project, "decisions", "broken1.json"))
         inline(places)
-        assert titles(places) == {"New", "Mended", "Restored by hand"}
+        assert titles(places) == {"New", "Fixed", "Restored by hand"}
 
 
 @pytest.mark.parametrize("pause", [0.0, 0.1])

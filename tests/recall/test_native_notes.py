@@ -109,7 +109,7 @@ def test_they_are_never_written(project: Project) -> None:
     before = {name: os.stat(os.path.join(path, name)).st_mtime_ns for name in os.listdir(path)}
     told(project)
     project.start()
-    project.cli("heal")
+    project.cli("refresh")
     assert {name: os.stat(os.path.join(path, name)).st_mtime_ns for name in os.listdir(path)} == before
 
 

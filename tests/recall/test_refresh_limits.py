@@ -242,7 +242,7 @@ def test_the_session_is_told_while_hostile_files_wait(project: Project) -> None:
     for number in range(2, 5):
         run = project.prompt(ASK, "p%d" % number, session_id="0d1ec0de-0000-4000-8000-00000000000%d" % number)
         assert TOLD in run.context
-    assert project.cli("heal", "--json").json["left"] == 0
+    assert project.cli("refresh", "--json").json["left"] == 0
 
 
 def test_the_doctor_says_what_is_too_large_and_what_to_do(project: Project) -> None:

@@ -87,7 +87,7 @@ OBSERVATIONS = [
     ),
     step("t1", 2, "TOOL", name="Tool: Bash", input={"command": "make"}, output="Exit code 2", level="ERROR"),
 ]
-FOREIGN = [{**OBSERVATIONS[0], "traceId": "other", "sessionId": "other"}]
+OTHERS = [{**OBSERVATIONS[0], "traceId": "other", "sessionId": "other"}]
 
 
 def pulled(bench: Bench) -> str:
@@ -99,7 +99,7 @@ def pulled(bench: Bench) -> str:
 
 @pytest.mark.parametrize("langfuse", ["v4", "v3"], indirect=True)
 def test_a_session_is_the_same_from_both_generations(graded: Bench, langfuse: Langfuse) -> None:
-    langfuse.observations = OBSERVATIONS + FOREIGN
+    langfuse.observations = OBSERVATIONS + OTHERS
     with open_transcript(pulled(graded)) as file:
         turns = list(Reader(file))
     assert [
