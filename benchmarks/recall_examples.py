@@ -43,12 +43,12 @@ def natural_examples(sources: list[Set], everyday: list[Record]) -> list[Asked]:
     for source in sources:
         others = [other for other in sources if other is not source]
         rng = random.Random(source.name)
-        others = [
+        unrelated = [
             dict(prompt, kind="cross", type=None)
             for other in others
             for prompt in rng.sample([*other.queries, *other.negatives], 6)
         ]
-        uncalled = [*others, *rng.sample(everyday, min(80, len(everyday)))]
+        uncalled = [*unrelated, *rng.sample(everyday, min(80, len(everyday)))]
         found += whole(source) + whole(source, asked_as=False)
         found += ask(current(source), _renamed(uncalled), {}, source.name, "whole")
         found += _halved(source, rng) + _halved(source, rng)

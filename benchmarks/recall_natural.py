@@ -118,10 +118,10 @@ def grown(source: Set, others: list[Set]) -> list[Asked]:
         for size in SIZES[:2]:
             chosen = [memories[needed[identity]], *rng.sample(rest, min(len(rest), size - 1))]
             found += ask(chosen, [query], wanted, source.name, str(size))
-    others = [
+    unrelated = [
         dict(record, id="%s:%s" % (other.name, record["id"])) for other in others for record in current(other)
     ]
-    more = random.Random(source.name).sample(others, min(len(others), max(0, SIZES[2] - len(memories))))
+    more = random.Random(source.name).sample(unrelated, min(len(unrelated), max(0, SIZES[2] - len(memories))))
     return found + ask([*memories.values(), *more], asked, wanted, source.name, str(SIZES[2]))
 
 
