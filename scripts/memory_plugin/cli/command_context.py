@@ -1,4 +1,4 @@
-"""What every command gets: places, settings, session, console and caller; and the errors that end a command."""
+"""What every command gets: paths, settings, session, console and caller; and the errors that end a command."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ..hooks.environment import Taint
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
     from ..kernel.settings.load import Settings
     from .caller import Caller
     from .console import Console
@@ -70,17 +70,17 @@ class CommandContext(Context):
     It has no deadline of its own: a command that waits for a server or a judge calls `within`.
     """
 
-    def __init__(self, places: Places, console: Console, taint: Taint, caller: Caller | None = None) -> None:
+    def __init__(self, paths: Paths, console: Console, taint: Taint, caller: Caller | None = None) -> None:
         self.console = console
         self.taint = taint
         self.caller = caller or identify()
-        if places.config_dir is None and self.moved_home:
+        if paths.config_dir is None and self.moved_home:
             name, path = self.moved_home, taint.names[self.moved_home]
             why = "no home folder is known: %s" % (_UNREAD if path in taint.unread else _MOVED)
-            places.why_no_state = why % (path if path in taint.unread else (name, path))
-        settings = load(places.config_dir, places.project_root)
+            paths.why_no_state = why % (path if path in taint.unread else (name, path))
+        settings = load(paths.config_dir, paths.project_root)
         follow_hygiene(settings)
-        super().__init__(places, settings, Deadline(math.inf), self.caller.session)
+        super().__init__(paths, settings, Deadline(math.inf), self.caller.session)
 
     @property
     def moved_home(self) -> str:
@@ -98,11 +98,11 @@ class CommandContext(Context):
     @property
     def is_approved(self) -> bool:
         """Return whether the user asked for something to be saved: in a terminal, or by a prompt of this session just now."""
-        return not self.inside_client or is_granted(self.places, self.session)
+        return not self.inside_client or is_granted(self.paths, self.session)
 
     def approve_saves(self, number: int = 1) -> bool:
         """Return whether the user asked for so many saves, and count them: a prompt covers three at most."""
-        return not self.inside_client or take_saves(self.places, self.session, number)
+        return not self.inside_client or take_saves(self.paths, self.session, number)
 
     def report_saves(self, memories: Iterable[tuple[str, str]]) -> None:
         """Have the user shown what Claude saved for them: names that commands take, and titles."""
@@ -110,7 +110,7 @@ class CommandContext(Context):
             line = "memory: Claude saved %s (%s), as you asked; to undo: memory forget %s"
             lines = [line % (shown_line(title), name, name) for name, title in memories]
             try:
-                was_saved(self.places, self.session, lines)
+                was_saved(self.paths, self.session, lines)
             except OSError as error:
                 self.console.error("saved; that is not shown after this reply: %s" % in_words(error))
 
@@ -121,11 +121,11 @@ class CommandContext(Context):
 
     def with_settings(self, settings: Settings) -> Context:
         """Return the same context with other settings, to try them."""
-        return Context(self.places, settings, self.deadline, self.session)
+        return Context(self.paths, settings, self.deadline, self.session)
 
     def require_approval(self, action: str) -> None:
         """Raise CommandError, with how to approve, unless the user asked for this run; `action` reads "change settings"."""
-        if self.inside_client and not is_granted(self.places, self.session, approval=True):
+        if self.inside_client and not is_granted(self.paths, self.session, approval=True):
             raise CommandError(_NOT_APPROVED % action)
 
 

@@ -33,19 +33,19 @@ class Killed(BaseException):
 def run(bench: Bench, seconds: float = 20, looks: tuple[float, ...] = (0.0, 0.0)) -> PushResult:
     """Run the sender once, from the ledger on."""
     scorer = bench.scorer
-    access = find_access(scorer.places, scorer.settings)
-    outbox = Outbox(scorer.places, access)
+    access = find_access(scorer.paths, scorer.settings)
+    outbox = Outbox(scorer.paths, access)
     with outbox.lock():
         outbox.reload()
         outbox.enqueue(
-            body for row in latest_rows(scorer.places, scorer.settings).values() for body in score_bodies(row)
+            body for row in latest_rows(scorer.paths, scorer.settings).values() for body in score_bodies(row)
         )
         return push(outbox, LangfuseClient(access, Deadline(seconds)), lambda _: None, looks)
 
 
 def outbox_of(bench: Bench) -> Outbox:
     scorer = bench.scorer
-    return Outbox(scorer.places, find_access(scorer.places, scorer.settings))
+    return Outbox(scorer.paths, find_access(scorer.paths, scorer.settings))
 
 
 def on_server(langfuse: Langfuse) -> Counter[tuple[str, str]]:
@@ -209,14 +209,14 @@ def test_a_score_that_is_refused_does_not_stop_the_others(graded: Bench, langfus
     outbox = outbox_of(graded)
     good = next(
         body
-        for row in latest_rows(graded.scorer.places, graded.scorer.settings).values()
+        for row in latest_rows(graded.scorer.paths, graded.scorer.settings).values()
         for body in score_bodies(row)
     )
     bad = [{**good, "id": "bad", "name": ""}, {**good, "id": "also", "sessionId": ""}]
     outbox.enqueue([bad[0], {**good, "id": "fine"}, bad[1]])
     found = push(
         outbox,
-        LangfuseClient(find_access(graded.scorer.places, graded.scorer.settings), Deadline(20)),
+        LangfuseClient(find_access(graded.scorer.paths, graded.scorer.settings), Deadline(20)),
         lambda _: None,
         (0.0,),
     )

@@ -17,7 +17,7 @@ from .score_payloads import ensure_configs, score_bodies
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ...kernel.paths import Places
+    from ...kernel.paths import Paths
     from ...kernel.settings.load import Settings
 
 __all__ = ["PushResult", "push", "read_back", "send_scores"]
@@ -39,14 +39,14 @@ class PushResult(NamedTuple):
 
 
 def send_scores(
-    places: Places, settings: Settings, off: str, seconds: float, progress: Callable[[str], None]
+    paths: Paths, settings: Settings, off: str, seconds: float, progress: Callable[[str], None]
 ) -> PushResult:
     """Send all scores that the server does not have yet. Raises Failed, OSError, and Busy while another process sends."""
-    access = find_access(places, settings, off)
-    outbox = Outbox(places, access)
+    access = find_access(paths, settings, off)
+    outbox = Outbox(paths, access)
     with outbox.lock():
         outbox.reload()
-        rows = latest_rows(places, settings).values()
+        rows = latest_rows(paths, settings).values()
         outbox.enqueue(body for row in rows for body in score_bodies(row))
         return push(outbox, LangfuseClient(access, Deadline(seconds)), progress)
 
