@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -325,4 +326,21 @@ def test_a_server_that_was_probed_wrongly_is_probed_again(graded: Bench, langfus
     with pytest.raises(JudgeError):
         run(graded)
     assert run(graded).waiting == 0
+    assert on_server(langfuse) == EVERYTHING
+
+
+@every_mode
+@pytest.mark.parametrize("strange", ["no object", {}], ids=["text", "empty object"])
+def test_a_proxys_200_to_the_first_score_is_not_the_servers(
+    graded: Bench, langfuse: Langfuse, strange: object
+) -> None:
+    """It once taught the wrong form, after which the server refused every score for good."""
+    langfuse.before = lambda method, path, _: (
+        (200, strange, {}) if method == "POST" and path.endswith("/scores") else None
+    )
+    with suppress(JudgeError):
+        run(graded)
+    langfuse.before = lambda *_: None
+    while outbox_of(graded).waiting:
+        run(graded)
     assert on_server(langfuse) == EVERYTHING

@@ -26,6 +26,7 @@ _PER_REQUEST = 15  # scores in one request, where the server takes several (its 
 _IDS_PER_REQUEST = 50
 _OBJECT, _ARRAY = "object", "array"
 _ACCEPTED = (200, 201, 202, 207)
+_WRONG_FORM = 400
 # Seconds before each check for posted scores: servers store them a moment after they answer 200.
 _CONFIRM_PAUSES = (0.0, 0.5, 1.0, 2.0, 4.0)
 
@@ -108,14 +109,19 @@ def _post_all(outbox: Outbox, client: LangfuseClient, progress: Callable[[str], 
 
 
 def _post(outbox: Outbox, client: LangfuseClient, names: list[str]) -> None:
-    """Send some scores in the form that the server accepts, which the first ones determine."""
+    """Send some scores in the form that the server accepts. Raises Failed, also when the answer is not the server's own.
+
+    A form may have been learned from somebody else's 200, such as a proxy's. So a score is refused only after both forms were.
+    """
     sent = [_with_config(outbox, name) for name in names]
     form = outbox.server.get("form", _OBJECT)
     reply = client.post("/scores", sent if form == _ARRAY else sent[0])
-    if reply.status == 400 and "form" not in outbox.server:
-        form = _ARRAY
-        reply = client.post("/scores", sent)
+    if reply.status == _WRONG_FORM and len(names) == 1:
+        form = _ARRAY if form == _OBJECT else _OBJECT
+        reply = client.post("/scores", sent if form == _ARRAY else sent[0])
     if reply.status in _ACCEPTED:
+        if not isinstance(reply.payload, dict):
+            raise JudgeError("wrong_type", "the answer to a score is not a JSON object")
         outbox.server["form"] = form
         for name in names:
             outbox.waiting[name]["posted"] += 1
