@@ -75,7 +75,10 @@ def similar_to(
         repeated_only: only memories that say the same, not those that answer the same question in another way.
     """
     looked_at = new[:_MAX_NEW]
-    texts = ["%s\n%s\n%s" % (one.title, "\n".join(one.asked_as), body_text(one)) for _, one in looked_at]
+    texts = [
+        "%s\n%s\n%s" % (new_memory.title, "\n".join(new_memory.asked_as), body_text(new_memory))
+        for _, new_memory in looked_at
+    ]
     near = neighbors(context.paths, context.settings, texts, _CANDIDATES) if texts else None
     if near is None:
         return [[] for _ in new]
@@ -88,7 +91,9 @@ def similar_to(
     later = {key: at for at, (key, _) in enumerate(new)}
     found: list[list[Similar]] = [[] for _ in new]
     for at, ((key, memory), keys) in enumerate(zip(looked_at, near.keys)):
-        others = [active[one] for one in keys if one in active and later.get(one, -1) < at]
+        others = [
+            active[near_key] for near_key in keys if near_key in active and later.get(near_key, -1) < at
+        ]
         found[at] = _named(memory, names.get(key, ""), others, compared, names, repeated_only)
     return found
 
@@ -101,23 +106,23 @@ def _named(
     names: dict[str, str],
     repeated_only: bool,
 ) -> list[Similar]:
-    found = []
+    similar_memories = []
     for item in others:
         why = compared.why(memory, item.stored.memory)
         if why and (not repeated_only or why in (SAME_TITLE, NEAR_DUPLICATE)):
             old = names[item.stored.key]
             command = "memory edit %s --superseded-by %s" % (old, name) if name else ""
-            found.append(Similar(old, shown_line(item.stored.memory.title), why, command))
-    return found[:_MAX_SIMILAR]
+            similar_memories.append(Similar(old, shown_line(item.stored.memory.title), why, command))
+    return similar_memories[:_MAX_SIMILAR]
 
 
-def similar_lines(found: list[Similar]) -> list[str]:
+def similar_lines(similar_memories: list[Similar]) -> list[str]:
     """Return lines for people about similar memories, with what to do."""
     lines = []
-    for one in found:
-        lines.append("  %s: %s  %s" % (one.why, one.id, one.title))
-        if one.command:
-            lines.append("    if the new one replaces it: " + one.command)
+    for similar in similar_memories:
+        lines.append("  %s: %s  %s" % (similar.why, similar.id, similar.title))
+        if similar.command:
+            lines.append("    if the new one replaces it: " + similar.command)
     return lines
 
 

@@ -52,7 +52,7 @@ class Caller:
         self.ignored: set[str] = set()
         self._given = {name: value for name, value in os.environ.items() if is_route(name)}
         claimed = os.environ.get(_SESSION, "")
-        marked = bool(os.environ.get(MARK) or claimed) or any(one.is_marked for one in chain)
+        marked = bool(os.environ.get(MARK) or claimed) or any(ancestor.is_marked for ancestor in chain)
         self._client = outer_client(chain) or _adopted_by(chain)
         self._record = _record_of(chain, self._client)
         self.inside = marked or self._client is not None
@@ -137,10 +137,10 @@ def _record_of(chain: list[Ancestor], client: Ancestor | None) -> ClientRecord |
     """
     own = os.environ.copy()
     candidates = [client] if client is not None else _above_the_marked(chain)
-    for one in candidates:
-        folders = [config_folder_of(one.environment()), config_folder_of(own), account_config()]
+    for ancestor in candidates:
+        folders = [config_folder_of(ancestor.environment()), config_folder_of(own), account_config()]
         for config in dict.fromkeys(filter(None, folders)):
-            record = read_record(config, one)
+            record = read_record(config, ancestor)
             if record is not None:
                 return record
     return None
@@ -148,7 +148,7 @@ def _record_of(chain: list[Ancestor], client: Ancestor | None) -> ClientRecord |
 
 def _above_the_marked(chain: list[Ancestor]) -> list[Ancestor]:
     """Return the parents of all processes that a client started."""
-    last = max((at for at, one in enumerate(chain) if one.is_marked), default=0)
+    last = max((at for at, ancestor in enumerate(chain) if ancestor.is_marked), default=0)
     return chain[last + 1 :]
 
 

@@ -145,19 +145,19 @@ def would_store(drafts: list[Draft], context: CommandContext) -> list[dict[str, 
                 "tags": list(memory.tags),
                 "files": list(memory.files),
                 "status": memory.status,
-                "redacted": [found._asdict() for found in redacted],
+                "redacted": [redaction._asdict() for redaction in redacted],
             }
         )
     with_similar(results, new, context)
     for at, (earlier, why) in again.items():
         if "title" in results[at] and "title" in results[earlier]:
-            one = {
+            repeated = {
                 "id": drafts[earlier].source,
                 "title": results[earlier]["title"],
                 "why": why,
                 "command": "",
             }
-            results[at].setdefault("similar", []).append(one)
+            results[at].setdefault("similar", []).append(repeated)
     return results
 
 
@@ -171,7 +171,7 @@ def with_similar(
 ) -> list[dict[str, Any]]:
     """Add to the results of the new memories, by their indexes, the stored ones that say the same."""
     for at, similar in zip(new, similar_to(context, list(new.values()), repeated_only=True)):
-        results[at]["similar"] = [one._asdict() for one in similar]
+        results[at]["similar"] = [memory._asdict() for memory in similar]
     return results
 
 

@@ -88,10 +88,10 @@ def _print_remarks(result: dict[str, Any], context: CommandContext) -> None:
         console.error("%s: skipped: %s" % (result["source"], result["reason"]))
     for found in result.get("redacted", ()):
         console.line("redacted in %s, %s: %s" % (result["source"], found["field"], found["rule"]))
-    for one in result.get("similar", ()):
+    for memory in result.get("similar", ()):
         console.line(
             "%s, from %s: %s: %s  %s"
-            % (result["title"], result["source"], one["why"], one["id"], one["title"])
+            % (result["title"], result["source"], memory["why"], memory["id"], memory["title"])
         )
-        if one["command"]:
-            console.line("  if the new one replaces it: " + one["command"])
+        if memory["command"]:
+            console.line("  if the new one replaces it: " + memory["command"])

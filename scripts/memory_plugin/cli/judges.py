@@ -215,4 +215,8 @@ def _pairs(verdicts: object) -> list[tuple[bool, bool]]:
     """Return the votes of both judges for the candidates on which both voted."""
     values = verdicts.values() if isinstance(verdicts, dict) else ()
     pairs = [pair for pair in values if isinstance(pair, list) and len(pair) == 2]
-    return [(one, other) for one, other in pairs if isinstance(one, bool) and isinstance(other, bool)]
+    return [
+        (relevant, useful)
+        for relevant, useful in pairs
+        if isinstance(relevant, bool) and isinstance(useful, bool)
+    ]

@@ -140,7 +140,7 @@ def read_session(path: str) -> ShownSession | None:
         return None
     if signals.totals.turns < _MIN_TURNS:
         return None
-    turns = [one.turn for one in digest.shown]
+    turns = [shown.turn for shown in digest.shown]
     moments = timeline.moments(signals.detections, _MOMENTS)
     return ShownSession(session_id_of(path, signals.totals.session), signals, moments, turns)
 

@@ -54,9 +54,9 @@ class PendingEntries:
         self._read()
 
     def _read(self) -> None:
-        found = survey(self._context.paths, self._context.accept_from).items
-        names = shortest_names(found)
-        waiting = [item for item in found if item.waits]
+        items = survey(self._context.paths, self._context.accept_from).items
+        names = shortest_names(items)
+        waiting = [item for item in items if item.waits]
         self._items = {names[item.stored.key]: item for item in waiting}
         for store in dict.fromkeys(item.stored.store for item in waiting):
             paths = [item.stored.path for item in waiting if item.stored.store == store]

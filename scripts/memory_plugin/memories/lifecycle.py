@@ -64,7 +64,9 @@ def save_all(
     try:
         results.extend(_added(paths, store, data) for data in many)
     finally:
-        _trust(paths, (one for one in results if not isinstance(one, InvalidMemory)), approved, "import")
+        _trust(
+            paths, (result for result in results if not isinstance(result, InvalidMemory)), approved, "import"
+        )
         catalog.rebuild(store)
     return results
 
@@ -135,10 +137,10 @@ def unsupersede(paths: Paths, old: StoredMemory, newer: Iterable[Item], approved
     `newer` are the memories that name it in `supersedes`. Those that are not trusted stay as they are, and so do all unless the user
     `approved`, since a change would make them pending.
     """
-    for one in newer:
-        if approved and one.trust == TRUSTED:
+    for item in newer:
+        if approved and item.trust == TRUSTED:
             summary = "does not supersede %s any more" % old.memory.id
-            edit(paths, one.stored, partial(_without, old), summary, approved)
+            edit(paths, item.stored, partial(_without, old), summary, approved)
     if not old.memory.superseded_by:
         return old
     return edit(paths, old, lambda _: {"superseded_by": None}, "not superseded any more", approved).stored

@@ -30,7 +30,7 @@ _MAX_CHARACTERS = 9000
 _MAX_FILE = 512 * 1024
 _LOCK_TRIES = 3
 _BOTH, _ONE = "both", "one"  # as judges approve: the full text, or a pointer
-_ORDER = ("CONSTRAINT", *(one for one in CATEGORIES if one != "CONSTRAINT"))
+_ORDER = ("CONSTRAINT", *(category for category in CATEGORIES if category != "CONSTRAINT"))
 
 
 class ToolAnswer:
@@ -90,7 +90,7 @@ def _documents(named: dict[str, str], context: Context) -> list[Hit]:
         connection.close()
     now = now_iso()
     found = [(Hit(row[:-1], 0.0, 1.0, {"way": named[row[0]]}), row[-1]) for row in rows]
-    found.sort(key=lambda one: one[1], reverse=True)
+    found.sort(key=lambda pair: pair[1], reverse=True)
     hits = [hit for hit, _ in found if not hit.expires_at or hit.expires_at > now]
     hits.sort(key=lambda hit: (WAYS.index(named[hit.key]), _rank(hit.category)))
     apply_feedback(hits, context)

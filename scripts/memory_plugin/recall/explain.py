@@ -138,7 +138,7 @@ def same_turn(paths: Paths, row: dict[str, Any]) -> list[dict[str, Any]]:
     if not prompt_id:
         return []
     rows = decisions(paths, session, last=_ALL)[::-1]
-    return [one for one in rows if one.get("prompt_id") == prompt_id and one != row]
+    return [other for other in rows if other.get("prompt_id") == prompt_id and other != row]
 
 
 def _place(row: dict[str, Any]) -> str:
@@ -211,10 +211,10 @@ def thresholds(row: dict[str, Any]) -> tuple[float | None, float | None]:
 def outcomes(row: dict[str, Any]) -> list[Outcome]:
     """Return the outcomes of one decision's candidates: the injected ones, then the pointers, then the rest, each best first."""
     listed = row.get("candidates")
-    candidates = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
-    found = [_outcome(one, row) for one in candidates]
+    candidates = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
+    found = [_outcome(candidate, row) for candidate in candidates]
     order = (_INJECTED, _POINTED, _WITHHELD_MARK)
-    return sorted(found, key=lambda one: order.index(one.said))
+    return sorted(found, key=lambda outcome: order.index(outcome.said))
 
 
 def _outcome(candidate: dict[str, Any], row: dict[str, Any]) -> Outcome:

@@ -198,7 +198,7 @@ def _is_large(connection: Connection, share: Share) -> bool:
 def _read_again(paths: Paths, document: Document, inherited: tuple[str, ...]) -> Document | None:
     """Return a document rebuilt from its file, with the phrases that it inherits; None if the file has changed since."""
     store = next((store for store in stores(paths) if store.scope == document.scope), None)
-    category = next(one for one in categories().values() if one.label == document.category)
+    category = next(category for category in categories().values() if category.label == document.category)
     try:
         stored = None if store is None else read_memory(store, category, document.path)
     except (InvalidMemory, Unreadable, FileNotFoundError):

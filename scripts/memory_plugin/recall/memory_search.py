@@ -68,8 +68,8 @@ def search(paths: Paths, settings: Settings, query: str, limit: int) -> Found:
         refresh_index(paths, settings, rounds=1)
         return _search_index(paths, settings, query, limit)
     except (IndexUnavailable, SqliteError, OSError) as error:
-        found = _ask(_temporary_index(paths, settings), settings, query, limit)
-        return found._replace(problem=in_words(error))
+        result = _ask(_temporary_index(paths, settings), settings, query, limit)
+        return result._replace(problem=in_words(error))
 
 
 def neighbors(paths: Paths, settings: Settings, texts: list[str], limit: int) -> Neighbors | None:

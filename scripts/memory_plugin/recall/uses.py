@@ -96,8 +96,10 @@ def find_uses(
     told: dict[str, InjectedMemory], reply: str, transcript: str, context: Context, prompt_id: str = ""
 ) -> list[str]:
     """Return which of these memories the last reply used, and the guards that it followed on this prompt."""
-    followed = [key for key, one in told.items() if one.followed and prompt_id and one.prompt_id == prompt_id]
-    others = {key: one for key, one in told.items() if key not in followed}
+    followed = [
+        key for key, memory in told.items() if memory.followed and prompt_id and memory.prompt_id == prompt_id
+    ]
+    others = {key: memory for key, memory in told.items() if key not in followed}
     return followed + (_found_in_reply(others, reply, transcript, context) if others else [])
 
 
@@ -113,7 +115,7 @@ def _found_in_reply(
     prompted = _stems("\n".join(turn.prompt for turn in turns)[:_MAX_CHARACTERS])
     texts = {
         call: reply[-_MAX_CHARACTERS:] + "\n" + _calls(turns, call)
-        for call in {_injecting_call(one) for one in told.values()}
+        for call in {_injecting_call(memory) for memory in told.values()}
     }
     stems = {call: _stems(said) - prompted for call, said in texts.items()}
     if not any(stems.values()):
@@ -125,12 +127,12 @@ def _found_in_reply(
     try:
         return [
             key
-            for key, one in told.items()
+            for key, memory in told.items()
             if _is_used(
                 connection,
                 key,
-                stems[_injecting_call(one)],
-                "" if one.place == _TOOL else texts[_injecting_call(one)],
+                stems[_injecting_call(memory)],
+                "" if memory.place == _TOOL else texts[_injecting_call(memory)],
             )
         ]
     except SqliteError:

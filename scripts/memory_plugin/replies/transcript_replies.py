@@ -135,8 +135,8 @@ def reread_last_scored(paths: Paths) -> RereadReply | None:
         if row.get("kind") == "score" and row.get("project") == paths.project_key
     ]
     for row in reversed(rows[-_RECENT:]):
-        for found in reread_replies([row]):
-            return found
+        for reply in reread_replies([row]):
+            return reply
     return None
 
 

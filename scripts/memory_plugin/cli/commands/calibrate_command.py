@@ -68,9 +68,11 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
             "no session is both scored and labeled: %d scored (memory session score), %d labeled (memory label)"
             % (len(ours), len(theirs))
         )
-    found = compare(ours, theirs)
+    agreements = compare(ours, theirs)
     if arguments.json:
-        context.console.json({"sessions": len(shared), "dimensions": [_record(one) for one in found]})
+        context.console.json(
+            {"sessions": len(shared), "dimensions": [_record(agreement) for agreement in agreements]}
+        )
         return DONE
     context.console.line(
         "%s scored by both%s"
@@ -80,9 +82,9 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         )
     )
     rows = [
-        [one.dimension, str(one.n), name, _figure(figure)]
-        for one in found
-        for name, figure in one.figures.items()
+        [agreement.dimension, str(agreement.n), name, _figure(figure)]
+        for agreement in agreements
+        for name, figure in agreement.figures.items()
     ]
     context.console.table(["dimension", "n", "figure", "value and 95% interval"], rows)
     return DONE
@@ -103,12 +105,12 @@ def _kept(context: CommandContext) -> dict[str, dict[str, float]]:
     }
 
 
-def _record(one: Agreement) -> dict[str, Any]:
+def _record(agreement: Agreement) -> dict[str, Any]:
     figures = {
         name: {key: _rounded(value) for key, value in figure._asdict().items()}
-        for name, figure in one.figures.items()
+        for name, figure in agreement.figures.items()
     }
-    return {"dimension": one.dimension, "n": one.n, **figures}
+    return {"dimension": agreement.dimension, "n": agreement.n, **figures}
 
 
 def _rounded(value: float | None) -> float | None:

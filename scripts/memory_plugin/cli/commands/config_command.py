@@ -213,7 +213,7 @@ def _notes(key: Key, value: object, context: CommandContext) -> list[str]:
     if in_judge and not now.judge_asked_for(feature):
         notes.append("its judge is off; to switch it on: memory judge on %s" % feature)
     else:
-        notes += ["%s; run: %s" % one for one in missing_switches(now, feature.partition(".")[0])]
+        notes += ["%s; run: %s" % switch for switch in missing_switches(now, feature.partition(".")[0])]
     return notes
 
 
@@ -260,7 +260,7 @@ def _in_effect(name: str, settings: Settings) -> str:
 def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
     settings = context.settings
     unused = override_problems()
-    notes = ["%s; run: %s" % one for one in missing_switches(settings)]
+    notes = ["%s; run: %s" % switch for switch in missing_switches(settings)]
     if arguments.json:
         records = [problem_record(problem) for problem in settings.problems]
         context.console.json(

@@ -244,7 +244,9 @@ def _report(arguments: argparse.Namespace, context: CommandContext, written: Wri
     items = survey(context.paths, context.accept_from).items
     item = choose(items, written.stored.key)
     if arguments.json:
-        context.console.json({**as_json(item), "redacted": [found._asdict() for found in written.redacted]})
+        context.console.json(
+            {**as_json(item), "redacted": [redaction._asdict() for redaction in written.redacted]}
+        )
         return
     context.console.line("changed: %s (%s)" % (item.stored.memory.id, status_text(item)))
     for rule, field in dict.fromkeys(written.redacted):

@@ -82,20 +82,20 @@ def _list(arguments: argparse.Namespace, context: CommandContext) -> int:
     enabled = context.settings.flag("guards.enabled")
     if arguments.json:
         rows = [
-            {"id": one.item.stored.memory.id, "key": one.item.stored.key, "title": shown_line(one.version.title),
-             "state": one.state, "guard": guard_as_json(one.version), "problem": shown_line(one.problem)}
-            for one in found
+            {"id": row.item.stored.memory.id, "key": row.item.stored.key, "title": shown_line(row.version.title),
+             "state": row.state, "guard": guard_as_json(row.version), "problem": shown_line(row.problem)}
+            for row in found
         ]  # fmt: skip
         context.console.json({"enabled": enabled, "guards": rows})
         return DONE
     names = shortest_names(items)
-    for one in found:
-        context.console.line("%s  %s" % (names[one.item.stored.key], shown_line(one.version.title)))
-        said = one.problem or (guard_in_words(one.version.guard) if one.version.guard else "")
-        context.console.paragraph("%s: %s" % (one.state, shown_line(said, _LONGEST)), "  ", 2)
-        if one.state in (PENDING, LAST_TRUSTED):
+    for row in found:
+        context.console.line("%s  %s" % (names[row.item.stored.key], shown_line(row.version.title)))
+        said = row.problem or (guard_in_words(row.version.guard) if row.version.guard else "")
+        context.console.paragraph("%s: %s" % (row.state, shown_line(said, _LONGEST)), "  ", 2)
+        if row.state in (PENDING, LAST_TRUSTED):
             context.console.line(
-                "  the text in its file awaits approval: memory accept " + names[one.item.stored.key]
+                "  the text in its file awaits approval: memory accept " + names[row.item.stored.key]
             )
     if not found:
         context.console.line(
@@ -112,7 +112,7 @@ def _listed(items: list[Item], context: CommandContext) -> list[_Listed]:
     trust = load_trust(context.paths, context.accept_from)
     enabled = context.settings.flag("guards.enabled")
     rows = [row for item in items if (row := _row(item, trust, enabled=enabled)) is not None]
-    return sorted(rows, key=lambda one: one.item.stored.key)
+    return sorted(rows, key=lambda row: row.item.stored.key)
 
 
 def _row(item: Item, trust: Trust, *, enabled: bool) -> _Listed | None:

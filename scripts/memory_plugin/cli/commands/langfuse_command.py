@@ -211,19 +211,19 @@ def _pull(arguments: argparse.Namespace, context: CommandContext, access: Server
 
 
 def _status(arguments: argparse.Namespace, context: CommandContext, access: ServerAccess) -> int:
-    found = outbox_overview(context.paths, context.settings, access)
+    overview = outbox_overview(context.paths, context.settings, access)
     record: dict[str, Any] = {
-        "host": found.host,
-        "not_queued": found.unqueued,
-        "waiting": found.waiting,
-        "sent": found.sent,
-        "refused": found.refused,
-        "not_before": iso(found.not_before) if found.not_before else None,
+        "host": overview.host,
+        "not_queued": overview.unqueued,
+        "waiting": overview.waiting,
+        "sent": overview.sent,
+        "refused": overview.refused,
+        "not_before": iso(overview.not_before) if overview.not_before else None,
     }
-    counts = (found.sent, found.waiting, found.unqueued, len(found.refused))
-    line = "%s: %d sent, %d pending, %d not queued yet, %d refused" % (found.host, *counts)
+    counts = (overview.sent, overview.waiting, overview.unqueued, len(overview.refused))
+    line = "%s: %d sent, %d pending, %d not queued yet, %d refused" % (overview.host, *counts)
     _print(arguments, context, record, line)
     if not arguments.json:
-        for why in sorted(set(found.refused.values())):
+        for why in sorted(set(overview.refused.values())):
             context.console.line("  refused: %s" % terminal_safe(why))
     return DONE

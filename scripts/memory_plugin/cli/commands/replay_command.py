@@ -128,26 +128,27 @@ def _totals(results: list[Result]) -> dict[str, object]:
 
 def _changed(replayed: list[_Replayed]) -> list[_Replayed]:
     return [
-        one
-        for one in replayed
-        if one.trial and (one.now.injected, one.now.pointed) != (one.trial.injected, one.trial.pointed)
+        replay
+        for replay in replayed
+        if replay.trial
+        and (replay.now.injected, replay.now.pointed) != (replay.trial.injected, replay.trial.pointed)
     ]
 
 
 def _as_json(replayed: list[_Replayed], has_trial: bool) -> dict[str, object]:
-    found: dict[str, object] = {"now": _totals([one.now for one in replayed])}
+    found: dict[str, object] = {"now": _totals([replay.now for replay in replayed])}
     if has_trial:
-        found["trial"] = _totals([one.trial for one in replayed if one.trial])
+        found["trial"] = _totals([replay.trial for replay in replayed if replay.trial])
         found["differences"] = [
             {
-                "prompt": _shown(one.prompt, _PROMPT_SHOWN),
-                "prompt_id": one.prompt.id,
-                "time": one.prompt.time,
-                "now": _result_json(one.now),
-                "trial": _result_json(one.trial),
+                "prompt": _shown(replay.prompt, _PROMPT_SHOWN),
+                "prompt_id": replay.prompt.id,
+                "time": replay.prompt.time,
+                "now": _result_json(replay.now),
+                "trial": _result_json(replay.trial),
             }
-            for one in _changed(replayed)
-            if one.trial
+            for replay in _changed(replayed)
+            if replay.trial
         ]
     return found
 
@@ -167,8 +168,8 @@ def _show(replayed: list[_Replayed], arguments: argparse.Namespace, context: Com
     if not replayed:
         console.line("no prompt of the last %d days" % arguments.days)
         return
-    rows = [["now", *_cells([one.now for one in replayed])]]
-    trials = [one.trial for one in replayed if one.trial]
+    rows = [["now", *_cells([replay.now for replay in replayed])]]
+    trials = [replay.trial for replay in replayed if replay.trial]
     if trials:
         rows.append(["trial", *_cells(trials)])
     console.table(["SETTINGS", "PROMPTS", "INJECTED", "POINTED", "SILENT", "TOKENS A PROMPT"], rows)
@@ -179,11 +180,11 @@ def _show(replayed: list[_Replayed], arguments: argparse.Namespace, context: Com
     console.line("%d of %d prompts differ%s" % (len(changed), len(replayed), ":" if changed else ""))
     items = survey(context.paths, context.accept_from).items
     names = shortest_names(items)
-    for one in changed[: arguments.limit]:
-        console.paragraph('"%s"' % _shown(one.prompt, _PROMPT_SHOWN), "  ", 2)
-        console.paragraph("now:   %s" % _told(one.now, names), "    ", 11)
-        if one.trial:
-            console.paragraph("trial: %s" % _told(one.trial, names), "    ", 11)
+    for replay in changed[: arguments.limit]:
+        console.paragraph('"%s"' % _shown(replay.prompt, _PROMPT_SHOWN), "  ", 2)
+        console.paragraph("now:   %s" % _told(replay.now, names), "    ", 11)
+        if replay.trial:
+            console.paragraph("trial: %s" % _told(replay.trial, names), "    ", 11)
     if len(changed) > arguments.limit:
         console.line("  and %d more: --limit, or --json for all" % (len(changed) - arguments.limit))
 

@@ -141,8 +141,8 @@ def _complete(arguments: argparse.Namespace) -> None:
 def _first_sentence(text: str) -> str:
     """Return the first sentence of a text, or its first words if that is long."""
     line = " ".join(text.split())
-    found = _SENTENCE_END.search(line)
-    sentence = line[: found.start()] if found else line.rstrip(".")
+    match = _SENTENCE_END.search(line)
+    sentence = line[: match.start()] if match else line.rstrip(".")
     return (
         textwrap.shorten(sentence, _LONG_TITLE, placeholder="\u2026")
         if len(sentence) > _LONG_TITLE
@@ -215,10 +215,10 @@ def _report(arguments: argparse.Namespace, context: CommandContext, written: Wri
                 "scope": stored.store.scope,
                 "trust": trust,
                 "guard": guard_as_json(stored.memory),
-                "redacted": [found._asdict() for found in written.redacted],
+                "redacted": [redaction._asdict() for redaction in written.redacted],
                 "created": written.created,
                 "superseded": superseded,
-                "similar": [one._asdict() for one in similar],
+                "similar": [memory._asdict() for memory in similar],
                 "missing": missing,
             }
         )
@@ -235,8 +235,8 @@ def _report(arguments: argparse.Namespace, context: CommandContext, written: Wri
         context.console.line("  %s is no longer recalled" % superseded)
     for line in similar_lines(similar):
         context.console.line(line)
-    for one in missing:
-        context.console.line("  %s: %s" % (one["why"], one["command"]))
+    for advice in missing:
+        context.console.line("  %s: %s" % (advice["why"], advice["command"]))
     if trust != TRUSTED:
         context.console.line(
             "  it awaits approval and is not recalled until then: the user types"

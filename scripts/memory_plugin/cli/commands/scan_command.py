@@ -89,12 +89,12 @@ def _progress(context: CommandContext) -> Callable[[int, int], None]:
 
 def _fix(known: list[Store], context: CommandContext) -> list[str]:
     """Redact the memories in their files and return the paths."""
-    found = [stored for store in known for stored in all_memories(store) if _is_unclean(stored)]
-    for stored in found:
+    unclean = [stored for store in known for stored in all_memories(store) if _is_unclean(stored)]
+    for stored in unclean:
         redact(context.paths, stored)
-    if found:
+    if unclean:
         refresh_index(context)
-    return [stored.path for stored in found]
+    return [stored.path for stored in unclean]
 
 
 def _is_unclean(stored: StoredMemory) -> bool:

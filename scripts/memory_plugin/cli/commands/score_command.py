@@ -107,8 +107,8 @@ def _read(name: str) -> str:
 def _last_reply(context: CommandContext) -> ScoreRequest | None:
     from ...replies.transcript_replies import reread_last_scored
 
-    found = reread_last_scored(context.paths)
-    return None if found is None else ScoreRequest(found.id, found.prompt, found.text, found.calls)
+    reply = reread_last_scored(context.paths)
+    return None if reply is None else ScoreRequest(reply.id, reply.prompt, reply.text, reply.calls)
 
 
 def _load_scorer(context: CommandContext) -> ReplyScorer:

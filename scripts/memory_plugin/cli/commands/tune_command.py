@@ -94,8 +94,10 @@ def _record(study: TuningStudy, diff: str, effect: dict[str, int], *, applied: b
         "agreement": study.agreement._asdict(),
         "missed": study.missed._asdict(),
         "advice": gate_advice(study),
-        "cleared": [{**one._asdict(), "cleared": one.cleared._asdict()} for one in study.cleared],
-        "candidates": [one._asdict() for one in study.candidates],
+        "cleared": [
+            {**clearance._asdict(), "cleared": clearance.cleared._asdict()} for clearance in study.cleared
+        ],
+        "candidates": [candidate._asdict() for candidate in study.candidates],
         "diff": diff,
         "rescored": effect,
         "applied": applied,
@@ -110,14 +112,20 @@ def _show(study: TuningStudy, context: CommandContext) -> None:
         console.line("missed by rules, estimated from the audited replies: %s" % (study.missed,))
     if study.cleared:
         rows = [
-            [one.rule, str(one.cleared), "exempt" if one.exempt else ""] for one in study.cleared[:_SHOWN]
+            [clearance.rule, str(clearance.cleared), "exempt" if clearance.exempt else ""]
+            for clearance in study.cleared[:_SHOWN]
         ]
         console.line()
         console.table(["pattern", "cleared by the judge", "proposal"], rows)
     if study.candidates:
         rows = [
-            [one.phrase, str(one.replies), one.source, "promote" if one.promote else ""]
-            for one in study.candidates[:_SHOWN]
+            [
+                candidate.phrase,
+                str(candidate.replies),
+                candidate.source,
+                "promote" if candidate.promote else "",
+            ]
+            for candidate in study.candidates[:_SHOWN]
         ]
         console.line()
         console.table(["new phrase", "replies", "from", "proposal"], rows)
@@ -153,7 +161,7 @@ def _text(pack: dict[str, Any]) -> str:
 def _rescored(scores: list[PastScore], before: dict[str, Any], after: dict[str, Any]) -> dict[str, int]:
     """Return how many replies hold filler, and how many phrases, with either pack."""
     table, lists = load_rule_table(), load_word_lists()
-    texts = [reply.text for reply in reread_replies(one.row for one in scores[-_MAX_RESCORED:])]
+    texts = [reply.text for reply in reread_replies(score.row for score in scores[-_MAX_RESCORED:])]
     found = {"replies": len(texts)}
     for name, pack in (("before", before), ("after", after)):
         rules = FillerRules(table, pack)

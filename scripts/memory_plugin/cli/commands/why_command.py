@@ -111,11 +111,15 @@ def _explain_candidates(found: list[Outcome], context: CommandContext) -> None:
     names = shortest_names(items)
     titles = {item.stored.key: shown_line(item.stored.memory.title) for item in items}
     console.line()
-    for one in found:
-        label = "%s (%s)" % (titles[one.key], names[one.key]) if one.key in titles else one.key
-        lead = _INDENT + one.said.ljust(_MARK)
-        console.paragraph(plain("%s: %s" % (label, one.words), _MAX_LINE), lead, len(lead))
-    lacking = next((names[one.key] for one in found if one.lacks_words and one.key in names), "")
+    for outcome in found:
+        label = (
+            "%s (%s)" % (titles[outcome.key], names[outcome.key]) if outcome.key in titles else outcome.key
+        )
+        lead = _INDENT + outcome.said.ljust(_MARK)
+        console.paragraph(plain("%s: %s" % (label, outcome.words), _MAX_LINE), lead, len(lead))
+    lacking = next(
+        (names[outcome.key] for outcome in found if outcome.lacks_words and outcome.key in names), ""
+    )
     if lacking:
         console.line()
         console.paragraph("To recall it on such a prompt, add a phrase in the words of the prompt:")
