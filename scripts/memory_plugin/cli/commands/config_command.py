@@ -83,7 +83,6 @@ def _action(
         help=purpose,
         description=purpose,
         epilog="example:\n  " + example,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_common_options(parser)
     return parser
