@@ -54,5 +54,5 @@ def keep_address(context: CommandContext, route: AddressSource, key: str, *, kee
             said,
             "To write it to your settings: memory config set %s %s" % (key, terminal_safe(route.url)),
         ]
-    change = set_value(context.places.config_dir, key, route.url)
+    change = set_value(context.paths.config_dir, key, route.url)
     return ["%s is now %s, in %s." % (key, terminal_safe(route.url), terminal_safe(change.path))]

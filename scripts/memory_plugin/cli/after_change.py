@@ -37,17 +37,17 @@ def refresh_index(context: CommandContext, *, scrub: bool = False) -> bool:
     deleted remains in the file of the index.
     """
     try:
-        report = index_refresh.refresh_index(context.places, context.settings, rounds=1)
+        report = index_refresh.refresh_index(context.paths, context.settings, rounds=1)
         prepare_counts(context)
         if scrub:
-            index_refresh.scrub_index(context.places)
+            index_refresh.scrub_index(context.paths)
     except (IndexUnavailable, SqliteError, OSError) as error:
         context.console.error(
             "done, but the index could not be refreshed (%s); the next prompt tries again" % in_words(error)
         )
         return False
     if report.left:
-        start_refresh(context.places)
+        start_refresh(context.paths)
         context.console.error(
             "done; the index is being refreshed in the background: %s left" % counted(report.left, "file")
         )
@@ -76,10 +76,10 @@ def similar_to(
     """
     looked_at = new[:_MAX_NEW]
     texts = ["%s\n%s\n%s" % (one.title, "\n".join(one.asked_as), body_text(one)) for _, one in looked_at]
-    near = neighbors(context.places, context.settings, texts, _CANDIDATES) if texts else None
+    near = neighbors(context.paths, context.settings, texts, _CANDIDATES) if texts else None
     if near is None:
         return [[] for _ in new]
-    items = survey(context.places, context.accept_from).items
+    items = survey(context.paths, context.accept_from).items
     active = {item.stored.key: item for item in items if life_cycle_state(item) == ACTIVE}
     around = {item.stored.key: item for item in items[:_COMPARED_WITH]}
     around.update((key, active[key]) for keys in near.keys for key in keys if key in active)

@@ -1,4 +1,4 @@
-"""What every command gets: places, settings, session, console and caller; and the errors that end a command."""
+"""What every command gets: paths, settings, session, console and caller; and the errors that end a command."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ..hooks.environment import Taint
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
     from ..kernel.settings.load import Settings
     from .caller import Caller
     from .console import Console
@@ -68,17 +68,17 @@ class CommandContext(Context):
     It has no deadline of its own: a command that waits for a server or a judge calls `within`.
     """
 
-    def __init__(self, places: Places, console: Console, taint: Taint, caller: Caller | None = None) -> None:
+    def __init__(self, paths: Paths, console: Console, taint: Taint, caller: Caller | None = None) -> None:
         self.console = console
         self.taint = taint
         self.caller = caller or identify()
-        if places.config_dir is None and self.moved_home:
+        if paths.config_dir is None and self.moved_home:
             name, path = self.moved_home, taint.names[self.moved_home]
             why = "no home folder is known: %s" % (_UNREAD if path in taint.unread else _MOVED)
-            places.why_no_state = why % (path if path in taint.unread else (name, path))
-        settings = load(places.config_dir, places.project_root)
+            paths.why_no_state = why % (path if path in taint.unread else (name, path))
+        settings = load(paths.config_dir, paths.project_root)
         follow_hygiene(settings)
-        super().__init__(places, settings, Deadline(math.inf), self.caller.session)
+        super().__init__(paths, settings, Deadline(math.inf), self.caller.session)
 
     @property
     def moved_home(self) -> str:
@@ -100,7 +100,7 @@ class CommandContext(Context):
             return True
         from ..memories.grants import is_granted  # most commands save nothing
 
-        return is_granted(self.places, self.session)
+        return is_granted(self.paths, self.session)
 
     def approve_saves(self, number: int = 1) -> bool:
         """Return whether the user asked for so many saves, and count them: a prompt covers three at most."""
@@ -108,7 +108,7 @@ class CommandContext(Context):
             return True
         from ..memories.grants import take_saves
 
-        return take_saves(self.places, self.session, number)
+        return take_saves(self.paths, self.session, number)
 
     def report_saves(self, memories: Iterable[tuple[str, str]]) -> None:
         """Have the user shown what Claude saved for them: names that commands take, and titles."""
@@ -120,7 +120,7 @@ class CommandContext(Context):
         line = "memory: Claude saved %s (%s), as you asked; to undo: memory forget %s"
         lines = [line % (shown_line(title), name, name) for name, title in memories]
         try:
-            was_saved(self.places, self.session, lines)
+            was_saved(self.paths, self.session, lines)
         except OSError as error:
             self.console.error("saved; that is not shown after this reply: %s" % in_words(error))
 
@@ -131,7 +131,7 @@ class CommandContext(Context):
 
     def with_settings(self, settings: Settings) -> Context:
         """Return the same context with other settings, to try them."""
-        return Context(self.places, settings, self.deadline, self.session)
+        return Context(self.paths, settings, self.deadline, self.session)
 
     def require_approval(self, action: str) -> None:
         """Raise CommandError, with how to approve, unless the user asked for this run; `action` reads "change settings"."""
@@ -139,7 +139,7 @@ class CommandContext(Context):
             return
         from ..memories.grants import is_granted
 
-        if not is_granted(self.places, self.session, approval=True):
+        if not is_granted(self.paths, self.session, approval=True):
             raise CommandError(_NOT_APPROVED % action)
 
 

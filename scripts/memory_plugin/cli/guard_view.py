@@ -45,9 +45,9 @@ def holds_guard(stored: StoredMemory) -> bool:
 
 def is_guarded(stored: StoredMemory, context: CommandContext) -> bool:
     """Return whether a guard of this memory is in force, by its present text or by its last trusted one."""
-    if context.places.state_dir is None:
+    if context.paths.state_dir is None:
         return False
-    return guarded_version(stored, load_trust(context.places, context.accept_from)) is not None
+    return guarded_version(stored, load_trust(context.paths, context.accept_from)) is not None
 
 
 def may_trust(context: CommandContext, *, guarded: bool) -> bool:

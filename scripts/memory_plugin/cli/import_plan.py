@@ -55,7 +55,7 @@ def gather(
     paths: Iterable[str], category: str, everything: bool, context: CommandContext, scope: str = PROJECT
 ) -> Plan:
     """Read all that the paths hold; leave out what Claude reads anyway, unless `everything` is wanted, repeated texts, and taken titles."""
-    root = context.places.project_root
+    root = context.paths.project_root
     plan = Plan([], [], {})
     loaded = {} if everything else loaded_files(root)
     worth = lru_cache(maxsize=None)(is_worth_splitting)
@@ -85,12 +85,12 @@ def gather(
 
 def _without_taken_titles(plan: Plan, context: CommandContext, scope: str) -> Plan:
     """Skip each active draft whose title an active memory or an earlier draft has, unless it says that it replaces one."""
-    taken = TakenTitles(survey(context.places, context.accept_from).items, scope)
+    taken = TakenTitles(survey(context.paths, context.accept_from).items, scope)
     kept = []
     for draft in plan.drafts:
         checked = draft.data.get("record_status", ACTIVE) == ACTIVE and not draft.data.get("supersedes")
         why = (
-            taken.take(draft.data, shown_source(draft.source, context.places.project_root)) if checked else ""
+            taken.take(draft.data, shown_source(draft.source, context.paths.project_root)) if checked else ""
         )
         if why:
             plan.others.append(_left_out(draft, SKIPPED, plain(why, _MAX_REASON)))
@@ -122,9 +122,7 @@ def would_store(drafts: list[Draft], context: CommandContext) -> list[dict[str, 
     """Return what storing these drafts would do, with the memories that they repeat; nothing is written."""
     results: list[dict[str, Any]] = []
     new: dict[int, tuple[str, Memory]] = {}
-    stored = {
-        _identity(item.stored.memory.data) for item in survey(context.places, context.accept_from).items
-    }
+    stored = {_identity(item.stored.memory.data) for item in survey(context.paths, context.accept_from).items}
     again = repeats([draft.data for draft in drafts])
     for at, draft in enumerate(drafts):
         try:

@@ -51,7 +51,7 @@ def _print_table(kept: list[dict[str, Any]], context: CommandContext) -> None:
 
 
 def _source(result: dict[str, Any], context: CommandContext) -> str:
-    return shown_source(result["source"], context.places.project_root)
+    return shown_source(result["source"], context.paths.project_root)
 
 
 def _cut(text: str) -> str:
@@ -67,7 +67,7 @@ def _print_offered(offered: dict[str, str], context: CommandContext) -> None:
         context.console.paragraph(
             "%s: Claude reads it in every session anyway; its rules are offered because it %s."
             " Remove from it what you import."
-            % (shown_source(path, context.places.project_root), "has " + why if why[0].isdigit() else why)
+            % (shown_source(path, context.paths.project_root), "has " + why if why[0].isdigit() else why)
         )
 
 

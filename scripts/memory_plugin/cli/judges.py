@@ -19,7 +19,7 @@ from .addresses import address_words
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
     from ..kernel.settings.load import Settings
     from .command_context import CommandContext
 
@@ -157,20 +157,20 @@ class Opinions(NamedTuple):
         return (self.both + self.neither) / all_of_them if all_of_them else None
 
 
-def _rows(places: Places, name: str, days: int) -> Iterator[dict[str, Any]]:
+def _rows(paths: Paths, name: str, days: int) -> Iterator[dict[str, Any]]:
     since = iso(now() - days * _DAY)
-    for row in Ledger(places.state(), name).rows():
+    for row in Ledger(paths.state(), name).rows():
         if str(row.get("time", "")) >= since:
             yield row
 
 
-def calls(places: Places, days: int) -> Calls:
+def calls(paths: Paths, days: int) -> Calls:
     """Return the calls of the last days."""
     outcomes: dict[str, int] = {}
     cached = unknown = 0
     tokens = {"tokens_in": 0, "tokens_out": 0}
     cost, waits = 0.0, []
-    for row in _rows(places, "judge-calls", days):
+    for row in _rows(paths, "judge-calls", days):
         if row.get("cached") is True:
             cached += 1
             continue
@@ -190,24 +190,24 @@ def _number(value: object) -> float:
     return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else 0.0
 
 
-def opinions(places: Places, days: int) -> Opinions:
+def opinions(paths: Paths, days: int) -> Opinions:
     """Return how the two judges of recall voted in the last days."""
     said = {(True, True): 0, (False, False): 0, (True, False): 0, (False, True): 0}
-    paths: dict[str, int] = {}
+    by_path: dict[str, int] = {}
     in_a_row = 0
-    for row in _rows(places, "recalls", days):
+    for row in _rows(paths, "recalls", days):
         judged = row.get("judge")
         if not isinstance(judged, dict):
             continue
         path = str(judged.get("path"))
-        paths[path] = paths.get(path, 0) + 1
+        by_path[path] = by_path.get(path, 0) + 1
         pairs = _pairs(judged.get("verdicts"))
         for pair in pairs:
             said[pair] += 1
         if pairs:
             in_a_row = 0 if any(True in pair for pair in pairs) else in_a_row + 1
     return Opinions(
-        said[True, True], said[False, False], said[True, False], said[False, True], paths, in_a_row
+        said[True, True], said[False, False], said[True, False], said[False, True], by_path, in_a_row
     )
 
 

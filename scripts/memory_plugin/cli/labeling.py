@@ -90,10 +90,10 @@ def store_label(
     context: CommandContext, name: str, folder: str, scores: dict[str, float], note: str = ""
 ) -> dict[str, Any]:
     """Append the scores of a session to the ledger; return the row. Raises CommandError when it was not written."""
-    project = locate(folder).project_key if os.path.isabs(folder) else context.places.project_key
+    project = locate(folder).project_key if os.path.isabs(folder) else context.paths.project_key
     row = label_row(name, project, scores, note)
     try:
-        append_row(context.places, context.settings, row)
+        append_row(context.paths, context.settings, row)
     except RowNotWritten as error:
         raise CommandError("nothing was stored: %s" % error) from None
     return row
@@ -104,7 +104,7 @@ def label_series(context: CommandContext, paths: Sequence[str], most: int) -> in
 
     No scorer's scores are shown, so that they cannot lead the person.
     """
-    done = set(latest_rows(context.places, context.settings, LABEL))
+    done = set(latest_rows(context.paths, context.settings, LABEL))
     labeled_before, started = len(done), time.monotonic()
     for path in paths:
         if len(done) >= most:

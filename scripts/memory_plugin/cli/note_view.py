@@ -35,7 +35,7 @@ def named_notes(context: CommandContext) -> list[NamedNote]:
         return []
     found: list[NamedNote] = []
     taken: set[str] = set()
-    for folder in native_folders(context.places):
+    for folder in native_folders(context.paths):
         for note in notes(folder):
             number = int(note.key.rpartition("#")[2]) + 1
             name = shown_line("%s#%d" % (os.path.basename(note.path), number), _MAX_NAME)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..kernel.ancestry import Ancestor
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
 
 __all__ = [
     "ClientRecord",
@@ -64,15 +64,15 @@ def account_config() -> str | None:
     return os.path.join(home, ".claude") if home else None
 
 
-def note_client(places: Places, session: str, starter: Ancestor) -> None:
+def note_client(paths: Paths, session: str, starter: Ancestor) -> None:
     """Record the client that started this hook, unless the record is up to date. Raises OSError.
 
     A client inside another client's command is not recorded, because its prompts come from Claude, not from the user.
     """
-    if places.config_dir is None or starter.is_marked:
+    if paths.config_dir is None or starter.is_marked:
         return
-    for config in _registries(places.config_dir):
-        _keep(config, starter, places, session)
+    for config in _registries(paths.config_dir):
+        _keep(config, starter, paths, session)
 
 
 def hook_starter() -> Ancestor | None:
@@ -97,7 +97,7 @@ def _registries(config: str) -> list[str]:
     return [config, account] if account == account_config() else [config]
 
 
-def _keep(config: str, process: Ancestor, places: Places, session: str) -> None:
+def _keep(config: str, process: Ancestor, paths: Paths, session: str) -> None:
     old = read_record(config, process)
     sessions = [one for one in (old.sessions if old else []) if one != session]
     row = {
@@ -105,8 +105,8 @@ def _keep(config: str, process: Ancestor, places: Places, session: str) -> None:
         "start": process.start,
         "boot": boot_id(),
         "named": process.is_client,
-        "config": places.config_dir,
-        "project": places.launch_dir,
+        "config": paths.config_dir,
+        "project": paths.launch_dir,
         "sessions": [*sessions, session][-_MOST_SESSIONS:],
     }
     if old is not None and all(getattr(old, name) == value for name, value in row.items()):

@@ -17,7 +17,7 @@ from .trust_migration import migrate_trust
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
 
 __all__ = [
     "Item",
@@ -63,23 +63,23 @@ class Survey(NamedTuple):
     left_alone: list[str]
 
 
-def survey(places: Places, accept_from: Collection[str] = (), scope: str = "") -> Survey:
+def survey(paths: Paths, accept_from: Collection[str] = (), scope: str = "") -> Survey:
     """Return everything in the stores, or in those of one scope, without changing any trust.
 
     `accept_from` is the user's setting of that name. Raises TrustUnreadable, and Busy while records of 0.1.0 are migrated elsewhere.
     """
     found = Survey([], [], [])
     trust = None
-    if places.state_dir is not None:
-        migrate_trust(places)
-        trust = load_trust(places, accept_from)
-    for store in stores(places):
+    if paths.state_dir is not None:
+        migrate_trust(paths)
+        trust = load_trust(paths, accept_from)
+    for store in stores(paths):
         problems = found.problems if scope in ("", store.scope) else []
         reason = why_not_read(store)
         if reason and scope in ("", store.scope):
             found.left_alone.append(reason)
         found.items.extend(
-            _item(stored, trust, places.why_no_state) for stored in all_memories(store, problems)
+            _item(stored, trust, paths.why_no_state) for stored in all_memories(store, problems)
         )
     superseded = supersession(found.items).superseded
     found.items[:] = [

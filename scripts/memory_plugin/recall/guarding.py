@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..kernel.context import Context
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
     from ..memories.guard_file import GuardFile, GuardInForce
     from .history import RecallHistory
 
@@ -144,10 +144,10 @@ def _is_in_force(guard: GuardInForce) -> bool:
     return guard.until > now_iso()
 
 
-def guarded_call(payload: dict[str, object], places: Places, prepared: GuardFile) -> GuardedCall | None:
+def guarded_call(payload: dict[str, object], paths: Paths, prepared: GuardFile) -> GuardedCall | None:
     """Return the call with the guards that cover it; None if there are none."""
     call = ToolCall(payload)
-    matches = match_call(call, prepared, places.project_root)
+    matches = match_call(call, prepared, paths.project_root)
     return GuardedCall(call, matches, prepared) if matches else None
 
 
@@ -183,7 +183,7 @@ def _not_reminded(guarded: GuardedCall, context: Context) -> list[GuardMatch]:
         return []
     for attempt in range(_LOCK_TRIES):
         try:
-            with RecallHistory(context.places, context.session, GUARD, guarded.call.agent) as history:
+            with RecallHistory(context.paths, context.session, GUARD, guarded.call.agent) as history:
                 return _note_due(guarded, history)
         except Busy:
             if attempt == _LOCK_TRIES - 1 or not context.deadline.remaining():

@@ -66,7 +66,7 @@ def is_catalog_on(context: Context) -> bool:
 
 def current_index(context: Context) -> Connection | None:
     """Return the index, first brought up to date if that takes little time; None if it cannot answer."""
-    path = index_path(context.places)
+    path = index_path(context.paths)
     try:
         connection = open_index(path)
         if changed_paths(connection) == set():
@@ -96,7 +96,7 @@ def session_catalog(connection: Connection, source: str, context: Context) -> Ca
         return None
     answer = CatalogAnswer(CATALOG)
     answer.record["source"] = source
-    history = RecallHistory(context.places, context.session, CATALOG)
+    history = RecallHistory(context.paths, context.session, CATALOG)
     content = "\n".join([one.inject for one in rules] + sorted(one.title for one in titles))
     known: set[str] = set()
     if source == _RESUME:
@@ -130,7 +130,7 @@ def _work(context: Context) -> str:
     """Return the words of the branch's name and of the changed files."""
     from .working_tree import branch_name, changed_files
 
-    root = context.places.project_root
+    root = context.paths.project_root
     return "\n".join([branch_name(root), *changed_files(root)])
 
 
@@ -143,7 +143,7 @@ def subagent_rules(connection: Connection, agent: str, context: Context) -> Cata
     if not rules:
         return None
     answer = CatalogAnswer(SUBAGENT)
-    history = RecallHistory(context.places, context.session, SUBAGENT, agent)
+    history = RecallHistory(context.paths, context.session, SUBAGENT, agent)
     _tell(answer, rules, [], 0, history, context)
     return answer
 

@@ -55,7 +55,7 @@ def injected_in_session(context: Context) -> dict[str, InjectedMemory]:
 
     A guard counts as followed until Claude repeats the call that it denied. Empty if the ledger cannot be read.
     """
-    ledger = open_ledger(context.places, context.settings, "recalls")
+    ledger = open_ledger(context.paths, context.settings, "recalls")
     try:
         with open(ledger.path(), "rb") as file:
             size = file.seek(0, os.SEEK_END)
@@ -83,7 +83,7 @@ def _row(line: bytes, context: Context) -> dict[str, Any]:
         return {}
     if not isinstance(row, dict) or row.get("session") != context.session:
         return {}
-    is_here = row.get("project") == context.places.project_key and row.get("place") not in _ELSEWHERE
+    is_here = row.get("project") == context.paths.project_key and row.get("place") not in _ELSEWHERE
     return row if is_here else {}
 
 
@@ -119,7 +119,7 @@ def _found_in_reply(
     if not any(stems.values()):
         return []
     try:
-        connection = open_index(index_path(context.places))
+        connection = open_index(index_path(context.paths))
     except INDEX_ERRORS:
         return []
     try:

@@ -9,7 +9,7 @@ from ..kernel.overrides import load_or_shipped
 from ..kernel.stats import Proportion, share, share_difference
 
 if TYPE_CHECKING:
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
 
 __all__ = ["CorrectionEffect", "EffectMeter", "measure_effect"]
 
@@ -134,13 +134,13 @@ class EffectMeter:
         return CorrectionEffect(corrected, control, share_difference(corrected, control), unanswered)
 
 
-def measure_effect(places: Places, since: str = "") -> CorrectionEffect:
+def measure_effect(paths: Paths, since: str = "") -> CorrectionEffect:
     """Return the effect of the corrections since a time."""
     meter = EffectMeter()
-    for row in Ledger(places.state(), "drift").rows():
+    for row in Ledger(paths.state(), "drift").rows():
         if str(row.get("time")) >= since:
             meter.add_drift(row)
-    for row in Ledger(places.state(), "scores").rows():
+    for row in Ledger(paths.state(), "scores").rows():
         meter.add_score(row)
     return meter.effect()
 

@@ -11,7 +11,7 @@ from ..kernel.stats import Proportion, share
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
 
 __all__ = [
     "PastScore",
@@ -58,14 +58,14 @@ class ScoreGroup(NamedTuple):
     density: float | None
 
 
-def read_scores(places: Places, since: str = "", project: str = "") -> tuple[list[PastScore], int]:
+def read_scores(paths: Paths, since: str = "", project: str = "") -> tuple[list[PastScore], int]:
     """Return the scored replies since a time (as `kernel.clock.iso` writes it), oldest first, and the number of unusable lines.
 
     A reply that was scored twice counts once, by its last record.
     """
     scores: dict[str, dict[str, Any]] = {}
     judged: dict[str, dict[str, Any]] = {}
-    rows = Ledger(places.state(), "scores").rows()
+    rows = Ledger(paths.state(), "scores").rows()
     bad = 0
     for row in rows:
         identity, time = row.get("id"), row.get("time")

@@ -32,7 +32,7 @@ _TRY = "memory judge check"
 
 def judge(context: CommandContext) -> Check:
     """Check that the judges that are on can be asked; without a key, say what works anyway."""
-    if context.places.state_dir is None:
+    if context.paths.state_dir is None:
         return Check(_JUDGE, NOTE, "off, because there is no state folder")
     features = [feature for feature in FEATURES if context.settings.judge_asked_for(feature)]
     if not features:
@@ -96,13 +96,13 @@ def _problem(context: CommandContext, feature: str) -> Check | None:
 def _accounts(context: CommandContext, features: list[str]) -> Check:
     """Check what earlier calls recorded: costs, failures and votes."""
     try:
-        figures = SpendingBudget(context.places.state(FOLDER)).figures(context.session)
+        figures = SpendingBudget(context.paths.state(FOLDER)).figures(context.session)
     except JudgeError as failed:
         return Check(_JUDGE, WARN, failed.detail, explain_failure(failed.name, features[0]).do)
     if figures.off:
         words = explain_failure(figures.off, features[0])
         return Check(_JUDGE, WARN, words.says, words.do)
-    silent = opinions(context.places, _DAYS).none_kept
+    silent = opinions(context.paths, _DAYS).none_kept
     if silent >= KEPT_NOTHING:
         return Check(
             _JUDGE, WARN, "on, but the judges kept no memory in the last %d decisions" % silent, _TRY

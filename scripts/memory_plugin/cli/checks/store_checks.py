@@ -97,9 +97,7 @@ def _disagreements(item: Item) -> list[str]:
 def secrets(context: CommandContext, _found: Survey) -> Check:
     """Report secrets in the stores by file, line and rule; never their value."""
     roots = [
-        store.root
-        for store in stores(context.places)
-        if not why_not_read(store) and os.path.isdir(store.root)
+        store.root for store in stores(context.paths) if not why_not_read(store) and os.path.isdir(store.root)
     ]
     scan = scan_paths(roots, max_bytes=_MAX_SCANNED)
     places = scan.places

@@ -64,7 +64,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     candidates = named_candidates(arguments.ids)
     if candidates:
         return _accept_candidates(candidates, arguments, context)
-    found = survey(context.places, context.accept_from).items
+    found = survey(context.paths, context.accept_from).items
     if arguments.all:
         # Superseded ones too: the memory that replaces one inherits its phrases only from a trusted text.
         pending = [item for item in found if item.trust == PENDING and item.stored.memory.status == ACTIVE]
@@ -120,7 +120,7 @@ def _accept_all(
 def _accept(
     chosen: list[Item], arguments: argparse.Namespace, context: CommandContext, left_out: list[str]
 ) -> None:
-    load_trust(context.places).accept([item.stored for item in chosen], "accept")
+    load_trust(context.paths).accept([item.stored for item in chosen], "accept")
     refresh_index(context)
     if arguments.json:
         accepted = [item.stored.memory.id for item in chosen]

@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     asks = arguments.ask or not (arguments.file or arguments.report or arguments.json)
     if arguments.ask or (asks and context.console.can_ask()):
         _label(arguments, context)
-    ours = {name: with_overall(row) for name, row in latest_rows(context.places, context.settings).items()}
+    ours = {name: with_overall(row) for name, row in latest_rows(context.paths, context.settings).items()}
     try:
         theirs = read_labels(arguments.file) if arguments.file else _kept(context)
     except UnreadableLabels as error:
@@ -92,14 +92,14 @@ def _label(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Ask for the scores of sessions that have none yet."""
     context.require_approval("store scores as their own")
     folder = arguments.folder
-    paths = transcripts_below(folder) if folder else project_transcripts(context.places)
+    paths = transcripts_below(folder) if folder else project_transcripts(context.paths)
     labeled = label_series(context, paths, arguments.sessions)
     context.console.line("%s labeled; to go on: memory calibrate" % counted(labeled, "session"))
 
 
 def _kept(context: CommandContext) -> dict[str, dict[str, float]]:
     return {
-        name: with_overall(row) for name, row in latest_rows(context.places, context.settings, LABEL).items()
+        name: with_overall(row) for name, row in latest_rows(context.paths, context.settings, LABEL).items()
     }
 
 

@@ -38,7 +38,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Print each problem as `path:line: rule: text`. The exit code is 1 if there is any, 2 for a path without a store."""
     require_existing(*arguments.paths)
-    chosen = arguments.paths or [context.places.project_root]
+    chosen = arguments.paths or [context.paths.project_root]
     stores = {path: store_around(path) for path in chosen}
     lost = [path for path in arguments.paths if stores[path] is None]
     if lost:

@@ -83,7 +83,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
 def examine(context: CommandContext) -> list[Check]:
     """Return the results of all checks."""
     try:
-        found = survey(context.places, context.accept_from)
+        found = survey(context.paths, context.accept_from)
     except TrustUnreadable as error:
         fix = "make the file readable; only if it is lost, move it away and accept your memories again"
         broken = Check("trust", FAIL, in_words(error), fix)

@@ -102,9 +102,9 @@ def _would_store(drafts: list[Draft], context: CommandContext) -> list[dict[str,
 def _store(drafts: list[Draft], scope: str, context: CommandContext, approved: bool) -> list[dict[str, Any]]:
     if not drafts:
         return []
-    store = named_store(context.places, scope)
+    store = named_store(context.paths, scope)
     with context.console.working("storing %s" % counted(len(drafts), "memory")):
-        written = save_all(context.places, store, (draft.data for draft in drafts), approved)
+        written = save_all(context.paths, store, (draft.data for draft in drafts), approved)
         refresh_index(context)
     if approved:
         kept = [one.stored.memory for one in written if not isinstance(one, InvalidMemory)]

@@ -68,7 +68,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         return _list_notes(arguments, context)
     if arguments.limit is not None and arguments.limit < 1:
         raise UsageError("--limit: expected 1 or more, got %d" % arguments.limit)
-    found = survey(context.places, context.accept_from, arguments.scope)
+    found = survey(context.paths, context.accept_from, arguments.scope)
     items = [item for item in found.items if _is_wanted(item, arguments)]
     items.sort(key=lambda item: item.stored.memory.updated_at, reverse=True)
     items = items[: arguments.limit]
@@ -133,8 +133,8 @@ def _print(items: list[Item], found: Survey, arguments: argparse.Namespace, cont
         context.console.table(HEADERS, [as_row(item) for item in items])
     else:
         context.console.line(_nothing(found, arguments))
-    if context.places.why_no_state:
-        context.console.error(context.places.why_no_state + "; until then nothing is recalled")
+    if context.paths.why_no_state:
+        context.console.error(context.paths.why_no_state + "; until then nothing is recalled")
     if len(found.problems) == 1:
         context.console.error("1 file cannot be read as a memory; see: memory doctor")
     elif found.problems:

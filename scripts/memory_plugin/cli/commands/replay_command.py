@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     if arguments.days < 1:
         raise UsageError("--days: expected 1 or more, got %d" % arguments.days)
     trial = _trial_settings(arguments.config, context)
-    paths = project_transcripts(context.places)
+    paths = project_transcripts(context.paths)
     if not paths:
         raise CommandError(
             "no transcript of this project; Claude Code keeps them for 30 days unless told otherwise"
@@ -91,7 +91,7 @@ def _trial_settings(path: str | None, context: CommandContext) -> Settings | Non
         return None
     require_existing(path)
     path = os.path.abspath(path)
-    settings = load(context.places.config_dir, context.places.project_root, path)
+    settings = load(context.paths.config_dir, context.paths.project_root, path)
     wrong = [problem for problem in settings.problems if problem.file == path]
     if wrong:
         raise UsageError(problem_sentence(wrong[0]))
@@ -104,7 +104,7 @@ def _replay(
     for number, path in enumerate(paths, 1):
         if os.path.getmtime(path) < oldest:
             continue
-        histories = RecallHistory(context.places, ""), RecallHistory(context.places, "")
+        histories = RecallHistory(context.paths, ""), RecallHistory(context.paths, "")
         try:
             for past in past_prompts(path, oldest):
                 context.console.progress("session %d of %d" % (number, len(paths)))
@@ -177,7 +177,7 @@ def _show(replayed: list[_Replayed], arguments: argparse.Namespace, context: Com
     changed = _changed(replayed)
     console.line()
     console.line("%d of %d prompts differ%s" % (len(changed), len(replayed), ":" if changed else ""))
-    items = survey(context.places, context.accept_from).items
+    items = survey(context.paths, context.accept_from).items
     names = shortest_names(items)
     for one in changed[: arguments.limit]:
         console.paragraph('"%s"' % _shown(one.prompt, _PROMPT_SHOWN), "  ", 2)

@@ -64,8 +64,8 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     require_days(arguments.days)
     since = iso(now() - arguments.days * 86400)
     if arguments.effect:
-        return _show_effect(measure_effect(context.places, since), arguments, context)
-    scores, bad = read_scores(context.places, since, context.places.project_key if arguments.here else "")
+        return _show_effect(measure_effect(context.paths, since), arguments, context)
+    scores, bad = read_scores(context.paths, since, context.paths.project_key if arguments.here else "")
     if arguments.json:
         context.console.json(_record(scores, bad))
     elif not scores:

@@ -63,7 +63,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     query = _query(arguments.query)
     try:
         pool = max(limit, _JUDGED_POOL) if arguments.judge else limit
-        found = search(context.places, context.settings, query, pool)
+        found = search(context.paths, context.settings, query, pool)
     except (IndexUnavailable, SqliteError) as error:
         raise CommandError("the index cannot be read: %s" % error) from None
     if found.problem:
@@ -81,7 +81,7 @@ def _judged(query: str, found: Found, context: CommandContext) -> Judged:
     """Return the lenient verdict of the judges on what FTS5 found; matches of keywords alone are too rough to judge."""
     hits = found.hits if found.answered_by == "fts5" else []
     candidates = Candidates(query, hits)
-    timed = Context(context.places, context.settings, Deadline(_SECONDS), context.session)
+    timed = Context(context.paths, context.settings, Deadline(_SECONDS), context.session)
     judged = judge_candidates(candidates, SEARCH, timed, judges_off=context.taint.judges_off)
     if not hits:
         judged.kept = found.hits

@@ -53,7 +53,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Print the status."""
-    found = survey(context.places, context.accept_from)
+    found = survey(context.paths, context.accept_from)
     decisions = _decisions(context, max(0, arguments.last))
     problems = [check for check in examine(context) if check.status in (WARN, FAIL)]
     if arguments.json:
@@ -103,7 +103,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 def _silent(context: CommandContext) -> int:
     """Return on how many tool calls of the project nothing was said."""
-    return 0 if context.places.state_dir is None else silent_calls(context.places)
+    return 0 if context.paths.state_dir is None else silent_calls(context.paths)
 
 
 def _stored(found: Survey) -> Counter[tuple[str, str, str]]:
@@ -113,10 +113,10 @@ def _stored(found: Survey) -> Counter[tuple[str, str, str]]:
 
 def _decisions(context: CommandContext, most: int) -> list[dict[str, Any]]:
     """Return the last decisions on this project's prompts, newest first."""
-    if context.places.state_dir is None or not most:
+    if context.paths.state_dir is None or not most:
         return []
-    rows = Ledger(context.places.state_dir, "recalls").rows()
-    mine = [row for row in rows if row.get("project") == context.places.project_key]
+    rows = Ledger(context.paths.state_dir, "recalls").rows()
+    mine = [row for row in rows if row.get("project") == context.paths.project_key]
     return [_decision(row) for row in reversed(mine[-most:])]
 
 
@@ -180,9 +180,9 @@ def _print_pending(found: Survey, context: CommandContext) -> None:
 
 def _guards_in_force(context: CommandContext) -> int:
     """Return the number of guards that tool calls meet."""
-    if context.places.state_dir is None or not context.settings.flag("guards.enabled"):
+    if context.paths.state_dir is None or not context.settings.flag("guards.enabled"):
         return 0
-    return len(GuardFile(context.places).guards)
+    return len(GuardFile(context.paths).guards)
 
 
 def _print_notes(context: CommandContext) -> None:
@@ -202,9 +202,9 @@ def _print_guards(context: CommandContext) -> None:
 
 def _catalog(context: CommandContext) -> dict[str, int] | None:
     """Return what the session catalog held when it was told last in this project; None if it never was, or is switched off."""
-    if context.places.state_dir is None or not context.settings.flag("retrieval.catalog.enabled"):
+    if context.paths.state_dir is None or not context.settings.flag("retrieval.catalog.enabled"):
         return None
-    row = find_decision(context.places, "last", place="catalog")
+    row = find_decision(context.paths, "last", place="catalog")
     told = row if row is not None and row.get("outcome") != "silent" else {}
     numbers = {
         "rules": len(_list(told.get("injected"))),

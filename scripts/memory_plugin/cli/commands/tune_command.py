@@ -65,8 +65,8 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         raise UsageError("--undo goes with --thresholds, and not with --apply")
     if arguments.undo:
         return undo_thresholds(arguments, context)
-    state = context.places.state()
-    scores, _ = read_scores(context.places, iso(now() - arguments.days * 86400))
+    state = context.paths.state()
+    scores, _ = read_scores(context.paths, iso(now() - arguments.days * 86400))
     if arguments.thresholds:
         return tune_thresholds(scores, arguments, context)
     study = study_scores(scores, load_filler_rules(state))
@@ -83,7 +83,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     else:
         _show(study, context)
         _show_change(diff, effect, context)
-    reset_tuning_reminder(context.places)
+    reset_tuning_reminder(context.paths)
     return _apply(after, diff, arguments, context) if arguments.apply else DONE
 
 
@@ -165,7 +165,7 @@ def _rescored(scores: list[PastScore], before: dict[str, Any], after: dict[str, 
 def _apply(after: dict[str, Any], diff: str, arguments: argparse.Namespace, context: CommandContext) -> int:
     if not diff:
         return DONE
-    path = context.places.state(USER_PACK)
+    path = context.paths.state(USER_PACK)
     try:
         replace_file(path + ".backup", read_regular(path, _MAX_BYTES)[0])
     except FileNotFoundError:
