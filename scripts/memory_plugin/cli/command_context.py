@@ -13,8 +13,6 @@ from ..kernel.clock import Deadline
 from ..kernel.context import Context
 from ..kernel.files import in_words
 from ..kernel.settings.load import load
-from ..memories.grants import is_granted, take_saves, was_saved
-from ..memories.hygiene import shown_line
 from .caller import identify
 
 if TYPE_CHECKING:
@@ -98,21 +96,33 @@ class CommandContext(Context):
     @property
     def is_approved(self) -> bool:
         """Return whether the user asked for something to be saved: in a terminal, or by a prompt of this session just now."""
-        return not self.inside_client or is_granted(self.paths, self.session)
+        if not self.inside_client:
+            return True
+        from ..memories.grants import is_granted  # most commands save nothing
+
+        return is_granted(self.paths, self.session)
 
     def approve_saves(self, number: int = 1) -> bool:
         """Return whether the user asked for so many saves, and count them: a prompt covers three at most."""
-        return not self.inside_client or take_saves(self.paths, self.session, number)
+        if not self.inside_client:
+            return True
+        from ..memories.grants import take_saves
+
+        return take_saves(self.paths, self.session, number)
 
     def report_saves(self, memories: Iterable[tuple[str, str]]) -> None:
         """Have the user shown what Claude saved for them: names that commands take, and titles."""
-        if self.inside_client:
-            line = "memory: Claude saved %s (%s), as you asked; to undo: memory forget %s"
-            lines = [line % (shown_line(title), name, name) for name, title in memories]
-            try:
-                was_saved(self.paths, self.session, lines)
-            except OSError as error:
-                self.console.error("saved; that is not shown after this reply: %s" % in_words(error))
+        if not self.inside_client:
+            return
+        from ..memories.grants import was_saved
+        from ..memories.hygiene import shown_line
+
+        line = "memory: Claude saved %s (%s), as you asked; to undo: memory forget %s"
+        lines = [line % (shown_line(title), name, name) for name, title in memories]
+        try:
+            was_saved(self.paths, self.session, lines)
+        except OSError as error:
+            self.console.error("saved; that is not shown after this reply: %s" % in_words(error))
 
     @property
     def accept_from(self) -> list[str]:
@@ -125,7 +135,11 @@ class CommandContext(Context):
 
     def require_approval(self, action: str) -> None:
         """Raise CommandError, with how to approve, unless the user asked for this run; `action` reads "change settings"."""
-        if self.inside_client and not is_granted(self.paths, self.session, approval=True):
+        if not self.inside_client:
+            return
+        from ..memories.grants import is_granted
+
+        if not is_granted(self.paths, self.session, approval=True):
             raise CommandError(_NOT_APPROVED % action)
 
 

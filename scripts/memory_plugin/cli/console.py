@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import sys
-import textwrap
+from _thread import RLock  # `threading` gives the same one, and costs a millisecond
 from contextlib import contextmanager, suppress
-from threading import RLock
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -81,6 +79,8 @@ class Console:
 
         `lead` is printed before the first line; the others are indented by `hang` columns. All but these is in the style, if there is one.
         """
+        import textwrap  # for people only
+
         width = min(self.width, _READABLE) if self.width < _NO_TERMINAL else self.width
         lines = textwrap.wrap(text, width - hang, break_long_words=False, break_on_hyphens=False) or [""]
         for line in lines:
@@ -160,7 +160,13 @@ class Console:
 
 def terminal_width() -> int:
     """Return the columns of the terminal, or a readable number where it has none: Python 3.9 gives 0 for a terminal of no size."""
-    return shutil.get_terminal_size((_READABLE, 24)).columns or _READABLE
+    given = os.environ.get("COLUMNS", "")
+    if given.isdecimal() and int(given):
+        return int(given)
+    try:
+        return os.get_terminal_size(sys.__stdout__.fileno()).columns or _READABLE  # type: ignore[union-attr]
+    except (AttributeError, ValueError, OSError):  # no stream, a closed one, or not a terminal
+        return _READABLE
 
 
 def _fitting(widths: list[int], room: int) -> list[int]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-import textwrap
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -15,12 +14,11 @@ from ..hooks.events import where
 from ..kernel.bytecode import discard_damaged, import_with_cache_repair
 from ..kernel.files import in_words
 from ..kernel.paths import locate
-from ..memories.record import InvalidMemory
+from ..memories.invalid_memory import InvalidMemory
 from .caller import identify
 from .command_context import CommandContext, CommandError, UsageError, add_common_options, require_existing
 from .console import Console, finish_streams, open_closed_streams, terminal_width
-from .suggestions import explain_unknown
-from .wrapping import fitted_examples
+from .wrapping import fitted_examples, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -160,13 +158,34 @@ def _as_search_command(argv: list[str]) -> list[str]:
     return ["search", *rest, "--", known.query]
 
 
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    """The form of all help. With its width given, argparse imports nothing to find it, for each argument that is declared."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=_help_width())
+
+
 class _Parser(argparse.ArgumentParser):
     """A parser that prints an error in one line; `options` are those of the command, to suggest one for a typo."""
 
     options: tuple[str, ...] = ()
+    texts: tuple[str, str] | None = None  # the text and the examples of a command
+
+    def __init__(self, **given: Any) -> None:  # noqa: ANN401  (whatever argparse takes)
+        super().__init__(formatter_class=_Formatter, **given)
+
+    def format_help(self) -> str:
+        """Return the help of the command in the width of the terminal; most runs need none."""
+        if self.texts:
+            width = _help_width()
+            self.description = wrapped(self.texts[0], width)
+            self.epilog = "examples:\n" + fitted_examples(self.texts[1].rstrip(), width)
+        return super().format_help()
 
     def error(self, message: str) -> NoReturn:
         """Print what is wrong and where help is. Raises SystemExit with code 2."""
+        from .suggestions import explain_unknown
+
         message = explain_unknown(" ".join(message.split()), _LISTED, self.options)
         end = "" if message.endswith("?") else ";"
         Console().error("%s%s `%s --help` shows how" % (message, end, self.prog))
@@ -183,24 +202,18 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
         prog="memory",
         description="What Claude should remember, and when it may be recalled.",
         epilog=None if named else _overview(),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_common_options(parser, at_start=True)
     parser.add_argument(
         "--version", action="version", version="memory %s, Python %s" % (VERSION, sys.version.split()[0])
     )
     commands = parser.add_subparsers(
-        dest="command", required=True, metavar="COMMAND", help="one of the commands below"
+        dest="command", required=True, metavar="COMMAND", help="one of the commands below", prog="memory"
     )
-    width = _help_width()
     for name in COMMANDS if named is None else [named]:
         module = _module(name)
-        sub = commands.add_parser(
-            name,
-            description="\n".join(textwrap.wrap(module.HELP, width)),
-            epilog="examples:\n" + fitted_examples(module.EXAMPLES.rstrip(), width),
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
+        sub = commands.add_parser(name)
+        sub.texts = module.HELP, module.EXAMPLES
         add_common_options(sub)
         module.configure(sub)
         parser.options += tuple(option for action in sub._actions for option in action.option_strings)  # noqa: SLF001
@@ -214,6 +227,8 @@ def _help_width() -> int:
 
 def _overview() -> str:
     """Return the list of commands by topic."""
+    import textwrap  # only for this help
+
     width = _help_width()
     lines = []
     for topic, commands in GROUPS.items():

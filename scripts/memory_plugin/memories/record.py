@@ -13,6 +13,7 @@ from ..kernel.clock import now_iso
 from ..kernel.fastjson import digest, loads
 from ..kernel.paths import data_path
 from .guard import Guard, InvalidGuard, parse_guard
+from .invalid_memory import InvalidMemory
 
 __all__ = [
     "ACTIVE",
@@ -60,10 +61,6 @@ _DATE = re.compile(
 )
 _FIELD = re.compile(r"[a-z]{1,20}(?:_[a-z]{1,20}){0,4}\Z")
 _STATUSES = (ACTIVE, RETIRED, ARCHIVED)
-
-
-class InvalidMemory(ValueError):
-    """Raised for a memory that cannot be used; the text names the field, what was expected and what was found."""
 
 
 class Category(NamedTuple):

@@ -5,7 +5,6 @@ Exit codes: 0 done, 1 failed or problems found, 2 unknown key or invalid value.
 
 from __future__ import annotations
 
-import argparse
 import json
 from typing import TYPE_CHECKING
 
@@ -29,6 +28,8 @@ from ..command_context import CommandError, UsageError, add_common_options
 from ..judge_switches import missing_switches
 
 if TYPE_CHECKING:
+    import argparse
+
     from ..command_context import CommandContext
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
@@ -83,7 +84,6 @@ def _action(
         help=purpose,
         description=purpose,
         epilog="example:\n  " + example,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_common_options(parser)
     return parser
