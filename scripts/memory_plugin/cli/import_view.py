@@ -1,4 +1,4 @@
-"""The table of an import for people: it fits the terminal, the titles have most of the room."""
+"""Print an import as a table that fits the terminal, followed by remarks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SHORT_OUTCOMES = {"would be stored": "new", "same": "stored", "created": "store
 
 
 def print_results(results: list[dict[str, Any]], offered: dict[str, str], context: CommandContext) -> None:
-    """Print the results as a table, then what is left out, repeated, redacted, similar or skipped."""
+    """Print the results as a table, then what was left out, repeated, redacted, similar or skipped."""
     kept = [result for result in results if result["outcome"] not in (SKIPPED, LEFT_OUT, REPEATED)]
     if kept:
         _print_table(kept, context)

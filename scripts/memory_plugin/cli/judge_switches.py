@@ -1,4 +1,4 @@
-"""Settings that prevent a judge from ever being asked although it looks switched on: a judge takes two switches in some features."""
+"""Find settings that keep a judge from being asked although it looks switched on: some features need two switches."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _SWITCH = "retrieval.judge.enabled"
 
 
 class MissingSwitch(NamedTuple):
-    """A setting without effect, described for the user, and the command that fixes it."""
+    """A setting that has no effect: a message for the user, and the command that fixes it."""
 
     says: str
     fix: str
 
 
 def missing_switches(settings: Settings, feature: str = "") -> list[MissingSwitch]:
-    """Return the settings that prevent judges from being asked, of one feature or of all; empty where every wanted judge can be."""
+    """Return the settings that keep a judge from being asked, for one feature or for all."""
     checks = {"retrieval": _of_recall, "scoring": _of_replies, "sessions": _of_sessions}
     chosen = [check for name, check in checks.items() if feature in ("", name)]
     return [switch for check in chosen for switch in check(settings)]
