@@ -203,3 +203,13 @@ def test_without_a_command_the_help_is_shown(project: Project) -> None:
     code, out, err = cli(project)
     assert (code, err) == (2, "")
     assert "COMMAND" in out
+
+
+def test_what_few_commands_need_is_not_imported_for_all(project: Project) -> None:
+    """Claude waits for each answer of an interview, and most of the time of such a process goes into imports."""
+    package = os.path.join(PLUGIN_ROOT, "scripts")
+    code = "import sys; sys.path.insert(0, %r); import memory_plugin.cli.main; print(*sys.modules)" % package
+    found = set(project.process([project.python, "-I", "-S", "-c", code]).stdout.split())
+    assert "memory_plugin.cli.main" in found
+    rare = {"difflib", "shutil", "textwrap", "threading", "html", "memory_plugin.memories.record"}
+    assert found & rare == set()

@@ -27,7 +27,7 @@ def ask_about(prompt: str, context: Context) -> str:
         return ""
     if not context.session or not may_hold_statement(prompt):
         return ""
-    path = session_file(context.places, context.session, "asked")
+    path = session_file(context.paths, context.session, "asked")
     if read_state(path):
         return ""
     from .statements import find_statements  # it needs `re`, which a prompt mostly does without

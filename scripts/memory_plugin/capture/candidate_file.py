@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Callable
 
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
     from .candidate import Candidate
 
 __all__ = ["MAX_OPEN", "CandidateFile", "Candidates", "candidate_path"]
@@ -30,9 +30,9 @@ _LOCK_WAIT = 2.0
 _SCHEMA = 1
 
 
-def candidate_path(places: Places) -> str:
+def candidate_path(paths: Paths) -> str:
     """Return the path of the project's candidates. Raises RuntimeError without a state folder."""
-    return places.state("capture", places.project_key + ".json")
+    return paths.state("capture", paths.project_key + ".json")
 
 
 class Candidates:
@@ -102,8 +102,8 @@ class CandidateFile:
 
     __slots__ = ("_path",)
 
-    def __init__(self, places: Places) -> None:
-        self._path = candidate_path(places)
+    def __init__(self, paths: Paths) -> None:
+        self._path = candidate_path(paths)
 
     def load(self) -> Candidates:
         """Return what the file holds; nothing for one that is missing or damaged."""

@@ -19,7 +19,7 @@ def due_offer(context: Context) -> str:
     settings = context.settings
     if not settings.flag("capture.enabled") or settings.text("capture.offer") == "off":
         return ""
-    candidates = CandidateFile(context.places).load().open
+    candidates = CandidateFile(context.paths).load().open
     if not candidates or not _is_due(context, sorted(one.id for one in candidates)):
         return ""
     subject = "1 thing" if len(candidates) == 1 else "%d things" % len(candidates)
@@ -28,7 +28,7 @@ def due_offer(context: Context) -> str:
 
 def _is_due(context: Context, ids: list[str]) -> bool:
     """Return whether this set of candidates was never mentioned, and record that it is now."""
-    path = context.places.state("capture", context.places.project_key + ".told.json")
+    path = context.paths.state("capture", context.paths.project_key + ".told.json")
     told = digest("\n".join(ids).encode("ascii", "replace"))
     if read_state(path).get("open") == told:
         return False

@@ -59,7 +59,7 @@ def capture_session(
 
 def keep(found: list[Candidate], check: Check, context: Context) -> int:
     """Write candidates to the project's small file, after comparing all with the stored memories; return how many are new."""
-    file = CandidateFile(context.places)
+    file = CandidateFile(context.paths)
     known = file.load()
     if not found and not known.open:
         return 0

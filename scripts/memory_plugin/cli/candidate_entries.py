@@ -50,7 +50,7 @@ def source(context: CommandContext) -> CandidateEntries:
 
 def candidate_named(context: CommandContext, identity: str) -> Candidate:
     """Return an open candidate. Raises InvalidMemory when there is none of that id."""
-    for one in CandidateFile(context.places).load().open:
+    for one in CandidateFile(context.paths).load().open:
         if one.id == identity:
             return one
     raise InvalidMemory("%s: no open candidate has this id; to see them: memory capture list" % identity)
@@ -87,7 +87,7 @@ class CandidateEntries:
 
     def __init__(self, context: CommandContext) -> None:
         self._context = context
-        self._file = CandidateFile(context.places) if context.places.state_dir is not None else None
+        self._file = CandidateFile(context.paths) if context.paths.state_dir is not None else None
         self._open: dict[str, Candidate] = {}
         if self._file is not None:
             found = self._file.load()
@@ -155,7 +155,7 @@ class CandidateEntries:
         """Open what would be stored in the user's editor, and store what they made of it."""
         category = categories()[one.category]
         data = dict(memory_data(one), id=one.id)
-        store = named_store(self._context.places, PROJECT)
+        store = named_store(self._context.paths, PROJECT)
         memory = parse_memory(data, one.id, category)
         draft = edited_draft(self._context, StoredMemory(memory, store, "", "", ""))
         if draft is None:
@@ -170,8 +170,8 @@ class CandidateEntries:
 
     def _store(self, data: dict[str, Any]) -> list[str]:
         written = save(
-            self._context.places,
-            named_store(self._context.places, PROJECT),
+            self._context.paths,
+            named_store(self._context.paths, PROJECT),
             data,
             approved=True,
             how="capture",

@@ -41,12 +41,12 @@ def _finish(arguments: argparse.Namespace, context: CommandContext) -> int:
     chosen = choose_memories(read_input(), proposed)
     _refuse_taken_titles(context, interview, chosen)
     approved = _is_approved(context, interview)
-    written = [save_memory(interview, one, context.places, approved=approved) for one in chosen]
+    written = [save_memory(interview, one, context.paths, approved=approved) for one in chosen]
     interview.status = FINISHED
     interview.state["next"] = None
     store.touch(interview)
     if interview.session:
-        Reminder(context.places, interview.session).delete()
+        Reminder(context.paths, interview.session).delete()
     refresh_index(context)
     new = [(one.stored.key, one.stored.memory) for one, _ in written]
     for (_, record), similar in zip(written, similar_to(context, new)):
@@ -56,7 +56,7 @@ def _finish(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 def _refuse_taken_titles(context: CommandContext, interview: Interview, chosen: list[dict[str, Any]]) -> None:
     """Raise CommandError, before anything is written, if a stored memory or an earlier one has the title of a chosen one."""
-    taken = TakenTitles(survey(context.places, context.accept_from).items, PROJECT)
+    taken = TakenTitles(survey(context.paths, context.accept_from).items, PROJECT)
     for one in chosen:
         why = taken.take(memory_data(interview, one), one["concept"])
         if why:
@@ -70,7 +70,7 @@ def _is_approved(context: CommandContext, interview: Interview) -> bool:
     """Return whether the user approves the memories: now, or by starting the interview in this session."""
     if context.is_approved:
         return True
-    return bool(context.session) and Reminder(context.places, context.session).is_approved(interview.id)
+    return bool(context.session) and Reminder(context.paths, context.session).is_approved(interview.id)
 
 
 def _show_proposals(
@@ -118,11 +118,11 @@ def _discard(arguments: argparse.Namespace, context: CommandContext) -> int:
         raise UsageError(
             "discard: expected --session ID, so that none is deleted by mistake; `memory interview status` lists them"
         )
-    store = InterviewStore(context.places.state())
+    store = InterviewStore(context.paths.state())
     interview = store.find(arguments.session)
     store.forget(interview.id)
     if interview.session:
-        Reminder(context.places, interview.session).delete()
+        Reminder(context.paths, interview.session).delete()
     if arguments.json:
         context.console.json({"discarded": interview.id})
     else:
@@ -131,7 +131,7 @@ def _discard(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 
 def _status(arguments: argparse.Namespace, context: CommandContext) -> int:
-    store = InterviewStore(context.places.state())
+    store = InterviewStore(context.paths.state())
     if arguments.session:
         interview = store.find(arguments.session)
         events = store.events(interview.id)
@@ -143,7 +143,7 @@ def _status(arguments: argparse.Namespace, context: CommandContext) -> int:
         else:
             _show_one(context, found)
         return 0
-    rows = store.overview(context.places.project_key)
+    rows = store.overview(context.paths.project_key)
     if arguments.json:
         context.console.json({"interviews": rows})
     elif rows:
@@ -228,7 +228,7 @@ def _export(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 def _pack(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Run `pack check FILE`, or list all packs."""
-    folder = context.places.state("interview", "packs")
+    folder = context.paths.state("interview", "packs")
     if not arguments.words:
         own = sorted(name[:-5] for name in _names(folder) if name.endswith(".json"))
         if arguments.json:

@@ -82,11 +82,11 @@ class Review:
     def _one_by_one(self, group: Group, entries: Sequence[Entry]) -> None:
         for at, entry in enumerate(entries):
             self._show(entry)
-            rest = [] if entry.alone else [one for one in entries[at:] if not one.alone]
+            rest = [] if entry.alone else [other for other in entries[at:] if not other.alone]
             key = self._decide(entry, len(rest))
             if key == _ACCEPT_ALL:
                 self._apply(ACCEPT, rest)
-                self._one_by_one(group, [one for one in entries[at:] if one.alone])
+                self._one_by_one(group, [other for other in entries[at:] if other.alone])
                 return
 
     def _show(self, entry: Entry) -> None:

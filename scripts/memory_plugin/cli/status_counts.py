@@ -19,12 +19,12 @@ __all__ = ["prepare_counts"]
 
 def prepare_counts(context: CommandContext) -> None:
     """Write the counts of this project if the status line is installed. Raises OSError, and TrustUnreadable."""
-    places = context.places
-    if places.state_dir is None or not os.path.isdir(places.state(FOLDER)):
+    paths = context.paths
+    if paths.state_dir is None or not os.path.isdir(paths.state(FOLDER)):
         return
-    items = survey(places, context.accept_from).items
+    items = survey(paths, context.accept_from).items
     write_state(
-        counts_path(places),
+        counts_path(paths),
         {
             "memories": sum(life_cycle_state(item) == ACTIVE and item.trust == TRUSTED for item in items),
             "pending": sum(item.waits for item in items),

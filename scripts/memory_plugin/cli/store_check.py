@@ -69,15 +69,15 @@ def check_store(store: Store) -> tuple[int, list[Finding]]:
         return 0, [Finding(store.root, 0, "store", reason)]
     problems: list[FileProblem] = []
     memories = list(all_memories(store, problems))
-    found = [Finding(one.path, 0, "file", plain(one.reason, _MAX_REASON)) for one in problems]
+    findings = [Finding(problem.path, 0, "file", plain(problem.reason, _MAX_REASON)) for problem in problems]
     for stored in memories:
         for rule, check in _CHECKS.items():
-            found += [Finding(stored.path, 0, rule, text) for text in check(stored)]
-    found += _secrets(store)
-    found += _duplicates(memories)
-    found += _dangling(memories)
-    found += _circular(memories)
-    return len(memories), sorted(found)
+            findings += [Finding(stored.path, 0, rule, text) for text in check(stored)]
+    findings += _secrets(store)
+    findings += _duplicates(memories)
+    findings += _dangling(memories)
+    findings += _circular(memories)
+    return len(memories), sorted(findings)
 
 
 def _names(stored: StoredMemory) -> Iterator[str]:
@@ -139,7 +139,7 @@ def _secrets(store: Store) -> Iterator[Finding]:
 def _duplicates(memories: list[StoredMemory]) -> Iterator[Finding]:
     """Name each active memory that has the title or the text of an earlier one."""
     seen: dict[tuple[str, str], StoredMemory] = {}
-    for stored in sorted(memories, key=lambda one: (one.memory.created_at, one.key)):
+    for stored in sorted(memories, key=lambda memory: (memory.memory.created_at, memory.key)):
         memory = stored.memory
         if memory.status != ACTIVE or memory.superseded_by:
             continue

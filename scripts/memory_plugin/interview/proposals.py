@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
     from ..memories.writing import Written
     from .interview_store import Interview
 
@@ -177,11 +177,11 @@ def memory_data(interview: Interview, chosen: dict[str, Any]) -> dict[str, Any]:
 
 
 def save_memory(
-    interview: Interview, chosen: dict[str, Any], places: Places, *, approved: bool
+    interview: Interview, chosen: dict[str, Any], paths: Paths, *, approved: bool
 ) -> tuple[Written, dict[str, Any]]:
     """Write one chosen memory to the project's store; return what was written, and a record of it for programs."""
     data = memory_data(interview, chosen)
-    written = save(places, named_store(places, PROJECT), data, approved, how="interview")
+    written = save(paths, named_store(paths, PROJECT), data, approved, how="interview")
     return written, {
         "id": written.stored.memory.id,
         "category": data["category"],

@@ -142,7 +142,9 @@ def _apply(path: str, at: list[str], shipped: object, given: object, rules: _Rul
     for name, value in _object(path, ".".join(at), given).items():
         below = [(place[1:], rule) for place, rule in rules if place[0] in ("*", name)]
         if name not in names or not below:
-            known = [one for one in names if any(place[0] in ("*", one) for place, _ in rules)]
+            known = [
+                known_name for known_name in names if any(place[0] in ("*", known_name) for place, _ in rules)
+            ]
             raise _unknown(path, ".".join([*at, name]), known)
         changed[name] = _apply(path, [*at, name], names[name], value, below)
     merged = {**names, **changed}
@@ -179,7 +181,7 @@ def _value(path: str, key: str, shipped: object, given: object, rule: object) ->
         fits = (
             isinstance(given, list)
             and len(given) == len(shipped)
-            and all(isinstance(one, (int, float)) and not isinstance(one, bool) for one in given)
+            and all(isinstance(number, (int, float)) and not isinstance(number, bool) for number in given)
         )
         expected = "a list of %d numbers" % len(shipped)
     else:

@@ -53,16 +53,16 @@ def statements_in(section: Section) -> list[Statement]:
     if not rules or _are_names(rules):
         return [_whole(section, blocks)]
     lead, rest = _lead(blocks)
-    found: list[Statement] = []
+    statements: list[Statement] = []
     for block in rest:
         if block.kind == _RULE:
-            found.append(_rule(block, section, lead))
-        elif found:  # a paragraph or code after a rule explains it
-            found[-1] = found[-1]._replace(text="%s\n\n%s" % (found[-1].text, block.text))
+            statements.append(_rule(block, section, lead))
+        elif statements:  # a paragraph or code after a rule explains it
+            statements[-1] = statements[-1]._replace(text="%s\n\n%s" % (statements[-1].text, block.text))
         else:
             title = title_for(block.text, section.heading)
-            found.append(Statement(title, block.text, "", False, section.first + block.line))
-    return found
+            statements.append(Statement(title, block.text, "", False, section.first + block.line))
+    return statements
 
 
 def _rule(block: _Block, section: Section, lead: str) -> Statement:

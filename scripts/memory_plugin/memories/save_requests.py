@@ -71,8 +71,8 @@ def _own_request(text: str, is_cut: bool, table: dict[str, Any], groups: list[li
         return APPROVAL
     if is_short and _asks(said, weak, table, starts_sentence=True):
         return SAVE
-    asks = any(_asks(one, strong, table, starts_sentence=False) for one in near)
-    return SAVE if asks or any(phrase in one for one in near for phrase in unspaced) else NOTHING
+    asks = any(_asks(sentence, strong, table, starts_sentence=False) for sentence in near)
+    return SAVE if asks or any(phrase in sentence for sentence in near for phrase in unspaced) else NOTHING
 
 
 def _unfenced(text: str) -> str:
@@ -159,7 +159,10 @@ def _own_lines(text: str, table: dict[str, Any]) -> list[str]:
             announces
             or (said.endswith(":") and below)
             or (
-                below and any(one in words or " %s " % one in padded for one in table["announcing"]["values"])
+                below
+                and any(
+                    phrase in words or " %s " % phrase in padded for phrase in table["announcing"]["values"]
+                )
             )
         ):
             break
@@ -186,7 +189,7 @@ def _is_listed(line: str) -> bool:
 
 
 def _paragraphs(lines: list[str]) -> list[str]:
-    return [one.strip() for one in "\n".join(lines).split("\n\n") if one.strip()]
+    return [part.strip() for part in "\n".join(lines).split("\n\n") if part.strip()]
 
 
 def _asks(text: str, phrases: list[str], table: dict[str, Any], *, starts_sentence: bool) -> bool:
@@ -206,7 +209,11 @@ def _is_request(text: str, at: int, table: dict[str, Any], starts_sentence: bool
     before = text[start:at]
     if any(word.strip(_CLAUSES) in table["others"]["values"] for word in before.split()):
         return False
-    if ends and text[min(ends)] in "?\uff1f" and not any(one in before for one in table["asking"]["values"]):
+    if (
+        ends
+        and text[min(ends)] in "?\uff1f"
+        and not any(phrase in before for phrase in table["asking"]["values"])
+    ):
         return False
     clause = before if starts_sentence else before[1 + max(before.rfind(sign) for sign in _CLAUSES) :]
     for sign in _CLAUSES:

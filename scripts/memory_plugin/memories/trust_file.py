@@ -19,7 +19,7 @@ from ..kernel.locks import FileLock
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
 
 __all__ = ["Decision", "DecisionFile", "TrustUnreadable", "decision_paths", "trust_lock"]
 
@@ -62,14 +62,14 @@ class Decision(NamedTuple):
         return dumps(fields).encode("ascii")[1:]
 
 
-def decision_paths(places: Places) -> tuple[str, str]:
+def decision_paths(paths: Paths) -> tuple[str, str]:
     """Return the paths of the records of trusted and of rejected texts."""
-    return places.state("trust", "trusted.jsonl"), places.state("trust", "rejected.jsonl")
+    return paths.state("trust", "trusted.jsonl"), paths.state("trust", "rejected.jsonl")
 
 
-def trust_lock(places: Places, wait: float = _LOCK_WAIT) -> FileLock:
+def trust_lock(paths: Paths, wait: float = _LOCK_WAIT) -> FileLock:
     """Return the one lock of all records of trust, waited for at most `wait` seconds."""
-    folder = places.state("locks")
+    folder = paths.state("locks")
     make_folder(folder)
     return FileLock(os.path.join(folder, "trust.lock"), wait)
 

@@ -79,8 +79,8 @@ def confidences(
 
 def _least(sure: list[Confidence]) -> Confidence:
     """Return the confidence for matches too far down to be examined: the minimum of those above them."""
-    least = min(sure, key=lambda one: one.confidence)
-    pointer = min(one.pointer_confidence for one in sure)
+    least = min(sure, key=lambda confidence: confidence.confidence)
+    pointer = min(confidence.pointer_confidence for confidence in sure)
     return Confidence(least.confidence, pointer, least.signals)
 
 

@@ -178,7 +178,7 @@ def within_share(work: list[DueWork], trust: Trust, edited: set[str], share: Sha
     """
     due = [(at, file) for at, part in enumerate(work) for file in part.changed]
     if len(due) > share.files or sum(cost(file.size) for _, file in due) > share.characters:
-        due.sort(key=lambda one: _urgency(one[1], work[one[0]].store, edited, trust, share.wanted))
+        due.sort(key=lambda pair: _urgency(pair[1], work[pair[0]].store, edited, trust, share.wanted))
     taken: list[list[DueFile]] = [[] for _ in work]
     left: list[list[DueFile]] = [[] for _ in work]
     full = False

@@ -22,7 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
     from ..kernel.settings.load import Settings
 
 __all__ = [
@@ -46,13 +46,13 @@ _OPEN = (
 )
 
 
-def forget_session(places: Places, session: str) -> None:
+def forget_session(paths: Paths, session: str) -> None:
     """Delete the history of a session whose context was compacted or cleared. Its sub-agents keep theirs: each has its own context.
 
     Raises OSError, but not for a session without a record.
     """
     try:
-        os.unlink(session_file(places, session))
+        os.unlink(session_file(paths, session))
     except FileNotFoundError:
         return
 
@@ -85,13 +85,13 @@ class RecallHistory:
         "turn",
     )
 
-    def __init__(self, places: Places, session: str, place: str = PROMPT, agent: str = "") -> None:
+    def __init__(self, paths: Paths, session: str, place: str = PROMPT, agent: str = "") -> None:
         self._place = place
         self._handle = -1
         self._path = ""
         if session:
             part = "agent-" + _digest(agent) if agent else ""
-            self._path = session_file(places, session, part)
+            self._path = session_file(paths, session, part)
         self._read(self._content())
 
     def _content(self) -> bytes:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from types import TracebackType
 
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
 
 __all__ = [
     "INDEX_ERRORS",
@@ -97,13 +97,13 @@ class IndexLocked(IndexUnusable):
 INDEX_ERRORS = (SqliteError, IndexUnavailable, ValueError, TypeError, LookupError)
 
 
-def index_path(places: Places) -> str:
+def index_path(paths: Paths) -> str:
     """Return the path of the index file of a project.
 
     Its name includes the layout number: a command installed by pip may have another version than the plugin, and without the number the two
     would keep rebuilding each other's index.
     """
-    return places.state("index", "%s.%d.sqlite3" % (places.project_key, SCHEMA))
+    return paths.state("index", "%s.%d.sqlite3" % (paths.project_key, SCHEMA))
 
 
 def refresh_lock(path: str, wait: float) -> FileLock:

@@ -40,12 +40,12 @@ def grade_reply(
     if verdict.values is not None:
         values = verdict.values
         errors += attempt_all(
-            lambda: count_judged(context.places),
+            lambda: count_judged(context.paths),
             lambda: _append_override(request, values, context),
             lambda: _add_drift(request, values["levels"], context),
         )
     elif verdict.failure in DISABLING_FAILURES:
-        state = ReplyState(context.places, context.session)
+        state = ReplyState(context.paths, context.session)
         errors += attempt_all(lambda: state.disable_judge(verdict.failure))
     if errors:
         raise errors[0]
@@ -116,7 +116,7 @@ def _add_drift(request: GradeRequest, levels: dict[str, int], context: Context) 
     drift = raise_drift(before, levels, load_or_shipped("replies", "drift"))
     if drift is None:
         return
-    is_current = ReplyState(context.places, context.session).replies() == request.turn
+    is_current = ReplyState(context.paths, context.session).replies() == request.turn
     kind = "raised" if request.drift else "drift"
     may_correct = not request.drift and is_current
     record_drift(drift, request.id, request.prompt_id, context, kind=kind, may_correct=may_correct)

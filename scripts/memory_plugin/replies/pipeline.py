@@ -123,7 +123,7 @@ def score_reply(reply: CompletedReply, context: Context) -> ScoredReply:
     query_type, drafting = (
         load_query_classifier().classify(last.prompt) if last.prompt else (AMBIGUOUS, False)
     )
-    scorer = ReplyScorer(settings, context.places.state_dir)
+    scorer = ReplyScorer(settings, context.paths.state_dir)
     score = scorer.score(reply.text, query_type, drafting)
     identity = score_id(context.session, reply.prompt_id, reply.text)
     record = _score_record(identity, score, settings)
@@ -151,7 +151,7 @@ def score_reply(reply: CompletedReply, context: Context) -> ScoredReply:
 
 def _count_reply(record: dict[str, Any], context: Context) -> None:
     """Add the reply's number in its session to the record, and discard a correction that came too late for this reply."""
-    state = ReplyState(context.places, context.session)
+    state = ReplyState(context.paths, context.session)
     record["turn"] = state.count_reply()
     state.discard_correction()
 

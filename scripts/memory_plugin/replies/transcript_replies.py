@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
 
 __all__ = [
     "LastReply",
@@ -127,16 +127,16 @@ class RereadReply:
         self.calls = calls
 
 
-def reread_last_scored(places: Places) -> RereadReply | None:
+def reread_last_scored(paths: Paths) -> RereadReply | None:
     """Return the last scored reply of this project whose transcript can still be read, or None."""
     rows = [
         row
-        for row in Ledger(places.state(), "scores").rows()
-        if row.get("kind") == "score" and row.get("project") == places.project_key
+        for row in Ledger(paths.state(), "scores").rows()
+        if row.get("kind") == "score" and row.get("project") == paths.project_key
     ]
     for row in reversed(rows[-_RECENT:]):
-        for found in reread_replies([row]):
-            return found
+        for reply in reread_replies([row]):
+            return reply
     return None
 
 

@@ -119,22 +119,22 @@ class TranscriptDigest:
 
 def split_turns(shown: Sequence[ShownTurn], threshold: float, target: float) -> list[Chunk]:
     """Return the turns in one chunk, or, above `threshold` tokens, in chunks of equal size near `target`, cut between turns."""
-    total = sum(one.tokens for one in shown)
+    total = sum(entry.tokens for entry in shown)
     if total <= threshold:
-        return [Chunk([one.turn for one in shown], total)]
+        return [Chunk([entry.turn for entry in shown], total)]
     size = total / math.ceil(total / target)
-    found: list[Chunk] = []
+    chunks: list[Chunk] = []
     turns: list[dict[str, Any]] = []
     tokens = before = 0.0
-    for one in shown:
-        boundary = size * (len(found) + 1)
-        if turns and before + one.tokens / 2 > boundary:
-            found.append(Chunk(turns, tokens))
+    for entry in shown:
+        boundary = size * (len(chunks) + 1)
+        if turns and before + entry.tokens / 2 > boundary:
+            chunks.append(Chunk(turns, tokens))
             turns, tokens = [], 0.0
-        turns.append(one.turn)
-        tokens += one.tokens
-        before += one.tokens
-    return [*found, Chunk(turns, tokens)]
+        turns.append(entry.turn)
+        tokens += entry.tokens
+        before += entry.tokens
+    return [*chunks, Chunk(turns, tokens)]
 
 
 def signal_facts(signals: SessionSignals) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from ..kernel.locks import FileLock
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
 
     Row = dict[str, Any]
 
@@ -36,8 +36,8 @@ class SubmittedBatches:
 
     __slots__ = ("_folder",)
 
-    def __init__(self, places: Places) -> None:
-        self._folder = places.state("grading")
+    def __init__(self, paths: Paths) -> None:
+        self._folder = paths.state("grading")
 
     def waiting(self) -> list[Row]:
         """Return the batches that were not collected yet; none when the file is damaged."""

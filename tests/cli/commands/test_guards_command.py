@@ -162,7 +162,7 @@ def test_a_guard_that_cannot_be_read_is_listed_with_the_reason(project: Project)
     (one,) = project.cli("guards", "--json").json["guards"]
     assert (one["state"], one["guard"]) == ("invalid", None)
     assert one["problem"].startswith("guard.commands: expected a list of texts, got str")
-    assert "its guard cannot hold: guard.commands" in project.cli("show", "damaged").stdout
+    assert "its guard is invalid: guard.commands" in project.cli("show", "damaged").stdout
 
 
 @pytest.mark.parametrize(

@@ -59,18 +59,18 @@ def sqlite(_context: CommandContext) -> Check:
 
 def state_folder(context: CommandContext) -> Check:
     """Check that the folder for ledgers, trust and the index is writable, and private."""
-    places = context.places
-    if places.state_dir is None:
-        why, _, advice = places.why_no_state.partition("; ")
-        fix = _fix_without_home(context) if places.config_dir is None else advice
+    paths = context.paths
+    if paths.state_dir is None:
+        why, _, advice = paths.why_no_state.partition("; ")
+        fix = _fix_without_home(context) if paths.config_dir is None else advice
         return Check("state folder", FAIL, "%s; nothing is recalled or stored" % why, fix)
-    folder = _nearest(places.state_dir)
+    folder = _nearest(paths.state_dir)
     if not os.path.isdir(folder) or not os.access(folder, os.W_OK | os.X_OK):
         fix = "make it a folder that you can write to"
         return Check("state folder", FAIL, "%s is not writable, so nothing can be stored" % folder, fix)
-    if folder == places.state_dir and os.name == "posix" and os.stat(folder).st_mode & _OTHERS:
+    if folder == paths.state_dir and os.name == "posix" and os.stat(folder).st_mode & _OTHERS:
         return Check("state folder", WARN, "other users can read %s" % folder, "chmod 700 %s" % folder)
-    return Check("state folder", OK, places.state_dir)
+    return Check("state folder", OK, paths.state_dir)
 
 
 def _fix_without_home(context: CommandContext) -> str:

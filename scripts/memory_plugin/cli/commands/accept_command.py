@@ -64,12 +64,12 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     candidates = named_candidates(arguments.ids)
     if candidates:
         return _accept_candidates(candidates, arguments, context)
-    found = survey(context.places, context.accept_from).items
+    items = survey(context.paths, context.accept_from).items
     if arguments.all:
         # Superseded ones too: the memory that replaces one inherits its phrases only from a trusted text.
-        pending = [item for item in found if item.trust == PENDING and item.stored.memory.status == ACTIVE]
-        return _accept_all(arguments, context, pending, found)
-    chosen = [choose(found, name) for name in dict.fromkeys(arguments.ids)]
+        pending = [item for item in items if item.trust == PENDING and item.stored.memory.status == ACTIVE]
+        return _accept_all(arguments, context, pending, items)
+    chosen = [choose(items, name) for name in dict.fromkeys(arguments.ids)]
     _accept(chosen, arguments, context, [])
     return DONE
 
@@ -104,10 +104,10 @@ def _print_entries(
 
 
 def _accept_all(
-    arguments: argparse.Namespace, context: CommandContext, waiting: list[Item], found: list[Item]
+    arguments: argparse.Namespace, context: CommandContext, waiting: list[Item], items: list[Item]
 ) -> int:
     chosen = [item for item in waiting if arguments.guards or not holds_guard(item.stored)]
-    names = shortest_names(found)
+    names = shortest_names(items)
     left_out = [names[item.stored.key] for item in waiting if item not in chosen]
     asks = bool(chosen) and not arguments.json and has_terminal()
     if asks and not context.console.confirm("accept %s?" % _of_which_categories(chosen)):
@@ -120,7 +120,7 @@ def _accept_all(
 def _accept(
     chosen: list[Item], arguments: argparse.Namespace, context: CommandContext, left_out: list[str]
 ) -> None:
-    load_trust(context.places).accept([item.stored for item in chosen], "accept")
+    load_trust(context.paths).accept([item.stored for item in chosen], "accept")
     refresh_index(context)
     if arguments.json:
         accepted = [item.stored.memory.id for item in chosen]

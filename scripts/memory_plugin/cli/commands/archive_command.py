@@ -32,21 +32,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Stop recalling the memory; its file stays."""
-    items = survey(context.places, context.accept_from).items
+    items = survey(context.paths, context.accept_from).items
     item = choose(items, arguments.id)
     guarded = is_guarded(item.stored, context)
     if guarded:
         context.require_approval("archive a memory with a guard")
-    written = archive(context.places, item.stored, arguments.reason)
+    written = archive(context.paths, item.stored, arguments.reason)
     if guarded:  # as long as the archived text is not trusted, the guard of the last trusted one holds
-        load_trust(context.places).accept([written.stored], "archive")
+        load_trust(context.paths).accept([written.stored], "archive")
     refresh_index(context)
     if arguments.json:
         context.console.json(as_json(item._replace(stored=written.stored)))
     else:
         named = item.stored.memory.id, shortest_names(items)[item.stored.key]
         context.console.line("archived: %s; to bring it back: memory restore %s" % named)
-        after = survey(context.places, context.accept_from).items
+        after = survey(context.paths, context.accept_from).items
         for line in replaced_lines(items, after, item.stored.key):
             context.console.line(line)
     return 0

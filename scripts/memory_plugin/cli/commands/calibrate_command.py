@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     asks = arguments.ask or not (arguments.file or arguments.report or arguments.json)
     if arguments.ask or (asks and context.console.can_ask()):
         _label(arguments, context)
-    ours = {name: with_overall(row) for name, row in latest_rows(context.places, context.settings).items()}
+    ours = {name: with_overall(row) for name, row in latest_rows(context.paths, context.settings).items()}
     try:
         theirs = read_labels(arguments.file) if arguments.file else _kept(context)
     except UnreadableLabels as error:
@@ -68,9 +68,11 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
             "no session is both scored and labeled: %d scored (memory session score), %d labeled (memory label)"
             % (len(ours), len(theirs))
         )
-    found = compare(ours, theirs)
+    agreements = compare(ours, theirs)
     if arguments.json:
-        context.console.json({"sessions": len(shared), "dimensions": [_record(one) for one in found]})
+        context.console.json(
+            {"sessions": len(shared), "dimensions": [_record(agreement) for agreement in agreements]}
+        )
         return DONE
     context.console.line(
         "%s scored by both%s"
@@ -80,9 +82,9 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         )
     )
     rows = [
-        [one.dimension, str(one.n), name, _figure(figure)]
-        for one in found
-        for name, figure in one.figures.items()
+        [agreement.dimension, str(agreement.n), name, _figure(figure)]
+        for agreement in agreements
+        for name, figure in agreement.figures.items()
     ]
     context.console.table(["dimension", "n", "figure", "value and 95% interval"], rows)
     return DONE
@@ -92,23 +94,23 @@ def _label(arguments: argparse.Namespace, context: CommandContext) -> None:
     """Ask for the scores of sessions that have none yet."""
     context.require_approval("store scores as their own")
     folder = arguments.folder
-    paths = transcripts_below(folder) if folder else project_transcripts(context.places)
+    paths = transcripts_below(folder) if folder else project_transcripts(context.paths)
     labeled = label_series(context, paths, arguments.sessions)
     context.console.line("%s labeled; to go on: memory calibrate" % counted(labeled, "session"))
 
 
 def _kept(context: CommandContext) -> dict[str, dict[str, float]]:
     return {
-        name: with_overall(row) for name, row in latest_rows(context.places, context.settings, LABEL).items()
+        name: with_overall(row) for name, row in latest_rows(context.paths, context.settings, LABEL).items()
     }
 
 
-def _record(one: Agreement) -> dict[str, Any]:
+def _record(agreement: Agreement) -> dict[str, Any]:
     figures = {
         name: {key: _rounded(value) for key, value in figure._asdict().items()}
-        for name, figure in one.figures.items()
+        for name, figure in agreement.figures.items()
     }
-    return {"dimension": one.dimension, "n": one.n, **figures}
+    return {"dimension": agreement.dimension, "n": agreement.n, **figures}
 
 
 def _rounded(value: float | None) -> float | None:

@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 
 def _manage(action: str, rest: list[str], arguments: argparse.Namespace, context: CommandContext) -> int:
-    file = CandidateFile(context.places)
+    file = CandidateFile(context.paths)
     if action == _LIST:
         return _list(arguments, file, context)
     context.require_approval("change what was captured")
@@ -104,7 +104,7 @@ def _look(arguments: argparse.Namespace, context: CommandContext) -> int:
     paths = list(arguments.what)
     if arguments.project or arguments.days is not None:
         paths += project_transcripts(context, arguments.days)
-    file = CandidateFile(context.places)
+    file = CandidateFile(context.paths)
     before = {one.id for one in file.load().open}
     at, watch = Progress(0, 0, 0, 0, 0), section_watch(context)
     for at in capture_files(list(dict.fromkeys(paths)), may_use, context, watch, again=arguments.again):

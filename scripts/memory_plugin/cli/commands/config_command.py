@@ -5,7 +5,6 @@ Exit codes: 0 done, 1 failed or problems found, 2 unknown key or invalid value.
 
 from __future__ import annotations
 
-import argparse
 import json
 from typing import TYPE_CHECKING
 
@@ -29,6 +28,8 @@ from ..command_context import CommandError, UsageError, add_common_options
 from ..judge_switches import missing_switches
 
 if TYPE_CHECKING:
+    import argparse
+
     from ..command_context import CommandContext
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
@@ -83,7 +84,6 @@ def _action(
         help=purpose,
         description=purpose,
         epilog="example:\n  " + example,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_common_options(parser)
     return parser
@@ -184,7 +184,7 @@ def _set(name: str, arguments: argparse.Namespace, context: CommandContext) -> i
         raise _unknown_key(name)
     value = parsed(key, arguments.value)
     context.require_approval("change settings")
-    change = set_value(context.places.config_dir, name, value)
+    change = set_value(context.paths.config_dir, name, value)
     return _report(name, change, arguments, context, _notes(key, value, context))
 
 
@@ -192,14 +192,14 @@ def _unset(name: str, arguments: argparse.Namespace, context: CommandContext) ->
     if not name.strip("."):
         raise _unknown_key(name)
     context.require_approval("change settings")
-    change = unset(context.places.config_dir, name)
+    change = unset(context.paths.config_dir, name)
     if not change.changed and name not in keys() and not is_block(name):
         raise _unknown_key(name)
     return _report(name, change, arguments, context, _judge_notes(context, _reloaded(context)))
 
 
 def _reloaded(context: CommandContext) -> Settings:
-    return load(context.places.config_dir, context.places.project_root)
+    return load(context.paths.config_dir, context.paths.project_root)
 
 
 def _notes(key: Key, value: object, context: CommandContext) -> list[str]:
@@ -213,7 +213,7 @@ def _notes(key: Key, value: object, context: CommandContext) -> list[str]:
     if in_judge and not now.judge_asked_for(feature):
         notes.append("its judge is off; to switch it on: memory judge on %s" % feature)
     else:
-        notes += ["%s; run: %s" % one for one in missing_switches(now, feature.partition(".")[0])]
+        notes += ["%s; run: %s" % switch for switch in missing_switches(now, feature.partition(".")[0])]
     return notes
 
 
@@ -260,7 +260,7 @@ def _in_effect(name: str, settings: Settings) -> str:
 def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
     settings = context.settings
     unused = override_problems()
-    notes = ["%s; run: %s" % one for one in missing_switches(settings)]
+    notes = ["%s; run: %s" % switch for switch in missing_switches(settings)]
     if arguments.json:
         records = [problem_record(problem) for problem in settings.problems]
         context.console.json(

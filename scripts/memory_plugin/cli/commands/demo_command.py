@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-    from ...kernel.paths import Places
+    from ...kernel.paths import Paths
     from ..command_context import CommandContext
     from ..console import Console
 
@@ -47,8 +47,8 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     with open(data_path("demo", "lantern.json"), encoding="utf-8") as handle_:
         story: Any = loads(handle_.read())
     with tempfile.TemporaryDirectory(prefix="memory-demo-") as folder, _home_in(folder):
-        places = _project(folder, story)
-        shown = [_answer(places, number, prompt) for number, prompt in enumerate(story["prompts"], 1)]
+        paths = _project(folder, story)
+        shown = [_answer(paths, number, prompt) for number, prompt in enumerate(story["prompts"], 1)]
     if arguments.json:
         context.console.json(
             {"project": story["project"], "memories": len(story["memories"]), "prompts": shown}
@@ -75,27 +75,27 @@ def _home_in(folder: str) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _project(folder: str, story: dict[str, Any]) -> Places:
+def _project(folder: str, story: dict[str, Any]) -> Paths:
     root = os.path.join(folder, "lantern")
     os.makedirs(os.path.join(root, ".git"))
-    places = locate(root)
+    paths = locate(root)
     for memory in story["memories"]:
         extra = {name: memory[name] for name in ("tags", "related_files", "asked_as") if name in memory}
         save(
-            places,
-            project_store(places),
+            paths,
+            project_store(paths),
             new_memory(category_named(memory["category"]), "", memory["title"], memory["content"], extra),
             approved=True,
         )
-    refresh_index(places, load(places.config_dir, places.project_root))
-    return places
+    refresh_index(paths, load(paths.config_dir, paths.project_root))
+    return paths
 
 
-def _answer(places: Places, number: int, prompt: str) -> dict[str, Any]:
+def _answer(paths: Paths, number: int, prompt: str) -> dict[str, Any]:
     """Return what the hook answers to one prompt, and what its ledger says about it."""
     event: dict[str, object] = {"prompt": prompt, "session_id": "demo", "prompt_id": "demo-%d" % number}
-    output: Any = handle(event, places, Taint(), Deadline(_SECONDS))
-    row = find_decision(places, "demo-%d" % number) or {}
+    output: Any = handle(event, paths, Taint(), Deadline(_SECONDS))
+    row = find_decision(paths, "demo-%d" % number) or {}
     told = output["hookSpecificOutput"]["additionalContext"] if output else ""
     return {
         "prompt": prompt,

@@ -83,12 +83,12 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
 def examine(context: CommandContext) -> list[Check]:
     """Return the results of all checks."""
     try:
-        found = survey(context.places, context.accept_from)
+        result = survey(context.paths, context.accept_from)
     except TrustUnreadable as error:
         fix = "make the file readable; only if it is lost, move it away and accept your memories again"
         broken = Check("trust", FAIL, in_words(error), fix)
         return [*(check(context) for check in CHECKS), broken]
-    return [check(context) for check in CHECKS] + [check(context, found) for check in STORE_CHECKS]
+    return [check(context) for check in CHECKS] + [check(context, result) for check in STORE_CHECKS]
 
 
 def _print(check: Check, context: CommandContext) -> None:

@@ -67,7 +67,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Change the memory. Without approval, the changed memory is pending."""
     check_fields(arguments)
-    items = survey(context.places, context.accept_from).items
+    items = survey(context.paths, context.accept_from).items
     item = choose(items, arguments.id)
     named = _named(arguments)
     if named or arguments.superseded_by is not None:
@@ -80,9 +80,9 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         if named:
             change = _change(arguments, context, item.stored)
             summary = "edited: " + ", ".join(named)
-            written = edit(context.places, item.stored, change, summary, approved)
+            written = edit(context.paths, item.stored, change, summary, approved)
         if arguments.superseded_by is not None:
-            trust = load_trust(context.places, context.accept_from)
+            trust = load_trust(context.paths, context.accept_from)
             item = item._replace(stored=written.stored, trust=trust.state_of(written.stored))
             written = written._replace(stored=_resupersede(context, item, successor, items, approved))
         _report(arguments, context, written)
@@ -130,7 +130,7 @@ def _edit_by_hand(
         return DONE
     try:
         _refuse_title(items, item, draft.data)
-        written = rewrite(context.places, stored, draft.data, "edited by hand", context.is_approved)
+        written = rewrite(context.paths, stored, draft.data, "edited by hand", context.is_approved)
     except (InvalidMemory, OSError) as error:
         raise InvalidMemory("%s; your draft is %s" % (in_words(error), draft.path)) from None
     draft.discard()
@@ -164,7 +164,7 @@ def _change(
     given = {"title": arguments.title, "tags": arguments.tags}
     fixed: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if arguments.files is not None:
-        fixed["related_files"] = project_files(arguments.files, context.places)
+        fixed["related_files"] = project_files(arguments.files, context.paths)
     if arguments.expires is not None:
         fixed["expires_at"] = arguments.expires or None
     content = _content(arguments, stored)
@@ -180,7 +180,7 @@ def _change(
         if content:
             made["content"] = {**data["content"], **content}
         if _names_guard(arguments):
-            made["guard"] = guard_of(arguments, context.places, data.get("guard"))
+            made["guard"] = guard_of(arguments, context.paths, data.get("guard"))
         return made
 
     return fields
@@ -220,11 +220,11 @@ def _resupersede(
 ) -> StoredMemory:
     """Set the memory that replaces this one, or remove it; return this one as it is then."""
     if successor is None:
-        return unsupersede(context.places, item.stored, naming(items, item), approved)
+        return unsupersede(context.paths, item.stored, naming(items, item), approved)
     if approved:
-        return supersede(context.places, item, successor)
+        return supersede(context.paths, item, successor)
     mark = {"superseded_by": name_for(successor.stored.key, item.stored.key)}
-    return edit(context.places, item.stored, lambda _: mark, "edited: superseded by", approved=False).stored
+    return edit(context.paths, item.stored, lambda _: mark, "edited: superseded by", approved=False).stored
 
 
 def _content(arguments: argparse.Namespace, stored: StoredMemory) -> dict[str, Any]:
@@ -241,10 +241,12 @@ def _content(arguments: argparse.Namespace, stored: StoredMemory) -> dict[str, A
 
 def _report(arguments: argparse.Namespace, context: CommandContext, written: Written) -> None:
     refresh_index(context)
-    items = survey(context.places, context.accept_from).items
+    items = survey(context.paths, context.accept_from).items
     item = choose(items, written.stored.key)
     if arguments.json:
-        context.console.json({**as_json(item), "redacted": [found._asdict() for found in written.redacted]})
+        context.console.json(
+            {**as_json(item), "redacted": [redaction._asdict() for redaction in written.redacted]}
+        )
         return
     context.console.line("changed: %s (%s)" % (item.stored.memory.id, status_text(item)))
     for rule, field in dict.fromkeys(written.redacted):

@@ -91,7 +91,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         packs = _packs(arguments, context)
         if arguments.agreement:
             return _compare_with_labels(arguments, packs, context)
-        files = find_inputs(arguments.inputs or list(filter(None, [context.session])), context.places)
+        files = find_inputs(arguments.inputs or list(filter(None, [context.session])), context.paths)
         plan, subject = _plan(arguments, packs, context)
         earlier = EarlierResults(arguments.resume)
     except (EvaluationError, FileNotFoundError) as error:
@@ -201,7 +201,7 @@ def _show(context: CommandContext, entry: dict[str, Any]) -> None:
 
 def _append_to_ledger(context: CommandContext, entry: dict[str, Any]) -> None:
     """Append a record to evaluations.jsonl: figures and rule ids, no text of the conversation."""
-    if context.places.state_dir is None:
+    if context.paths.state_dir is None:
         return
     names = (
         "digest",

@@ -44,8 +44,8 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         return _reset(arguments, context)
     if arguments.ids or arguments.all:
         raise UsageError("only `memory feedback reset` takes ids or --all")
-    feedback = Feedback(context.places)
-    items = survey(context.places, context.accept_from).items
+    feedback = Feedback(context.paths)
+    items = survey(context.paths, context.accept_from).items
     known = [item for item in items if any(feedback.counts(item.stored.key).values())]
     if arguments.json:
         context.console.json({"memories": [as_json(item, feedback, context) for item in known]})
@@ -75,9 +75,9 @@ def _reset(arguments: argparse.Namespace, context: CommandContext) -> int:
     context.require_approval("reset feedback")
     keys = None
     if arguments.ids:
-        items = survey(context.places, context.accept_from).items
+        items = survey(context.paths, context.accept_from).items
         keys = [choose(items, name).stored.key for name in dict.fromkeys(arguments.ids)]
-    count = reset_feedback(context.places, keys)
+    count = reset_feedback(context.paths, keys)
     context.append("feedback", {"kind": _RESET, "memories": keys or [], "all": keys is None})
     if arguments.json:
         context.console.json({"reset": count})

@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Forget the memory; print what was removed, and when its file will be deleted."""
     if arguments.now:
         context.require_approval("delete a memory permanently")
-    items = survey(context.places, context.accept_from).items
+    items = survey(context.paths, context.accept_from).items
     item = choose(items, arguments.id)
     name = shortest_names(items)[item.stored.key]
     if item.stored.memory.status == RETIRED and not arguments.now:
@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     if is_guarded(item.stored, context):
         context.require_approval("forget a memory with a guard")
     days = context.settings.integer("memories.grace_period_days")
-    removal = forget(context.places, item.stored, arguments.reason, arguments.now, days)
+    removal = forget(context.paths, item.stored, arguments.reason, arguments.now, days)
     behind = not refresh_index(context, scrub=arguments.now)
     removed = [] if behind else ["the index and its caches"]
     removed += ["the store's index.md", "the record of its trust"]
@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
             % (removal.goes_at[:10], name)
         )
         context.console.line("  " + item.stored.path)
-    after = survey(context.places, context.accept_from).items
+    after = survey(context.paths, context.accept_from).items
     for line in replaced_lines(items, after, item.stored.key):
         context.console.line(line)
     return DONE

@@ -39,18 +39,18 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:  # noqa:
         request = GradeRequest.from_json(sys.stdin.buffer.read(_MAX_BYTES))
     except ValueError:
         raise UsageError("expected a grade request of the Stop hook on standard input") from None
-    settings, places = context.settings, context.places
+    settings, paths = context.settings, context.paths
     user, calls = read_turn(path(request.transcript))
     deadline = Deadline(settings.integer("scoring.judge.timeout_ms") / 1000)
-    timed = Context(places, settings, deadline, identity(request.session))
+    timed = Context(paths, settings, deadline, identity(request.session))
     try:
         failure = grade_reply(request, user, calls, scoring_judge(timed, _reason_off(context)), timed)
     except OSError as error:
-        note(places, timed.session, EVENT, PROBLEM, str(error))
+        note(paths, timed.session, EVENT, PROBLEM, str(error))
         return FAILED
     if failure in DISABLING_FAILURES:
         what = "no judge for the replies of this session: %s; see: memory judge check" % failure
-        note(places, timed.session, EVENT, "judge", what)
+        note(paths, timed.session, EVENT, "judge", what)
     return FAILED if failure else DONE
 
 

@@ -102,18 +102,18 @@ def _would_store(drafts: list[Draft], context: CommandContext) -> list[dict[str,
 def _store(drafts: list[Draft], scope: str, context: CommandContext, approved: bool) -> list[dict[str, Any]]:
     if not drafts:
         return []
-    store = named_store(context.places, scope)
+    store = named_store(context.paths, scope)
     with context.console.working("storing %s" % counted(len(drafts), "memory")):
-        written = save_all(context.places, store, (draft.data for draft in drafts), approved)
+        written = save_all(context.paths, store, (draft.data for draft in drafts), approved)
         refresh_index(context)
     if approved:
-        kept = [one.stored.memory for one in written if not isinstance(one, InvalidMemory)]
+        kept = [result.stored.memory for result in written if not isinstance(result, InvalidMemory)]
         context.report_saves([(memory.id, memory.title) for memory in kept])
-    results = [_stored(draft, one) for draft, one in zip(drafts, written)]
+    results = [_stored(draft, result) for draft, result in zip(drafts, written)]
     new = {
-        at: (one.stored.key, one.stored.memory)
-        for at, one in enumerate(written)
-        if not isinstance(one, InvalidMemory) and one.created
+        at: (result.stored.key, result.stored.memory)
+        for at, result in enumerate(written)
+        if not isinstance(result, InvalidMemory) and result.created
     }
     return with_similar(results, new, context)
 
@@ -128,7 +128,7 @@ def _stored(draft: Draft, result: Written | InvalidMemory) -> dict[str, Any]:
         "id": memory.id,
         "category": memory.category,
         "title": memory.title,
-        "redacted": [found._asdict() for found in result.redacted],
+        "redacted": [redaction._asdict() for redaction in result.redacted],
     }
 
 

@@ -112,9 +112,9 @@ def _on(arguments: argparse.Namespace, context: CommandContext) -> int:
         for text in said:
             _tell(text, context)
     context.require_approval("switch the judge on")
-    change = set_value(context.places.config_dir, feature + ".judge.enabled", value=True)
+    change = set_value(context.paths.config_dir, feature + ".judge.enabled", value=True)
     said += _keep_address(arguments, context, judges)
-    now = load(context.places.config_dir, context.places.project_root)
+    now = load(context.paths.config_dir, context.paths.project_root)
     on = now.judge_asked_for(feature) and not context.taint.judges_off
     if arguments.json:
         context.console.json(
@@ -175,7 +175,7 @@ def _key_words(judges: list[Judge], feature: str) -> list[str]:
 def _off(arguments: argparse.Namespace, context: CommandContext) -> int:
     features = FEATURES if arguments.feature == _ALL else (arguments.feature,)
     changes = [
-        set_value(context.places.config_dir, feature + ".judge.enabled", value=False) for feature in features
+        set_value(context.paths.config_dir, feature + ".judge.enabled", value=False) for feature in features
     ]
     if arguments.json:
         changed = any(change.changed for change in changes)
@@ -243,9 +243,9 @@ def _ways(feature: str) -> list[str]:
 
 
 def _stats(arguments: argparse.Namespace, context: CommandContext) -> int:
-    places = context.places
-    made, said = calls(places, arguments.days), opinions(places, arguments.days)
-    figures = SpendingBudget(places.state(FOLDER)).figures(context.session)
+    paths = context.paths
+    made, said = calls(paths, arguments.days), opinions(paths, arguments.days)
+    figures = SpendingBudget(paths.state(FOLDER)).figures(context.session)
     if arguments.json:
         account = {
             "day_usd": figures.day,
@@ -303,7 +303,7 @@ def _opinion_words(agreement: float | None, none_kept: int) -> list[str]:
 
 
 def _reset(arguments: argparse.Namespace, context: CommandContext) -> int:
-    folder = context.places.state(FOLDER)
+    folder = context.paths.state(FOLDER)
     accounts = SpendingBudget(folder)
     accounts.reset()
     forgotten = VerdictCache(folder).clear()

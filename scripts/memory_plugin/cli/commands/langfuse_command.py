@@ -82,7 +82,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     if arguments.action in _NEEDS_APPROVAL:
         context.require_approval(_NEEDS_APPROVAL[arguments.action])
     try:
-        access = find_access(context.places, context.settings, session_scorer(context).off)
+        access = find_access(context.paths, context.settings, session_scorer(context).off)
         action = {"check": _check, "setup": _setup, "push": _push, "pull": _pull, "status": _status}[
             arguments.action
         ]
@@ -147,11 +147,11 @@ def _check(arguments: argparse.Namespace, context: CommandContext, access: Serve
 
 
 def _address(context: CommandContext) -> list[str]:
-    return address_words(context, server_route(context.places, context.settings), HOSTS)
+    return address_words(context, server_route(context.paths, context.settings), HOSTS)
 
 
 def _setup(arguments: argparse.Namespace, context: CommandContext, access: ServerAccess) -> int:
-    outbox = Outbox(context.places, access)
+    outbox = Outbox(context.paths, access)
     with outbox.lock():
         outbox.reload()
         client = _client(arguments, access)
@@ -159,7 +159,7 @@ def _setup(arguments: argparse.Namespace, context: CommandContext, access: Serve
         outbox.configs = ensure_configs(client)
         outbox.save()
     created = sorted(set(outbox.configs) - set(before))
-    route = server_route(context.places, context.settings)
+    route = server_route(context.paths, context.settings)
     said = keep_address(context, route, "sessions.langfuse.host", keep=arguments.keep_address)
     _print(
         arguments,
@@ -175,7 +175,7 @@ def _setup(arguments: argparse.Namespace, context: CommandContext, access: Serve
 def _push(arguments: argparse.Namespace, context: CommandContext, access: ServerAccess) -> int:  # noqa: ARG001 (every action is given the same)
     seconds = max(1.0, min(arguments.seconds, 86400.0))
     pushed = send_scores(
-        context.places, context.settings, session_scorer(context).off, seconds, context.console.progress
+        context.paths, context.settings, session_scorer(context).off, seconds, context.console.progress
     )
     context.console.progress("")
     counts = (pushed.confirmed, pushed.waiting, len(pushed.refused))
@@ -192,12 +192,12 @@ def _push(arguments: argparse.Namespace, context: CommandContext, access: Server
 
 def _pull(arguments: argparse.Namespace, context: CommandContext, access: ServerAccess) -> int:
     client = _client(arguments, access)
-    outbox = Outbox(context.places, access)
+    outbox = Outbox(context.paths, access)
     server = outbox.server or probe(client)
     traces = read_session(client, server, arguments.session)
     if not traces:
         raise CommandError("%s has no session %s" % (access.address.authority, arguments.session))
-    path = keep_session(context.places, arguments.session, traces)
+    path = keep_session(context.paths, arguments.session, traces)
     steps = sum(len(trace.steps) for trace in traces)
     record = {"file": path, "traces": len(traces), "observations": steps}
     line = "%s, %s: %s; to grade it: memory session score FILE"
@@ -211,19 +211,19 @@ def _pull(arguments: argparse.Namespace, context: CommandContext, access: Server
 
 
 def _status(arguments: argparse.Namespace, context: CommandContext, access: ServerAccess) -> int:
-    found = outbox_overview(context.places, context.settings, access)
+    overview = outbox_overview(context.paths, context.settings, access)
     record: dict[str, Any] = {
-        "host": found.host,
-        "not_queued": found.unqueued,
-        "waiting": found.waiting,
-        "sent": found.sent,
-        "refused": found.refused,
-        "not_before": iso(found.not_before) if found.not_before else None,
+        "host": overview.host,
+        "not_queued": overview.unqueued,
+        "waiting": overview.waiting,
+        "sent": overview.sent,
+        "refused": overview.refused,
+        "not_before": iso(overview.not_before) if overview.not_before else None,
     }
-    counts = (found.sent, found.waiting, found.unqueued, len(found.refused))
-    line = "%s: %d sent, %d pending, %d not queued yet, %d refused" % (found.host, *counts)
+    counts = (overview.sent, overview.waiting, overview.unqueued, len(overview.refused))
+    line = "%s: %d sent, %d pending, %d not queued yet, %d refused" % (overview.host, *counts)
     _print(arguments, context, record, line)
     if not arguments.json:
-        for why in sorted(set(found.refused.values())):
+        for why in sorted(set(overview.refused.values())):
             context.console.line("  refused: %s" % terminal_safe(why))
     return DONE

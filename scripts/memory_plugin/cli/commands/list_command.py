@@ -68,24 +68,25 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         return _list_notes(arguments, context)
     if arguments.limit is not None and arguments.limit < 1:
         raise UsageError("--limit: expected 1 or more, got %d" % arguments.limit)
-    found = survey(context.places, context.accept_from, arguments.scope)
-    items = [item for item in found.items if _is_wanted(item, arguments)]
+    result = survey(context.paths, context.accept_from, arguments.scope)
+    items = [item for item in result.items if _is_wanted(item, arguments)]
     items.sort(key=lambda item: item.stored.memory.updated_at, reverse=True)
     items = items[: arguments.limit]
     if arguments.json:
         problems = [
-            {"path": problem.path, "reason": plain(problem.reason, _MAX_REASON)} for problem in found.problems
+            {"path": problem.path, "reason": plain(problem.reason, _MAX_REASON)}
+            for problem in result.problems
         ]
         context.console.json(
             {
                 "memories": [as_json(item) for item in items],
                 "problems": problems,
-                "left_alone": found.left_alone,
-                "notes": [one.as_json() for one in named_notes(context)],
+                "left_alone": result.left_alone,
+                "notes": [note.as_json() for note in named_notes(context)],
             }
         )
         return 0
-    _print(items, found, arguments, context)
+    _print(items, result, arguments, context)
     number = len(named_notes(context))
     if number and not arguments.scope and not arguments.category and arguments.status in (ACTIVE, ALL):
         text = "also %s of Claude Code's own memory; to list: memory list --notes"
@@ -95,11 +96,11 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 def _list_notes(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Print the notes of Claude Code's own memory, which are recalled as they are."""
-    found = named_notes(context)
+    notes = named_notes(context)
     if arguments.json:
-        context.console.json({"notes": [one.as_json() for one in found]})
-    elif found:
-        context.console.table(("NOTE", "TITLE"), [[one.name, shown_line(one.note.title)] for one in found])
+        context.console.json({"notes": [note.as_json() for note in notes]})
+    elif notes:
+        context.console.table(("NOTE", "TITLE"), [[note.name, shown_line(note.note.title)] for note in notes])
         context.console.line("to make one a memory: memory promote NOTE")
     else:
         context.console.line("Claude Code has no notes for this project.")
@@ -118,9 +119,9 @@ def _is_wanted(item: Item, arguments: argparse.Namespace) -> bool:
     return arguments.status in (ALL, item.stored.memory.status)
 
 
-def _nothing(found: Survey, arguments: argparse.Namespace) -> str:
+def _nothing(result: Survey, arguments: argparse.Namespace) -> str:
     """Return the message for an empty list."""
-    if not found.items and not arguments.scope:
+    if not result.items and not arguments.scope:
         return "Nothing is stored for this project yet. To begin: memory save --help"
     of = " of the category %s" % arguments.category if arguments.category else ""
     of += " with the tag %s" % plain(arguments.tag, _MAX_REASON) if arguments.tag else ""
@@ -128,16 +129,18 @@ def _nothing(found: Survey, arguments: argparse.Namespace) -> str:
     return "No memory%s%s %s." % (of, where, _STATUS_WORDS[arguments.status])
 
 
-def _print(items: list[Item], found: Survey, arguments: argparse.Namespace, context: CommandContext) -> None:
+def _print(items: list[Item], result: Survey, arguments: argparse.Namespace, context: CommandContext) -> None:
     if items:
         context.console.table(HEADERS, [as_row(item) for item in items])
     else:
-        context.console.line(_nothing(found, arguments))
-    if context.places.why_no_state:
-        context.console.error(context.places.why_no_state + "; until then nothing is recalled")
-    if len(found.problems) == 1:
+        context.console.line(_nothing(result, arguments))
+    if context.paths.why_no_state:
+        context.console.error(context.paths.why_no_state + "; until then nothing is recalled")
+    if len(result.problems) == 1:
         context.console.error("1 file cannot be read as a memory; see: memory doctor")
-    elif found.problems:
-        context.console.error("%d files cannot be read as memories; see: memory doctor" % len(found.problems))
-    for reason in found.left_alone:
+    elif result.problems:
+        context.console.error(
+            "%d files cannot be read as memories; see: memory doctor" % len(result.problems)
+        )
+    for reason in result.left_alone:
         context.console.error(reason)

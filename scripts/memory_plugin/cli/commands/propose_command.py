@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:  # noqa:
         raise UsageError("expected a request of a hook on standard input") from None
     if not context.settings.flag("capture.enabled"):
         return DONE
-    timed = Context(context.places, context.settings, Deadline(_SECONDS), session)
+    timed = Context(context.paths, context.settings, Deadline(_SECONDS), session)
     try:
         if event == _TURN_ENDED:
             capture_turn(transcript, may_use, check_for(timed), timed)
@@ -55,6 +55,6 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:  # noqa:
             capture_session(transcript, may_use, check_for(timed), timed, section_watch(timed))
             keep([*recent_notes(timed, _NOTE_DAYS), *guard_hints(timed)], check_for(timed), timed)
     except OSError as error:
-        note(context.places, session, event, PROBLEM, "nothing was captured: %s" % cause(error))
+        note(context.paths, session, event, PROBLEM, "nothing was captured: %s" % cause(error))
         return FAILED
     return DONE

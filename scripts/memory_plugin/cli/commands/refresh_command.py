@@ -45,7 +45,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Refresh the index, delete what was retired long ago, and prune old session state."""
     report = _refreshed(context)
     deleted, problems = _tidy_stores(context)
-    pruned = prune_state(context.places)
+    pruned = prune_state(context.paths)
     prepare_counts(context)
     if arguments.json:
         context.console.json({**report._asdict(), "deleted": deleted, "pruned": pruned})
@@ -66,7 +66,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
 def _refreshed(context: CommandContext) -> RefreshReport:
     """Refresh the index. Raises CommandError that says what a full disk, a lock or a damaged file asks for."""
     try:
-        return refresh_index(context.places, context.settings)
+        return refresh_index(context.paths, context.settings)
     except INDEX_ERRORS as error:
         reason = failure_reason(error)
         advice = _ADVICE.get(reason)
@@ -79,15 +79,15 @@ def _tidy_stores(context: CommandContext) -> tuple[list[str], list[str]]:
     """Delete expired retired memories and rebuild the catalogs; return the deleted files and the problems, store by store."""
     deleted: list[str] = []
     problems: list[str] = []
-    trust = load_trust(context.places, context.accept_from)
-    steady = is_clock_steady(context.places)
-    for store in stores(context.places):
+    trust = load_trust(context.paths, context.accept_from)
+    steady = is_clock_steady(context.paths)
+    for store in stores(context.paths):
         if why_not_read(store):
             continue
         try:
             if steady:
                 deleted += remove_expired_retired(
-                    context.places, store, context.settings.integer("memories.grace_period_days")
+                    context.paths, store, context.settings.integer("memories.grace_period_days")
                 )
             if store.worktree is not None and any(map(trust.is_trusted, all_memories(store))):
                 catalog.rebuild(store)

@@ -79,7 +79,7 @@ def _reject_group(identity: str, context: CommandContext) -> list[tuple[str, str
 
 
 def _reject(ids: list[str], context: CommandContext) -> list[tuple[str, str]]:
-    items = survey(context.places, context.accept_from).items
+    items = survey(context.paths, context.accept_from).items
     names = shortest_names(items)
     chosen = [choose(items, name) for name in dict.fromkeys(ids)]
     for item in chosen:
@@ -88,5 +88,5 @@ def _reject(ids: list[str], context: CommandContext) -> list[tuple[str, str]]:
             raise InvalidMemory("%s: you trust it; to stop recalling it: memory forget %s" % (name, name))
         if item.trust == REJECTED:
             raise InvalidMemory("%s: rejected already; to take that back: memory accept %s" % (name, name))
-    load_trust(context.places).reject(*(item.stored for item in chosen))
+    load_trust(context.paths).reject(*(item.stored for item in chosen))
     return [(names[item.stored.key], shown_line(item.stored.memory.title)) for item in chosen]

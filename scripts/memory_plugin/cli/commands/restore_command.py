@@ -30,15 +30,15 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Make the memory active. Without approval, one that the user had forgotten is pending."""
-    before = survey(context.places, context.accept_from).items
+    before = survey(context.paths, context.accept_from).items
     item = choose(before, arguments.id)
     approved = context.approve_saves()
     if life_cycle_state(item) == SUPERSEDED:
-        stored = unsupersede(context.places, item.stored, naming(before, item), approved)
+        stored = unsupersede(context.paths, item.stored, naming(before, item), approved)
     else:
-        stored = restore(context.places, item.stored, approved).stored
+        stored = restore(context.paths, item.stored, approved).stored
     refresh_index(context)
-    items = survey(context.places, context.accept_from).items
+    items = survey(context.paths, context.accept_from).items
     after = choose(items, stored.key)
     if arguments.json:
         context.console.json(as_json(after))

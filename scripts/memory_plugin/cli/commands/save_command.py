@@ -99,16 +99,16 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     check_fields(arguments)
     if arguments.body is None and arguments.content_json is None:
         raise UsageError("expected --body or --content-json")
-    items = survey(context.places, context.accept_from).items
+    items = survey(context.paths, context.accept_from).items
     old = None if arguments.supersedes is None else choose(items, arguments.supersedes)
-    store = named_store(context.places, arguments.scope)
+    store = named_store(context.paths, arguments.scope)
     data = _data(arguments, context, old)
     refuse_taken_title(items, arguments.scope, data, old)
     guarded = "guard" in data or (old is not None and is_guarded(old.stored, context))
     approved = may_trust(context, guarded=guarded)
-    written = save(context.places, store, data, approved)
+    written = save(context.paths, store, data, approved)
     if arguments.candidate and approved:
-        CandidateFile(context.places).change(lambda candidates: candidates.close([arguments.candidate]))
+        CandidateFile(context.paths).change(lambda candidates: candidates.close([arguments.candidate]))
     replaced = _replace(context, old, written) if approved else ""
     refresh_index(context)
     name = _report(arguments, context, written, replaced)
@@ -141,8 +141,8 @@ def _complete(arguments: argparse.Namespace) -> None:
 def _first_sentence(text: str) -> str:
     """Return the first sentence of a text, or its first words if that is long."""
     line = " ".join(text.split())
-    found = _SENTENCE_END.search(line)
-    sentence = line[: found.start()] if found else line.rstrip(".")
+    match = _SENTENCE_END.search(line)
+    sentence = line[: match.start()] if match else line.rstrip(".")
     return (
         textwrap.shorten(sentence, _LONG_TITLE, placeholder="\u2026")
         if len(sentence) > _LONG_TITLE
@@ -159,7 +159,7 @@ def _replace(context: CommandContext, old: Item | None, written: Written) -> str
         raise InvalidMemory(
             "--supersedes: %s is the same memory, which is already stored" % old.stored.memory.id
         )
-    supersede(context.places, old, Item(new, _trust(context, written), ""))
+    supersede(context.paths, old, Item(new, _trust(context, written), ""))
     return old.stored.memory.id
 
 
@@ -172,11 +172,11 @@ def _data(arguments: argparse.Namespace, context: CommandContext, old: Item | No
         content["context"] = text_of(arguments.context, "--context").strip()
     extra: dict[str, Any] = {
         "tags": arguments.tags or [],
-        "related_files": project_files(arguments.files or [], context.places),
+        "related_files": project_files(arguments.files or [], context.paths),
     }
     if arguments.asked_as:
         extra["asked_as"] = arguments.asked_as
-    guard = guard_of(arguments, context.places)
+    guard = guard_of(arguments, context.paths)
     if guard is not None:
         extra["guard"] = guard
     if arguments.expires:
@@ -191,11 +191,11 @@ def _data(arguments: argparse.Namespace, context: CommandContext, old: Item | No
 
 def _trust(context: CommandContext, written: Written) -> str:
     """Return the trust of what was written, as `list` will show it."""
-    return load_trust(context.places, context.accept_from).state_of(written.stored)
+    return load_trust(context.paths, context.accept_from).state_of(written.stored)
 
 
 def _name(stored: StoredMemory, context: CommandContext) -> str:
-    items = survey(context.places, context.accept_from).items
+    items = survey(context.paths, context.accept_from).items
     return shortest_names(items)[stored.key]
 
 
@@ -215,10 +215,10 @@ def _report(arguments: argparse.Namespace, context: CommandContext, written: Wri
                 "scope": stored.store.scope,
                 "trust": trust,
                 "guard": guard_as_json(stored.memory),
-                "redacted": [found._asdict() for found in written.redacted],
+                "redacted": [redaction._asdict() for redaction in written.redacted],
                 "created": written.created,
                 "superseded": superseded,
-                "similar": [one._asdict() for one in similar],
+                "similar": [memory._asdict() for memory in similar],
                 "missing": missing,
             }
         )
@@ -235,8 +235,8 @@ def _report(arguments: argparse.Namespace, context: CommandContext, written: Wri
         context.console.line("  %s is no longer recalled" % superseded)
     for line in similar_lines(similar):
         context.console.line(line)
-    for one in missing:
-        context.console.line("  %s: %s" % (one["why"], one["command"]))
+    for advice in missing:
+        context.console.line("  %s: %s" % (advice["why"], advice["command"]))
     if trust != TRUSTED:
         context.console.line(
             "  it awaits approval and is not recalled until then: the user types"

@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     if arguments.fix and arguments.paths:
         raise UsageError("--fix changes only the stores; leave out the paths")
     require_existing(*arguments.paths)
-    known = [store for store in stores(context.places) if not why_not_read(store)]
+    known = [store for store in stores(context.paths) if not why_not_read(store)]
     fixed = _fix(known, context) if arguments.fix else []
     paths = arguments.paths or [store.root for store in known if os.path.isdir(store.root)]
     scan = scan_paths(paths, arguments.personal, progress=_progress(context))
@@ -89,12 +89,12 @@ def _progress(context: CommandContext) -> Callable[[int, int], None]:
 
 def _fix(known: list[Store], context: CommandContext) -> list[str]:
     """Redact the memories in their files and return the paths."""
-    found = [stored for store in known for stored in all_memories(store) if _is_unclean(stored)]
-    for stored in found:
-        redact(context.places, stored)
-    if found:
+    unclean = [stored for store in known for stored in all_memories(store) if _is_unclean(stored)]
+    for stored in unclean:
+        redact(context.paths, stored)
+    if unclean:
         refresh_index(context)
-    return [stored.path for stored in found]
+    return [stored.path for stored in unclean]
 
 
 def _is_unclean(stored: StoredMemory) -> bool:

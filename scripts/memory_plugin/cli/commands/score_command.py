@@ -107,12 +107,12 @@ def _read(name: str) -> str:
 def _last_reply(context: CommandContext) -> ScoreRequest | None:
     from ...replies.transcript_replies import reread_last_scored
 
-    found = reread_last_scored(context.places)
-    return None if found is None else ScoreRequest(found.id, found.prompt, found.text, found.calls)
+    reply = reread_last_scored(context.paths)
+    return None if reply is None else ScoreRequest(reply.id, reply.prompt, reply.text, reply.calls)
 
 
 def _load_scorer(context: CommandContext) -> ReplyScorer:
-    scorer = ReplyScorer(context.settings, context.places.state_dir)
+    scorer = ReplyScorer(context.settings, context.paths.state_dir)
     if scorer.error:
         context.console.error(str(scorer.error))
     return scorer

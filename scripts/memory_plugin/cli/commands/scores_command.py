@@ -64,8 +64,8 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     require_days(arguments.days)
     since = iso(now() - arguments.days * 86400)
     if arguments.effect:
-        return _show_effect(measure_effect(context.places, since), arguments, context)
-    scores, bad = read_scores(context.places, since, context.places.project_key if arguments.here else "")
+        return _show_effect(measure_effect(context.paths, since), arguments, context)
+    scores, bad = read_scores(context.paths, since, context.paths.project_key if arguments.here else "")
     if arguments.json:
         context.console.json(_record(scores, bad))
     elif not scores:
@@ -81,9 +81,9 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
 def _record(scores: list[PastScore], bad: int) -> dict[str, Any]:
     tables = {
         "days": group_by_day(scores),
-        "models": group_scores(scores, lambda one: one.model),
-        "projects": group_scores(scores, lambda one: one.project),
-        "gates": group_scores(scores, lambda one: one.gate),
+        "models": group_scores(scores, lambda score: score.model),
+        "projects": group_scores(scores, lambda score: score.project),
+        "gates": group_scores(scores, lambda score: score.gate),
     }
     return {
         "replies": len(scores),
@@ -116,8 +116,8 @@ def _show(scores: list[PastScore], bad: int, context: CommandContext) -> None:
     console.line()
     _plot(group_by_day(scores), context)
     for title, groups in (
-        ("model", group_scores(scores, lambda one: one.model)),
-        ("project", group_scores(scores, lambda one: one.project)),
+        ("model", group_scores(scores, lambda score: score.model)),
+        ("project", group_scores(scores, lambda score: score.project)),
     ):
         console.line()
         console.table(

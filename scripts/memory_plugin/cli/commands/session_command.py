@@ -138,15 +138,15 @@ def named_transcript(arguments: argparse.Namespace, context: CommandContext) -> 
     Raises UsageError for a missing file, and TranscriptNotFound for an unknown id.
     """
     if arguments.current:
-        return current_transcript(context.places, context.session)
+        return current_transcript(context.paths, context.session)
     if not is_session_id(arguments.target):
         require_existing(arguments.target)
-    return find_transcript(context.places, arguments.target)
+    return find_transcript(context.paths, arguments.target)
 
 
 def session_scorer(context: CommandContext) -> SessionScorer:
     """Return what grading needs in this run."""
-    return SessionScorer(context.places, context.settings, terminal_safe(context.taint.why_off))
+    return SessionScorer(context.paths, context.settings, terminal_safe(context.taint.why_off))
 
 
 def _signals(path: str, arguments: argparse.Namespace, context: CommandContext) -> int:
@@ -221,7 +221,7 @@ def _send(context: CommandContext) -> None:
 
     off, progress = session_scorer(context).off, context.console.progress
     try:
-        send_scores(context.places, context.settings, off, _SEND_SECONDS, progress)
+        send_scores(context.paths, context.settings, off, _SEND_SECONDS, progress)
     except (JudgeError, OSError) as error:
         why = error.name if isinstance(error, JudgeError) else in_words(error)
         context.console.error(
@@ -247,12 +247,12 @@ def _score_many(arguments: argparse.Namespace, context: CommandContext) -> int:
     from ...kernel.judge.errors import JudgeError
     from ...sessions.grading_runs import grade_one_by_one, run_batch
 
-    places, scorer, console = context.places, session_scorer(context), context.console
-    paths = project_transcripts(places) if arguments.project else [named_transcript(arguments, context)]
-    if not paths:
+    paths, scorer, console = context.paths, session_scorer(context), context.console
+    transcripts = project_transcripts(paths) if arguments.project else [named_transcript(arguments, context)]
+    if not transcripts:
         raise CommandError("this project has no sessions")
     if not arguments.batch:
-        run = grade_one_by_one(paths, scorer, console.progress, again=arguments.again)
+        run = grade_one_by_one(transcripts, scorer, console.progress, again=arguments.again)
         console.progress("")
         show_run(console, run, as_json=arguments.json)
         return FAILED if run.failed else DONE
@@ -260,7 +260,7 @@ def _score_many(arguments: argparse.Namespace, context: CommandContext) -> int:
     if backend != "anthropic":
         raise CommandError("--batch: only the backend anthropic has batches; judge.backend is %s" % backend)
     try:
-        batch = run_batch(paths, scorer, console.progress, again=arguments.again)
+        batch = run_batch(transcripts, scorer, console.progress, again=arguments.again)
     except JudgeError as failed:
         words = explain_failure(failed.name, "sessions")
         raise CommandError("%s: %s %s %s" % (failed.name, failed.detail, words.says, words.do)) from None
@@ -299,7 +299,7 @@ def _given_answer() -> dict[str, Any] | None:
 def _subagent_answer(arguments: argparse.Namespace, context: CommandContext) -> dict[str, Any] | None:
     """Return the latest grade that a sub-agent of this session gave to the named session."""
     wanted = "--current" if arguments.current else arguments.target
-    for text in subagent_answers(current_transcript(context.places, context.session), wanted):
+    for text in subagent_answers(current_transcript(context.paths, context.session), wanted):
         answer = read_reply(text, read_scores)
         if answer is not None:
             return answer
@@ -307,7 +307,7 @@ def _subagent_answer(arguments: argparse.Namespace, context: CommandContext) -> 
 
 
 def _list(arguments: argparse.Namespace, context: CommandContext) -> int:
-    rows = list(latest_rows(context.places, context.settings).values())
+    rows = list(latest_rows(context.paths, context.settings).values())
     if arguments.json:
         context.console.json({"sessions": rows})
     elif not rows:
@@ -331,7 +331,7 @@ def _ended(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 
 def _note_failure(context: CommandContext, identity: str, what: str) -> None:
-    note(context.places, identity, "SessionEnd", PROBLEM, what)
+    note(context.paths, identity, "SessionEnd", PROBLEM, what)
 
 
 def _cells(row: dict[str, Any]) -> list[str]:

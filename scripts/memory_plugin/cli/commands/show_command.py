@@ -40,7 +40,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Print the memory, without secrets and hidden characters."""
-    item = choose_titled(survey(context.places, context.accept_from).items, " ".join(arguments.id))
+    item = choose_titled(survey(context.paths, context.accept_from).items, " ".join(arguments.id))
     if arguments.json:
         content = _shown_value(item.stored.memory.data["content"])
         asked_as = [shown_line(phrase) for phrase in item.stored.memory.asked_as]

@@ -53,18 +53,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Print the status."""
-    found = survey(context.places, context.accept_from)
+    result = survey(context.paths, context.accept_from)
     decisions = _decisions(context, max(0, arguments.last))
     problems = [check for check in examine(context) if check.status in (WARN, FAIL)]
     if arguments.json:
-        pending = [as_json(item) for item in found.items if item.waits]
+        pending = [as_json(item) for item in result.items if item.waits]
         doctor = [
             {"name": check.name, "status": check.status, "text": check.text, "fix": check.fix}
             for check in problems
         ]
         stored = [
             {"scope": scope, "category": category, "trust": trust, "memories": number}
-            for (scope, category, trust), number in sorted(_stored(found).items())
+            for (scope, category, trust), number in sorted(_stored(result).items())
         ]
         guards = _guards_in_force(context)
         context.console.json(
@@ -80,8 +80,8 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
             }
         )
         return 0
-    _print_stored(found, context)
-    _print_pending(found, context)
+    _print_stored(result, context)
+    _print_pending(result, context)
     _print_notes(context)
     _print_guards(context)
     _print_catalog(context)
@@ -90,8 +90,8 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     for decision in decisions:
         _print_decision(decision, context)
     context.console.line()
-    for one in missing_switches(context.settings):
-        context.console.paragraph("note: %s; run: %s" % one)
+    for switch in missing_switches(context.settings):
+        context.console.paragraph("note: %s; run: %s" % switch)
     if problems:
         context.console.line(
             "doctor: %s; for details: memory doctor" % ", ".join(check.name for check in problems)
@@ -103,37 +103,37 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 def _silent(context: CommandContext) -> int:
     """Return on how many tool calls of the project nothing was said."""
-    return 0 if context.places.state_dir is None else silent_calls(context.places)
+    return 0 if context.paths.state_dir is None else silent_calls(context.paths)
 
 
-def _stored(found: Survey) -> Counter[tuple[str, str, str]]:
-    items = [item for item in found.items if life_cycle_state(item) == ACTIVE]
+def _stored(result: Survey) -> Counter[tuple[str, str, str]]:
+    items = [item for item in result.items if life_cycle_state(item) == ACTIVE]
     return Counter((item.stored.store.scope, item.stored.memory.category, item.trust) for item in items)
 
 
 def _decisions(context: CommandContext, most: int) -> list[dict[str, Any]]:
     """Return the last decisions on this project's prompts, newest first."""
-    if context.places.state_dir is None or not most:
+    if context.paths.state_dir is None or not most:
         return []
-    rows = Ledger(context.places.state_dir, "recalls").rows()
-    mine = [row for row in rows if row.get("project") == context.places.project_key]
+    rows = Ledger(context.paths.state_dir, "recalls").rows()
+    mine = [row for row in rows if row.get("project") == context.paths.project_key]
     return [_decision(row) for row in reversed(mine[-most:])]
 
 
 def _decision(row: dict[str, Any]) -> dict[str, Any]:
-    candidates = [one for one in _list(row.get("candidates")) if isinstance(one, dict)]
+    candidates = [entry for entry in _list(row.get("candidates")) if isinstance(entry, dict)]
     injected, pointed = (
         [plain(str(key), _MAX_WORD) for key in _list(row.get(name))] for name in ("injected", "pointed")
     )
-    reasons = {one.key: plain(one.words, _MAX_WHY) for one in outcomes(row)}
+    reasons = {outcome.key: plain(outcome.words, _MAX_WHY) for outcome in outcomes(row)}
     near = [
         {
-            "key": plain(str(one.get("key")), _MAX_WORD),
-            "confidence": _number(one.get("confidence")),
-            "why": reasons.get(str(one.get("key")), ""),
+            "key": plain(str(candidate.get("key")), _MAX_WORD),
+            "confidence": _number(candidate.get("confidence")),
+            "why": reasons.get(str(candidate.get("key")), ""),
         }
-        for one in candidates
-        if one.get("key") not in injected + pointed
+        for candidate in candidates
+        if candidate.get("key") not in injected + pointed
     ]
     words = {
         name: plain(str(row.get(name) or ""), _MAX_WORD)
@@ -153,8 +153,8 @@ def _number(value: object) -> float | None:
     return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 
-def _print_stored(found: Survey, context: CommandContext) -> None:
-    stored = _stored(found)
+def _print_stored(result: Survey, context: CommandContext) -> None:
+    stored = _stored(result)
     if not stored:
         context.console.line(_HINT)
         return
@@ -164,13 +164,13 @@ def _print_stored(found: Survey, context: CommandContext) -> None:
     context.console.table(("SCOPE", "CATEGORY", "TRUST", "MEMORIES"), rows)
 
 
-def _print_pending(found: Survey, context: CommandContext) -> None:
-    items = [item for item in found.items if item.waits]
+def _print_pending(result: Survey, context: CommandContext) -> None:
+    items = [item for item in result.items if item.waits]
     if not items:
         return
     context.console.line()
     context.console.line("awaiting your approval (memory review goes through them):")
-    names = shortest_names(found.items)
+    names = shortest_names(result.items)
     for item in items[:_MAX_PENDING]:
         name, title = names[item.stored.key], shown_line(item.stored.memory.title)
         context.console.line("  %s  %s (%s)" % (name, title, item.reason))
@@ -180,9 +180,9 @@ def _print_pending(found: Survey, context: CommandContext) -> None:
 
 def _guards_in_force(context: CommandContext) -> int:
     """Return the number of guards that tool calls meet."""
-    if context.places.state_dir is None or not context.settings.flag("guards.enabled"):
+    if context.paths.state_dir is None or not context.settings.flag("guards.enabled"):
         return 0
-    return len(GuardFile(context.places).guards)
+    return len(GuardFile(context.paths).guards)
 
 
 def _print_notes(context: CommandContext) -> None:
@@ -202,9 +202,9 @@ def _print_guards(context: CommandContext) -> None:
 
 def _catalog(context: CommandContext) -> dict[str, int] | None:
     """Return what the session catalog held when it was told last in this project; None if it never was, or is switched off."""
-    if context.places.state_dir is None or not context.settings.flag("retrieval.catalog.enabled"):
+    if context.paths.state_dir is None or not context.settings.flag("retrieval.catalog.enabled"):
         return None
-    row = find_decision(context.places, "last", place="catalog")
+    row = find_decision(context.paths, "last", place="catalog")
     told = row if row is not None and row.get("outcome") != "silent" else {}
     numbers = {
         "rules": len(_list(told.get("injected"))),
@@ -232,5 +232,5 @@ def _print_decision(decision: dict[str, Any], context: CommandContext) -> None:
         console.line("  injected   " + plain(key, max(20, console.width - 13)))
     for key in decision["pointed"]:
         console.line("  pointed    " + plain(key, max(20, console.width - 13)))
-    for one in decision["near_misses"]:
-        console.paragraph("%s: %s" % (one["key"], one["why"]), "  near miss  ", 13)
+    for entry in decision["near_misses"]:
+        console.paragraph("%s: %s" % (entry["key"], entry["why"]), "  near miss  ", 13)

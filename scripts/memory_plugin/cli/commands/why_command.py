@@ -56,7 +56,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Explain one decision."""
-    row = find_decision(context.places, arguments.prompt, place=arguments.place)
+    row = find_decision(context.paths, arguments.prompt, place=arguments.place)
     if row is None:
         which = "" if arguments.prompt == "last" else " for the prompt %s" % arguments.prompt
         which += " at the place %s" % arguments.place if arguments.place else ""
@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         context.console.json({"pointed": [], **row})
         return 0
     explain_decision(row, context)
-    for other in same_turn(context.places, row):
+    for other in same_turn(context.paths, row):
         context.console.paragraph(plain("Also in this turn: %s." % sentence(other), _MAX_LINE))
     if arguments.verbose:
         _show_scores(row, context)
@@ -107,15 +107,19 @@ def _show_told(row: dict[str, Any], context: CommandContext) -> None:
 
 def _explain_candidates(found: list[Outcome], context: CommandContext) -> None:
     console = context.console
-    items = survey(context.places, context.accept_from).items
+    items = survey(context.paths, context.accept_from).items
     names = shortest_names(items)
     titles = {item.stored.key: shown_line(item.stored.memory.title) for item in items}
     console.line()
-    for one in found:
-        label = "%s (%s)" % (titles[one.key], names[one.key]) if one.key in titles else one.key
-        lead = _INDENT + one.said.ljust(_MARK)
-        console.paragraph(plain("%s: %s" % (label, one.words), _MAX_LINE), lead, len(lead))
-    lacking = next((names[one.key] for one in found if one.lacks_words and one.key in names), "")
+    for outcome in found:
+        label = (
+            "%s (%s)" % (titles[outcome.key], names[outcome.key]) if outcome.key in titles else outcome.key
+        )
+        lead = _INDENT + outcome.said.ljust(_MARK)
+        console.paragraph(plain("%s: %s" % (label, outcome.words), _MAX_LINE), lead, len(lead))
+    lacking = next(
+        (names[outcome.key] for outcome in found if outcome.lacks_words and outcome.key in names), ""
+    )
     if lacking:
         console.line()
         console.paragraph("To recall it on such a prompt, add a phrase in the words of the prompt:")

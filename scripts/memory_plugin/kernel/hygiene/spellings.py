@@ -6,7 +6,6 @@ import re
 from binascii import Error as Base64Error
 from binascii import a2b_base64
 from functools import cache
-from html import unescape
 from itertools import groupby
 from unicodedata import category, normalize
 
@@ -153,6 +152,8 @@ def _escape(escaped: str) -> str:
 
 
 def _entity(escaped: str) -> str:
+    from html import unescape  # few texts hold one, and its table takes two milliseconds
+
     plain = unescape(unescape("&" + escaped[1:].replace("amp;", "") if escaped != "&amp;" else escaped))
     return "".join(map(_plain_character, plain.replace(_HIDDEN, " "))) if plain.isprintable() else " "
 

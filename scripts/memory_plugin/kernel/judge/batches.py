@@ -106,16 +106,16 @@ class Batches:
     def listed(self, deadline: Deadline) -> list[BatchInfo]:
         """Return the provider's newest batches."""
         rows = self._json("GET", "%s?limit=%d" % (_PATH, _MOST_LISTED), deadline).get("data")
-        found = []
+        batch_infos = []
         for row in rows if isinstance(rows, list) else ():
             counts = value_at(row, "request_counts")
             total = sum(n for n in counts.values() if isinstance(n, int)) if isinstance(counts, dict) else 0
             identity, created = value_at(row, "id"), value_at(row, "created_at")
             if isinstance(identity, str) and isinstance(created, str):
-                found.append(
+                batch_infos.append(
                     BatchInfo(identity, created, total, value_at(row, "processing_status") == "ended")
                 )
-        return found
+        return batch_infos
 
     def ended(self, batch: str, deadline: Deadline) -> bool:
         """Return whether a batch has ended."""

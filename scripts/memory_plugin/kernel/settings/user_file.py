@@ -250,7 +250,9 @@ def find(text: str, path: tuple[str, ...]) -> Member | None:
     """Return the member at a path, the last of several with one name, as JSON parsers do; None if there is none."""
     start, member = _root(text), None
     for name in path:
-        member = next((one for one in reversed(members(text, start)) if one.name == name), None)
+        member = next(
+            (candidate for candidate in reversed(members(text, start)) if candidate.name == name), None
+        )
         if member is None:
             return None
         start = member.value

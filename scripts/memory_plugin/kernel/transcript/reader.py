@@ -299,9 +299,9 @@ def _is_side(record: dict[str, Any]) -> bool:
 
 def _written_again(call: Call, turn: Turn) -> bool:
     """Return whether a turn already holds the call, whose row may be repeated while it streams; the more complete one is kept."""
-    for at, one in enumerate(turn.calls):
-        if one.id == call.id and call.id:
-            if one.result is None and len(call.input) > len(one.input):
+    for at, earlier in enumerate(turn.calls):
+        if earlier.id == call.id and call.id:
+            if earlier.result is None and len(call.input) > len(earlier.input):
                 turn.calls[at] = call
             return True
     return False
