@@ -92,10 +92,8 @@ def scan(text: str, kinds: Collection[str] | None, place: str) -> list[Finding]:
         hidden = _without(hidden, spans)
         # What a shadow holds is hidden now too; what is hidden elsewhere changes nothing in it.
         places = [(span.start - _TOUCH, span.end + _TOUCH) for span in spans]
-        if any(shadow.touches(places) for shadow, _ in shadows):
-            shadows = _shadows(hidden, set(hidden.split()))
-        else:
-            shadows = []
+        touched = any(shadow.touches(places) for shadow, _ in shadows)
+        shadows = _shadows(hidden, set(hidden.split())) if touched else []
     found.sort(key=_place)
     return [_finding(span, place) for span in found]
 
