@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
-HELP = "evaluate conversations: gates decide by rules, then a jury of models scores"
+HELP = "evaluate conversations: rule-based gates first, then scores from a jury of models"
 EXAMPLES = """\
   memory evaluate --gates-only talk.jsonl                     {"turn": 1, "role": "user", "content": "..."} on each line
   memory evaluate 0d1ec0de-0000-4000-8000-000000000001        a session by its id
@@ -85,7 +85,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Evaluate the inputs. The exit code says pass, fail, or could not be judged."""
+    """Evaluate the inputs. The exit code tells pass, fail, or could not be judged."""
     _expect_files(arguments)
     try:
         packs = _packs(arguments, context)
@@ -110,7 +110,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 
 def _expect_files(arguments: argparse.Namespace) -> None:
-    """Raise UsageError for a named file, or a folder to write to, that does not exist, before any work is done."""
+    """Raise UsageError if a named file or output folder does not exist, before any work starts."""
     for name in arguments.pack or ():
         require_known(name, pack_names())
     if arguments.rubric:
@@ -121,7 +121,7 @@ def _expect_files(arguments: argparse.Namespace) -> None:
 
 
 def _packs(arguments: argparse.Namespace, context: CommandContext) -> list[RulePack]:
-    """Return the packs to use. Raises EvaluationError for one with errors, and for one without gates, which would pass everything."""
+    """Return the packs to use. Raises EvaluationError for a pack with errors, or one without gates, which would pass everything."""
     wanted = arguments.pack or context.settings.texts("evaluation.packs")
     for name in wanted:
         if name not in pack_names() and check_pack(name).faults:
@@ -130,7 +130,7 @@ def _packs(arguments: argparse.Namespace, context: CommandContext) -> list[RuleP
     for pack in packs:
         if not pack.gates:
             raise EvaluationError(
-                "%s has no gates; it is a base for other packs; see: memory rules list" % pack.id
+                "%s has no gates: it is only a base for other packs; see: memory rules list" % pack.id
             )
     return packs
 
