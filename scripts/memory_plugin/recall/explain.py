@@ -6,7 +6,7 @@ from math import floor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernel.ledger import Ledger
-from .decision import own_threshold
+from .decision import shifted_threshold
 
 if TYPE_CHECKING:
     from ..kernel.paths import Paths
@@ -241,7 +241,7 @@ def _outcome(candidate: dict[str, Any], row: dict[str, Any]) -> Outcome:
 
 def _moved(threshold: float | None, candidate: dict[str, Any]) -> float | None:
     """Return the threshold that applied to one candidate, which feedback may have shifted."""
-    return None if threshold is None else own_threshold(threshold, _number(candidate.get("shift")) or 0.0)
+    return None if threshold is None else shifted_threshold(threshold, _number(candidate.get("shift")) or 0.0)
 
 
 def _opinion(key: object, row: dict[str, Any]) -> str:

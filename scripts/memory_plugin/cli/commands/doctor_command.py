@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Callable
 
-from ...kernel.files import in_words
+from ...kernel.files import error_text
 from ...kernel.text.clean import plain
 from ...memories.survey import survey
 from ...memories.trust import TrustUnreadable
@@ -86,7 +86,7 @@ def examine(context: CommandContext) -> list[Check]:
         result = survey(context.paths, context.accept_from)
     except TrustUnreadable as error:
         fix = "make the file readable; if it cannot be recovered, move it away and accept your memories again"
-        broken = Check("trust", FAIL, in_words(error), fix)
+        broken = Check("trust", FAIL, error_text(error), fix)
         return [*(check(context) for check in CHECKS), broken]
     return [check(context) for check in CHECKS] + [check(context, result) for check in STORE_CHECKS]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, Callable
 
-from ...kernel.files import in_words
+from ...kernel.files import error_text
 from ...memories.lifecycle import edit, rewrite, supersede, unsupersede
 from ...memories.record import ACTIVE, MAX_TITLE, InvalidMemory, body_content, categories
 from ...memories.similarity import plain_title
@@ -130,7 +130,7 @@ def _edit_by_hand(
         _refuse_title(items, item, draft.data)
         written = rewrite(context.paths, stored, draft.data, "edited by hand", context.is_approved)
     except (InvalidMemory, OSError) as error:
-        raise InvalidMemory("%s; your draft is %s" % (in_words(error), draft.path)) from None
+        raise InvalidMemory("%s; your draft is %s" % (error_text(error), draft.path)) from None
     draft.discard()
     _report(arguments, context, written)
     return DONE

@@ -22,7 +22,7 @@ from ...evaluation.pipeline import EvaluationPlan, evaluate_all, summarize
 from ...evaluation.report import markdown_report, summary_line
 from ...kernel.clock import Deadline
 from ...kernel.context import LedgerError
-from ...kernel.files import Unreadable, in_words, read_regular, replace_file
+from ...kernel.files import Unreadable, error_text, read_regular, replace_file
 from ...kernel.settings.advice import terminal_safe
 from ..command_context import CommandError, UsageError, require_existing, require_known
 
@@ -95,7 +95,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         plan, subject = _plan(arguments, packs, context)
         earlier = EarlierResults(arguments.resume)
     except (EvaluationError, FileNotFoundError) as error:
-        raise UsageError(in_words(error)) from None
+        raise UsageError(error_text(error)) from None
     if not files:
         raise UsageError("nothing to evaluate: name a file or a session")
     if not 1 <= arguments.runs <= 100:
@@ -105,7 +105,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     except EvaluationError as error:
         raise CommandError(str(error), UNJUDGED if arguments.subject else USAGE) from None
     except (Unreadable, FileNotFoundError) as error:
-        raise UsageError(in_words(error)) from None
+        raise UsageError(error_text(error)) from None
     return _report(arguments, context, summarize(results))
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from ...hooks.events import PROBLEM, note
-from ...kernel.files import in_words
+from ...kernel.files import error_text
 from ...kernel.judge.errors import explain_failure
 from ...kernel.judge.question import read_reply
 from ...kernel.overrides import check_overrides
@@ -223,7 +223,7 @@ def _send(context: CommandContext) -> None:
     try:
         send_scores(context.paths, context.settings, off, _SEND_SECONDS, progress)
     except (JudgeError, OSError) as error:
-        why = error.name if isinstance(error, JudgeError) else in_words(error)
+        why = error.name if isinstance(error, JudgeError) else error_text(error)
         context.console.error(
             "the scores were not sent to Langfuse (%s); to send them later: memory langfuse push" % why
         )

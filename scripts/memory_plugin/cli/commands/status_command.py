@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from ...hooks.tool_use import silent_calls
+from ...hooks.tool_use import count_silent_calls
 from ...kernel.ledger import Ledger
 from ...kernel.text.clean import plain
 from ...memories.guard_file import GuardFile
@@ -103,7 +103,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 def _silent(context: CommandContext) -> int:
     """Return the number of the project's tool calls to which no memory applied."""
-    return 0 if context.paths.state_dir is None else silent_calls(context.paths)
+    return 0 if context.paths.state_dir is None else count_silent_calls(context.paths)
 
 
 def _stored(result: Survey) -> Counter[tuple[str, str, str]]:

@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-__all__ = ["USAGE", "Call", "RecentSet", "Said", "Totals", "Turn"]
+__all__ = ["USAGE", "Call", "RecentSet", "Totals", "Turn", "UserText"]
 
 # The fields of a message's usage; all but the output are parts of its input.
 USAGE = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
@@ -37,7 +37,7 @@ class Call:
         return value if value.__class__ is str else ""
 
 
-class Said:
+class UserText:
     """A text in the user's place before an answer: `kind` is prompt, command, interrupt, summary, local or notice."""
 
     __slots__ = ("kind", "text")
@@ -66,7 +66,7 @@ class Turn:
         self.model = ""
         self.version = ""
         self.time = ""
-        self.said: list[Said] = []
+        self.said: list[UserText] = []
         self.texts: list[str] = []
         self.calls: list[Call] = []
         self.late: list[Call] = []
