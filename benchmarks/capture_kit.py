@@ -69,14 +69,14 @@ def _from_markdown(path: str) -> list[Turn]:
                 said.append(UserText(kind, user_text(kind, without_notes(part))))
             continue
         turn = Turn(len(turns) + 1)
-        turn.answered, turn.said, said = True, said, []
+        turn.answered, turn.user_texts, said = True, said, []
         for place, tool in enumerate(_SHELL.finditer(part)):
             turn.calls.append(_call("%d-%d" % (turn.number, place), tool, turn.number))
         turn.texts.append(_SHELL.sub("", part))
         turns.append(turn)
     if said:
         turn = Turn(len(turns) + 1)
-        turn.said = said
+        turn.user_texts = said
         turns.append(turn)
     return turns
 
@@ -93,7 +93,7 @@ def _call(identity: str, tool: re.Match[str], number: int) -> Call:
 def prompts(session: Session) -> Iterator[tuple[str, Turn, str]]:
     """Yield the id, the turn and the text of every prompt of a session."""
     for turn in session.turns:
-        typed = [said.text for said in turn.said if said.kind == PROMPT]
+        typed = [said.text for said in turn.user_texts if said.kind == PROMPT]
         for place, text in enumerate(typed):
             yield "%s:%d.%d" % (session.id, turn.number, place), turn, text
 

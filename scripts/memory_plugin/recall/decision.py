@@ -278,12 +278,12 @@ def receipt(full: list[Hit], pointers: list[Hit], which: str) -> str:
     """
     if which not in ("injected", "all"):
         return ""
-    said = []
+    parts = []
     if full:
-        said.append("told Claude " + _titles(full))
+        parts.append("told Claude " + _titles(full))
     if pointers and which == "all":
-        said.append(("pointed to " if said else "pointed Claude to ") + _titles(pointers))
-    return "memory: " + "; ".join(said) if said else ""
+        parts.append(("pointed to " if parts else "pointed Claude to ") + _titles(pointers))
+    return "memory: " + "; ".join(parts) if parts else ""
 
 
 def _titles(hits: list[Hit]) -> str:

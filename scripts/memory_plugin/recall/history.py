@@ -139,8 +139,8 @@ class RecallHistory:
 
     def was_injected(self, key: str, text: str, repeat_after: int) -> bool:
         """Return whether exactly this text of a memory was injected at any place fewer than `repeat_after` turns ago."""
-        said, turn = self._injected.get(_digest(key), ("", 0))
-        return said == _digest(text) and self.turn - turn < repeat_after
+        digest, turn = self._injected.get(_digest(key), ("", 0))
+        return digest == _digest(text) and self.turn - turn < repeat_after
 
     def was_pointed(self, key: str, line: str) -> bool:
         """Return whether exactly this line was given as a pointer to a memory at any place."""
@@ -232,7 +232,7 @@ class RecallHistory:
         row: dict[str, object] = {"place": self._place}
         if self.header_said:
             row["header"] = True
-        row.update((name, said) for name, said in self._said.items() if said)
+        row.update((name, value) for name, value in self._said.items() if value)
         line = b"\n" + dumps(row).encode("ascii")
         if os.write(self._handle, line) != len(line):
             raise OSError(errno.ENOSPC, "disk full")

@@ -60,7 +60,7 @@ def past_prompts(path: str, oldest: float) -> Iterator[PastPrompt]:
             text = reply_text_of(record)
             if text:
                 reply = without_private(text).strip()
-            kind, said = user_input_of(record)
+            kind, prompt = user_input_of(record)
             if kind != "prompt":
                 continue
             identity = str(record.get("uuid") or "")
@@ -69,8 +69,8 @@ def past_prompts(path: str, oldest: float) -> Iterator[PastPrompt]:
             seen.add(identity)
             time = str(record.get("timestamp") or "")
             if not time or time >= first:
-                yield PastPrompt(said, turn_text(question, reply), time, identity)
-            question, reply = without_private(said).strip(), ""
+                yield PastPrompt(prompt, turn_text(question, reply), time, identity)
+            question, reply = without_private(prompt).strip(), ""
 
 
 def replay_prompt(past: PastPrompt, history: RecallHistory, context: Context, room: int) -> Result:

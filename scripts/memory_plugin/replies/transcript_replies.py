@@ -84,8 +84,8 @@ def _add_record(reply: LastReply, record: dict[str, Any]) -> None:
     elif reply.asked:  # an earlier turn: only its model is of use, since it is most likely the same
         return
     elif kind == "user":
-        said, reply.prompt = user_input_of(record)
-        reply.asked = bool(said)
+        kind, reply.prompt = user_input_of(record)
+        reply.asked = bool(kind)
     elif kind == "last-prompt" and reply.repeated is None:
         reply.repeated = _repeated_prompt(record.get("lastPrompt"))
     elif kind == "api-request" and record.get("querySource") in _MAIN_SOURCES:  # written before the reply is
@@ -105,8 +105,8 @@ def _add_answer(reply: LastReply, record: dict[str, Any]) -> None:
 
 def _repeated_prompt(text: object) -> str | None:
     """Return the words of a prompt that the client repeats, of a slash command its arguments; None when no person typed it."""
-    said, words = user_input_of({"type": "user", "message": {"content": text}})
-    if not said:
+    kind, words = user_input_of({"type": "user", "message": {"content": text}})
+    if not kind:
         return None
     return words.partition(" ")[2] if words.startswith("/") else words
 
@@ -160,8 +160,8 @@ def _reread_transcript(path: str, rows: list[dict[str, Any]]) -> Iterator[Reread
     prompt = ""
     calls: list[str] = []
     for record in _records(path):
-        said, words = user_input_of(record)
-        if said:
+        kind, words = user_input_of(record)
+        if kind:
             prompt, calls = words, []
         message = record.get("message")
         if record.get("type") != "assistant" or not isinstance(message, dict) or record.get("isSidechain"):

@@ -91,8 +91,8 @@ def _list(arguments: argparse.Namespace, context: CommandContext) -> int:
     names = shortest_names(items)
     for row in found:
         context.console.line("%s  %s" % (names[row.item.stored.key], shown_line(row.version.title)))
-        said = row.problem or (guard_in_words(row.version.guard) if row.version.guard else "")
-        context.console.paragraph("%s: %s" % (row.state, shown_line(said, _LONGEST)), "  ", 2)
+        description = row.problem or (guard_in_words(row.version.guard) if row.version.guard else "")
+        context.console.paragraph("%s: %s" % (row.state, shown_line(description, _LONGEST)), "  ", 2)
         if row.state in (PENDING, LAST_TRUSTED):
             context.console.line(
                 "  The version in its file awaits approval: memory accept " + names[row.item.stored.key]

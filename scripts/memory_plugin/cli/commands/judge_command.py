@@ -107,18 +107,18 @@ def _on(arguments: argparse.Namespace, context: CommandContext) -> int:
     feature: str = arguments.feature
     shape, judges = judged_feature(feature), judges_of(context, feature)
     price = costs(judges, feature, context.settings)
-    said = [shape.sent, price, *where(context, judges), *_key_sentences(judges, feature)]
+    texts = [shape.sent, price, *where(context, judges), *_key_sentences(judges, feature)]
     if not arguments.json:
-        for text in said:
+        for text in texts:
             _print_sentences(text, context)
     context.require_approval("switch the judge on")
     change = set_value(context.paths.config_dir, feature + ".judge.enabled", value=True)
-    said += _keep_address(arguments, context, judges)
+    texts += _keep_address(arguments, context, judges)
     now = load(context.paths.config_dir, context.paths.project_root)
     on = now.judge_asked_for(feature) and not context.taint.judges_off
     if arguments.json:
         context.console.json(
-            {"feature": feature, "on": on, "changed": change.changed, "file": change.path, "said": said}
+            {"feature": feature, "on": on, "changed": change.changed, "file": change.path, "said": texts}
         )
         return DONE
     more = "" if feature == "retrieval" else " " + feature
@@ -246,7 +246,7 @@ def _setup_options(feature: str) -> list[str]:
 
 def _stats(arguments: argparse.Namespace, context: CommandContext) -> int:
     paths = context.paths
-    made, said = calls(paths, arguments.days), opinions(paths, arguments.days)
+    made, votes = calls(paths, arguments.days), opinions(paths, arguments.days)
     figures = SpendingBudget(paths.state(FOLDER)).figures(context.session)
     if arguments.json:
         account = {
@@ -255,12 +255,12 @@ def _stats(arguments: argparse.Namespace, context: CommandContext) -> int:
             "session_off": figures.off,
             "requested_usd": figures.requested,
         }
-        record = {**said._asdict(), "agreement": said.agreement}
+        record = {**votes._asdict(), "agreement": votes.agreement}
         context.console.json({"calls": made._asdict(), "opinions": record, "account": account})
         return DONE
     console = context.console
     _print_calls(made, arguments.days, context)
-    for line in _opinion_sentences(said.agreement, said.none_kept):
+    for line in _opinion_sentences(votes.agreement, votes.none_kept):
         console.line(line)
     console.line(
         "counted against the caps: %s today, %s in this session"

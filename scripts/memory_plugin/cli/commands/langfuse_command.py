@@ -160,13 +160,13 @@ def _setup(arguments: argparse.Namespace, context: CommandContext, access: Serve
         outbox.save()
     created = sorted(set(outbox.configs) - set(before))
     route = server_route(context.paths, context.settings)
-    said = keep_address(context, route, "sessions.langfuse.host", keep=arguments.keep_address)
+    notices = keep_address(context, route, "sessions.langfuse.host", keep=arguments.keep_address)
     _print(
         arguments,
         context,
-        {"configs": outbox.configs, "created": created, "said": said},
+        {"configs": outbox.configs, "created": created, "said": notices},
         "\n".join(
-            ["%s, %d of them new" % (counted(len(outbox.configs), "score config"), len(created)), *said]
+            ["%s, %d of them new" % (counted(len(outbox.configs), "score config"), len(created)), *notices]
         ),
     )
     return DONE

@@ -71,10 +71,10 @@ def _walk(groups: list[Group], sources: dict[str, Source], context: CommandConte
         if review.done:
             refresh_index(context)
     past = {"accept": "accepted", "reject": "rejected", "edit": "edited"}
-    said = ["%s %d" % (past.get(name, name), count) for name, count in review.done.items()]
+    counts = ["%s %d" % (past.get(name, name), count) for name, count in review.done.items()]
     context.console.line()
     left = number - sum(review.done.values())
-    context.console.line(", ".join([*said, "still pending %d" % left]))
+    context.console.line(", ".join([*counts, "still pending %d" % left]))
 
 
 def _print(groups: list[Group], sources: dict[str, Source], context: CommandContext) -> None:

@@ -103,7 +103,7 @@ def _document(hits: list[Hit], result: Found, judged: Judged | None) -> dict[str
 def _approvers(hit: Hit, judged: Judged) -> list[str]:
     """Return the names of the judges that approved a hit."""
     relevant, useful = judged.verdicts.get(hit.key, (None, None))
-    return [name for name, said in (("relevance", relevant), ("usefulness", useful)) if said]
+    return [name for name, vote in (("relevance", relevant), ("usefulness", useful)) if vote]
 
 
 def _query(words: list[str]) -> str:

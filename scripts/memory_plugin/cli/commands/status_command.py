@@ -141,8 +141,15 @@ def _decision(row: dict[str, Any]) -> dict[str, Any]:
     }
     inject, pointer = thresholds(row)
     numbers = {"inject_threshold": inject, "pointer_threshold": pointer, "ms": _number(row.get("ms"))}
-    said = plain(sentence(row), _MAX_WHY)
-    return {**words, **numbers, "says": said, "injected": injected, "pointed": pointed, "near_misses": near}
+    explanation = plain(sentence(row), _MAX_WHY)
+    return {
+        **words,
+        **numbers,
+        "says": explanation,
+        "injected": injected,
+        "pointed": pointed,
+        "near_misses": near,
+    }
 
 
 def _list(value: object) -> list[Any]:

@@ -81,8 +81,8 @@ def explain_decision(row: dict[str, Any], context: CommandContext) -> None:
     time = plain(str(row.get("time")), _MAX_LINE).replace("T", " ").replace("Z", " UTC")
     prompt = plain(str(row.get("prompt_id") or "without an id"), _MAX_LINE)
     console.paragraph("%s, %s" % (time, "start of a session" if _is_start(row) else "prompt " + prompt))
-    said = plain(sentence(row), _MAX_LINE)
-    console.paragraph(console.style(said[:1].upper() + said[1:] + ".", "bold"))
+    summary = plain(sentence(row), _MAX_LINE)
+    console.paragraph(console.style(summary[:1].upper() + summary[1:] + ".", "bold"))
     if problem(row):
         console.paragraph(plain("problem: " + problem(row), _MAX_LINE))
     found = outcomes(row)

@@ -175,8 +175,8 @@ class Reader:
         turn.model = str(message.get("model") or "")[:200]
         turn.version = str(record.get("version") or "")[:50]
         turn.time = str(record.get("timestamp") or "")[:50]
-        turn.said, self._said = self._said, []
-        turn.tokens += sum(tokens_of(said.text) for said in turn.said)
+        turn.user_texts, self._said = self._said, []
+        turn.tokens += sum(tokens_of(entry.text) for entry in turn.user_texts)
         return turn
 
     def _block(self, turn: Turn, block: object) -> None:
@@ -285,8 +285,8 @@ class Reader:
     def _end(self) -> Iterator[Turn]:
         yield from self._close()
         if self._said:
-            self._turn.said, self._said = self._said, []
-            self._turn.tokens = sum(tokens_of(said.text) for said in self._turn.said)
+            self._turn.user_texts, self._said = self._said, []
+            self._turn.tokens = sum(tokens_of(entry.text) for entry in self._turn.user_texts)
             yield from self._close()
         self.totals.unresolved += len(self._pending)
         self.totals.bad, self.totals.dropped = self._lines.bad, self._lines.long
