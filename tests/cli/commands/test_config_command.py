@@ -82,7 +82,7 @@ def test_show_of_one_key_says_what_it_means(project: Project) -> None:
     assert project.cli("config", "show", KEY).stdout.splitlines()[2:] == [
         "",
         "Most memories injected in full for one prompt; 0: nothing is injected, and no pointers.",
-        "value: a whole number from 0 to 10; default: 3; a project's files may only lower it or switch it off",
+        "value: a whole number from 0 to 10; default: 3; a project's files may only lower it or turn it off",
     ]
 
 
