@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..hooks.background import start_refresh
-from ..kernel.files import in_words
+from ..kernel.files import error_text
 from ..kernel.sqlite import SqliteError
 from ..memories.hygiene import shown_line
 from ..memories.record import ACTIVE, body_text
@@ -44,7 +44,7 @@ def refresh_index(context: CommandContext, *, scrub: bool = False) -> bool:
     except (IndexUnavailable, SqliteError, OSError) as error:
         context.console.error(
             "The change is stored, but the index could not be refreshed (%s). The next prompt will try again."
-            % in_words(error)
+            % error_text(error)
         )
         return False
     if report.left:

@@ -11,7 +11,7 @@ from ..hooks.events import follow_hygiene
 from ..kernel.ancestry import MARK
 from ..kernel.clock import Deadline
 from ..kernel.context import Context
-from ..kernel.files import in_words
+from ..kernel.files import error_text
 from ..kernel.settings.load import load
 from .caller import identify
 
@@ -106,24 +106,24 @@ class CommandContext(Context):
         """Return whether the user asked for `number` saves, and count them. One prompt covers at most three."""
         if not self.inside_client:
             return True
-        from ..memories.grants import take_saves
+        from ..memories.grants import use_saves
 
-        return take_saves(self.paths, self.session, number)
+        return use_saves(self.paths, self.session, number)
 
     def report_saves(self, memories: Iterable[tuple[str, str]]) -> None:
         """Queue a notice that tells the user what Claude saved; `memories` are (name, title) pairs."""
         if not self.inside_client:
             return
-        from ..memories.grants import was_saved
+        from ..memories.grants import record_saves
         from ..memories.hygiene import shown_line
 
         line = "memory: Claude saved %s (%s), as you asked; to undo: memory forget %s"
         lines = [line % (shown_line(title), name, name) for name, title in memories]
         try:
-            was_saved(self.paths, self.session, lines)
+            record_saves(self.paths, self.session, lines)
         except OSError as error:
             self.console.error(
-                "The memory is saved, but the notice after this reply will be missing: %s" % in_words(error)
+                "The memory is saved, but the notice after this reply will be missing: %s" % error_text(error)
             )
 
     @property

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from ..kernel.files import in_words
+from ..kernel.files import error_text
 from ..kernel.text.clean import plain
 from .wrapping import columns, wrapped
 
@@ -230,7 +230,7 @@ def finish_streams(code: int) -> int:
     except OSError as error:
         _discard(sys.stdout)
         if not code and not isinstance(error, BrokenPipeError):
-            _write_error("standard output: " + in_words(error))
+            _write_error("standard output: " + error_text(error))
         code = code or _FAILED
     _write_error("")
     return code

@@ -12,7 +12,7 @@ from .. import VERSION
 from ..hooks.environment import launch_folder
 from ..hooks.events import where
 from ..kernel.bytecode import discard_damaged, import_with_cache_repair
-from ..kernel.files import in_words
+from ..kernel.files import error_text
 from ..kernel.paths import locate
 from ..memories.invalid_memory import InvalidMemory
 from .caller import identify
@@ -103,7 +103,7 @@ def _guarded(arguments: argparse.Namespace, console: Console) -> int:
         console.error(str(error))
         return error.exit_code
     except (InvalidMemory, OSError, RuntimeError) as error:
-        console.error(in_words(error))
+        console.error(error_text(error))
         return FAILED
     except KeyboardInterrupt:
         console.error("stopped")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from ..kernel.files import in_words
+from ..kernel.files import error_text
 from ..memories.record import InvalidMemory
 from .console import counted
 from .keys import END, read_key
@@ -122,7 +122,7 @@ class Review:
         try:
             outcome = self._sources[entries[0].kind].apply(action, entries)
         except (InvalidMemory, OSError) as error:
-            self._console.line("  not done: " + in_words(error))
+            self._console.line("  not done: " + error_text(error))
             return False
         for line in outcome.lines:
             self._console.line("  " + line)

@@ -83,9 +83,9 @@ def check_store(store: Store) -> tuple[int, list[Finding]]:
 def _names(stored: StoredMemory) -> Iterator[str]:
     memory = stored.memory
     for name, place in (("id", memory.id), ("category", memory.category)):
-        said = memory.data.get(name)
-        if said is not None and said != place:
-            yield "%s: expected %s, as the path says, got %s" % (name, place, shown_line(str(said)[:80]))
+        stated = memory.data.get(name)
+        if stated is not None and stated != place:
+            yield "%s: expected %s, as the path says, got %s" % (name, place, shown_line(str(stated)[:80]))
 
 
 def _fields(stored: StoredMemory) -> Iterator[str]:
@@ -108,9 +108,9 @@ def _fields(stored: StoredMemory) -> Iterator[str]:
 
 
 def _expiry(stored: StoredMemory) -> Iterator[str]:
-    said = unreadable_expiry(stored.memory)
-    if said:
-        yield "expires_at: expected YYYY-MM-DD, got %s" % shown_line(said[:80])
+    expiry = unreadable_expiry(stored.memory)
+    if expiry:
+        yield "expires_at: expected YYYY-MM-DD, got %s" % shown_line(expiry[:80])
 
 
 def _guard(stored: StoredMemory) -> Iterator[str]:

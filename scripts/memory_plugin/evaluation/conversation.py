@@ -139,7 +139,7 @@ def _plain(data: bytes, identity: str) -> Conversation:
 
 def _split_turn(turn: Turn) -> Sequence[ConversationTurn]:
     """Return a transcript's turn as what the user said, late results, the answer, and its tool calls."""
-    turns = [ConversationTurn(0, "user", said.text) for said in turn.said if said.kind in _SPOKEN]
+    turns = [ConversationTurn(0, "user", entry.text) for entry in turn.user_texts if entry.kind in _SPOKEN]
     turns += [_tool_turn(call) for call in turn.late]
     if turn.texts:
         turns.append(ConversationTurn(0, "assistant", "\n\n".join(turn.texts)[:_MAX_CONTENT]))

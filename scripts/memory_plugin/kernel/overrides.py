@@ -10,7 +10,7 @@ import os
 
 from .data import load_data
 from .fastjson import loads
-from .files import Unreadable, in_words, read_regular
+from .files import Unreadable, error_text, read_regular
 from .paths import config_folder
 
 TYPE_CHECKING = False
@@ -109,7 +109,7 @@ def _read(path: str, feature: str) -> dict[str, Any]:
     try:
         given = loads(read_regular(path, _MAX_BYTES, follow=True)[0].decode("utf-8-sig"))
     except (OSError, Unreadable) as error:
-        raise OverrideError(path, "the file", "a readable file", in_words(error)) from None
+        raise OverrideError(path, "the file", "a readable file", error_text(error)) from None
     except ValueError:
         raise OverrideError(path, "the file", "JSON in UTF-8", "other text") from None
     parts = overridable()[feature]

@@ -43,8 +43,8 @@ def repeats(many: Sequence[dict[str, Any]]) -> dict[int, tuple[int, str]]:
 
 
 def _text(data: dict[str, Any]) -> str:
-    said = data["content"].get(categories()[data["category"]].primary, "")
-    return "\n".join(map(str, said)) if isinstance(said, list) else str(said)
+    content = data["content"].get(categories()[data["category"]].primary, "")
+    return "\n".join(map(str, content)) if isinstance(content, list) else str(content)
 
 
 def _is_near(terms: frozenset[str], other: frozenset[str]) -> bool:

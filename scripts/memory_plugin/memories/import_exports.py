@@ -66,8 +66,8 @@ def _with_graph(rows: list[object]) -> list[object]:
     related: dict[str, list[str]] = {}
     for row in rows:
         if _is(row, "relation"):
-            said = " ".join(str(row.get(name, "")) for name in ("from", "relationType", "to"))  # type: ignore[attr-defined]
-            related.setdefault(str(row.get("from", "")), []).append(said.replace("_", " "))  # type: ignore[attr-defined]
+            sentence = " ".join(str(row.get(name, "")) for name in ("from", "relationType", "to"))  # type: ignore[attr-defined]
+            related.setdefault(str(row.get("from", "")), []).append(sentence.replace("_", " "))  # type: ignore[attr-defined]
     found: list[object] = []
     for row in rows:
         if _is(row, "entity"):

@@ -12,7 +12,7 @@ from .record import MAX_TITLE
 __all__ = [
     "first_sentence",
     "is_general",
-    "says_something",
+    "is_usable_title",
     "shortened",
     "title_for",
     "without_markdown",
@@ -90,7 +90,7 @@ def is_general(heading: str) -> bool:
     return len(words) <= _MOST_GENERAL and all(word in _general() for word in words)
 
 
-def says_something(heading: str) -> bool:
+def is_usable_title(heading: str) -> bool:
     """Return whether a heading is enough of a title for the text below it."""
     return len(_WORD.findall(heading)) >= _FEWEST and not is_general(heading)
 

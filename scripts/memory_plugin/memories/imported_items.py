@@ -113,9 +113,9 @@ def _about(fields: Fields) -> dict[str, Any]:
     """Return the fields at a note's head except its title, under the names that `_item` uses."""
     found: dict[str, Any] = {"tags": _listed(fields.get("tags", []))}
     for name, others in _HEAD_FIELDS.items():
-        said = [value for other in others for value in _listed(fields.get(other, []))]
-        if said:
-            found[name] = said
+        values = [value for other in others for value in _listed(fields.get(other, []))]
+        if values:
+            found[name] = values
     context = _one(fields, "context") or _one(fields, "problem")
     return {**found, "context": context} if context else found
 

@@ -194,11 +194,11 @@ def forget(paths: Paths, stored: StoredMemory, reason: str, at_once: bool, grace
         trust.erase(stored)
         return Removal(stored.memory.id, writing.remove(paths, stored), "")
     trust.withdraw(stored)
-    said = clean_text(reason, "retired_reason", [])
+    reason_text = clean_text(reason, "retired_reason", [])
     fields = {
         "record_status": RETIRED,
         "retired_at": now_iso(),
-        "retired_reason": said or "forgotten by the user",
+        "retired_reason": reason_text or "forgotten by the user",
     }
     _move(paths, stored, fields, "retired")
     return Removal(stored.memory.id, [], _after(str(fields["retired_at"]), grace_days))
@@ -206,11 +206,11 @@ def forget(paths: Paths, stored: StoredMemory, reason: str, at_once: bool, grace
 
 def archive(paths: Paths, stored: StoredMemory, reason: str) -> Written:
     """Keep a memory forever without recalling it."""
-    said = clean_text(reason, "archived_reason", [])
+    reason_text = clean_text(reason, "archived_reason", [])
     return _move(
         paths,
         stored,
-        {"record_status": ARCHIVED, "archived_at": now_iso(), "archived_reason": said},
+        {"record_status": ARCHIVED, "archived_at": now_iso(), "archived_reason": reason_text},
         "archived",
     )
 

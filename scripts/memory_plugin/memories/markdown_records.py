@@ -54,8 +54,8 @@ def records_in(text: str, parts: list[Section], stem: str) -> list[WrittenRecord
     title = top if top and not _role(top) else ""
     whole = _record(title or stem.replace("-", " ").replace("_", " "), parts)
     if whole is not None:
-        said = title_for(whole.fields.get(_ANSWER, ""))
-        return [whole if title or len(said.split()) < _FEWEST_WORDS else whole._replace(title=said)]
+        answer = title_for(whole.fields.get(_ANSWER, ""))
+        return [whole if title or len(answer.split()) < _FEWEST_WORDS else whole._replace(title=answer)]
     groups: dict[str, list[Section]] = {}
     for part in parts:
         owner = part.heading if any(other.above == part.heading for other in parts) else part.above

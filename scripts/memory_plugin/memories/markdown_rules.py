@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from .import_titles import (
     first_sentence,
     is_general,
-    says_something,
+    is_usable_title,
     shortened,
     title_for,
     without_markdown,
@@ -97,7 +97,7 @@ def _whole(section: Section, blocks: list[_Block]) -> Statement:
     items = [first_sentence(block.text) for block in blocks if block.kind == _RULE]
     sentence = ", ".join(items) if items else first_sentence(section.text) or _first_command(section.text)
     procedure = sum(block.kind in (_STEP, _CODE) for block in blocks) * 2 > len(blocks)
-    if says_something(heading) or not sentence:
+    if is_usable_title(heading) or not sentence:
         title = shortened(heading)
     elif general and len(_WORD.findall(sentence)) > _FEWEST_WORDS and not items and not section.above:
         title = shortened(sentence)

@@ -323,11 +323,11 @@ def body_text(memory: Memory, longest_context: int | None = None) -> str:
     for name in names:
         text = _readable(content.get(name))
         if text:
-            lines.append(text if name == category.primary else "%s: %s" % (_spoken(name), text))
+            lines.append(text if name == category.primary else "%s: %s" % (_label(name), text))
     return "\n".join(lines)
 
 
-def _spoken(name: str) -> str:
+def _label(name: str) -> str:
     """Return a field's name with spaces. An irregular name is kept, since it may be a key that is recognized by its underscores."""
     return name.replace("_", " ") if _FIELD.match(name) else name
 
@@ -343,6 +343,6 @@ def _readable(value: object) -> str:
         return "; ".join(filter(None, map(_readable, value)))
     if isinstance(value, dict):
         return ", ".join(
-            "%s: %s" % (_spoken(k), t) for k, t in ((k, _readable(v)) for k, v in value.items()) if t
+            "%s: %s" % (_label(k), t) for k, t in ((k, _readable(v)) for k, v in value.items()) if t
         )
     return ""

@@ -33,7 +33,7 @@ __all__ = [
     "cost",
     "find_due",
     "prompt_share",
-    "round_share",
+    "share_per_round",
     "within_share",
 ]
 
@@ -225,7 +225,7 @@ def prompt_share() -> Share:
     return Share(PROMPT_FILES, LARGEST, PROMPT_ENTRIES)
 
 
-def round_share() -> Share:
+def share_per_round() -> Share:
     """Return the share of one round of a command or background process; other processes get the index between rounds."""
     return Share(ROUND_FILES, ROUND_CHARACTERS)
 

@@ -6,7 +6,7 @@ from math import floor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernel.ledger import Ledger
-from .decision import own_threshold
+from .decision import shifted_threshold
 
 if TYPE_CHECKING:
     from ..kernel.paths import Paths
@@ -168,9 +168,9 @@ def _what(row: dict[str, Any]) -> str:
 
 
 def _guard_sentence(row: dict[str, Any]) -> str:
-    said = _GUARDED.get(str(row.get("outcome")), "a guarded call went through")
+    outcome_text = _GUARDED.get(str(row.get("outcome")), "a guarded call went through")
     why = reason_text(str(row.get("reason") or ""))
-    return "%s (%s)%s" % (said, ", ".join(_keys(row, "guards")), ": " + why if why else "")
+    return "%s (%s)%s" % (outcome_text, ", ".join(_keys(row, "guards")), ": " + why if why else "")
 
 
 def reason_text(reason: str) -> str:
@@ -241,7 +241,7 @@ def _outcome(candidate: dict[str, Any], row: dict[str, Any]) -> Outcome:
 
 def _moved(threshold: float | None, candidate: dict[str, Any]) -> float | None:
     """Return the threshold that applied to one candidate, which feedback may have shifted."""
-    return None if threshold is None else own_threshold(threshold, _number(candidate.get("shift")) or 0.0)
+    return None if threshold is None else shifted_threshold(threshold, _number(candidate.get("shift")) or 0.0)
 
 
 def _opinion(key: object, row: dict[str, Any]) -> str:
@@ -252,9 +252,9 @@ def _opinion(key: object, row: dict[str, Any]) -> str:
     if not isinstance(pair, list) or len(pair) != 2:
         return ""
     words = [
-        "%s%s" % ("" if said else "not ", name)
-        for name, said in zip(("relevant", "useful"), pair)
-        if isinstance(said, bool)
+        "%s%s" % ("" if vote else "not ", name)
+        for name, vote in zip(("relevant", "useful"), pair)
+        if isinstance(vote, bool)
     ]
     return "; the judges: " + ", ".join(words) if words else ""
 

@@ -11,7 +11,7 @@ import os
 from time import time
 
 from ..kernel.fastjson import dumps, loads
-from ..kernel.files import in_words
+from ..kernel.files import error_text
 from ..kernel.locks import FileLock
 from ..kernel.sqlite import Connection, SqliteError, connect
 
@@ -155,7 +155,7 @@ def create_index(path: str, fts5: bool = True) -> Connection:
         os.replace(temporary, path)
     except (OSError, SqliteError) as error:
         _remove(temporary)
-        raise IndexUnusable("cannot create %s: %s" % (path, in_words(error))) from None
+        raise IndexUnusable("cannot create %s: %s" % (path, error_text(error))) from None
     _remove(path + "-journal")
     return _connect(path, 0.05)
 

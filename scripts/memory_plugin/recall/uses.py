@@ -117,7 +117,7 @@ def _found_in_reply(
         call: reply[-_MAX_CHARACTERS:] + "\n" + _calls(turns, call)
         for call in {_injecting_call(memory) for memory in told.values()}
     }
-    stems = {call: _stems(said) - prompted for call, said in texts.items()}
+    stems = {call: _stems(reply) - prompted for call, reply in texts.items()}
     if not any(stems.values()):
         return []
     try:
@@ -167,7 +167,7 @@ def _stems(text: str) -> set[str]:
     return {form(word).partition("~")[0] for word in words(text)}
 
 
-def _is_used(connection: Connection, key: str, stems: set[str], said: str) -> bool:
+def _is_used(connection: Connection, key: str, stems: set[str], reply: str) -> bool:
     """Return whether `said` contains a path of a memory, or `stems` its rare words; `said` is empty for a memory injected at its file."""
     row = connection.execute(
         "SELECT vectors.title || vectors.tags || vectors.body, documents.files FROM documents "
@@ -176,7 +176,7 @@ def _is_used(connection: Connection, key: str, stems: set[str], said: str) -> bo
     ).fetchone()
     if row is None:
         return False
-    if any(path in said for path in _paths(row[1])):
+    if any(path in reply for path in _paths(row[1])):
         return True
     from ..kernel.text.tokens import is_whole
 

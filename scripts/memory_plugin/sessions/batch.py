@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernel.clock import Deadline, iso, now
 from ..kernel.fastjson import digest
-from ..kernel.files import in_words
+from ..kernel.files import error_text
 from ..kernel.judge.asking import FOLDER
 from ..kernel.judge.batches import MAX_BATCH_BYTES, Batches, request_size
 from ..kernel.judge.budget import Caps, Settlement, SpendingBudget
@@ -145,7 +145,9 @@ def submit(
                 continue
             _reserve([item for item, _ in asked], scorer)
         except (JudgeError, OSError) as error:
-            refused[os.path.basename(path)] = error.name if isinstance(error, JudgeError) else in_words(error)
+            refused[os.path.basename(path)] = (
+                error.name if isinstance(error, JudgeError) else error_text(error)
+            )
             continue
         sender.add(asked)
     sender.send()
@@ -284,7 +286,7 @@ def _graded(
     try:
         prepared = prepare(path, scorer.settings)
     except OSError as error:
-        return in_words(error)
+        return error_text(error)
     asked = questions(prepared)
     if [question.key("anthropic", model) for question in asked] != [item["key"] for item in items]:
         return "the transcript changed since it was submitted"

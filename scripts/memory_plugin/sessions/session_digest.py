@@ -66,7 +66,9 @@ class TranscriptDigest:
         entry = self._entry(turn)
         if not self.task and entry.get("user"):
             self.task = excerpt(
-                "\n".join(said.text for said in turn.said if said.kind in ("prompt", "command")),
+                "\n".join(
+                    message.text for message in turn.user_texts if message.kind in ("prompt", "command")
+                ),
                 self._max_characters["task"],
             )
         shown = ShownTurn(entry, tokens_of(dumps(entry)))
@@ -77,13 +79,13 @@ class TranscriptDigest:
 
     def _entry(self, turn: Turn) -> dict[str, Any]:
         entry: dict[str, Any] = {"turn": turn.number}
-        said = [
-            ("" if said.kind in ("prompt", "command") else "[%s] " % said.kind) + said.text
-            for said in turn.said
-            if said.kind != "local"
+        texts = [
+            ("" if message.kind in ("prompt", "command") else "[%s] " % message.kind) + message.text
+            for message in turn.user_texts
+            if message.kind != "local"
         ]
-        if said:
-            entry["user"] = excerpt("\n".join(said), self._max_characters["prompt"])
+        if texts:
+            entry["user"] = excerpt("\n".join(texts), self._max_characters["prompt"])
         if turn.texts:
             entry["reply"] = excerpt("\n".join(turn.texts), self._max_characters["reply"])
         if turn.calls:

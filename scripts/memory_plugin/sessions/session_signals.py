@@ -115,9 +115,9 @@ class Timeline:
         time = turn.time[11:16]
         if time and len(self._times) < _MAX_TIMES:
             self._times[turn.number] = time
-        for said in turn.said:
-            if said.kind in ("prompt", "command") and len(self._prompts) < _MAX_PROMPTS:
-                self._prompts.append(Moment(turn.number, time, said.kind, said.text[: 10 * _WIDTH]))
+        for entry in turn.user_texts:
+            if entry.kind in ("prompt", "command") and len(self._prompts) < _MAX_PROMPTS:
+                self._prompts.append(Moment(turn.number, time, entry.kind, entry.text[: 10 * _WIDTH]))
 
     def moments(self, detections: Detections, most: int) -> list[Moment]:
         """Return at most `most` moments in order; prompts and problems are kept before the rest."""

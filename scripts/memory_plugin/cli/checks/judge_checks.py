@@ -52,15 +52,15 @@ def _is_asked(context: CommandContext, feature: str) -> bool:
 
 def _variables(context: CommandContext, features: list[str]) -> Check | None:
     """Return the check that reports ignored variables of the user; None if there are none."""
-    said = dict.fromkeys(
-        said
+    warnings = dict.fromkeys(
+        warning
         for feature in features
         for judge in judges_of(context, feature)
         if judge.unready() is None
-        for said in judge.warnings()
+        for warning in judge.warnings()
     )
     fix = "correct the file or the variable, then run: %s" % _TRY
-    return Check(_JUDGE, WARN, "on, but a variable is ignored", fix, tuple(said)) if said else None
+    return Check(_JUDGE, WARN, "on, but a variable is ignored", fix, tuple(warnings)) if warnings else None
 
 
 def switches(context: CommandContext) -> Check:
@@ -124,8 +124,8 @@ def models(context: CommandContext) -> Check:
     """Check for a model that its vendor retires soon, or whose price is unknown."""
     configured = _configured(context)
     today = iso(now())[:10]
-    ending = [(model, said) for model in configured for said in [_ending(model, today)] if said]
-    details = tuple(said for _, said in ending)
+    ending = [(model, sentence) for model in configured for sentence in [_ending(model, today)] if sentence]
+    details = tuple(sentence for _, sentence in ending)
     if ending:
         # A model of a judge that is off is worth a note, not a warning.
         status = WARN if any(model.on for model, _ in ending) else NOTE

@@ -83,13 +83,13 @@ def names(_context: CommandContext, survey: Survey) -> Check:
 
 def _disagreements(item: Item) -> list[str]:
     memory = item.stored.memory
-    said = [
+    stated = [
         (name, memory.data.get(name), place)
         for name, place in (("id", memory.id), ("category", memory.category))
     ]
     return [
         "%s: contains %s %s" % (item.stored.path, name, shown_line(str(value)[:80]))
-        for name, value, place in said
+        for name, value, place in stated
         if value is not None and value != place
     ]
 
@@ -147,9 +147,9 @@ def expired(_context: CommandContext, survey: Survey) -> Check:
         )
         return Check("expired", NOTE, text, "memory edit ID --expires DATE, or memory archive ID", paths)
     unread = tuple(
-        "%s: %s" % (names[item.stored.key], shown_line(said))
+        "%s: %s" % (names[item.stored.key], shown_line(expiry))
         for item in survey.items
-        if (said := unreadable_expiry(item.stored.memory))
+        if (expiry := unreadable_expiry(item.stored.memory))
     )
     if unread:
         text = "the expiry of these memories is not a date, so they never expire"

@@ -1,4 +1,4 @@
-"""`memory check`: is everything right with the memories of a repository? For a commit hook and for CI."""
+"""`memory check`: validate the memories of a repository, in a commit hook or CI."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
-HELP = "check the memories of a repository, for a commit hook or CI"
+HELP = "validate the memories of a repository, for a commit hook or CI"
 EXAMPLES = """\
   memory check                            this project's store
   memory check ../shop --json             another project
@@ -43,7 +43,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     lost = [path for path in arguments.paths if stores[path] is None]
     if lost:
         raise UsageError(
-            "%s: no store of memories is here or above; expected .claude/memory" % plain(lost[0], _MAX_PATH)
+            "%s: no memory store (.claude/memory) in this folder or its parents" % plain(lost[0], _MAX_PATH)
         )
     number, findings = 0, []
     for store in dict.fromkeys(store for store in stores.values() if store is not None):
@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 
 def _is_wanted(finding: Finding, wanted: list[str], store: Store) -> bool:
-    """Return whether one of the given paths is the finding's file, or a folder around it."""
+    """Return whether one of the given paths is the finding's file or contains it."""
     paths = [os.path.abspath(path) for path in wanted]
     return any(
         path == store.root

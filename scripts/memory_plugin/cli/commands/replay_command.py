@@ -1,4 +1,4 @@
-"""`memory replay`: what recall would do on past prompts, now or under other settings, without a model."""
+"""`memory replay`: show what recall would do on past prompts under the current or other settings, without a model."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
-HELP = "show what recall would tell Claude on your past prompts, now or under other settings"
+HELP = "show what recall would do on your past prompts, under current or other settings"
 EXAMPLES = """\
-  memory replay                                   the last 30 days, under the settings in effect
-  memory replay --days 7 --config trial.json      and what another settings file would change
+  memory replay                                   the last 30 days, with the current settings
+  memory replay --days 7 --config trial.json      also what another settings file would change
   memory replay --config trial.json --json
 
   trial.json is a settings file, for example {"memory": {"retrieval": {"pointer_threshold": 0.6}}}
@@ -44,7 +44,7 @@ _NAMES = ("injected", "pointed", "silent")
 
 
 class _Replayed(NamedTuple):
-    """A prompt with the result under the settings in effect, and under the trial file; None without one."""
+    """A prompt with its result under the current settings, and under the trial settings (None without any)."""
 
     prompt: PastPrompt
     now: Result
@@ -62,20 +62,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="prompts of the last N days (default: %d)" % _DAYS,
     )
     parser.add_argument(
-        "--limit", type=int, default=_SHOWN, metavar="N", help="differences to print (default: %d)" % _SHOWN
+        "--limit",
+        type=int,
+        default=_SHOWN,
+        metavar="N",
+        help="the number of differences to print (default: %d)" % _SHOWN,
     )
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Replay the prompts of this project's transcripts. Nothing is written, sent or asked."""
+    """Replay the prompts of this project's transcripts. Nothing is written or sent, and no judge is asked."""
     if arguments.days < 1:
         raise UsageError("--days: expected 1 or more, got %d" % arguments.days)
     trial = _trial_settings(arguments.config, context)
     paths = project_transcripts(context.paths)
     if not paths:
-        raise CommandError(
-            "no transcript of this project; Claude Code keeps them for 30 days unless told otherwise"
-        )
+        raise CommandError("this project has no transcripts; by default Claude Code keeps them for 30 days")
     replayed = list(_replay(paths, now() - arguments.days * _DAY, trial, context))
     context.console.progress("")
     if arguments.json:
@@ -166,7 +168,7 @@ def _result_json(result: Result) -> dict[str, object]:
 def _show(replayed: list[_Replayed], arguments: argparse.Namespace, context: CommandContext) -> None:
     console = context.console
     if not replayed:
-        console.line("no prompt of the last %d days" % arguments.days)
+        console.line("No prompts in the last %d days." % arguments.days)
         return
     rows = [["now", *_cells([replay.now for replay in replayed])]]
     trials = [replay.trial for replay in replayed if replay.trial]
@@ -203,7 +205,7 @@ def _shown(past: PastPrompt, most: int) -> str:
 def _told(result: Result, names: dict[str, str]) -> str:
     parts = []
     if result.injected:
-        parts.append("told " + ", ".join(names.get(key, key) for key in result.injected))
+        parts.append("injected " + ", ".join(names.get(key, key) for key in result.injected))
     if result.pointed:
         parts.append("pointed at " + ", ".join(names.get(key, key) for key in result.pointed))
     return "; ".join(parts) or "silent"

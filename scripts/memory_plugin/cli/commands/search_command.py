@@ -30,7 +30,7 @@ HELP = "find memories, including pending and superseded ones"
 EXAMPLES = """\
   memory search "billing database"
   memory search --limit 3 --json deploy rollback
-  memory search --judge "how do we roll back"      a small model says which ones matter
+  memory search --judge "how do we roll back"      a small model decides which ones matter
   printf '%s' "text with 'quotes' and $signs" | memory search -
 """
 _MAX_INPUT = 64 * 1024
@@ -51,7 +51,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="at most N results, 1 to 100 (default: the setting search.limit, 10)",
     )
     parser.add_argument(
-        "--judge", action="store_true", help="let the judges of recall keep only what matters, if they are on"
+        "--judge",
+        action="store_true",
+        help="keep only what the recall judges consider relevant, if they are on",
     )
 
 
@@ -78,7 +80,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 
 def _judged(query: str, result: Found, context: CommandContext) -> Judged:
-    """Return the lenient verdict of the judges on what FTS5 found; matches of keywords alone are too rough to judge."""
+    """Return the judges' lenient verdict on the FTS5 hits; plain keyword matches are too rough to judge."""
     hits = result.hits if result.answered_by == "fts5" else []
     candidates = Candidates(query, hits)
     timed = Context(context.paths, context.settings, Deadline(_SECONDS), context.session)
@@ -101,7 +103,7 @@ def _document(hits: list[Hit], result: Found, judged: Judged | None) -> dict[str
 def _approvers(hit: Hit, judged: Judged) -> list[str]:
     """Return the names of the judges that approved a hit."""
     relevant, useful = judged.verdicts.get(hit.key, (None, None))
-    return [name for name, said in (("relevance", relevant), ("usefulness", useful)) if said]
+    return [name for name, vote in (("relevance", relevant), ("usefulness", useful)) if vote]
 
 
 def _query(words: list[str]) -> str:
@@ -157,7 +159,7 @@ def _show(context: CommandContext, hits: list[Hit], result: Found, judged: Judge
 
 
 def _snippet(hit: Hit, width: int) -> str:
-    """Return the first line of the text below the title, cut to the width; empty if there is none."""
+    """Return the first line below the title, truncated to the width; empty if there is none."""
     lines = [line for line in hit.inject.split("\n") if line and not line.startswith("<")]
     text = unescape(next((line for line in lines if unescape(line) != hit.title), ""))
     return plain(text, max(20, width - 4)) if text else ""

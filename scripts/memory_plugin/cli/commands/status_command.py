@@ -1,11 +1,11 @@
-"""`memory status`: what is stored, what is pending, what the last prompts recalled, and what the doctor found."""
+"""`memory status`: show what is stored and pending, the last recall decisions, and the doctor's problems."""
 
 from __future__ import annotations
 
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from ...hooks.tool_use import silent_calls
+from ...hooks.tool_use import count_silent_calls
 from ...kernel.ledger import Ledger
 from ...kernel.text.clean import plain
 from ...memories.guard_file import GuardFile
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
-HELP = "show what is stored, what is pending, and the last decisions"
+HELP = "show what is stored and pending, and the last recall decisions"
 EXAMPLES = """\
   memory status
   memory status --last 20 --json
@@ -86,7 +86,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     _print_guards(context)
     _print_catalog(context)
     if _silent(context):
-        context.console.line("nothing bore on %s" % counted(_silent(context), "tool call"))
+        context.console.line("No memory applied to %s." % counted(_silent(context), "tool call"))
     for decision in decisions:
         _print_decision(decision, context)
     context.console.line()
@@ -102,8 +102,8 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 
 def _silent(context: CommandContext) -> int:
-    """Return on how many tool calls of the project nothing was said."""
-    return 0 if context.paths.state_dir is None else silent_calls(context.paths)
+    """Return the number of the project's tool calls to which no memory applied."""
+    return 0 if context.paths.state_dir is None else count_silent_calls(context.paths)
 
 
 def _stored(result: Survey) -> Counter[tuple[str, str, str]]:
@@ -112,7 +112,7 @@ def _stored(result: Survey) -> Counter[tuple[str, str, str]]:
 
 
 def _decisions(context: CommandContext, most: int) -> list[dict[str, Any]]:
-    """Return the last decisions on this project's prompts, newest first."""
+    """Return the last recall decisions in this project, newest first."""
     if context.paths.state_dir is None or not most:
         return []
     rows = Ledger(context.paths.state_dir, "recalls").rows()
@@ -141,8 +141,15 @@ def _decision(row: dict[str, Any]) -> dict[str, Any]:
     }
     inject, pointer = thresholds(row)
     numbers = {"inject_threshold": inject, "pointer_threshold": pointer, "ms": _number(row.get("ms"))}
-    said = plain(sentence(row), _MAX_WHY)
-    return {**words, **numbers, "says": said, "injected": injected, "pointed": pointed, "near_misses": near}
+    explanation = plain(sentence(row), _MAX_WHY)
+    return {
+        **words,
+        **numbers,
+        "says": explanation,
+        "injected": injected,
+        "pointed": pointed,
+        "near_misses": near,
+    }
 
 
 def _list(value: object) -> list[Any]:
@@ -169,7 +176,7 @@ def _print_pending(result: Survey, context: CommandContext) -> None:
     if not items:
         return
     context.console.line()
-    context.console.line("awaiting your approval (memory review goes through them):")
+    context.console.line("Awaiting your approval (to decide: memory review):")
     names = shortest_names(result.items)
     for item in items[:_MAX_PENDING]:
         name, title = names[item.stored.key], shown_line(item.stored.memory.title)
@@ -179,7 +186,7 @@ def _print_pending(result: Survey, context: CommandContext) -> None:
 
 
 def _guards_in_force(context: CommandContext) -> int:
-    """Return the number of guards that tool calls meet."""
+    """Return the number of guards in force."""
     if context.paths.state_dir is None or not context.settings.flag("guards.enabled"):
         return 0
     return len(GuardFile(context.paths).guards)
@@ -201,7 +208,7 @@ def _print_guards(context: CommandContext) -> None:
 
 
 def _catalog(context: CommandContext) -> dict[str, int] | None:
-    """Return what the session catalog held when it was told last in this project; None if it never was, or is switched off."""
+    """Return the size of the last session catalog in this project; None if there was none, or catalogs are off."""
     if context.paths.state_dir is None or not context.settings.flag("retrieval.catalog.enabled"):
         return None
     row = find_decision(context.paths, "last", place="catalog")

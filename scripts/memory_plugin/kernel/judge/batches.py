@@ -166,10 +166,10 @@ class Batches:
             return BatchAnswer(None, kind if known else "parse_error", None, None, 0.0)
         name = str(value_at(error, "error", "type") or value_at(error, "type"))
         parts = rejected_parts(dumps({"error": error}).encode("ascii"), FORMAT.names) & self._options.sent()
-        said = [name if name in _ERRORS else "error of an unknown kind"]
+        details = [name if name in _ERRORS else "error of an unknown kind"]
         if parts:
-            said.append("it refuses: %s" % ", ".join(sorted(parts)))
-        return BatchAnswer(None, "errored", None, None, 0.0, "; ".join(said), parts)
+            details.append("it refuses: %s" % ", ".join(sorted(parts)))
+        return BatchAnswer(None, "errored", None, None, 0.0, "; ".join(details), parts)
 
     def _json(self, method: str, path: str, deadline: Deadline, body: bytes | None = None) -> dict[str, Any]:
         try:

@@ -95,5 +95,5 @@ class PlanningDetector(Detector):
                 report(name, turn.number, main_argument(call) or call.name)
         if len(turn.calls) > 1:
             report("parallel", turn.number, ", ".join(call.name for call in turn.calls[:10]))
-        if any(said.kind == "summary" for said in turn.said):
+        if any(entry.kind == "summary" for entry in turn.user_texts):
             report("compactions", turn.number)
