@@ -73,7 +73,11 @@ COMMANDS = {
 def main(argv: Sequence[str]) -> int:
     """Run one command and return its exit code: 0 done, 1 failed or problems found, 2 usage."""
     open_closed_streams()
-    return finish_streams(_guarded(list(argv), Console()))
+    try:
+        code = _guarded(list(argv), Console())
+    except SystemExit as stop:  # the help or a usage error was printed
+        code = stop.code if isinstance(stop.code, int) else USAGE
+    return finish_streams(code)
 
 
 def _arguments(argv: list[str]) -> argparse.Namespace:
@@ -91,8 +95,6 @@ def _guarded(argv: list[str], console: Console) -> int:
     """Run a command and return its exit code. Every error becomes one line of text here."""
     try:
         return _run(_arguments(argv), console)
-    except SystemExit as stop:  # the help or a usage error was printed
-        return stop.code if isinstance(stop.code, int) else USAGE
     except BrokenPipeError:  # the reader of our output is gone
         return FAILED
     except CommandError as error:
