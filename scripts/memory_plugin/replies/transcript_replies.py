@@ -6,8 +6,10 @@ The ledger records where a reply is, not its text, so `memory tune` and `memory 
 from __future__ import annotations
 
 import os
+from contextlib import suppress
+from functools import partial
 
-from ..kernel.fastjson import digest
+from ..kernel.fastjson import digest, loads
 from ..kernel.ledger import Ledger
 from ..kernel.transcript.tail import records_backwards, reply_text_of, user_input_of
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 __all__ = [
     "LastReply",
     "RereadReply",
+    "holds_private_prompt",
     "read_last_reply",
     "reread_last_scored",
     "reread_replies",
@@ -74,6 +77,25 @@ def read_last_reply(path: str) -> LastReply:
     if not reply.asked and reply.repeated is not None:
         reply.asked, reply.prompt = True, reply.repeated
     return reply
+
+
+def holds_private_prompt(path: str) -> bool:
+    """Return whether a prompt of a transcript has a `<private>` part, which any later reply may repeat. Raises OSError."""
+    from ..kernel.text.tags import without_private
+    from ..kernel.transcript.lines import MAX_LINE
+
+    if not os.path.isfile(path):
+        return False
+    with open(path, "rb") as file:
+        for line in iter(partial(file.readline, MAX_LINE), b""):
+            if b"private" not in line.lower():
+                continue
+            with suppress(ValueError):
+                record = loads(line.decode("utf-8"))
+                words = user_input_of(record)[1] if isinstance(record, dict) else ""
+                if without_private(words) != words:
+                    return True
+    return False
 
 
 def _add_record(reply: LastReply, record: dict[str, Any]) -> None:
