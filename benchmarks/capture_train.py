@@ -4,8 +4,8 @@
     capture_train.py --write           fit on all but the sets named by --without, and write the weights
     capture_train.py --without sixth   leave a set out: one that is to be run before anything is learned from it
 
-The examples of `config/capture/statements.json` always take part. A prompt with a lasting statement teaches by its most promising sentence, any
-other by all its sentences. Logistic regression by stochastic descent from a fixed seed: the same data give the same weights.
+The examples of `config/capture/statements.json` always take part. A prompt with a lasting statement teaches by its most promising sentence,
+any other by all its sentences. Logistic regression by stochastic descent from a fixed seed: the same data give the same weights.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ class Fit:
 
     def run(self) -> Fit:
         """Fit the weights, and return them."""
-        order = random.Random(1)  # noqa: S311  (the same order each time)
+        order = random.Random(1)  # the same order each time
         for number in range(_ROUNDS):
             order.shuffle(self._examples)
             step = _STEP / (1 + number * _SLOWER)

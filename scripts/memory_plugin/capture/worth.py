@@ -54,16 +54,18 @@ def least_worth(sentences: int) -> float:
 def worth(sentence: str, cues: Iterable[str], *, is_ruled: bool) -> float:
     """Return how much speaks for a sentence, with the ids of the cues that it holds; below zero where more speaks against it."""
     weights = _model()["weights"]
-    told = sum(weights.get(cue_feature(cue), 0.0) for cue in cues)
-    return _of_words(sentence) + told + (weights.get(RULE, 0.0) if is_ruled else 0.0)
+    told: float = sum(weights.get(cue_feature(cue), 0.0) for cue in cues)
+    return _of_words(sentence) + told + (float(weights.get(RULE, 0.0)) if is_ruled else 0.0)
 
 
 def most_worth(sentence: str, *, is_ruled: bool) -> float:
     """Return the most that `worth` could return, told by substrings alone."""
     piece = " %s " % sentence.lower()
     model = _model()
-    told = sum(weight for weight, hints in model["hinted"] if any(hint in piece for hint in hints))
-    return _of_words(sentence) + told + (max(0.0, model["weights"].get(RULE, 0.0)) if is_ruled else 0.0)
+    told: float = sum(weight for weight, hints in model["hinted"] if any(hint in piece for hint in hints))
+    return (
+        _of_words(sentence) + told + (max(0.0, float(model["weights"].get(RULE, 0.0))) if is_ruled else 0.0)
+    )
 
 
 def cue_feature(cue: str) -> str:
