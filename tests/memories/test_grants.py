@@ -17,10 +17,10 @@ from memory_plugin.memories.grants import (
     SECONDS,
     grant,
     is_granted,
+    record_saves,
     revoke,
-    take_saves,
-    take_unshown,
-    was_saved,
+    take_unshown_saves,
+    use_saves,
 )
 from memory_plugin.memories.save_requests import APPROVAL, SAVE
 from tests.project import Project
@@ -37,7 +37,7 @@ def test_a_grant_holds_for_its_session_and_project_and_time(
     later = now() + SECONDS + 1
     monkeypatch.setattr(grants, "now", lambda: later)
     assert not is_granted(paths, "s")
-    assert not take_saves(paths, "s", 1)
+    assert not use_saves(paths, "s", 1)
 
 
 def test_a_request_for_a_save_approves_of_no_other_command(paths: Paths) -> None:
@@ -45,29 +45,29 @@ def test_a_request_for_a_save_approves_of_no_other_command(paths: Paths) -> None
     assert not is_granted(paths, "s", approval=True)
     grant(paths, "s", APPROVAL)
     assert is_granted(paths, "s", approval=True)
-    assert take_saves(paths, "s", 1)
+    assert use_saves(paths, "s", 1)
 
 
 def test_a_grant_covers_a_few_saves_and_ends_when_it_is_revoked(paths: Paths) -> None:
     grant(paths, "s", SAVE)
-    assert [take_saves(paths, "s", 1) for _ in range(MOST_SAVES + 1)] == [True] * MOST_SAVES + [False]
+    assert [use_saves(paths, "s", 1) for _ in range(MOST_SAVES + 1)] == [True] * MOST_SAVES + [False]
     grant(paths, "s", SAVE)
-    assert not take_saves(paths, "s", MOST_SAVES + 1)
-    assert take_saves(paths, "s", MOST_SAVES)
+    assert not use_saves(paths, "s", MOST_SAVES + 1)
+    assert use_saves(paths, "s", MOST_SAVES)
     grant(paths, "s", SAVE)
     revoke(paths, "s")
     revoke(paths, "s")
-    assert not take_saves(paths, "s", 1)
+    assert not use_saves(paths, "s", 1)
 
 
 def test_what_was_saved_is_handed_over_once(paths: Paths) -> None:
-    assert take_unshown(paths, "s") == []
-    was_saved(paths, "s", ["nobody asked"])
+    assert take_unshown_saves(paths, "s") == []
+    record_saves(paths, "s", ["nobody asked"])
     grant(paths, "s", SAVE)
-    was_saved(paths, "s", ["one"])
-    was_saved(paths, "s", ["two"])
-    assert take_unshown(paths, "s") == ["one", "two"]
-    assert take_unshown(paths, "s") == []
+    record_saves(paths, "s", ["one"])
+    record_saves(paths, "s", ["two"])
+    assert take_unshown_saves(paths, "s") == ["one", "two"]
+    assert take_unshown_saves(paths, "s") == []
     assert is_granted(paths, "s")
 
 
@@ -78,7 +78,7 @@ def test_an_odd_grant_is_none(paths: Paths, until: object, left: object) -> None
     with open(session_file(paths, "s", "grant"), "w", encoding="ascii") as file:
         file.write(dumps({"project": paths.project_key, "until": until, "left": left, "unshown": 7}))
     assert not is_granted(paths, "s")
-    assert take_unshown(paths, "s") == []
+    assert take_unshown_saves(paths, "s") == []
 
 
 @pytest.mark.parametrize("content", [b"", b"[]", b"\xff", b"x" * 100_000])
@@ -87,7 +87,7 @@ def test_a_damaged_grant_is_none(paths: Paths, content: bytes) -> None:
     with open(session_file(paths, "s", "grant"), "wb") as file:
         file.write(content)
     assert not is_granted(paths, "s")
-    assert not take_saves(paths, "s", 1)
+    assert not use_saves(paths, "s", 1)
 
 
 def test_a_session_id_chooses_no_path(paths: Paths) -> None:

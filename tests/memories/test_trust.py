@@ -298,6 +298,31 @@ def test_in_a_copy_a_later_change_is_known_as_one_once_the_trusted_text_was_seen
     assert not load_trust(other).has_trusted_name(there, "decision", "mine")
 
 
+def test_what_was_forgotten_here_has_no_trusted_name_although_its_text_is_trusted_elsewhere(
+    paths: Paths, store: Store, put: Put, mine: StoredMemory, tmp_path: Path
+) -> None:
+    load_trust(paths).withdraw(mine)
+    other = locate(str(tmp_path / "copy"))
+    there = project_store(other)
+    put("mine", to=there, title=mine.memory.title, content=mine.memory.data["content"])
+    load_trust(other).accept([find(there, "mine")], "accept")
+    assert load_trust(other).has_trusted_name(there, "decision", "mine")
+    assert not load_trust(paths).has_trusted_name(store, "decision", "mine")
+    assert load_trust(paths).last_trusted(mine) is None
+    assert load_trust(paths).is_forgotten(mine)
+
+
+def test_a_memory_of_another_project_is_named_after_that_project(
+    paths: Paths, store: Store, put: Put, tmp_path: Path
+) -> None:
+    other = locate(str(tmp_path / "copy"))
+    there = project_store(other)
+    put("mine", to=there)
+    load_trust(paths).accept([find(there, "mine")], "accept")
+    assert load_trust(other).has_trusted_name(there, "decision", "mine")
+    assert not load_trust(paths).has_trusted_name(store, "decision", "mine")
+
+
 def test_a_name_is_noted_for_a_trusted_text_only_and_never_brings_trust_back(
     paths: Paths, store: Store, put: Put, mine: StoredMemory, tmp_path: Path
 ) -> None:

@@ -11,7 +11,7 @@ import pytest
 from memory_plugin.kernel.files import Unreadable
 from memory_plugin.kernel.paths import Paths
 from memory_plugin.recall import feedback
-from memory_plugin.recall.decision import own_threshold
+from memory_plugin.recall.decision import shifted_threshold
 from memory_plugin.recall.feedback import USED, USEFUL, WRONG, Feedback, record_feedback, reset_feedback
 from tests.project import Project
 from tests.recall.store_files import at_home
@@ -53,7 +53,7 @@ def test_a_shift_follows_what_was_said(project: Project, said: list[str], shift:
     ],
 )
 def test_an_own_threshold_stays_within_bounds(threshold: float, shift: float, own: float) -> None:
-    assert own_threshold(threshold, shift) == pytest.approx(own)
+    assert shifted_threshold(threshold, shift) == pytest.approx(own)
 
 
 def test_feedback_belongs_to_a_project_unless_the_memory_is_the_users(project: Project) -> None:

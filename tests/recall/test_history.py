@@ -17,7 +17,7 @@ from memory_plugin.recall.history import (
     TOOL,
     RecallHistory,
     forget_session,
-    left_for_tools,
+    remaining_for_tools,
 )
 from tests.project import Project
 from tests.recall.store_files import ASK, BODY, TITLE, TOLD, at_home, last, memory, no_threshold, put
@@ -60,13 +60,13 @@ def test_all_places_share_what_was_told_and_have_counts_of_their_own(project: Pr
         history = RecallHistory(paths, "s")
         assert all(history.was_injected(key, "text", 9) for key in ("rule", "one", "two", "three"))
         assert history.was_pointed("one-near", "line")
-        assert (history.told_at(CATALOG), history.told_at(TOOL, FAILURE)) == ((1, 1), (3, 3))
+        assert (history.injected_counts(CATALOG), history.injected_counts(TOOL, FAILURE)) == ((1, 1), (3, 3))
 
 
 def left(project: Project, paths: Paths, **settings: object) -> int:
     """Return what is left for tool calls under these settings."""
     project.write_settings(retrieval=settings)
-    return left_for_tools(RecallHistory(paths, "s", TOOL), load(paths.config_dir, None))
+    return remaining_for_tools(RecallHistory(paths, "s", TOOL), load(paths.config_dir, None))
 
 
 def test_tool_calls_of_both_kinds_share_one_limit(project: Project) -> None:
@@ -128,7 +128,7 @@ def test_parallel_tool_calls_lose_nothing_and_say_nothing_twice(project: Project
         history = RecallHistory(paths, "s", TOOL)
         known = [number for number in range(12) if history.was_injected("own%d" % number, "text", 9)]
         assert len(told) == 1
-        assert history.told_at(TOOL) == (len(known) + 1, 0)
+        assert history.injected_counts(TOOL) == (len(known) + 1, 0)
 
 
 def test_a_hook_without_the_lock_is_told_so_soon(project: Project) -> None:

@@ -12,9 +12,9 @@ from memory_plugin.kernel.paths import Paths
 from memory_plugin.replies.reply_state import (
     ReplyState,
     StateNotSaved,
-    attempt_all,
     count_judged,
     reset_tuning_reminder,
+    run_steps,
     tuning_reminder,
 )
 from tests.replies.builders import correction_is_pending
@@ -122,5 +122,5 @@ def test_all_steps_are_tried() -> None:
     def fail() -> None:
         raise OSError("full")
 
-    errors = attempt_all(fail, lambda: done.append(1), fail)
+    errors = run_steps(fail, lambda: done.append(1), fail)
     assert ([str(error) for error in errors], done) == (["full", "full"], [1])

@@ -92,7 +92,7 @@ def candidates_in(
 
 def _said_in(turn: Turn, origin: Origin, may_use: MayUse) -> Iterable[Candidate]:
     """Yield the lasting statements that the user typed before an answer."""
-    for said in turn.said:
+    for said in turn.user_texts:
         if said.kind != PROMPT or not may_use(said.text):
             continue
         for one in find_statements(said.text):

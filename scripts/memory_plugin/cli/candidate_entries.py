@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..capture.candidate import HINTS, is_candidate_id
 from ..capture.candidate_file import CandidateFile
 from ..kernel.fastjson import digest, dumps
-from ..kernel.files import in_words
+from ..kernel.files import error_text
 from ..memories.files import StoredMemory
 from ..memories.hygiene import shown_line
 from ..memories.lifecycle import save
@@ -163,7 +163,7 @@ class CandidateEntries:
         try:
             lines = self._store({name: value for name, value in draft.data.items() if name != "id"})
         except (InvalidMemory, OSError) as error:
-            raise InvalidMemory("%s; your draft is %s" % (in_words(error), draft.path)) from None
+            raise InvalidMemory("%s; your draft is %s" % (error_text(error), draft.path)) from None
         draft.discard()
         self._close([one])
         return Outcome(True, lines)

@@ -12,7 +12,7 @@ import sys
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..kernel.files import in_words, make_folder, read_regular, replace_file
+from ..kernel.files import error_text, make_folder, read_regular, replace_file
 from ..memories.files import MAX_BYTES
 from ..memories.guard import ACTIONS, InvalidGuard, guard_json, parse_guard
 from ..memories.record import MAX_ASKED_AS, InvalidMemory, categories, category_named, parse_memory
@@ -243,7 +243,7 @@ def edited_draft(context: CommandContext, stored: StoredMemory) -> EditedDraft |
     try:
         code = subprocess.run([*_editor(), path], check=False).returncode
     except (OSError, ValueError) as error:
-        raise InvalidMemory("the editor could not be started (%s); set $EDITOR" % in_words(error)) from None
+        raise InvalidMemory("the editor could not be started (%s); set $EDITOR" % error_text(error)) from None
     if code:
         raise InvalidMemory(
             "nothing was changed: the editor ended with exit code %d; your draft is %s" % (code, path)

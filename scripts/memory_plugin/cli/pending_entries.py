@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from ..kernel.files import in_words
+from ..kernel.files import error_text
 from ..memories.hygiene import shown_line
 from ..memories.lifecycle import rewrite
 from ..memories.memory_changes import changes, readable_fields
@@ -54,9 +54,9 @@ class PendingEntries:
         self._read()
 
     def _read(self) -> None:
-        found = survey(self._context.paths, self._context.accept_from).items
-        names = shortest_names(found)
-        waiting = [item for item in found if item.waits]
+        items = survey(self._context.paths, self._context.accept_from).items
+        names = shortest_names(items)
+        waiting = [item for item in items if item.waits]
         self._items = {names[item.stored.key]: item for item in waiting}
         for store in dict.fromkeys(item.stored.store for item in waiting):
             paths = [item.stored.path for item in waiting if item.stored.store == store]
@@ -149,7 +149,7 @@ class PendingEntries:
         try:
             written = rewrite(self._context.paths, stored, draft.data, "edited by hand", approved=True)
         except (InvalidMemory, OSError) as error:
-            raise InvalidMemory("%s; your draft is %s" % (in_words(error), draft.path)) from None
+            raise InvalidMemory("%s; your draft is %s" % (error_text(error), draft.path)) from None
         draft.discard()
         lines = ["redacted in %s: %s" % (field, rule) for rule, field in dict.fromkeys(written.redacted)]
         return Outcome(True, lines)

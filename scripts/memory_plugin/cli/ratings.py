@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..memories.hygiene import shown_line
 from ..memories.survey import choose, shortest_names, survey
-from ..recall.decision import own_threshold
+from ..recall.decision import shifted_threshold
 from ..recall.feedback import USEFUL, WRONG, Feedback, record_feedback
 
 if TYPE_CHECKING:
@@ -76,5 +76,5 @@ def thresholds_text(item: Item, feedback: Feedback, context: CommandContext) -> 
 
 def _thresholds(item: Item, feedback: Feedback, context: CommandContext) -> tuple[float, float]:
     shift = feedback.shift(item.stored.key)
-    full, pointer = (own_threshold(context.settings.number(name), shift) for name in (FULL, POINTER))
+    full, pointer = (shifted_threshold(context.settings.number(name), shift) for name in (FULL, POINTER))
     return round(full, 3), round(pointer, 3)

@@ -134,8 +134,8 @@ def _show(
     bounds = EscalationThresholds(context.settings, load_or_shipped("replies", "gate"))
     for title, name in (("model", "model"), ("message", "kind")):
         groups: dict[str, list[MeasuredReply]] = {}
-        for one in replies:
-            groups.setdefault(getattr(one, name) or "unknown", []).append(one)
+        for reply in replies:
+            groups.setdefault(getattr(reply, name) or "unknown", []).append(reply)
         rows = [
             [group, str(len(ones)), _interval(escalated_share(ones, bounds))]
             for group, ones in sorted(groups.items(), key=lambda pair: -len(pair[1]))[:_SHOWN]

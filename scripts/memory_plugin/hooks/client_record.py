@@ -47,7 +47,7 @@ class ClientRecord:
         self.pid, self.start, self.boot = int(row["pid"]), str(row["start"]), str(row["boot"])
         self.config, self.project = str(row["config"]), str(row["project"])
         self.named = row["named"] is True
-        self.sessions = [str(one) for one in list(row["sessions"])[-_MOST_SESSIONS:]]
+        self.sessions = [str(name) for name in list(row["sessions"])[-_MOST_SESSIONS:]]
 
     def is_of(self, process: Ancestor) -> bool:
         """Return whether the record was written for exactly this process."""
@@ -99,7 +99,7 @@ def _registries(config: str) -> list[str]:
 
 def _keep(config: str, process: Ancestor, paths: Paths, session: str) -> None:
     old = read_record(config, process)
-    sessions = [one for one in (old.sessions if old else []) if one != session]
+    sessions = [name for name in (old.sessions if old else []) if name != session]
     row = {
         "pid": process.pid,
         "start": process.start,
@@ -140,16 +140,16 @@ def recorded_clients(config: str) -> list[ClientRecord]:
         names = sorted(os.listdir(os.path.join(config, *_FOLDER)))[:_MOST_FILES]
     except OSError:
         return []
-    found = [_read(os.path.join(config, *_FOLDER, name)) for name in names]
-    return [record for record in found if record is not None]
+    client_records = [_read(os.path.join(config, *_FOLDER, name)) for name in names]
+    return [record for record in client_records if record is not None]
 
 
 def outer_client(chain: list[Ancestor]) -> Ancestor | None:
     """Return the user's own client in a chain of processes (nearest first): the innermost that no other client started, or None."""
-    found = None
+    ancestor = None
     for process in reversed(chain):
         if process.is_marked:
             break
         if process.is_client:
-            found = process
-    return found
+            ancestor = process
+    return ancestor

@@ -166,10 +166,10 @@ def _leave_grant(prompt: Prompt, context: Context, problems: list[str]) -> str:
     kind = request_in(prompt.text) if prompt.is_typed else ""
     if not kind and not os.path.lexists(session_file(context.paths, context.session, "grant")):
         return ""
-    from ..memories.grants import grant, revoke, take_unshown
+    from ..memories.grants import grant, revoke, take_unshown_saves
 
     try:
-        unshown = take_unshown(context.paths, context.session)
+        unshown = take_unshown_saves(context.paths, context.session)
         revoke(context.paths, context.session)
         if kind:
             grant(context.paths, context.session, kind)

@@ -141,10 +141,10 @@ def _output(event: str, context: str, lines: list[str]) -> dict[str, object] | N
     output: dict[str, object] = {}
     if context:
         output["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": context}
-    said = [" ".join(line.split()) for line in lines if line]
-    second = [line if at == 0 else line.removeprefix(_SAYS) for at, line in enumerate(said[1:])]
-    if said:
-        output["systemMessage"] = "\n".join(filter(None, [said[0], "; ".join(second)]))
+    notices = [" ".join(line.split()) for line in lines if line]
+    second = [line if at == 0 else line.removeprefix(_SAYS) for at, line in enumerate(notices[1:])]
+    if notices:
+        output["systemMessage"] = "\n".join(filter(None, [notices[0], "; ".join(second)]))
     return output or None
 
 

@@ -80,7 +80,7 @@ def _told(paths: Paths, session: str) -> int:
     from ..recall import history
 
     known = (history.PROMPT, history.CATALOG, history.TOOL, history.FAILURE, history.GUARD)
-    return history.RecallHistory(paths, session).told_at(*known)[0]
+    return history.RecallHistory(paths, session).injected_counts(*known)[0]
 
 
 def _number(value: object) -> int:

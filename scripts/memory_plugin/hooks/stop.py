@@ -60,10 +60,10 @@ def _saved(context: Context, problems: list[str]) -> str:
     """Return lines about what Claude saved under this session's grant and the user has not seen yet."""
     if not os.path.lexists(session_file(context.paths, context.session, "grant")):
         return ""
-    from ..memories.grants import take_unshown
+    from ..memories.grants import take_unshown_saves
 
     try:
-        return "\n".join(take_unshown(context.paths, context.session))
+        return "\n".join(take_unshown_saves(context.paths, context.session))
     except OSError as error:
         problems.append("what was saved is not shown: %s" % cause(error))
         return ""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..recall.at_tool import ToolAnswer
     from .environment import Taint
 
-__all__ = ["handle", "handle_failure", "silent_calls"]
+__all__ = ["count_silent_calls", "handle", "handle_failure"]
 
 BEFORE, AFTER = "PreToolUse", "PostToolUseFailure"
 _MOST_COUNTED = 1 << 20  # calls; the count starts again
@@ -78,7 +78,7 @@ def handle_failure(
     return output
 
 
-def silent_calls(paths: Paths) -> int:
+def count_silent_calls(paths: Paths) -> int:
     """Return the number of tool calls of this project without output."""
     try:
         return os.stat(_silent_file(paths)).st_size

@@ -27,10 +27,10 @@ __all__ = [
     "SECONDS",
     "grant",
     "is_granted",
+    "record_saves",
     "revoke",
-    "take_saves",
-    "take_unshown",
-    "was_saved",
+    "take_unshown_saves",
+    "use_saves",
 ]
 
 SECONDS = 600.0
@@ -59,7 +59,7 @@ def is_granted(paths: Paths, session: str, *, approval: bool = False) -> bool:
     return _left(found) > 0 and (not approval or found.get("kind") == APPROVAL)
 
 
-def take_saves(paths: Paths, session: str, number: int) -> bool:
+def use_saves(paths: Paths, session: str, number: int) -> bool:
     """Use the grant for a number of saves, all or none; return whether it covers them. Raises OSError."""
     if not is_granted(paths, session):
         return False
@@ -71,8 +71,8 @@ def take_saves(paths: Paths, session: str, number: int) -> bool:
     return left >= number
 
 
-def was_saved(paths: Paths, session: str, lines: list[str]) -> None:
-    """Store lines about what was saved under the grant, until `take_unshown` returns them. Raises OSError."""
+def record_saves(paths: Paths, session: str, lines: list[str]) -> None:
+    """Store lines about what was saved under the grant, until `take_unshown_saves` returns them. Raises OSError."""
     if not os.path.lexists(session_file(paths, session, PART)):
         return
     with FileLock(session_file(paths, session, PART) + ".lock", _LOCK_WAIT):
@@ -81,7 +81,7 @@ def was_saved(paths: Paths, session: str, lines: list[str]) -> None:
             _write(paths, session, {**found, "unshown": [*_unshown(found), *lines]})
 
 
-def take_unshown(paths: Paths, session: str) -> list[str]:
+def take_unshown_saves(paths: Paths, session: str) -> list[str]:
     """Return the lines about saves that were not shown yet, and mark them as shown. Raises OSError."""
     path = session_file(paths, session, PART)
     if not os.path.lexists(path):

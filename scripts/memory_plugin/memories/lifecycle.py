@@ -64,7 +64,9 @@ def save_all(
     try:
         results.extend(_added(paths, store, data) for data in many)
     finally:
-        _trust(paths, (one for one in results if not isinstance(one, InvalidMemory)), approved, "import")
+        _trust(
+            paths, (result for result in results if not isinstance(result, InvalidMemory)), approved, "import"
+        )
         catalog.rebuild(store)
     return results
 
@@ -135,10 +137,10 @@ def unsupersede(paths: Paths, old: StoredMemory, newer: Iterable[Item], approved
     `newer` are the memories that name it in `supersedes`. Those that are not trusted stay as they are, and so do all unless the user
     `approved`, since a change would make them pending.
     """
-    for one in newer:
-        if approved and one.trust == TRUSTED:
+    for item in newer:
+        if approved and item.trust == TRUSTED:
             summary = "does not supersede %s any more" % old.memory.id
-            edit(paths, one.stored, partial(_without, old), summary, approved)
+            edit(paths, item.stored, partial(_without, old), summary, approved)
     if not old.memory.superseded_by:
         return old
     return edit(paths, old, lambda _: {"superseded_by": None}, "not superseded any more", approved).stored
@@ -192,11 +194,11 @@ def forget(paths: Paths, stored: StoredMemory, reason: str, at_once: bool, grace
         trust.erase(stored)
         return Removal(stored.memory.id, writing.remove(paths, stored), "")
     trust.withdraw(stored)
-    said = clean_text(reason, "retired_reason", [])
+    reason_text = clean_text(reason, "retired_reason", [])
     fields = {
         "record_status": RETIRED,
         "retired_at": now_iso(),
-        "retired_reason": said or "forgotten by the user",
+        "retired_reason": reason_text or "forgotten by the user",
     }
     _move(paths, stored, fields, "retired")
     return Removal(stored.memory.id, [], _after(str(fields["retired_at"]), grace_days))
@@ -204,11 +206,11 @@ def forget(paths: Paths, stored: StoredMemory, reason: str, at_once: bool, grace
 
 def archive(paths: Paths, stored: StoredMemory, reason: str) -> Written:
     """Keep a memory forever without recalling it."""
-    said = clean_text(reason, "archived_reason", [])
+    reason_text = clean_text(reason, "archived_reason", [])
     return _move(
         paths,
         stored,
-        {"record_status": ARCHIVED, "archived_at": now_iso(), "archived_reason": said},
+        {"record_status": ARCHIVED, "archived_at": now_iso(), "archived_reason": reason_text},
         "archived",
     )
 

@@ -6,7 +6,7 @@ from math import floor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernel.ledger import Ledger
-from .decision import own_threshold
+from .decision import shifted_threshold
 
 if TYPE_CHECKING:
     from ..kernel.paths import Paths
@@ -138,7 +138,7 @@ def same_turn(paths: Paths, row: dict[str, Any]) -> list[dict[str, Any]]:
     if not prompt_id:
         return []
     rows = decisions(paths, session, last=_ALL)[::-1]
-    return [one for one in rows if one.get("prompt_id") == prompt_id and one != row]
+    return [other for other in rows if other.get("prompt_id") == prompt_id and other != row]
 
 
 def _place(row: dict[str, Any]) -> str:
@@ -168,9 +168,9 @@ def _what(row: dict[str, Any]) -> str:
 
 
 def _guard_sentence(row: dict[str, Any]) -> str:
-    said = _GUARDED.get(str(row.get("outcome")), "a guarded call went through")
+    outcome_text = _GUARDED.get(str(row.get("outcome")), "a guarded call went through")
     why = reason_text(str(row.get("reason") or ""))
-    return "%s (%s)%s" % (said, ", ".join(_keys(row, "guards")), ": " + why if why else "")
+    return "%s (%s)%s" % (outcome_text, ", ".join(_keys(row, "guards")), ": " + why if why else "")
 
 
 def reason_text(reason: str) -> str:
@@ -211,10 +211,10 @@ def thresholds(row: dict[str, Any]) -> tuple[float | None, float | None]:
 def outcomes(row: dict[str, Any]) -> list[Outcome]:
     """Return the outcomes of one decision's candidates: the injected ones, then the pointers, then the rest, each best first."""
     listed = row.get("candidates")
-    candidates = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
-    found = [_outcome(one, row) for one in candidates]
+    candidates = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
+    found = [_outcome(candidate, row) for candidate in candidates]
     order = (_INJECTED, _POINTED, _WITHHELD_MARK)
-    return sorted(found, key=lambda one: order.index(one.said))
+    return sorted(found, key=lambda outcome: order.index(outcome.said))
 
 
 def _outcome(candidate: dict[str, Any], row: dict[str, Any]) -> Outcome:
@@ -241,7 +241,7 @@ def _outcome(candidate: dict[str, Any], row: dict[str, Any]) -> Outcome:
 
 def _moved(threshold: float | None, candidate: dict[str, Any]) -> float | None:
     """Return the threshold that applied to one candidate, which feedback may have shifted."""
-    return None if threshold is None else own_threshold(threshold, _number(candidate.get("shift")) or 0.0)
+    return None if threshold is None else shifted_threshold(threshold, _number(candidate.get("shift")) or 0.0)
 
 
 def _opinion(key: object, row: dict[str, Any]) -> str:
@@ -252,9 +252,9 @@ def _opinion(key: object, row: dict[str, Any]) -> str:
     if not isinstance(pair, list) or len(pair) != 2:
         return ""
     words = [
-        "%s%s" % ("" if said else "not ", name)
-        for name, said in zip(("relevant", "useful"), pair)
-        if isinstance(said, bool)
+        "%s%s" % ("" if vote else "not ", name)
+        for name, vote in zip(("relevant", "useful"), pair)
+        if isinstance(vote, bool)
     ]
     return "; the judges: " + ", ".join(words) if words else ""
 

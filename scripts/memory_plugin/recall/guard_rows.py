@@ -46,9 +46,9 @@ class GuardRows:
         rows = loads(saved) if saved else saved_rows(paths)
         self._rows: dict[str, dict[str, Any]] = rows if isinstance(rows, dict) else {}
 
-    def update(self, found: Iterable[StoredMemory], trust: Trust) -> None:
+    def update(self, memories: Iterable[StoredMemory], trust: Trust) -> None:
         """Update the rows for memories that were just read."""
-        for stored in found:
+        for stored in memories:
             self._rows.pop(stored.key, None)
             version = guarded_version(stored, trust)
             if version is not None:
@@ -77,7 +77,10 @@ def _replaced(connection: Connection, rows: dict[str, dict[str, Any]]) -> set[st
     for key, _, names in links(connection):
         document = find_document(connection, key) if names else None
         if document is not None and document.trust == TRUSTED:
-            meant = (next((one for one in named_keys(name, key) if one in rows), "") for name in names)
+            meant = (
+                next((named_key for named_key in named_keys(name, key) if named_key in rows), "")
+                for name in names
+            )
             named.update(meant)
     superseded = superseded_documents(connection)
     return {

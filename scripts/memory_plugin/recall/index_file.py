@@ -11,7 +11,7 @@ import os
 from time import time
 
 from ..kernel.fastjson import dumps, loads
-from ..kernel.files import in_words
+from ..kernel.files import error_text
 from ..kernel.locks import FileLock
 from ..kernel.sqlite import Connection, SqliteError, connect
 
@@ -59,7 +59,7 @@ __all__ = [
 # index by `refresh_model`.
 SCHEMA = 8
 # Of the hygiene rules and their code: an index that older rules redacted is rebuilt. `python3 tests/config/rules_digest.py` writes it.
-RULES_DIGEST = 0x416D01
+RULES_DIGEST = 0x4F9256
 _version = [SCHEMA | RULES_DIGEST << 8]
 # Marks the posting of a term in a strong field; no term contains it, because it is not a character of words.
 STRONG_MARK = "+"
@@ -155,7 +155,7 @@ def create_index(path: str, fts5: bool = True) -> Connection:
         os.replace(temporary, path)
     except (OSError, SqliteError) as error:
         _remove(temporary)
-        raise IndexUnusable("cannot create %s: %s" % (path, in_words(error))) from None
+        raise IndexUnusable("cannot create %s: %s" % (path, error_text(error))) from None
     _remove(path + "-journal")
     return _connect(path, 0.05)
 

@@ -23,7 +23,7 @@ from ..memories.trust import PENDING, load_trust
 from ..memories.trust_file import decision_paths
 from ..memories.trust_migration import migrate_trust
 from .documents import memory_document
-from .due_files import View, find_due, round_share, within_share
+from .due_files import View, find_due, share_per_round, within_share
 from .guard_rows import GuardRows
 from .index_documents import count_documents, files_by_trust, files_of_texts, scrub, total_documents
 from .index_file import (
@@ -131,7 +131,7 @@ def _refresh_all(connection: Connection, paths: Paths, settings: Settings, done:
         # A writer that spills its cache locks readers out until it commits.
         connection.execute("PRAGMA cache_spill = OFF")
         refresh_model(connection)
-        return refresh(connection, paths, settings, full=True, share=round_share(), done=done)
+        return refresh(connection, paths, settings, full=True, share=share_per_round(), done=done)
 
 
 def refresh(
@@ -148,7 +148,7 @@ def refresh(
     `edited` are files known to differ from the index; `done` are those that an earlier round has read, and gets those of this one.
     The caller must hold `refresh_lock`.
     """
-    share = share or round_share()
+    share = share or share_per_round()
     if _is_large(connection, share):
         return RefreshReport(left=1)
     migrated = migrate_trust(paths, None if share.entries is None else _MIGRATED_BY_PROMPT)
@@ -198,7 +198,7 @@ def _is_large(connection: Connection, share: Share) -> bool:
 def _read_again(paths: Paths, document: Document, inherited: tuple[str, ...]) -> Document | None:
     """Return a document rebuilt from its file, with the phrases that it inherits; None if the file has changed since."""
     store = next((store for store in stores(paths) if store.scope == document.scope), None)
-    category = next(one for one in categories().values() if one.label == document.category)
+    category = next(category for category in categories().values() if category.label == document.category)
     try:
         stored = None if store is None else read_memory(store, category, document.path)
     except (InvalidMemory, Unreadable, FileNotFoundError):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..kernel.clock import Deadline, now_iso
-from ..kernel.files import in_words
+from ..kernel.files import error_text
 from ..kernel.sqlite import SqliteError
 from ..memories.claude_notes import native_folders, notes
 from ..memories.survey import supersession, survey
@@ -68,8 +68,8 @@ def search(paths: Paths, settings: Settings, query: str, limit: int) -> Found:
         refresh_index(paths, settings, rounds=1)
         return _search_index(paths, settings, query, limit)
     except (IndexUnavailable, SqliteError, OSError) as error:
-        found = _ask(_temporary_index(paths, settings), settings, query, limit)
-        return found._replace(problem=in_words(error))
+        result = _ask(_temporary_index(paths, settings), settings, query, limit)
+        return result._replace(problem=error_text(error))
 
 
 def neighbors(paths: Paths, settings: Settings, texts: list[str], limit: int) -> Neighbors | None:

@@ -62,9 +62,9 @@ class NamedFiles:
         path, folder = _given_path(payload), payload.get("cwd")
         paths = paths_below(root, path, folder if isinstance(folder, str) else "") if path else []
         found: dict[str, str] = {}
-        for one in paths:
-            is_new = payload.get("tool_name") == _CREATES and not os.path.lexists(os.path.join(root, one))
-            for key, way in self.naming(one, is_new=is_new).items():
+        for path in paths:
+            is_new = payload.get("tool_name") == _CREATES and not os.path.lexists(os.path.join(root, path))
+            for key, way in self.naming(path, is_new=is_new).items():
                 _add(found, key, way)
         return found
 

@@ -101,17 +101,17 @@ class EffectMeter:
             return
         if row.get("kind") == "judged":
             if row.get("outcome") == "ok" and isinstance(row.get("levels"), dict):
-                for one in self._awaited.get(identity, ()):
-                    one.levels = row["levels"]
+                for awaited in self._awaited.get(identity, ()):
+                    awaited.levels = row["levels"]
             return
         session = (row.get("project"), row.get("session"))
         drift, after = self._open.get(session, ("", ""))
         if drift and identity != drift and after in ("", identity):
-            found = self._next.setdefault(drift, _Next())
-            found.fill(row)
-            if found.id:
+            next_item = self._next.setdefault(drift, _Next())
+            next_item.fill(row)
+            if next_item.id:
                 self._open[session] = (drift, identity)
-                self._awaited.setdefault(identity, [found])
+                self._awaited.setdefault(identity, [next_item])
         elif drift and identity not in (drift, after):
             del self._open[session]
         if identity in self._drifts:

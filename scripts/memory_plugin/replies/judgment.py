@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ..kernel.overrides import load_or_shipped
 from .drift import Drift, raise_drift, record_drift
 from .grading import GradeMaterial, grade_question
-from .reply_state import ReplyState, attempt_all, count_judged
+from .reply_state import ReplyState, count_judged, run_steps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,17 +36,17 @@ def grade_reply(
     material = GradeMaterial(request.query_type, user, calls, request.shown_text(), phrases)
     question = grade_question(material, context.settings.texts("scoring.judge.dimensions"))
     verdict = judge.ask(question, context.deadline, again=True)
-    errors = attempt_all(lambda: context.append("scores", _judged_record(request, verdict, judge.model)))
+    errors = run_steps(lambda: context.append("scores", _judged_record(request, verdict, judge.model)))
     if verdict.values is not None:
         values = verdict.values
-        errors += attempt_all(
+        errors += run_steps(
             lambda: count_judged(context.paths),
             lambda: _append_override(request, values, context),
             lambda: _add_drift(request, values["levels"], context),
         )
     elif verdict.failure in DISABLING_FAILURES:
         state = ReplyState(context.paths, context.session)
-        errors += attempt_all(lambda: state.disable_judge(verdict.failure))
+        errors += run_steps(lambda: state.disable_judge(verdict.failure))
     if errors:
         raise errors[0]
     return verdict.failure

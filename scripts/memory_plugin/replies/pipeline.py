@@ -8,7 +8,7 @@ from .escalation import EscalationThresholds, decide_escalation, is_sampled
 from .filler import load_filler_rules
 from .query_types import AMBIGUOUS, load_query_classifier
 from .reply_signals import load_word_lists, measure_reply
-from .reply_state import ReplyState, attempt_all
+from .reply_state import ReplyState, run_steps
 from .transcript_replies import read_last_reply, score_id
 
 TYPE_CHECKING = False
@@ -140,12 +140,12 @@ def score_reply(reply: CompletedReply, context: Context) -> ScoredReply:
         record["text"] = redact(without_private(reply.text), "ledger").text
     scored = ScoredReply(reply, score, record)
     scored.errors += [scorer.error] if scorer.error else []
-    scored.errors += attempt_all(
+    scored.errors += run_steps(
         lambda: _count_reply(record, context), lambda: context.append("scores", record)
     )
     drift = score.drift
     if drift is not None:
-        scored.errors += attempt_all(lambda: record_drift(drift, identity, reply.prompt_id, context))
+        scored.errors += run_steps(lambda: record_drift(drift, identity, reply.prompt_id, context))
     return scored
 
 

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 __all__ = [
     "ReplyState",
     "StateNotSaved",
-    "attempt_all",
     "count_judged",
     "reset_tuning_reminder",
+    "run_steps",
     "tuning_reminder",
 ]
 
@@ -37,7 +37,7 @@ class StateNotSaved(OSError):
     """Raised when the state of a session could not be saved; the text says what and why, without a path."""
 
 
-def attempt_all(*steps: Callable[[], object]) -> list[OSError]:
+def run_steps(*steps: Callable[[], object]) -> list[OSError]:
     """Run every step even if an earlier one failed; return the errors of the disk."""
     errors: list[OSError] = []
     for step in steps:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernel.clock import Deadline, iso, now
 from ..kernel.fastjson import digest
-from ..kernel.files import in_words
+from ..kernel.files import error_text
 from ..kernel.judge.asking import FOLDER
 from ..kernel.judge.batches import MAX_BATCH_BYTES, Batches, request_size
 from ..kernel.judge.budget import Caps, Settlement, SpendingBudget
@@ -145,7 +145,9 @@ def submit(
                 continue
             _reserve([item for item, _ in asked], scorer)
         except (JudgeError, OSError) as error:
-            refused[os.path.basename(path)] = error.name if isinstance(error, JudgeError) else in_words(error)
+            refused[os.path.basename(path)] = (
+                error.name if isinstance(error, JudgeError) else error_text(error)
+            )
             continue
         sender.add(asked)
     sender.send()
@@ -191,24 +193,24 @@ def _release(items: Sequence[Row], scorer: SessionScorer) -> None:
 def collect(scorer: SessionScorer) -> Collected:
     """Fetch finished batches and grade their sessions, one process at a time. Raises Failed; earlier grades are kept."""
     state = SubmittedBatches(scorer.paths)
-    found = Collected([], {}, [])
+    collected = Collected([], {}, [])
     try:
         with state.collecting():
             for batch in state.waiting():
-                _collect_one(batch, state, scorer, found)
+                _collect_one(batch, state, scorer, collected)
     except Busy:
         return Collected([], {}, [str(batch.get("id")) for batch in state.waiting()])
-    return found
+    return collected
 
 
-def _collect_one(batch: Row, state: SubmittedBatches, scorer: SessionScorer, found: Collected) -> None:
+def _collect_one(batch: Row, state: SubmittedBatches, scorer: SessionScorer, collected: Collected) -> None:
     judge = scorer.judge("")
     client = Batches(judge.access(), str(batch.get("model")), scorer.settings)
     identity = str(batch.get("id") or "") or _claimed(batch, client, state, scorer)
     if identity is None:
         return
     if not identity or not _is_ended(batch, identity, client):
-        found.pending.append(identity or "a batch that the provider has not shown yet")
+        collected.pending.append(identity or "a batch that the provider has not shown yet")
         return
     answers = {} if _age(batch) > _KEPT_SECONDS else client.results(identity, Deadline(_UPLOAD_SECONDS))
     parts = frozenset().union(*(answer.parts for answer in answers.values()))
@@ -220,9 +222,9 @@ def _collect_one(batch: Row, state: SubmittedBatches, scorer: SessionScorer, fou
         row = _graded(path, items, answers, scorer, str(batch.get("model")))
         if isinstance(row, str):
             failed[path] = {"why": row, "keys": [item["key"] for item in items]}
-            found.failed[os.path.basename(path)] = row
+            collected.failed[os.path.basename(path)] = row
         else:
-            found.rows.append(row)
+            collected.rows.append(row)
     state.close(batch, failed)
 
 
@@ -284,7 +286,7 @@ def _graded(
     try:
         prepared = prepare(path, scorer.settings)
     except OSError as error:
-        return in_words(error)
+        return error_text(error)
     asked = questions(prepared)
     if [question.key("anthropic", model) for question in asked] != [item["key"] for item in items]:
         return "the transcript changed since it was submitted"

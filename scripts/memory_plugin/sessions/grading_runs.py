@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernel.clock import now_iso
-from ..kernel.files import cause, in_words
+from ..kernel.files import cause, error_text
 from ..kernel.judge.errors import JudgeError
 from ..kernel.locks import Busy, FileLock
 from .batch import collect, submit
@@ -55,7 +55,7 @@ def grade_one_by_one(
         try:
             graded = grade_session(path, scorer)
         except OSError as error:
-            failed[path] = in_words(error)
+            failed[path] = error_text(error)
             continue
         if graded.stored:
             rows.append(graded.row or {})

@@ -11,7 +11,7 @@ from ..kernel.fastjson import digest, loads
 from ..kernel.files import read_regular
 from ..kernel.ledger import open_ledger
 from ..kernel.paths import locate
-from .dimensions import OVERALL, band_of, dimensions, overall
+from .dimensions import OVERALL, dimensions, improvement_band, overall
 from .scoring_request import rubric_digest
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def grade_row(
         "subject": score_subject(prepared.path, paths),
         "dimensions": found,
         OVERALL: total,
-        "improvement": None if total is None else band_of(total),
+        "improvement": None if total is None else improvement_band(total),
         "missing": [name for name in dimensions() if name not in found],
         "root_cause": grade["root_cause"],
         "improvements": grade["improvements"],

@@ -147,7 +147,7 @@ def _last_words(path: str, wanted: str) -> str:
     try:
         with open_transcript(path) as file:
             for turn in Reader(file):
-                asked = asked or any(wanted in said.text for said in turn.said)
+                asked = asked or any(wanted in entry.text for entry in turn.user_texts)
                 read = read or any(_COMMAND in call.text("command") for call in turn.calls)
                 words = "\n".join(turn.texts) or words
     except OSError:

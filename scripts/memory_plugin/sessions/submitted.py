@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..kernel.clock import now_iso
 from ..kernel.fastjson import dumps, loads
-from ..kernel.files import Unreadable, in_words, make_folder, read_regular, replace_file
+from ..kernel.files import Unreadable, error_text, make_folder, read_regular, replace_file
 from ..kernel.judge.errors import JudgeError
 from ..kernel.locks import FileLock
 
@@ -109,7 +109,7 @@ class SubmittedBatches:
                 yield data
                 replace_file(self._path(), dumps(data).encode("ascii"))
         except OSError as error:
-            raise JudgeError("no_state", "grading/batches.json: %s" % in_words(error)) from None
+            raise JudgeError("no_state", "grading/batches.json: %s" % error_text(error)) from None
 
     def _path(self) -> str:
         return os.path.join(self._folder, "batches.json")

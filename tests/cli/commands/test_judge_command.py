@@ -181,7 +181,7 @@ def test_a_local_model_needs_no_key_and_is_distinguished(desk: MakeDesk) -> None
     made.bench.env = {}
     made.bench.settings()
     done = made.run("on")
-    assert "Key: none is needed, the model runs on this machine." in done.out
+    assert "Key: not needed, the model runs on this machine." in done.out
     assert "llama runs on this machine; the caps assume" in done.out
     made.bench.judge["prices"] = {"llama": [0, 0]}
     made.bench.settings()

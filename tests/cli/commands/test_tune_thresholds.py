@@ -72,7 +72,7 @@ def test_too_few_replies_are_an_error(project: Project) -> None:
 @pytest.mark.parametrize("arguments", [["--undo"], ["--thresholds", "--undo", "--apply"]])
 def test_undo_goes_with_thresholds_alone(project: Project, arguments: list[str]) -> None:
     run = project.cli("tune", *arguments)
-    assert (run.returncode, "--undo goes with --thresholds" in run.stderr) == (2, True)
+    assert (run.returncode, "--undo requires --thresholds" in run.stderr) == (2, True)
 
 
 def test_a_project_cannot_set_them(project: Project) -> None:

@@ -102,18 +102,18 @@ def langfuse(context: CommandContext) -> Check:
     if paths.state_dir is None or not is_configured(paths, settings):
         return Check(_LANGFUSE, OK, "not set up; scores of sessions stay on this machine")
     try:
-        found = outbox_overview(paths, settings, find_access(paths, settings, session_scorer(context).off))
+        overview = outbox_overview(paths, settings, find_access(paths, settings, session_scorer(context).off))
     except JudgeError as failed:
         fix = "" if failed.name == "disabled" else "memory langfuse check"
         return Check(_LANGFUSE, WARN, "nothing is sent: %s" % failed.detail, fix)
     text = "%s is set up (memory langfuse check asks whether it answers); %s sent" % (
-        found.host,
-        counted(found.sent, "score"),
+        overview.host,
+        counted(overview.sent, "score"),
     )
-    waiting = found.unqueued + found.waiting
-    if found.refused:
-        why = tuple(sorted(set(found.refused.values())))[:_SHOWN]
-        text += ", %d to send, %d refused by the server" % (waiting, len(found.refused))
+    waiting = overview.unqueued + overview.waiting
+    if overview.refused:
+        why = tuple(sorted(set(overview.refused.values())))[:_SHOWN]
+        text += ", %d to send, %d refused by the server" % (waiting, len(overview.refused))
         return Check(_LANGFUSE, WARN, text, "memory langfuse setup, then memory langfuse push", why)
     address = tuple(address_words(context, server_route(paths, settings), HOSTS))
     if waiting:

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 __all__ = ["accept_from", "pending", "record"]
 
 
-def pending(_context: CommandContext, found: Survey) -> Check:
+def pending(_context: CommandContext, survey: Survey) -> Check:
     """Report memories that await approval."""
-    items = [item for item in found.items if item.waits]
+    items = [item for item in survey.items if item.waits]
     if not items:
         return Check("waiting", OK, "no memory awaits approval")
     text = "%s approval and will not be recalled until then" % (
@@ -31,8 +31,8 @@ def pending(_context: CommandContext, found: Survey) -> Check:
     return Check("waiting", NOTE, text, fix)
 
 
-def record(context: CommandContext, _found: Survey) -> Check:
-    """Report damage in the records of what the user trusted and rejected. Records that cannot be read stop the survey."""
+def record(context: CommandContext, _survey: Survey) -> Check:
+    """Report damage in the records of what the user trusted and rejected. Records that cannot be read stop the whole check."""
     if context.paths.state_dir is None:
         return Check("trust", OK, "nothing is recorded without a state folder")
     trust = load_trust(context.paths)
@@ -49,7 +49,7 @@ def record(context: CommandContext, _found: Survey) -> Check:
     return Check("trust", OK, "the record of what you trust is complete")
 
 
-def accept_from(context: CommandContext, _found: Survey) -> Check:
+def accept_from(context: CommandContext, _survey: Survey) -> Check:
     """Report whether this project's memories are accepted as they come, and entries that can never apply."""
     name, roots = "accept_from", context.accept_from
     wrong = tuple(

@@ -26,8 +26,8 @@ EXAMPLES = """\
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("id", metavar="ID", help="its id, or category/id")
-    parser.add_argument("--reason", default="", metavar="TEXT", help="why; kept in the file")
+    parser.add_argument("id", metavar="ID", help="the memory's id, or category/id")
+    parser.add_argument("--reason", default="", metavar="TEXT", help="the reason, kept in the file")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     if guarded:
         context.require_approval("archive a memory with a guard")
     written = archive(context.paths, item.stored, arguments.reason)
-    if guarded:  # as long as the archived text is not trusted, the guard of the last trusted one holds
+    if guarded:  # until the archived version is trusted, the guard of the last trusted version stays in force
         load_trust(context.paths).accept([written.stored], "archive")
     refresh_index(context)
     if arguments.json:

@@ -1,4 +1,4 @@
-"""`memory demo`: show what Claude would be told, and why, in a small made-up project; nothing of it is kept."""
+"""`memory demo`: run recall in a small sample project and show what Claude would see, and why. Nothing is kept."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from ..command_context import CommandContext
     from ..console import Console
 
-HELP = "show in a small invented project what Claude would be told, and why"
+HELP = "run recall in a small sample project: what Claude would see, and why"
 EXAMPLES = """\
   memory demo
-  memory demo --json          with each text as Claude gets it
+  memory demo --json          includes each text exactly as Claude receives it
 """
 _NAMES = ("CLAUDE_CONFIG_DIR", "HOME")
 _SECONDS = 5.0
@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 @contextmanager
 def _home_in(folder: str) -> Iterator[None]:
-    """Set the home folder to one in `folder`, so that the demo neither sees nor changes the user's own memories."""
+    """Use a home folder inside `folder`, so that the demo neither reads nor changes the user's own memories."""
     before = {name: os.environ.get(name) for name in _NAMES}
     os.environ["HOME"] = os.path.join(folder, "home")
     os.environ["CLAUDE_CONFIG_DIR"] = os.path.join(folder, "home", ".claude")
@@ -92,7 +92,7 @@ def _project(folder: str, story: dict[str, Any]) -> Paths:
 
 
 def _answer(paths: Paths, number: int, prompt: str) -> dict[str, Any]:
-    """Return what the hook answers to one prompt, and what its ledger says about it."""
+    """Return the hook's response to one prompt, and the decision in its ledger."""
     event: dict[str, object] = {"prompt": prompt, "session_id": "demo", "prompt_id": "demo-%d" % number}
     output: Any = handle(event, paths, Taint(), Deadline(_SECONDS))
     row = find_decision(paths, "demo-%d" % number) or {}
@@ -125,7 +125,7 @@ def _show(console: Console, story: dict[str, Any], shown: list[dict[str, Any]]) 
 
 
 def _without_marks(told: str) -> list[str]:
-    """Return the lines of what Claude is told, without the marks that tell it where a memory begins and ends."""
+    """Return the lines that Claude sees, without the tags that mark where a memory begins and ends."""
     return [line for line in told.splitlines() if not _MARK.fullmatch(line)]
 
 

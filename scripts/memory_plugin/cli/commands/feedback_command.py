@@ -1,4 +1,4 @@
-"""`memory feedback`: show what was said about single memories and which ones replies used, and take it back."""
+"""`memory feedback`: show or reset the ratings of memories and the record of which ones replies used."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
-HELP = "show your feedback on memories and which of them replies used, or take it back"
+HELP = "show your ratings of memories and which of them replies used, or reset them"
 EXAMPLES = """\
   memory feedback
   memory feedback --json
@@ -33,13 +33,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("action", nargs="?", choices=["show", _RESET], default="show")
     parser.add_argument(
-        "ids", nargs="*", metavar="ID", help="with reset: the memories to forget the feedback on"
+        "ids", nargs="*", metavar="ID", help="with reset: the memories whose feedback to delete"
     )
-    parser.add_argument("--all", action="store_true", help="with reset: all memories of all projects")
+    parser.add_argument("--all", action="store_true", help="with reset: all memories in all projects")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Show or reset the feedback. A reset needs approval."""
+    """Show or reset the feedback. A reset requires approval."""
     if arguments.action == _RESET:
         return _reset(arguments, context)
     if arguments.ids or arguments.all:
@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     elif known:
         _show(known, shortest_names(items), feedback, context)
     else:
-        context.console.line("nothing was said about any memory, and no reply used one yet")
+        context.console.line("No memory has been rated, and no reply has used one yet.")
     return 0
 
 

@@ -1,4 +1,4 @@
-"""`memory forget`: stop recalling a memory at once, and delete its file later or now."""
+"""`memory forget`: stop recalling a memory, and delete its file after a grace period or at once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
-HELP = "stop recalling a memory, and delete its file later"
+HELP = "stop recalling a memory, and delete its file after a grace period"
 EXAMPLES = """\
   memory forget use-mysql
   memory forget use-mysql --reason "we moved to Postgres"
@@ -33,10 +33,10 @@ _ALREADY = "%s is already forgotten%s; to bring it back: memory restore %s; to d
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("id", metavar="ID", help="its id, or category/id")
+    parser.add_argument("id", metavar="ID", help="the memory's id, or category/id")
     parser.add_argument("--now", action="store_true", help="delete the file at once, permanently")
     parser.add_argument(
-        "--reason", default="", metavar="TEXT", help="why; kept in the file until it is deleted"
+        "--reason", default="", metavar="TEXT", help="the reason, kept in the file until it is deleted"
     )
 
 

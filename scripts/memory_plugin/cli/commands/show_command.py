@@ -22,7 +22,7 @@ HELP = "show one memory"
 EXAMPLES = """\
   memory show use-postgres
   memory show decision/use-postgres --json
-  memory show Use Postgres for the billing
+  memory show Use Postgres for billing
 """
 
 _SHOWN_CHANGES = 10
@@ -34,7 +34,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "id",
         metavar="ID|TITLE",
         nargs="+",
-        help="its id, or category/id, or its title or the first words of it",
+        help="the memory's id, category/id, title, or the first words of the title",
     )
 
 

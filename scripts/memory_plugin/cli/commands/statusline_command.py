@@ -1,4 +1,4 @@
-"""`memory statusline`: one short line for Claude Code's status line; install it there, or remove it."""
+"""`memory statusline`: print a short summary for Claude Code's status line, or install or remove it there."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
-HELP = "print one line for Claude Code's status line: memories, told in this session, pending"
+HELP = "print a line for Claude Code's status line: memories, injected in this session, pending"
 EXAMPLES = """\
   memory statusline
-  memory statusline install      adds it to your settings, after the line that you have there
+  memory statusline install      adds it to your settings, after your present status line
   memory statusline remove
 """
 _NAME = "statusLine"
@@ -72,15 +72,15 @@ def _install(context: CommandContext) -> None:
     word = "Installed" if changed.changed else "Already installed"
     kept = " Your own status line comes first." if os.path.exists(paths.state(FOLDER, BEFORE)) else ""
     context.console.paragraph(
-        "%s in %s.%s To take it back: memory statusline remove" % (word, changed.path, kept)
+        "%s in %s.%s To remove it: memory statusline remove" % (word, changed.path, kept)
     )
 
 
 def _keep(present: dict[str, Any], paths: Paths) -> None:
-    """Keep the status line that the user has, so that it is shown before ours, and comes back when ours is removed."""
+    """Save the user's present status line, so that it is shown before ours and restored when ours is removed."""
     before = present.get("command")
     if present.get("type") != "command" or not isinstance(before, str):
-        raise CommandError("your settings hold a status line of another form; nothing was changed")
+        raise CommandError("nothing was changed: your settings have a status line of an unknown form")
     make_folder(paths.state(FOLDER))
     replace_file(paths.state(FOLDER, BEFORE), (before + "\n").encode("utf-8"))
     write_state(paths.state(FOLDER, _KEPT), {"before": present}, durable=True)
@@ -90,7 +90,7 @@ def _remove(context: CommandContext) -> None:
     paths = context.paths
     present = _present(paths)
     if present is None or present.get("command") != _command(paths):
-        context.console.line("Your settings do not hold this status line; nothing was changed there.")
+        context.console.line("This status line is not in your settings; nothing was changed there.")
     else:
         before = read_state(paths.state(FOLDER, _KEPT)).get("before")
         changed = change_text(
@@ -106,7 +106,7 @@ def _command(paths: Paths) -> str:
 
 
 def _present(paths: Paths) -> dict[str, Any] | None:
-    """Return the status line of the user's settings, None without one. Raises CommandError for a file that cannot be read."""
+    """Return the status line in the user's settings, or None. Raises CommandError for an unreadable file."""
     if paths.config_dir is None:
         raise CommandError(paths.why_no_state)
     path = os.path.join(paths.config_dir, "settings.json")

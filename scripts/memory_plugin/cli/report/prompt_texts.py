@@ -10,7 +10,7 @@ from ...kernel.fastjson import loads
 from ...kernel.text.tags import without_private
 from ...kernel.transcript.lines import MAX_LINE
 from ...kernel.transcript.reader import open_transcript
-from ...kernel.transcript.tail import asked
+from ...kernel.transcript.tail import user_input_of
 from ...memories.hygiene import CUT_MARGIN, shown_line
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ def _prompt(line: bytes, identity: str) -> str:
         return ""
     if not isinstance(record, dict) or record.get("promptId") != identity:
         return ""
-    return asked(record)[1]
+    return user_input_of(record)[1]
 
 
 def _size(path: str) -> int:

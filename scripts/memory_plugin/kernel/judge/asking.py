@@ -161,7 +161,7 @@ class Judge:
         """Return the highest cost of some questions in US dollars, as it would be reserved."""
         family = family_of(self.model, _FORMAT_OF.get(self.backend, self.backend), iso(now())[:10])
         options = RequestOptions(family, frozenset())
-        return sum(self._billing.highest(one, options.most_tokens(one)) for one in questions)
+        return sum(self._billing.highest(question, options.most_tokens(question)) for question in questions)
 
     @property
     def _folder(self) -> str:

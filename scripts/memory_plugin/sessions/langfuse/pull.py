@@ -113,8 +113,8 @@ def _read_legacy(client: LangfuseClient, session: str) -> list[Trace]:
     if reply.status != 200 or not isinstance(listed, list):
         raise JudgeError("http_%d" % reply.status, "the session could not be read")
     traces = []
-    for one in listed[:_MAX_TRACES]:
-        found = client.get("/traces/" + quote(str(value_at(one, "id")), safe=""))
+    for entry in listed[:_MAX_TRACES]:
+        found = client.get("/traces/" + quote(str(value_at(entry, "id")), safe=""))
         if found.status != 200 or value_at(found.payload, "sessionId") not in (session, None):
             continue
         rows = value_at(found.payload, "observations")
