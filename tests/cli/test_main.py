@@ -10,6 +10,7 @@ from importlib import import_module
 
 import pytest
 
+from memory_plugin.cli import main as main_module
 from memory_plugin.cli.main import COMMANDS, GROUPS, OLD_NAMES
 from tests.project import PLUGIN_ROOT, Project
 
@@ -213,3 +214,17 @@ def test_what_few_commands_need_is_not_imported_for_all(project: Project) -> Non
     assert "memory_plugin.cli.main" in found
     rare = {"difflib", "shutil", "textwrap", "threading", "html", "memory_plugin.memories.record"}
     assert found & rare == set()
+
+
+def test_an_error_while_the_options_are_made_is_one_line(
+    project: Project, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The options are made from files, such as the list of categories; what fails there was printed as a traceback."""
+
+    def fail(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.chdir(project.root)
+    monkeypatch.setattr(main_module, "_module", fail)
+    assert main_module.main(["save"]) == 1
+    assert capfd.readouterr().err.startswith("memory: a bug in memory: MemoryError at ")

@@ -74,12 +74,10 @@ def main(argv: Sequence[str]) -> int:
     """Run one command and return its exit code: 0 done, 1 failed or problems found, 2 usage."""
     open_closed_streams()
     try:
-        arguments = _arguments(list(argv))
-    except SystemExit as stop:
-        return finish_streams(stop.code if isinstance(stop.code, int) else USAGE)
-    except OSError:  # the help could not be printed
-        return finish_streams(FAILED)
-    return finish_streams(_guarded(arguments, Console()))
+        code = _guarded(list(argv), Console())
+    except SystemExit as stop:  # the help or a usage error was printed
+        code = stop.code if isinstance(stop.code, int) else USAGE
+    return finish_streams(code)
 
 
 def _arguments(argv: list[str]) -> argparse.Namespace:
@@ -93,10 +91,10 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
     return _parser(argv).parse_args(argv)
 
 
-def _guarded(arguments: argparse.Namespace, console: Console) -> int:
+def _guarded(argv: list[str], console: Console) -> int:
     """Run a command and return its exit code. Every error becomes one line of text here."""
     try:
-        return _run(arguments, console)
+        return _run(_arguments(argv), console)
     except BrokenPipeError:  # the reader of our output is gone
         return FAILED
     except CommandError as error:

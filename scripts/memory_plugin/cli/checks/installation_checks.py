@@ -33,6 +33,7 @@ __all__ = [
 
 _OTHERS = 0o077
 _MAX_SETTINGS = 1 << 20
+_MOST_NAMES = 20  # of variables, in one report
 
 
 def python(_context: CommandContext) -> Check:
@@ -106,18 +107,18 @@ def recall(context: CommandContext) -> Check:
 def environment(context: CommandContext) -> Check:
     """Report what the project's settings put into the environment of hooks, by file and line."""
     taint = context.taint
-    details = [
-        "%s:%s sets %s" % (path, _line(path, name), name) for name, path in sorted(taint.names.items())
-    ]
+    risky = sorted(name for name in taint.names if is_sensitive(name))
+    listed = list(dict.fromkeys([*risky, *sorted(taint.names)]))[:_MOST_NAMES]
+    details = ["%s:%s sets %s" % (taint.names[name], _line(taint.names[name], name), name) for name in listed]
+    details += ["%d more names" % (len(taint.names) - len(listed))] if len(taint.names) > len(listed) else []
     details += ["%s cannot be read" % path for path in taint.unread]
     if not details:
         return Check("project environment", OK, "the project's settings set no environment for hooks")
-    risky = sorted(name for name in taint.names if is_sensitive(name))
     if not risky and not taint.unread:
         text = "the project's settings set variables that memory does not use"
         return Check("project environment", NOTE, text, "", tuple(details))
     text = "the project's settings set %s: memory ignores it, and judges stay off" % (
-        ", ".join(risky) or "variables in a file that cannot be read"
+        ", ".join(risky[:_MOST_NAMES]) or "variables in a file that cannot be read"
     )
     return Check(
         "project environment", WARN, text, "read these lines before you trust the project", tuple(details)
