@@ -162,7 +162,7 @@ def parts() -> list[Part]:
 
 
 def ways(scene: Scene) -> dict[str, list[str]]:
-    """Return the files on the way of a recalled prompt, a scored reply and a transcript row, in the order of the first call."""
+    """Return the files on the path of a recalled prompt, a scored reply and a transcript row, in the order of the first call."""
     return {
         "prompt": scene.trace("UserPromptSubmit", {"prompt": PROMPT, "session_id": "s", "prompt_id": "p"}),
         "reply": scene.trace("Stop", {"last_assistant_message": REPLY, "session_id": "s"}),
@@ -199,7 +199,7 @@ def main() -> int:
     for name, counted in figures["imports"].items():
         print("%s: imports %d modules of ours and %d packages" % (name, *counted.values()))
     for name, files in figures["ways"].items():
-        print("\nthe way of a %s: %d files" % (name, len(files)))
+        print("\npath of a %s: %d files" % (name, len(files)))
         for path in files:
             print("  " + path)
     return 0
