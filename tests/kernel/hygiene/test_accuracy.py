@@ -42,7 +42,12 @@ def test_nothing_found_is_no_false_alarm() -> None:
 
 def test_all_packs_are_measured_and_the_user_s_choice_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[tuple[str, ...]] = []
-    monkeypatch.setattr(measured, "_measured", lambda: seen.append(hygiene_choice.chosen_packs()) or [])
+
+    def noted() -> list[Accuracy]:
+        seen.append(hygiene_choice.chosen_packs())
+        return []
+
+    monkeypatch.setattr(measured, "_measured", noted)
     assert accuracy() == []
     assert seen == [("national-ids",)]
     assert hygiene_choice.chosen_packs() == ()
