@@ -6,8 +6,6 @@ The ledger records where a reply is, not its text, so `memory tune` and `memory 
 from __future__ import annotations
 
 import os
-from contextlib import suppress
-from functools import partial
 
 from ..kernel.fastjson import digest, loads
 from ..kernel.ledger import Ledger
@@ -81,21 +79,26 @@ def read_last_reply(path: str) -> LastReply:
 
 def holds_private_prompt(path: str) -> bool:
     """Return whether a prompt of a transcript has a `<private>` part, which any later reply may repeat. Raises OSError."""
-    from ..kernel.text.tags import without_private
     from ..kernel.transcript.lines import MAX_LINE
 
     if not os.path.isfile(path):
         return False
     with open(path, "rb") as file:
-        for line in iter(partial(file.readline, MAX_LINE), b""):
-            if b"private" not in line.lower():
-                continue
-            with suppress(ValueError):
-                record = loads(line.decode("utf-8"))
-                words = user_input_of(record)[1] if isinstance(record, dict) else ""
-                if without_private(words) != words:
-                    return True
+        while line := file.readline(MAX_LINE):
+            if b"private" in line.lower() and _is_private_prompt(line):
+                return True
     return False
+
+
+def _is_private_prompt(line: bytes) -> bool:
+    from ..kernel.text.tags import without_private
+
+    try:
+        record = loads(line.decode("utf-8"))
+    except ValueError:
+        return False
+    words = user_input_of(record)[1] if isinstance(record, dict) else ""
+    return without_private(words) != words
 
 
 def _add_record(reply: LastReply, record: dict[str, Any]) -> None:
