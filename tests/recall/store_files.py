@@ -87,6 +87,13 @@ def index_file(project: Project) -> str:
     return path
 
 
+def ask(project: Project, session: str) -> str:
+    """Return what a session is told; the hook says nothing on standard error."""
+    run = project.prompt(ASK, session_id=session)
+    assert (run.returncode, run.stderr) == (0, "")
+    return run.context
+
+
 def last(project: Project) -> dict[str, Any]:
     """Return the last decision that recall wrote down."""
     return project.ledger("recalls")[-1]

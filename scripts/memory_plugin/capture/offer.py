@@ -20,7 +20,7 @@ def due_offer(context: Context) -> str:
     if not settings.flag("capture.enabled") or settings.text("capture.offer") == "off":
         return ""
     candidates = CandidateFile(context.paths).load().open
-    if not candidates or not _is_due(context, sorted(one.id for one in candidates)):
+    if not candidates or not _is_due(context, sorted(candidate.id for candidate in candidates)):
         return ""
     subject = "1 thing" if len(candidates) == 1 else "%d things" % len(candidates)
     return "memory: %s from your last sessions may be worth keeping: /memory:review" % subject

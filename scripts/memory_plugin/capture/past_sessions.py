@@ -83,8 +83,8 @@ def _capture(path: str, may_use: MayUse, context: Context, watch: SectionWatch) 
     number = 0
     batch: list[Candidate] = []
     with open_transcript(path) as transcript:
-        for one in candidates_in(transcript, may_use, "", watch):
-            batch.append(one)
+        for candidate in candidates_in(transcript, may_use, "", watch):
+            batch.append(candidate)
             if len(batch) == _BATCH:
                 number += _add(file, batch)
                 batch = []

@@ -35,25 +35,25 @@ _GUIDES = ("CLAUDE.md", os.path.join(".claude", "CLAUDE.md"))
 
 def check_for(context: Context) -> Callable[[list[Candidate]], Checked]:
     """Return a function that compares candidates with the stored memories. It knows nothing while no index answers."""
-    return lambda found: _check(found, context)
+    return lambda candidates: _check(candidates, context)
 
 
-def _check(found: list[Candidate], context: Context) -> Checked:
-    texts = ["%s\n%s" % (one.title, one.quote) for one in found]
+def _check(candidates: list[Candidate], context: Context) -> Checked:
+    texts = ["%s\n%s" % (candidate.title, candidate.quote) for candidate in candidates]
     near = neighbors(context.paths, context.settings, texts, _NEAREST) if texts else None
     checked = Checked({}, [])
     if near is None:
         return checked
     names, active = _active(context)
     told = set(injected_in_session(context)) if context.session else set()
-    for one, keys in zip(found, near.keys):
-        if one.kind in HINTS:
+    for candidate, keys in zip(candidates, near.keys):
+        if candidate.kind in HINTS:
             continue
-        said = {key: compare(one, active[key]) for key in keys if key in active}
+        said = {key: compare(candidate, active[key]) for key in keys if key in active}
         opposed = [names[key] for key, what in said.items() if what == CONTRADICTED]
         covering = [key for key, what in said.items() if what == COVERED]
-        checked.said[one.id] = opposed[0] if opposed else None if covering else ""
-        broken = [told_and_corrected(one, names[key]) for key in covering if key in told]
+        checked.said[candidate.id] = opposed[0] if opposed else None if covering else ""
+        broken = [told_and_corrected(candidate, names[key]) for key in covering if key in told]
         checked.hints.extend(hint for hint in broken if hint is not None)
     return checked
 

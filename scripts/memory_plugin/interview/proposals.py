@@ -44,7 +44,7 @@ def propose_memories(interview: Interview) -> list[dict[str, Any]]:
     ]
     kept.sort(key=lambda pair: (-pair[1]["mentions"], pair[0]))
     graph = Graph(interview.state, interview.setup["pack"])
-    contrary = {one: other for pair in graph.contradictions() for one, other in (pair, pair[::-1])}
+    contrary = {node: other for pair in graph.contradictions() for node, other in (pair, pair[::-1])}
     return [
         _proposal(node, ahead.get(at, -1), contrary.get(at, -1), nodes, kinds, interview)
         for at, node in kept[:MAX_MEMORIES]
@@ -137,7 +137,7 @@ def choose_memories(text: str, proposed: list[dict[str, Any]]) -> list[dict[str,
     chosen = decode_memories(text)
     if len(chosen) > MAX_MEMORIES:
         raise InvalidAnswer("memories: expected at most %d, got %d" % (MAX_MEMORIES, len(chosen)))
-    known = {one["concept"]: one for one in proposed}
+    known = {memory["concept"]: memory for memory in proposed}
     return [_changed(entry, known) for entry in chosen]
 
 
@@ -154,7 +154,7 @@ def _changed(entry: object, known: dict[str, dict[str, Any]]) -> dict[str, Any]:
             found[name] = entry[name]
     for name in ("tags", "asked_as"):
         value = entry.get(name, found.get(name, []))
-        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
             raise InvalidAnswer("memories: %s: expected a list of texts" % name)
         found[name] = value[:_MAX_TAGS]
     category_named(found["category"])
@@ -187,5 +187,5 @@ def save_memory(
         "category": data["category"],
         "created": written.created,
         "trusted": approved,
-        "redacted": [found._asdict() for found in written.redacted],
+        "redacted": [redaction._asdict() for redaction in written.redacted],
     }

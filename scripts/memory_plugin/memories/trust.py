@@ -132,12 +132,14 @@ class Trust:
         known = [(stored, text_digests(stored.memory)) for stored in memories]
         with trust_lock(self._paths):
             self._load(locked=True)
-            new = [one for one in known if not _holds(self.trusted.last_of(one[1].full), WITHDRAWN)]
+            new = [pair for pair in known if not _holds(self.trusted.last_of(pair[1].full), WITHDRAWN)]
             for stored, digests in new:
                 self._keep_text(stored, digests.full)
-            rejected_before = [one for one in known if _holds(self.rejected.last_of(one[1].text), LIFTED)]
-            self.rejected.append(self._decision(stored, one.text, LIFTED) for stored, one in rejected_before)
-            self.trusted.append(self._decision(stored, one.full, how) for stored, one in new)
+            rejected_before = [pair for pair in known if _holds(self.rejected.last_of(pair[1].text), LIFTED)]
+            self.rejected.append(
+                self._decision(stored, digests.text, LIFTED) for stored, digests in rejected_before
+            )
+            self.trusted.append(self._decision(stored, digests.full, how) for stored, digests in new)
 
     def reject(self, *memories: StoredMemory) -> None:
         """Reject these texts under any id and in any project, until the user saves or accepts them. Raises OSError."""
@@ -151,16 +153,18 @@ class Trust:
         with trust_lock(self._paths):
             self._load(locked=True)
             now, digests = self._every_text(stored)
-            held = [one for one in digests if _holds(self.trusted.last_of(one), WITHDRAWN)]
-            self.trusted.append(now._replace(digest=one) for one in held or [now.digest])
+            held = [digest for digest in digests if _holds(self.trusted.last_of(digest), WITHDRAWN)]
+            self.trusted.append(now._replace(digest=digest) for digest in held or [now.digest])
 
     def erase(self, stored: StoredMemory) -> None:
         """Withdraw trust, and delete the kept texts and the name of this memory; a rejected text stays rejected. Raises OSError."""
         with trust_lock(self._paths):
             self._load(locked=True)
             now, digests = self._every_text(stored)
-            self.trusted.rewrite(lambda one: None if one.digest in digests else one)
-            self.rejected.rewrite(lambda one: one._replace(id="") if one.name == now.name else one)
+            self.trusted.rewrite(lambda decision: None if decision.digest in digests else decision)
+            self.rejected.rewrite(
+                lambda decision: decision._replace(id="") if decision.name == now.name else decision
+            )
             for full in digests:
                 with suppress(FileNotFoundError):
                     os.unlink(self._text_path(full))
@@ -169,7 +173,7 @@ class Trust:
         """Return the decision that ends trust in this text, and the digests of it and of all older ones of its name in this project."""
         now = self._decision(stored, text_digests(stored.memory).full, WITHDRAWN)
         older = self.trusted.all_named(now.name)
-        return now, list(dict.fromkeys([now.digest, *(one.digest for one in older)]))
+        return now, list(dict.fromkeys([now.digest, *(decision.digest for decision in older)]))
 
     def last_trusted(self, stored: StoredMemory) -> dict[str, Any] | None:
         """Return the last trusted version of a memory of this name in this project, redacted; None when none is kept."""
@@ -213,7 +217,9 @@ class Trust:
             with suppress(OSError), trust_lock(self._paths, 0.0):
                 self._load(locked=True)
                 named = self._unnamed(new)
-                self.trusted.append(self._decision(one, text_digests(one.memory).full, SEEN) for one in named)
+                self.trusted.append(
+                    self._decision(stored, text_digests(stored.memory).full, SEEN) for stored in named
+                )
 
     def _unnamed(self, memories: Iterable[StoredMemory]) -> list[StoredMemory]:
         """Return those whose text is trusted, and whose name is not known in this project."""

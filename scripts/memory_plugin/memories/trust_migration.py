@@ -54,10 +54,10 @@ def migrate_trust(paths: Paths, most: int | None = None) -> bool:
             complete = False  # what could not be read this time may be trusted
             continue
         if isinstance(known, dict):
-            trust.accept([one for one in memories if _is_known(one, known)], MIGRATED)
-        for one in memories:
-            if one.memory.status == RETIRED and found.get("mine") is True:
-                trust.withdraw(one)  # the user forgot it, so its file goes after the grace period
+            trust.accept([stored for stored in memories if _is_known(stored, known)], MIGRATED)
+        for stored in memories:
+            if stored.memory.status == RETIRED and found.get("mine") is True:
+                trust.withdraw(stored)  # the user forgot it, so its file goes after the grace period
         os.unlink(path)
     return complete
 
