@@ -9,7 +9,7 @@ from .filler import load_filler_rules
 from .query_types import AMBIGUOUS, load_query_classifier
 from .reply_signals import load_word_lists, measure_reply
 from .reply_state import ReplyState, run_steps
-from .transcript_replies import read_last_reply, score_id
+from .transcript_replies import holds_private_prompt, read_last_reply, score_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -133,13 +133,10 @@ def score_reply(reply: CompletedReply, context: Context) -> ScoredReply:
         transcript=reply.transcript,
         record=last.record if last.text == reply.text else "",
     )
-    if settings.flag("scoring.keep_text"):
-        from ..kernel.hygiene import redact
-        from ..kernel.text.tags import without_private
-
-        record["text"] = redact(without_private(reply.text), "ledger").text
     scored = ScoredReply(reply, score, record)
     scored.errors += [scorer.error] if scorer.error else []
+    if settings.flag("scoring.keep_text"):
+        scored.errors += run_steps(lambda: _keep_text(scored))
     scored.errors += run_steps(
         lambda: _count_reply(record, context), lambda: context.append("scores", record)
     )
@@ -147,6 +144,16 @@ def score_reply(reply: CompletedReply, context: Context) -> ScoredReply:
     if drift is not None:
         scored.errors += run_steps(lambda: record_drift(drift, identity, reply.prompt_id, context))
     return scored
+
+
+def _keep_text(scored: ScoredReply) -> None:
+    """Add the redacted reply to the record, unless it may repeat a private part of a prompt of its session. Raises OSError."""
+    from ..kernel.hygiene import redact
+    from ..kernel.text.tags import without_private
+
+    reply = scored.reply
+    if without_private(reply.prompt) == reply.prompt and not holds_private_prompt(reply.transcript):
+        scored.record["text"] = redact(without_private(reply.text), "ledger").text
 
 
 def _count_reply(record: dict[str, Any], context: Context) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 
-from ..kernel.fastjson import digest
+from ..kernel.fastjson import digest, loads
 from ..kernel.ledger import Ledger
 from ..kernel.transcript.tail import records_backwards, reply_text_of, user_input_of
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "LastReply",
     "RereadReply",
+    "holds_private_prompt",
     "read_last_reply",
     "reread_last_scored",
     "reread_replies",
@@ -74,6 +75,30 @@ def read_last_reply(path: str) -> LastReply:
     if not reply.asked and reply.repeated is not None:
         reply.asked, reply.prompt = True, reply.repeated
     return reply
+
+
+def holds_private_prompt(path: str) -> bool:
+    """Return whether a prompt of a transcript has a `<private>` part, which any later reply may repeat. Raises OSError."""
+    from ..kernel.transcript.lines import MAX_LINE
+
+    if not os.path.isfile(path):
+        return False
+    with open(path, "rb") as file:
+        while line := file.readline(MAX_LINE):
+            if b"private" in line.lower() and _is_private_prompt(line):
+                return True
+    return False
+
+
+def _is_private_prompt(line: bytes) -> bool:
+    from ..kernel.text.tags import without_private
+
+    try:
+        record = loads(line.decode("utf-8"))
+    except ValueError:
+        return False
+    words = user_input_of(record)[1] if isinstance(record, dict) else ""
+    return without_private(words) != words
 
 
 def _add_record(reply: LastReply, record: dict[str, Any]) -> None:

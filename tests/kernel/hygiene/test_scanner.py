@@ -167,3 +167,14 @@ def test_a_finding_inside_a_disguise_and_one_outside_are_both_found() -> None:
 def test_what_one_scan_leaves_another_leaves_too(pieces: list[str]) -> None:
     once = redact("".join(pieces)).text
     assert redact(once).text == once
+
+
+def test_a_value_that_ends_at_a_marker_is_no_finding_wherever_it_is() -> None:
+    text = "lorem ipsum " * 20 + "password: kZ8wQm4tRx2v[redacted:github-token]"
+    assert redact(text).text == text
+
+
+def test_a_word_far_after_a_number_is_no_context() -> None:
+    number = "5551 2344"
+    assert [found.kind for found in findings(number + " is my phone")] == ["phone"]
+    assert findings(number + " lorem ipsum dolor sit amet consectetur phone") == []
