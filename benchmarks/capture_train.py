@@ -26,12 +26,12 @@ from benchmarks.capture_statements import SETS, prompts
 from memory_plugin.capture.cues import cues, cues_in
 from memory_plugin.capture.own_words import own_sentences
 from memory_plugin.capture.statements import is_ruled
-from memory_plugin.capture.worth import RULE, cue_feature, least_worth, word_features, word_scale
+from memory_plugin.capture.worth import RULE, SEPARATOR, cue_feature, least_worth, word_features, word_scale
 from memory_plugin.kernel.data import load_data
 from memory_plugin.kernel.paths import data_path
 from memory_plugin.kernel.stats import share
 
-_ROUNDS, _STEP, _SLOWER, _SHRINK = 30, 0.15, 0.2, 0.01
+_ROUNDS, _STEP, _SLOWER, _SHRINK = 30, 0.15, 0.2, 0.03
 _FEWEST = 2  # prompts that hold a feature which is learned
 _LEAST = 0.03  # weight that is kept
 _REASON = (
@@ -125,8 +125,12 @@ class Fit:
             self.weights[name] = min(0.0, weight) if name in self._against else weight
 
     def kept(self) -> dict[str, object]:
-        """Return what the file holds."""
-        weights = {name: round(weight, 2) for name, weight in self.weights.items() if abs(weight) >= _LEAST}
+        """Return what the file holds: for each weight, the features that have it."""
+        groups: dict[float, list[str]] = {}
+        for name, weight in self.weights.items():
+            if abs(weight) >= _LEAST and SEPARATOR not in name:
+                groups.setdefault(round(weight, 2), []).append(name)
+        weights = {str(weight): SEPARATOR.join(groups[weight]) for weight in sorted(groups)}
         return {"reason": _REASON, "bias": round(self.bias, 2), "weights": weights}
 
 

@@ -13,7 +13,7 @@ from memory_plugin.capture.cues import Cue, cues, cues_in
 from memory_plugin.capture.hints import holds, may_hold_statement
 from memory_plugin.capture.own_words import own_sentences
 from memory_plugin.capture.statements import find_statements, is_ruled, rules
-from memory_plugin.capture.worth import least_worth, most_worth, word_features, worth
+from memory_plugin.capture.worth import all_weights, least_worth, most_worth, word_features, worth
 from memory_plugin.kernel.data import load_data
 
 TABLE = load_data("capture", "statements")
@@ -121,7 +121,7 @@ def test_the_features_of_a_sentence(sentence: str, features: list[str]) -> None:
 
 def test_the_weights_are_those_that_the_prompts_teach() -> None:
     """Who changes a cue or a rule fits the weights again: `benchmarks/capture_train.py --write`."""
-    weights = load_data("capture", "weights")["weights"]
+    weights = all_weights()
     cue_ids = {name[4:] for name in weights if name.startswith("cue ")}
     assert cue_ids <= {entry["id"] for entry in CUES}
     assert all(weights.get("cue " + entry["id"], 0) <= 0 for entry in CUES if entry["weight"] < 0)

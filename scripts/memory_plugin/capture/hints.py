@@ -5,8 +5,7 @@ It may say no to a sentence that the rules would find: the end of a session look
 
 from __future__ import annotations
 
-from ..kernel.data import load_data
-from .worth import least_worth, most_worth
+from .worth import all_hints, least_worth, most_worth
 
 __all__ = [
     "HOLDS_NOTHING",
@@ -36,7 +35,7 @@ def may_hold_statement(prompt: str) -> bool:
     pieces = _pieces(_ends(prompt).replace("\u2019", "'"))
     if not pieces or (len(pieces) == 1 and pieces[0].startswith(_ASKING) and pieces[0].endswith("? ")):
         return False
-    table = load_data("capture", "hints")
+    table = all_hints()
     text = "".join(pieces)
     rules = [hint for hints in table["rules"].values() for hint in hints if holds(hint, text)]
     least = least_worth(len(pieces))

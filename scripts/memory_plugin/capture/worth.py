@@ -13,8 +13,20 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-__all__ = ["RULE", "cue_feature", "least_worth", "most_worth", "word_features", "word_scale", "worth"]
+__all__ = [
+    "RULE",
+    "SEPARATOR",
+    "all_hints",
+    "all_weights",
+    "cue_feature",
+    "least_worth",
+    "most_worth",
+    "word_features",
+    "word_scale",
+    "worth",
+]
 
+SEPARATOR = "|"  # between the features of one weight: parsing a list of them would cost the end of a turn a millisecond
 RULE = "a rule"  # the feature of a sentence that a rule of statements.json finds
 _CUE = "cue "
 _LEAST = (
@@ -56,6 +68,18 @@ def worth(sentence: str, cues: Iterable[str], *, is_ruled: bool) -> float:
     weights = _model()["weights"]
     told: float = sum(weights.get(cue_feature(cue), 0.0) for cue in cues)
     return _of_words(sentence) + told + (float(weights.get(RULE, 0.0)) if is_ruled else 0.0)
+
+
+def all_weights() -> dict[str, float]:
+    """Return the weight of each feature."""
+    weights: dict[str, float] = _model()["weights"]
+    return weights
+
+
+def all_hints() -> dict[str, Any]:
+    """Return `config/capture/hints.json`."""
+    hints: dict[str, Any] = _model()["hints"]
+    return hints
 
 
 def most_worth(sentence: str, *, is_ruled: bool) -> float:
@@ -115,7 +139,11 @@ def _model() -> dict[str, Any]:
     """Return the weights, and those of the cues that speak for a sentence with the substrings that hint at each."""
     if not _loaded:
         table = load_data("capture", "weights")
-        hints = load_data("capture", "hints")["cues"]
-        told = [(table["weights"].get(cue_feature(cue), 0.0), of_cue[1:]) for cue, of_cue in hints.items()]
-        _loaded.append({**table, "hinted": [(weight, of_cue) for weight, of_cue in told if weight > 0]})
+        hints = load_data("capture", "hints")
+        weights: dict[str, float] = {}
+        for weight, names in table["weights"].items():
+            weights.update(dict.fromkeys(names.split(SEPARATOR), float(weight)))
+        told = [(weights.get(cue_feature(cue), 0.0), of_cue[1:]) for cue, of_cue in hints["cues"].items()]
+        hinted = [(weight, of_cue) for weight, of_cue in told if weight > 0]
+        _loaded.append({"bias": table["bias"], "weights": weights, "hinted": hinted, "hints": hints})
     return _loaded[0]
