@@ -177,7 +177,7 @@ def test_the_switch(value: str | None, off: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    "sensitive", [*environment._SENSITIVE_NAMES, "openai_api_base", "X_KEYS", "XDG_HOME", ""]
+    "sensitive", [*sorted(environment._SENSITIVE_NAMES), "openai_api_base", "X_KEYS", "XDG_HOME", ""]
 )
 def test_among_many_names_a_sensitive_one_is_seen(sensitive: str) -> None:
     taint = environment.Taint()
