@@ -11,7 +11,7 @@ import pytest
 from memory_plugin.kernel.clock import iso, now
 from memory_plugin.kernel.paths import Paths
 from memory_plugin.memories import lifecycle
-from memory_plugin.memories.files import StoredMemory
+from memory_plugin.memories.memory_files import StoredMemory
 from memory_plugin.memories.record import InvalidMemory, categories, new_memory
 from memory_plugin.memories.stores import Store
 from memory_plugin.memories.trust import PENDING, TRUSTED, load_trust

@@ -13,14 +13,14 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernel.files import error_text, make_folder, read_regular, replace_file
-from ..memories.files import MAX_BYTES
 from ..memories.guard import ACTIONS, InvalidGuard, guard_json, parse_guard
+from ..memories.memory_files import MAX_BYTES
 from ..memories.record import MAX_ASKED_AS, InvalidMemory, categories, category_named, parse_memory
 from .command_context import UsageError
 
 if TYPE_CHECKING:
     from ..kernel.paths import Paths
-    from ..memories.files import StoredMemory
+    from ..memories.memory_files import StoredMemory
     from .command_context import CommandContext
 
 __all__ = [

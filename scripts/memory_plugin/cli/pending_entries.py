@@ -21,7 +21,7 @@ from .review_entries import ACCEPT, EDIT, REJECT, ReviewEntry, ReviewOutcome
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..memories.files import StoredMemory
+    from ..memories.memory_files import StoredMemory
     from ..memories.record import Memory
     from ..memories.survey import Item
     from ..memories.trust import Trust

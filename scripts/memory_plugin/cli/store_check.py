@@ -6,8 +6,8 @@ import os
 from typing import TYPE_CHECKING, Callable, NamedTuple
 
 from ..kernel.text.clean import plain
-from ..memories.files import FileProblem, all_memories, memory_key, why_not_read
 from ..memories.hygiene import shown_line
+from ..memories.memory_files import FileProblem, all_memories, memory_key, why_not_read
 from ..memories.record import (
     ACTIVE,
     MAX_ASKED_AS,
@@ -25,7 +25,7 @@ from .secrets_scan import scan_paths
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..memories.files import StoredMemory
+    from ..memories.memory_files import StoredMemory
 
 __all__ = ["StoreFinding", "check_store", "store_around"]
 
