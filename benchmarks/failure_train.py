@@ -47,8 +47,8 @@ STRENGTH = 0.02  # of the fit against the pull to zero; chosen on stores left ou
 # Chances from which a memory is pointed at and told in full; chosen on stores left out, with a margin for other people's stores.
 POINT_FROM, INJECT_FROM = 0.45, 0.6
 REASONS = {
-    "points": "Is this memory worth a pointer after a failed command? Logistic model over the signals of recall/failure_confidence.py, even odds "
-    "where a pointer pays. Fitted by benchmarks/failure_train.py.",
+    "points": "Is this memory worth a pointer after a failed command? Logistic model over the signals of "
+    "recall/failure_confidence.py, even odds where a pointer pays. Fitted by benchmarks/failure_train.py.",
     "injects": "The same model, with even odds where the full text pays.",
 }
 

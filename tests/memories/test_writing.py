@@ -39,7 +39,7 @@ for number in range(int(sys.argv[5])):
         data = new_memory(categories()["decision"], "", "Same title", {"decision": "%s %d" % (sys.argv[4], number)}, {})
         writing.add(places, store, data)
     else:
-        (stored,) = files.all_memories(store)
+        (stored,) = memory_files.all_memories(store)
         tag = "w%s-%d" % (sys.argv[4], number)
         writing.change(places, stored, lambda data: dict(data, tags=[*data["tags"], tag]))
 """
