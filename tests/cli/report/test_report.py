@@ -17,8 +17,9 @@ from hypothesis import strategies as st
 from memory_plugin.cli.report.charts import buckets, columns, safe
 from memory_plugin.cli.report.counting import CappedCounter, Distinct, Histogram
 from memory_plugin.cli.report.figures import read_ledgers
-from memory_plugin.cli.report.ledger_files import LedgerFolder, Period, best_candidate
-from memory_plugin.cli.report.quick_rows import RECALL_HEAD, SCORE_LINE, quick_recall, quick_score
+from memory_plugin.cli.report.ledger_files import LedgerFolder, Period
+from memory_plugin.cli.report.quick_rows import CONTEXT, RECALL_LINE, SCORE_LINE, TOLD, ScoreRow, quick_rows
+from memory_plugin.cli.report.quick_rows import texts as inside_texts
 from memory_plugin.kernel.fastjson import dumps
 from tests.cli.report.month import HOSTILE, write_month
 from tests.project import Project
@@ -75,32 +76,6 @@ SCORE = {
     "turn": 1,
 }
 DRIFT = {**HEAD, "kind": "drift", "id": "r1", "arm": "corrected", "categories": ["padding"]}
-USED_OF_RECALL = (
-    "time",
-    "session",
-    "project",
-    "place",
-    "outcome",
-    "reason",
-    "prompt_id",
-    "ms",
-    "injected",
-    "pointed",
-    "tokens",
-)
-USED_OF_SCORE = (
-    "time",
-    "session",
-    "project",
-    "kind",
-    "id",
-    "padding_count",
-    "matches",
-    "density",
-    "threshold",
-    "drift",
-    "model",
-)
 
 
 def write_ledger(project: Project, name: str, *rows: dict[str, Any]) -> None:
@@ -116,27 +91,91 @@ def report(project: Project, *words: str) -> dict[str, Any]:
     return found
 
 
+def assert_is_recall(found: tuple[str, ...], row: dict[str, Any]) -> None:
+    """Compare the groups of a line with the record that it holds."""
+    day, session, context, nearest, told, took = found
+    parts, lists = CONTEXT.fullmatch(context), TOLD.fullmatch(told)
+    assert parts is not None
+    assert lists is not None
+    assert [day, session, *parts.groups()] == [
+        row["time"][:10],
+        *(row[name] for name in ("session", "project", "outcome", "reason")),
+    ]
+    assert (inside_texts(lists[1]), inside_texts(lists[2])) == (row["injected"], row["pointed"])
+    assert (int(lists[3]), float(took)) == (row["tokens"], row["ms"])
+    assert nearest == (row["candidates"][0]["key"] if row["candidates"] else "")
+
+
+def assert_is_score(found: tuple[str, ...], row: dict[str, Any]) -> None:
+    """Compare the groups of a line with the record that it holds."""
+    quick = ScoreRow._make(found)
+    names = ("session", "project", "id", "model")
+    assert [getattr(quick, name) for name in names] == [row[name] for name in names]
+    assert quick.day == row["time"][:10]
+    assert (int(quick.padding), float(quick.density)) == (row["padding_count"], row["density"])
+    assert inside_texts(quick.drift) == row["drift"]
+    assert quick.matches.split('"')[1::2] == [rule for *_, rule in row["matches"]]
+
+
 def test_a_quick_row_is_what_the_parser_reads() -> None:
-    found = quick_recall(dumps(RECALL) + "\n")
-    assert found is not None
-    assert found[0] == {name: RECALL[name] for name in USED_OF_RECALL}
-    assert best_candidate(dumps(RECALL), *found[1:]) == ("project:decision/a", 0.31)
-    assert quick_score(dumps(SCORE) + "\n") == {name: SCORE[name] for name in USED_OF_SCORE}
+    for row in (RECALL, {**RECALL, "candidates": []}, {**RECALL, "candidates": [CANDIDATE] * 5}):
+        ((_, found),) = quick_rows([dumps(row)], RECALL_LINE)
+        assert_is_recall(found[0], row)
+    ((_, found),) = quick_rows([dumps(SCORE) + "\r"], SCORE_LINE)
+    assert_is_score(found[0], SCORE)
 
 
 texts = st.text(max_size=12) | st.sampled_from(['","injected":["x', '],"pointed":[', "\\", '"', "}", HOSTILE])
+pieces = st.tuples(texts, texts, texts, texts, st.integers(0, 300))
 
 
-@given(session=texts, reason=texts, key=texts, prompt=texts, model=texts, rule=texts)
-def test_a_quick_row_never_differs_from_the_parser(
-    session: str, reason: str, key: str, prompt: str, model: str, rule: str
-) -> None:
-    recall = {**RECALL, "session": session, "reason": reason, "injected": [key], "prompt_id": prompt}
-    found = quick_recall(dumps(recall))
-    assert found is None or found[0] == {name: recall[name] for name in USED_OF_RECALL}
-    score = {**SCORE, "session": session, "model": model, "matches": [[0, 1, rule]], "drift": [reason]}
-    row = quick_score(dumps(score))
-    assert row is None or row == {name: score[name] for name in USED_OF_SCORE}
+def lines_of(rows: list[dict[str, Any]], cuts: list[int]) -> list[str]:
+    """Return the lines of records, some of them cut short: a crash leaves such, and they may seem to go on in the next line."""
+    lines = [dumps(row) for row in rows]
+    return [line[:-cut] if cut % 3 == 0 and cut else line for line, cut in zip(lines, cuts)]
+
+
+@given(st.lists(pieces, min_size=1, max_size=4))
+def test_a_quick_row_never_differs_from_the_parser(made: list[tuple[str, str, str, str, int]]) -> None:
+    recalls = [
+        {
+            **RECALL,
+            "session": one,
+            "reason": two,
+            "injected": [three],
+            "prompt_id": four,
+            "candidates": [{**CANDIDATE, "key": three}] * (cut % 4),
+        }
+        for one, two, three, four, cut in made
+    ]
+    scores = [
+        {**SCORE, "session": one, "model": two, "matches": [[0, 1, three]], "drift": [four]}
+        for one, two, three, four, _ in made
+    ]
+    cuts = [cut for *_, cut in made]
+    for rows, form in ((recalls, RECALL_LINE), (scores, SCORE_LINE)):
+        lines = lines_of(rows, cuts)
+        at = 0
+        for part, groups in quick_rows(lines, form):
+            assert part == lines[at : at + len(part)]
+            for line, row, found in zip(part, rows[at:], groups):
+                assert line == dumps(row)
+                (assert_is_recall if form is RECALL_LINE else assert_is_score)(found, row)
+            at += len(part)
+        assert at == len(lines)
+
+
+def test_lines_of_another_form_keep_their_place() -> None:
+    lines = [
+        dumps(RECALL),
+        changed(RECALL),
+        dumps(RECALL),
+        dumps(RECALL),
+        "{",
+        dumps({**RECALL, "project": "\\"}),
+    ]
+    found = [(part, len(rows)) for part, rows in quick_rows(lines, RECALL_LINE)]
+    assert found == [(lines[:1], 1), (lines[1:2], 0), (lines[2:4], 2), (lines[4:5], 0), (lines[5:], 0)]
 
 
 def test_it_counts_what_the_ledgers_hold(project: Project) -> None:
@@ -349,8 +388,8 @@ def test_lines_of_ours_and_others_give_the_same_figures(project: Project) -> Non
         {**SCORE, "time": day, "id": "r%d" % at, "drift": ["padding"] if at else [], "padding_count": at}
         for at, day in enumerate(days)
     ]
-    assert SCORE_LINE.match(dumps(scores[1]))
-    assert RECALL_HEAD.match(dumps(recalls[1]))
+    assert all(SCORE_LINE.match(dumps(row)) for row in scores)
+    assert all(RECALL_LINE.match(dumps(row)) for row in recalls)
     write_ledger(project, "drift", DRIFT, {**DRIFT, "kind": "said"})
     found = []
     for form in (dumps, changed):
@@ -383,8 +422,8 @@ def test_what_the_hooks_write_needs_no_parser(project: Project) -> None:
     for at, text in enumerate((PADDED, PLAIN)):
         event = project.event("Stop", last_assistant_message=text, prompt_id="p%d" % at)
         assert project.hook("Stop", {**event, "stop_hook_active": False}).returncode == 0
-    for name, number, taken in (("recalls", 3, quick_recall), ("scores", 2, quick_score)):
+    for name, number, form in (("recalls", 3, RECALL_LINE), ("scores", 2, SCORE_LINE)):
         with open(os.path.join(project.state, name + ".jsonl"), encoding="ascii") as file:
             lines = file.read().splitlines()
         assert len(lines) == number
-        assert [line for line in lines if taken(line) is None] == []
+        assert [len(rows) for _, rows in quick_rows(lines, form)] == [number]
