@@ -17,8 +17,8 @@ from typing import NamedTuple
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "scripts"))
 
 from memory_plugin.kernel.transcript.reader import Reader, open_transcript
-from memory_plugin.kernel.transcript.turn import Call, Said, Turn
-from memory_plugin.kernel.transcript.user_rows import PROMPT, kind_of, spoken, without_notes
+from memory_plugin.kernel.transcript.turn import Call, Turn, UserText
+from memory_plugin.kernel.transcript.user_rows import PROMPT, kind_of, user_text, without_notes
 
 _SPEAKER = re.compile(r"^_\*\*(User|Agent)[^\n]*\*\*_$", re.MULTILINE)
 _SHELL = re.compile(
@@ -59,24 +59,24 @@ def _from_markdown(path: str) -> list[Turn]:
         text = file.read()
     starts = list(_SPEAKER.finditer(text))
     turns: list[Turn] = []
-    said: list[Said] = []
+    said: list[UserText] = []
     for at, found in enumerate(starts):
         end = starts[at + 1].start() if at + 1 < len(starts) else len(text)
         part = text[found.end() : end].strip().removesuffix("---").strip()
         if found[1] == "User":
             if part:
                 kind = kind_of(without_notes(part))
-                said.append(Said(kind, spoken(kind, without_notes(part))))
+                said.append(UserText(kind, user_text(kind, without_notes(part))))
             continue
         turn = Turn(len(turns) + 1)
-        turn.answered, turn.said, said = True, said, []
+        turn.answered, turn.user_texts, said = True, said, []
         for place, tool in enumerate(_SHELL.finditer(part)):
             turn.calls.append(_call("%d-%d" % (turn.number, place), tool, turn.number))
         turn.texts.append(_SHELL.sub("", part))
         turns.append(turn)
     if said:
         turn = Turn(len(turns) + 1)
-        turn.said = said
+        turn.user_texts = said
         turns.append(turn)
     return turns
 
@@ -93,7 +93,7 @@ def _call(identity: str, tool: re.Match[str], number: int) -> Call:
 def prompts(session: Session) -> Iterator[tuple[str, Turn, str]]:
     """Yield the id, the turn and the text of every prompt of a session."""
     for turn in session.turns:
-        typed = [said.text for said in turn.said if said.kind == PROMPT]
+        typed = [said.text for said in turn.user_texts if said.kind == PROMPT]
         for place, text in enumerate(typed):
             yield "%s:%d.%d" % (session.id, turn.number, place), turn, text
 

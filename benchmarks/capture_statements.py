@@ -1,6 +1,6 @@
 """How many lasting statements capture finds in prompts written for it, and how many it takes for one, with 95% intervals (Wilson).
 
-    python3 benchmarks/capture_statements.py [--set first|second|third|fourth] [--half tuned|held] [--show]
+    python3 benchmarks/capture_statements.py [--set first|second|third|fourth|fifth|sixth|seventh|eighth] [--half tuned|held] [--show]
 
 `made_statements.jsonl` holds the prompts as developers type them: {set, lasting, form, text}. The first set has two halves, by the
 digest of the text, of which `tuned` was used to write the cues. Each later set was written when the cues were frozen, run once, and then
@@ -24,7 +24,7 @@ from memory_plugin.capture.statements import find_statements
 from memory_plugin.kernel.stats import share
 
 PROMPTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "made_statements.jsonl")
-SETS = ("first", "second", "third", "fourth")
+SETS = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth")
 
 
 class Prompt(NamedTuple):

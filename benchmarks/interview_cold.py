@@ -102,9 +102,9 @@ def main() -> None:
             os.environ.update(HOME=folder, CLAUDE_CONFIG_DIR=os.path.join(folder, ".claude"))
             project = os.path.join(folder, "project")
             os.makedirs(os.path.join(project, ".git"))
-            places = locate(project)
-            store = InterviewStore(places.state())
-            interview = grown(store, places.project_key, size)
+            paths = locate(project)
+            store = InterviewStore(paths.state())
+            interview = grown(store, paths.project_key, size)
             store.close()
             command = [
                 sys.executable,

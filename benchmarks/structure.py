@@ -2,9 +2,9 @@
 
     python3 benchmarks/structure.py [--json]
 
-Modules and lines are counted per part of the package. Imports are those of a real hook under `-X importtime`, packages counted apart. The
-files on a way are traced: the same hook runs with a profile function that notes each file of ours in which a function is called, in order
-of first calls. `tests/docs/test_ways.py` compares the ways in docs/architecture.md with these.
+Modules and lines are counted per part of the package. Imports are the modules that a hook's process has loaded at its end, packages
+counted apart. The files on a way are traced: the same hook runs with a profile function that notes each file of ours in which a function
+is called, in order of first calls. `tests/docs/test_ways.py` compares the ways in docs/architecture.md with these.
 """
 
 from __future__ import annotations
@@ -49,6 +49,19 @@ else:
 sys.setprofile(None)
 with open(report, "w") as file:
     file.write("\\n".join(os.path.relpath(path, package) for path in seen))
+"""
+
+
+# As the script of a hook does it, which imports some modules ahead, where `-X importtime` does not see them.
+_LOADED = """
+import sys
+scripts, event, report = sys.argv[1:]
+sys.path.insert(0, scripts)
+from memory_plugin.kernel.bytecode import import_with_cache_repair
+from memory_plugin.hooks.starting import event_handler
+event_handler(event)(event)
+with open(report, "w") as file:
+    file.write(" ".join(name for name in sys.modules if name.split(".")[0] == "memory_plugin"))
 """
 
 
@@ -115,14 +128,16 @@ class Scene:
             found = file.read().split("\n")
         return [path.replace(os.sep, "/") for path in found if os.path.basename(path) not in _OF_PYTHON]
 
-    def imports(self, script: str, fields: dict[str, str]) -> list[str]:
-        """Return the modules of ours that a hook imports, packages included, in order."""
-        command = [sys.executable, "-I", "-S", "-X", "importtime", os.path.join(ROOT, "hooks", script)]
-        done = subprocess.run(
-            command, env=self.environment, input=json.dumps(fields).encode(), check=True, capture_output=True
+    def imports(self, event: str, fields: dict[str, str]) -> list[str]:
+        """Return the modules of ours that a process has loaded after it handled an event, packages included."""
+        report = os.path.join(self.folder, "report")
+        command = [sys.executable, "-I", "-S", "-c", _LOADED, os.path.dirname(PACKAGE), event, report]
+        data = json.dumps({"hook_event_name": event, **fields})
+        subprocess.run(
+            command, env=self.environment, input=data.encode(), check=True, stdout=subprocess.DEVNULL
         )
-        names = [line.split("|")[-1].strip() for line in done.stderr.decode().splitlines()]
-        return [name for name in names if name.split(".")[0] == "memory_plugin"]
+        with open(report, encoding="utf-8") as file:
+            return file.read().split()
 
 
 def _write(path: str, text: str) -> None:
@@ -147,7 +162,7 @@ def parts() -> list[Part]:
 
 
 def ways(scene: Scene) -> dict[str, list[str]]:
-    """Return the files on the way of a recalled prompt, a scored reply and a transcript row, in the order of the first call."""
+    """Return the files on the path of a recalled prompt, a scored reply and a transcript row, in the order of the first call."""
     return {
         "prompt": scene.trace("UserPromptSubmit", {"prompt": PROMPT, "session_id": "s", "prompt_id": "p"}),
         "reply": scene.trace("Stop", {"last_assistant_message": REPLY, "session_id": "s"}),
@@ -159,7 +174,7 @@ def imports(scene: Scene) -> dict[str, dict[str, int]]:
     """Return how many modules and packages of ours a skipped and a recalled prompt import."""
     found = {}
     for name, prompt in (("skipped prompt", "ok"), ("recalled prompt", PROMPT)):
-        names = scene.imports("user_prompt_submit.py", {"prompt": prompt, "session_id": name})
+        names = scene.imports("UserPromptSubmit", {"prompt": prompt, "session_id": name})
         packages = [one for one in names if os.path.isdir(os.path.join(PACKAGE, "..", *one.split(".")))]
         found[name] = {"modules": len(names) - len(packages), "packages": len(packages)}
     return found
@@ -184,7 +199,7 @@ def main() -> int:
     for name, counted in figures["imports"].items():
         print("%s: imports %d modules of ours and %d packages" % (name, *counted.values()))
     for name, files in figures["ways"].items():
-        print("\nthe way of a %s: %d files" % (name, len(files)))
+        print("\npath of a %s: %d files" % (name, len(files)))
         for path in files:
             print("  " + path)
     return 0

@@ -50,9 +50,9 @@ def growth(path: str) -> list[tuple[float, float]]:
             ):
                 grown = context(turn.usage) - context(before.usage)
                 if 0 < grown < 60_000:
-                    said = sum(tokens_of(said.text) for said in before.said)
+                    said = sum(tokens_of(said.text) for said in before.user_texts)
                     pairs.append(
-                        (before.tokens - said + sum(tokens_of(said.text) for said in turn.said), grown)
+                        (before.tokens - said + sum(tokens_of(said.text) for said in turn.user_texts), grown)
                     )
             before = turn
     return pairs

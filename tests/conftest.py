@@ -36,6 +36,12 @@ def pytest_report_header() -> str:
     return "sqlite: %s %s FTS5" % (sqlite3.sqlite_version, fts5)
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Return what `-n auto` means: a worker more than cores, since tests often wait for processes and for time to pass."""
+    return (os.cpu_count() or 1) + 1
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Leave slow tests to runs that name them: by `-m`, or by their file; CI has a step of its own for them."""
     if config.option.markexpr or any(".py" in os.path.basename(name) for name in config.args):

@@ -55,10 +55,10 @@ def old_index(project: Project, monkeypatch: pytest.MonkeyPatch) -> str:
     with monkeypatch.context() as patch:
         for name, value in project.environment().items():
             patch.setenv(name, value)
-        places = locate(project.root)
-        store = project_store(places)
-    record = places.state("trust", store_key(store) + ".json")
-    index = places.state("index", places.project_key + ".sqlite3")
+        paths = locate(project.root)
+        store = project_store(paths)
+    record = paths.state("trust", store_key(store) + ".json")
+    index = paths.state("index", paths.project_key + ".sqlite3")
     project.write(".claude/memory/decisions/postgres.json", MEMORY)
     trusted = {"decision/postgres": [DIGEST]}
     known = {"schema": 1, "store": os.path.realpath(store.root), "mine": True, "trusted": trusted}
@@ -71,8 +71,8 @@ def old_index(project: Project, monkeypatch: pytest.MonkeyPatch) -> str:
     for place, content in values:
         with open(place, "w", encoding="utf-8") as file:
             json.dump(content, file)
-    with open(places.state("recalls.jsonl"), "w", encoding="utf-8") as file:
-        file.write(json.dumps({**RECALL, "project": places.project_key}) + "\n")
+    with open(paths.state("recalls.jsonl"), "w", encoding="utf-8") as file:
+        file.write(json.dumps({**RECALL, "project": paths.project_key}) + "\n")
     connection = sqlite3.connect(index)
     connection.execute("CREATE TABLE memories (key TEXT)")
     connection.execute("PRAGMA user_version = 3")

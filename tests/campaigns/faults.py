@@ -57,15 +57,20 @@ def traced(world: World, state: str, action: Action) -> list[str]:
         return file.read().split()
 
 
-def faults(world: World, dice: random.Random, *, thorough: bool) -> Iterator[Fault]:
-    """Yield the faults of all actions in all states, in random order of the actions; all errors of a site follow one another."""
+def _shuffled_actions(world: World, dice: random.Random) -> list[tuple[str, Action]]:
+    """Return every action in every state, in random order."""
     tried = [
         (state, action)
         for state in STATES
         for action in (*actions(world.project), *commands(world.project.root))
     ]
     dice.shuffle(tried)
-    for state, action in tried:
+    return tried
+
+
+def faults(world: World, dice: random.Random, *, thorough: bool) -> Iterator[Fault]:
+    """Yield the faults of all actions in all states, in random order of the actions; all errors of a site follow one another."""
+    for state, action in _shuffled_actions(world, dice):
         counts = Counter(traced(world, state, action))
         for site, count in sorted(counts.items()):
             call = site.rpartition(":")[2]
@@ -108,13 +113,7 @@ def run_faults(world: World, tally: Tally, dice: random.Random, *, thorough: boo
 
 def run_kills(world: World, tally: Tally, dice: random.Random, *, thorough: bool) -> None:
     """Kill each action before its n-th call; then the store is sound, and after a refresh all is recalled."""
-    tried = [
-        (state, action)
-        for state in STATES
-        for action in (*actions(world.project), *commands(world.project.root))
-    ]
-    dice.shuffle(tried)
-    for state, action in tried:
+    for state, action in _shuffled_actions(world, dice):
         count = len(traced(world, state, action))
         numbers = sorted(dice.sample(range(1, count + 1), min(count, 40 if thorough else 3)))
         for number in numbers:

@@ -76,12 +76,12 @@ def _work(identity: str) -> list[dict[str, Any]]:
 
 def _send(bench: Bench) -> None:
     scorer = bench.scorer
-    access = find_access(scorer.places, scorer.settings)
-    outbox = Outbox(scorer.places, access)
+    access = find_access(scorer.paths, scorer.settings)
+    outbox = Outbox(scorer.paths, access)
     with outbox.lock():
         outbox.reload()
         outbox.enqueue(
-            body for row in latest_rows(scorer.places, scorer.settings).values() for body in score_bodies(row)
+            body for row in latest_rows(scorer.paths, scorer.settings).values() for body in score_bodies(row)
         )
         push.push(outbox, LangfuseClient(access, Deadline(5)), lambda _: None, (0.0, 0.0))
 

@@ -10,13 +10,13 @@ import pytest
 
 from memory_plugin.capture.candidate import Candidate, Finding, Origin, candidate_from_json, new_candidate
 from memory_plugin.capture.candidate_file import MAX_OPEN, CandidateFile, Candidates, candidate_path
-from memory_plugin.kernel.paths import Places, locate
+from memory_plugin.kernel.paths import Paths, locate
 
 RULE = Finding("correction", "preference", "use-not", 0.8)
 
 
 @pytest.fixture
-def places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Places:
+def paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Paths:
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "home" / ".claude"))
     (tmp_path / "home" / ".claude").mkdir(parents=True)
     (tmp_path / "project" / ".git").mkdir(parents=True)
@@ -37,9 +37,9 @@ def opened(*found: Candidate) -> Candidates:
     return candidates
 
 
-def test_what_is_written_is_read_again(places: Places) -> None:
+def test_what_is_written_is_read_again(paths: Paths) -> None:
     one = made("no, use pnpm not npm")
-    file = CandidateFile(places)
+    file = CandidateFile(paths)
     assert file.change(lambda candidates: candidates.add([one])) == 1
     assert file.load().open == [one]
     assert candidate_from_json(json.loads(json.dumps(one.to_json()))) == one
@@ -70,13 +70,13 @@ def test_the_weakest_go_first() -> None:
     assert min(one.strength for one in candidates.open) == pytest.approx(0.1)
 
 
-def test_a_dropped_one_never_comes_back_and_its_text_is_gone(places: Places) -> None:
+def test_a_dropped_one_never_comes_back_and_its_text_is_gone(paths: Paths) -> None:
     one = made("no, use pnpm not npm")
-    file = CandidateFile(places)
+    file = CandidateFile(paths)
     file.change(lambda candidates: candidates.add([one]))
     file.change(lambda candidates: candidates.close([one.id]))
     assert file.change(lambda candidates: candidates.add([made("use pnpm, not npm please")])) == 0
-    with open(candidate_path(places), encoding="utf-8") as text:
+    with open(candidate_path(paths), encoding="utf-8") as text:
         assert "pnpm" not in text.read()
 
 
@@ -117,12 +117,12 @@ def test_what_a_stored_memory_covers_goes_and_what_it_contradicts_says_so() -> N
         pytest.param(b"\xff\xfe", id="no text"),
     ],
 )
-def test_a_damaged_file_holds_nothing_and_is_replaced(places: Places, content: bytes) -> None:
-    os.makedirs(os.path.dirname(candidate_path(places)))
-    with open(candidate_path(places), "wb") as file:
+def test_a_damaged_file_holds_nothing_and_is_replaced(paths: Paths, content: bytes) -> None:
+    os.makedirs(os.path.dirname(candidate_path(paths)))
+    with open(candidate_path(paths), "wb") as file:
         file.write(content)
-    assert CandidateFile(places).load().open == []
-    assert CandidateFile(places).change(lambda candidates: candidates.add([made("use pnpm, not npm")])) == 1
+    assert CandidateFile(paths).load().open == []
+    assert CandidateFile(paths).change(lambda candidates: candidates.add([made("use pnpm, not npm")])) == 1
 
 
 def test_secrets_and_private_parts_are_not_in_a_candidate() -> None:
@@ -133,8 +133,8 @@ def test_secrets_and_private_parts_are_not_in_a_candidate() -> None:
     assert "bank" not in json.dumps(one.to_json())
 
 
-def test_clear_forgets_everything(places: Places) -> None:
-    file = CandidateFile(places)
+def test_clear_forgets_everything(paths: Paths) -> None:
+    file = CandidateFile(paths)
     file.change(lambda candidates: candidates.add([made("use pnpm, not npm")]))
     assert file.clear() == 1
     assert file.load().to_json() == {"schema": 1, "open": [], "closed": [], "silenced": []}

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.capture.cues import Cue, cues, score
+from memory_plugin.capture.cues import Cue, cues, cues_in
 from memory_plugin.capture.hints import holds, may_hold_statement
 from memory_plugin.capture.own_words import own_sentences
-from memory_plugin.capture.statements import find_statements, rules
+from memory_plugin.capture.statements import find_statements, is_ruled, rules
+from memory_plugin.capture.worth import all_weights, least_worth, most_worth, word_features, worth
 from memory_plugin.kernel.data import load_data
 
 TABLE = load_data("capture", "statements")
@@ -74,15 +75,56 @@ def test_every_rule_and_every_cue_for_a_statement_has_hints() -> None:
     ],
 )
 def test_enough_cues_make_a_statement_of_a_sentence_that_no_rule_knows(sentence: str, kind: str) -> None:
-    scored = score(sentence)
-    assert scored is not None
-    assert 0.5 <= scored.strength <= 0.75
-    assert find_statements(sentence)[0][:2] == (sentence, kind)
+    found = find_statements(sentence)[0]
+    assert 0.5 <= found.strength <= 0.75
+    assert found[:2] == (sentence, kind)
+    assert not is_ruled(sentence)
 
 
-def test_one_weak_cue_is_not_enough() -> None:
-    assert score("only the second one") is None
-    assert score("the staging cluster is down since monday") is None
+@pytest.mark.parametrize("sentence", ["only the second one", "the staging cluster is down since monday"])
+def test_one_weak_cue_is_not_enough(sentence: str) -> None:
+    assert find_statements(sentence) == []
+
+
+def test_what_is_worth_little_is_told_without_a_pattern() -> None:
+    """The end of a turn and the reading of long sessions rely on it: nothing that is found may be worth more than the most it could be."""
+    for entry in TABLE["rules"]:
+        for sentence in [*entry["hit"], *entry["miss"]]:
+            ruled = is_ruled(sentence)
+            told = worth(sentence, [cue.id for cue in cues_in(sentence)], is_ruled=ruled)
+            assert told <= most_worth(sentence, is_ruled=ruled) + 1e-9, sentence
+
+
+def test_of_many_sentences_each_has_to_be_worth_more() -> None:
+    least = [least_worth(number) for number in range(8)]
+    assert least == sorted(least)
+    assert least[0] == least[1] < least[2] < least[7]
+
+
+@pytest.mark.parametrize(
+    ("sentence", "features"),
+    [
+        pytest.param(
+            "Edit src/a.py?", ["edit", "<path>", "?", "^ edit", "edit <path>", "<path> ?", "? $"], id="path"
+        ),
+        pytest.param(
+            "12 files",
+            ["<number>", "files", "^ <number>", "<number> files", "files $", "-s"],
+            id="number and plural",
+        ),
+        pytest.param("", ["^ $"], id="nothing"),
+    ],
+)
+def test_the_features_of_a_sentence(sentence: str, features: list[str]) -> None:
+    assert word_features(sentence) == features
+
+
+def test_the_weights_are_those_that_the_prompts_teach() -> None:
+    """Who changes a cue or a rule fits the weights again: `benchmarks/capture_train.py --write`."""
+    weights = all_weights()
+    cue_ids = {name[4:] for name in weights if name.startswith("cue ")}
+    assert cue_ids <= {entry["id"] for entry in CUES}
+    assert all(weights.get("cue " + entry["id"], 0) <= 0 for entry in CUES if entry["weight"] < 0)
 
 
 @pytest.mark.parametrize("entry", TABLE["vetoes"], ids=lambda entry: str(entry["id"]))

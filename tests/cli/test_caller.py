@@ -178,14 +178,14 @@ def test_a_note_counts_for_one_process_in_one_run_of_the_machine(
 
 
 def test_a_note_is_written_once_and_keeps_the_last_sessions(project: Project) -> None:
-    client, places = process(88, "claude"), locate(project.root)
+    client, paths = process(88, "claude"), locate(project.root)
     path = os.path.join(project.state, "clients", "88.json")
-    note_client(places, "s0", client)
+    note_client(paths, "s0", client)
     before = os.stat(path)
-    note_client(places, "s0", client)
+    note_client(paths, "s0", client)
     assert os.stat(path).st_ino == before.st_ino
     for at in range(12):
-        note_client(places, "s%d" % at, client)
+        note_client(paths, "s%d" % at, client)
     record = read_record(project.config, client)
     assert record is not None
     assert record.sessions == ["s%d" % at for at in range(4, 12)]

@@ -10,6 +10,7 @@ from importlib import import_module
 
 import pytest
 
+from memory_plugin.cli import main as main_module
 from memory_plugin.cli.main import COMMANDS, GROUPS, OLD_NAMES
 from tests.project import PLUGIN_ROOT, Project
 
@@ -203,3 +204,27 @@ def test_without_a_command_the_help_is_shown(project: Project) -> None:
     code, out, err = cli(project)
     assert (code, err) == (2, "")
     assert "COMMAND" in out
+
+
+def test_what_few_commands_need_is_not_imported_for_all(project: Project) -> None:
+    """Claude waits for each answer of an interview, and most of the time of such a process goes into imports."""
+    package = os.path.join(PLUGIN_ROOT, "scripts")
+    code = "import sys; sys.path.insert(0, %r); import memory_plugin.cli.main; print(*sys.modules)" % package
+    found = set(project.process([project.python, "-I", "-S", "-c", code]).stdout.split())
+    assert "memory_plugin.cli.main" in found
+    rare = {"difflib", "shutil", "textwrap", "threading", "html", "memory_plugin.memories.record"}
+    assert found & rare == set()
+
+
+def test_an_error_while_the_options_are_made_is_one_line(
+    project: Project, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The options are made from files, such as the list of categories; what fails there was printed as a traceback."""
+
+    def fail(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.chdir(project.root)
+    monkeypatch.setattr(main_module, "_module", fail)
+    assert main_module.main(["save"]) == 1
+    assert capfd.readouterr().err.startswith("memory: a bug in memory: MemoryError at ")

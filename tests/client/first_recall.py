@@ -1,4 +1,4 @@
-"""The way of a newcomer in the real client, from a clone to the first recall, with a clock at each step.
+"""What a new user does in the real client, from a clone to the first recall, with a clock at each step.
 
 Run as a script, it prints the table of docs/first-recall.md. The model is the fake API, so its thinking time is not in it.
 """

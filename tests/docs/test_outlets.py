@@ -16,6 +16,7 @@ from tests.kernel.judge.bench import KEY, payload
 from tests.kernel.judge.server import Server, answer
 from tests.project import PLUGIN_ROOT, Project
 from tests.recall.store_files import memory, no_threshold, put, put_accepted
+from tests.replies.builders import assistant_record, user_record, write_transcript
 from tests.sessions.bench import IDS, Bench, work
 from tests.sessions.langfuse.server import KEYS, Langfuse
 
@@ -168,6 +169,48 @@ def at_langfuse(project: Project) -> str:
         os.environ.update(environment)
 
 
+def at_interviews(project: Project) -> str:
+    """Lead an interview whose topic, question, answer and concepts hold both, to its end in memories."""
+    concept = {"text": "Within a minute" + HOSTILE, "type": "constraint", "stance": 1, "quote": "a minute"}
+    said = {
+        "question": "How long may it take?" + HOSTILE,
+        "answer": "a minute" + HOSTILE + "at most",
+        "concepts": [concept],
+    }
+    words: list[tuple[list[str], str]] = [
+        (["start", "billing export" + HOSTILE], ""),
+        (["answer"], json.dumps(said)),
+        (["answer"], "Nothing else, thanks." + HOSTILE),
+        *((one, "") for one in (["status"], ["explain"], ["export"], ["replay"], ["finish"])),
+        (["export", "--format", "markdown"], ""),
+        (["export", "--format", "json"], ""),
+    ]
+    runs = [project.cli("interview", *one, stdin=stdin) for one, stdin in words]
+    assert "a minute" in runs[-2].stdout.lower()
+    assert [run.returncode for run in runs] == [0] * len(runs), runs
+    chosen = {"memories": [{"concept": "n1", "title": "The export takes a minute" + HOSTILE}]}
+    runs.append(project.cli("interview", "finish", "--confirm", stdin=json.dumps(chosen)))
+    assert runs[-1].returncode == 0, runs[-1].stderr
+    return "".join(run.stdout + run.stderr for run in runs) + _files(project.state) + _stored(project)
+
+
+def at_capture_candidates(project: Project) -> str:
+    """End a turn with a correction and a session with a solved error, list what is proposed, and accept it."""
+    path = os.path.join(project.config, "projects", "p", "one.jsonl")
+    prompt = "no, we never mock the database" + HOSTILE + "here"
+    write_transcript(path, user_record(prompt), assistant_record("Yes." + HOSTILE))
+    event = project.event("Stop", last_assistant_message="Yes.", prompt_id="p1", stop_hook_active=False)
+    run = project.hook("Stop", {**event, "transcript_path": path})
+    project.wait_for_background()
+    runs = [run, project.cli("review"), project.cli("capture", "list"), project.start()]
+    kept = _files(os.path.join(project.state, "capture"))
+    (candidate,) = [one["id"] for one in project.cli("capture", "list", "--json").json["candidates"]]
+    runs += [project.cli("review", "--json"), project.cli("accept", candidate)]
+    assert runs[-1].returncode == 0, runs[-1].stderr
+    assert "never mock" in kept
+    return "".join(run.stdout + run.stderr for run in runs) + kept + _stored(project)
+
+
 OUTLETS: dict[str, Callable[[Project], str]] = {
     "memory files": at_memory_file,
     "index": at_index,
@@ -182,7 +225,14 @@ OUTLETS: dict[str, Callable[[Project], str]] = {
     "ledgers and other state": at_ledgers,
     "judge": at_judge,
     "Langfuse": at_langfuse,
+    "interviews": at_interviews,
+    "capture candidates": at_capture_candidates,
 }
+
+
+def _stored(project: Project) -> str:
+    """Return the files of the project's store, but for the memory that was planted past the commands."""
+    return _files(os.path.join(project.root, ".claude", "memory"), without="use-postgres.json")
 
 
 def _files(folder: str, without: str = "") -> str:

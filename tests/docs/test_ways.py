@@ -13,7 +13,7 @@ from tests.docs.pages import page
 
 def documented_way(text: str, name: str) -> list[str]:
     """Return the files that a page lists for a way, in its order."""
-    section = re.search(r"^### The way of a %s\n(.*?)(?=^#|\Z)" % name, text, re.MULTILINE | re.DOTALL)
+    section = re.search(r"^### Path of a %s\n(.*?)(?=^#|\Z)" % name, text, re.MULTILINE | re.DOTALL)
     lines = section.group(1) if section else ""
     return re.findall(r"^\d+\. `scripts/memory_plugin/([^`]+\.py)`", lines, re.MULTILINE)
 
@@ -32,8 +32,8 @@ def test_a_way_lists_the_files_that_are_traced(traced: dict[str, list[str]], nam
 
 
 def test_a_way_that_is_not_documented_is_empty() -> None:
-    assert documented_way("### The way of a prompt\n\n1. `scripts/memory_plugin/a.py`: x\n", "reply") == []
-    assert documented_way("### The way of a prompt\n\n1. `scripts/memory_plugin/a.py`: x\n", "prompt") == [
+    assert documented_way("### Path of a prompt\n\n1. `scripts/memory_plugin/a.py`: x\n", "reply") == []
+    assert documented_way("### Path of a prompt\n\n1. `scripts/memory_plugin/a.py`: x\n", "prompt") == [
         "a.py"
     ]
 

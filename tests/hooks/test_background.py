@@ -24,31 +24,31 @@ def test_it_is_started_once_in_a_while(project: Project, monkeypatch: pytest.Mon
         return True
 
     monkeypatch.setattr(background, "start", note)
-    with at_home(project) as places:
-        assert background.start_refresh(places)
-        assert not background.start_refresh(places)
-        os.utime(index_path(places) + ".started", (time.time() - 60, time.time() - 60))
-        assert background.start_refresh(places)
-        os.utime(index_path(places) + ".started", (time.time() + 3600, time.time() + 3600))
-        assert background.start_refresh(places), "a clock that was set back stops nothing"
+    with at_home(project) as paths:
+        assert background.start_refresh(paths)
+        assert not background.start_refresh(paths)
+        os.utime(index_path(paths) + ".started", (time.time() - 60, time.time() - 60))
+        assert background.start_refresh(paths)
+        os.utime(index_path(paths) + ".started", (time.time() + 3600, time.time() + 3600))
+        assert background.start_refresh(paths), "a clock that was set back stops nothing"
     assert started == [["refresh", "--root", project.root]] * 3
 
 
 def test_of_many_at_once_one_starts_it(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(background, "start", lambda _: True)
-    with at_home(project) as places, ThreadPoolExecutor(20) as pool:
-        assert sum(pool.map(lambda _: background.start_refresh(places), range(20))) == 1
+    with at_home(project) as paths, ThreadPoolExecutor(20) as pool:
+        assert sum(pool.map(lambda _: background.start_refresh(paths), range(20))) == 1
 
 
 def test_it_is_not_started_beside_another(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(background, "start", lambda _: True)
-    with at_home(project) as places:
-        os.makedirs(os.path.dirname(index_path(places)))
-        with FileLock(index_path(places) + ".heal", 0.0):
-            assert not background.start_refresh(places)
+    with at_home(project) as paths:
+        os.makedirs(os.path.dirname(index_path(paths)))
+        with FileLock(index_path(paths) + ".heal", 0.0):
+            assert not background.start_refresh(paths)
 
 
 def test_a_python_that_is_gone_is_no_fault(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
-    with at_home(project) as places:
-        assert not background.start_refresh(places)
+    with at_home(project) as paths:
+        assert not background.start_refresh(paths)

@@ -20,13 +20,12 @@ from memory_plugin.recall.index_file import changed_paths, create_index, open_in
 from tests.project import PLUGIN_ROOT, Project, Run
 from tests.recall.store_files import (
     ASK,
-    BODY,
     TITLE,
     TOLD,
+    ask,
     index_file,
     last,
     memory,
-    no_threshold,
     problems,
     put,
     put_accepted,
@@ -36,22 +35,6 @@ from tests.recall.store_files import (
 
 HOOK = os.path.join(PLUGIN_ROOT, "hooks", "user_prompt_submit.py")
 CLI = os.path.join(PLUGIN_ROOT, "scripts", "memory.py")
-
-
-@pytest.fixture
-def recalling(project: Project) -> Project:
-    """Return a project whose one memory answers ASK."""
-    no_threshold(project)
-    project.save(TITLE, BODY)
-    assert TOLD in project.prompt(ASK, session_id="before").context
-    return project
-
-
-def ask(project: Project, session: str) -> str:
-    """Return what a session is told; the hook says nothing on standard error."""
-    run = project.prompt(ASK, session_id=session)
-    assert (run.returncode, run.stderr) == (0, "")
-    return run.context
 
 
 def told_later(project: Project, question: str, awaited: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 
 import pytest
 
@@ -173,3 +174,37 @@ def test_the_switch(value: str | None, off: bool) -> None:
     if value is not None:
         os.environ["MEMORY_DISABLE"] = value
     assert switched_off() == off
+
+
+@pytest.mark.parametrize(
+    "sensitive", [*sorted(environment._SENSITIVE_NAMES), "openai_api_base", "X_KEYS", "XDG_HOME", ""]
+)
+def test_among_many_names_a_sensitive_one_is_seen(sensitive: str) -> None:
+    taint = environment.Taint()
+    taint.names = dict.fromkeys(
+        ["PLAIN_%d" % number for number in range(1000)] + [sensitive], "settings.json"
+    )
+    assert taint.judges_off == any(map(is_sensitive, taint.names)) == bool(sensitive)
+
+
+@pytest.mark.parametrize("names", ["PLAIN_HOME HOMES", "A_XDG_B", "PAT\nH", "MY_PYTHON", "TMPDIRS"])
+def test_among_many_names_a_part_of_one_is_no_other(names: str) -> None:
+    taint = environment.Taint()
+    taint.names = dict.fromkeys(names.split(" "), "settings.json")
+    assert taint.judges_off == any(map(is_sensitive, taint.names))
+
+
+def test_many_names_cost_little(project: Project) -> None:
+    project.write(".claude/settings.json", {"env": {"N%d" % number: "x" for number in range(200_000)}})
+    started = time.process_time()
+    taint = clean(project.root)
+    assert not taint.judges_off
+    assert len(taint.names) == 200_000
+    assert time.process_time() - started < 1.0, "0.2 s where this was written"
+
+
+def test_a_settings_file_that_no_environment_could_hold_is_not_read(project: Project) -> None:
+    path = project.write(".claude/settings.json", {"env": {"N%d" % number: "x" for number in range(500_000)}})
+    taint = clean(project.root)
+    assert taint.unread == [os.path.realpath(path)]
+    assert taint.judges_off

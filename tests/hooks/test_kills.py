@@ -16,35 +16,17 @@ import pytest
 from tests.project import PLUGIN_ROOT, Project
 from tests.recall.store_files import (
     ASK,
-    BODY,
-    TITLE,
     TOLD,
+    ask,
     index_file,
     last,
     memory,
-    no_threshold,
     put,
     store,
 )
 
 HOOK = os.path.join(PLUGIN_ROOT, "hooks", "user_prompt_submit.py")
 CLI = os.path.join(PLUGIN_ROOT, "scripts", "memory.py")
-
-
-@pytest.fixture
-def recalling(project: Project) -> Project:
-    """Return a project whose one memory answers ASK."""
-    no_threshold(project)
-    project.save(TITLE, BODY)
-    assert TOLD in project.prompt(ASK, session_id="before").context
-    return project
-
-
-def ask(project: Project, session: str) -> str:
-    """Return what a session is told; the hook says nothing on standard error."""
-    run = project.prompt(ASK, session_id=session)
-    assert (run.returncode, run.stderr) == (0, "")
-    return run.context
 
 
 def ask_after_refresh(project: Project, session: str) -> str:

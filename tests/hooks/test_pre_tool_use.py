@@ -254,9 +254,9 @@ def test_the_user_ends_a_guard(project: Project, command: list[str]) -> None:
 
 def test_a_guard_that_has_expired_does_not_hold(project: Project) -> None:
     guarded(project)
-    with at_home(project) as places:
-        (name,) = os.listdir(places.state("guards"))
-        path = places.state("guards", name)
+    with at_home(project) as paths:
+        (name,) = os.listdir(paths.state("guards"))
+        path = paths.state("guards", name)
     with open(path, encoding="ascii") as file:
         text = file.read()
     with open(path, "w", encoding="ascii") as file:

@@ -21,7 +21,7 @@ def test_status_says_on_how_many_calls_nothing_bore(project: Project) -> None:
     assert project.cli("status", "--json").json["silent_calls"] == 0
     calls(project, 3)
     assert project.cli("status", "--json").json["silent_calls"] == 3
-    assert "nothing bore on 3 tool calls" in project.cli("status").stdout
+    assert "No memory applied to 3 tool calls" in project.cli("status").stdout
     assert not [row for row in project.ledger("recalls") if row.get("place") == "tool"]
 
 

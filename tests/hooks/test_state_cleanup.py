@@ -34,22 +34,22 @@ def test_only_leftovers_go(
     project: Project, monkeypatch: pytest.MonkeyPatch, name: str, days: int, gone: bool
 ) -> None:
     monkeypatch.setenv("HOME", project.environment()["HOME"])
-    places = locate(project.root)
-    assert places.state_dir is not None
-    path = Path(places.state_dir, *name.split("/"))
+    paths = locate(project.root)
+    assert paths.state_dir is not None
+    path = Path(paths.state_dir, *name.split("/"))
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch()
     os.utime(path, (now() - days * DAY - 60,) * 2)
-    assert delete_leftovers(places) == int(gone)
+    assert delete_leftovers(paths) == int(gone)
     assert path.exists() is not gone
 
 
 def test_this_projects_index_stays(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", project.environment()["HOME"])
-    places = locate(project.root)
-    path = Path(places.state("index", places.project_key + ".sqlite3"))
+    paths = locate(project.root)
+    path = Path(paths.state("index", paths.project_key + ".sqlite3"))
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch()
     os.utime(path, (1, 1))
-    assert delete_leftovers(places) == 0
+    assert delete_leftovers(paths) == 0
     assert path.exists()

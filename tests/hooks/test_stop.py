@@ -133,6 +133,32 @@ def test_texts_are_kept_only_when_the_user_says_so_and_redacted(project: Project
     assert "works on both hosts" in row["text"]
 
 
+@pytest.mark.parametrize(
+    "later", [(), (assistant_record("It is."), user_record("And now?"))], ids=["at once", "later"]
+)
+def test_a_reply_that_may_repeat_a_private_part_is_not_kept(
+    project: Project, later: tuple[object, ...]
+) -> None:
+    own_settings(project, scoring={"keep_text": True})
+    asked = user_record("Is <Private>the merger with Initech</private> on?")
+    write_transcript(str(project.event("Stop")["transcript_path"]), asked, *later)
+    stop(project, "The merger with Initech is on, as far as the notes say.")
+    (row,) = scores(project)
+    assert "text" not in row
+    assert "Initech" not in json.dumps(row)
+
+
+def test_a_reply_about_private_parts_is_kept(project: Project) -> None:
+    own_settings(project, scoring={"keep_text": True})
+    path = str(project.event("Stop")["transcript_path"])
+    write_transcript(
+        path, b'{"type": "user", "private', user_record("Is the private key on both hosts of the shop?")
+    )
+    stop(project, "The <private> tag is documented.")
+    (row,) = scores(project)
+    assert row["text"]
+
+
 def test_a_project_cannot_have_texts_kept(project: Project) -> None:
     project.write(".claude/settings.json", {"memory": {"scoring": {"keep_text": True, "mode": "hybrid"}}})
     stop(project, ONE_PHRASE)

@@ -23,8 +23,8 @@ def test_what_was_untouched_for_a_month_goes(project: Project) -> None:
     os.symlink(
         os.path.join(project.state, "trust", "old.json"), os.path.join(project.state, "sessions", "link")
     )
-    with at_home(project) as places:
-        assert prune_state(places) == 2
+    with at_home(project) as paths:
+        assert prune_state(paths) == 2
     left = {(os.path.basename(at), name) for at, _, names in os.walk(project.state) for name in names}
     assert {("sessions", "old.json"), ("grants", "old.json")}.isdisjoint(left)
     assert {
@@ -36,5 +36,5 @@ def test_what_was_untouched_for_a_month_goes(project: Project) -> None:
 
 
 def test_without_state_there_is_nothing_to_prune(project: Project) -> None:
-    with at_home(project) as places:
-        assert prune_state(places) == 0
+    with at_home(project) as paths:
+        assert prune_state(paths) == 0

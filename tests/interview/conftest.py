@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from memory_plugin.interview.interview_store import InterviewStore
-from memory_plugin.kernel.paths import Places, locate
+from memory_plugin.kernel.paths import Paths, locate
 
 
 @pytest.fixture
-def places(tmp_path: Path) -> Places:
-    """Return the places of an empty project."""
+def paths(tmp_path: Path) -> Paths:
+    """Return the paths of an empty project."""
     os.makedirs(tmp_path / "project" / ".git")
     return locate(str(tmp_path / "project"))
 

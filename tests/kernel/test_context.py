@@ -26,13 +26,13 @@ def test_within_only_ever_shortens_the_deadline(context: Context) -> None:
     short = context.within(1)
     assert 0 < short.deadline.remaining() <= 1
     assert short.within(100).deadline.remaining() <= 1
-    assert (short.places, short.settings, short.session) == (context.places, context.settings, "s1")
+    assert (short.paths, short.settings, short.session) == (context.paths, context.settings, "s1")
 
 
 def test_a_record_carries_session_and_project(context: Context) -> None:
     context.append("scores", {"kind": "x"})
-    (row,) = Ledger(context.places.state(), "scores").rows()
-    assert (row["session"], row["project"], row["kind"]) == ("s1", context.places.project_key, "x")
+    (row,) = Ledger(context.paths.state(), "scores").rows()
+    assert (row["session"], row["project"], row["kind"]) == ("s1", context.paths.project_key, "x")
 
 
 def test_a_ledger_keeps_to_the_bounds_of_the_settings(context: Context) -> None:
@@ -40,12 +40,12 @@ def test_a_ledger_keeps_to_the_bounds_of_the_settings(context: Context) -> None:
     context.settings.put("ledger.keep_files", 2, "user")
     for _ in range(80):
         context.append("scores", {"text": "x" * 500})
-    parts = sorted(name for name in os.listdir(context.places.state()) if name.startswith("scores"))
+    parts = sorted(name for name in os.listdir(context.paths.state()) if name.startswith("scores"))
     assert parts == ["scores.1.jsonl", "scores.2.jsonl", "scores.jsonl"]
 
 
 def test_a_record_that_cannot_be_written_is_an_error(context: Context) -> None:
-    os.makedirs(context.places.state("scores.jsonl"))
+    os.makedirs(context.paths.state("scores.jsonl"))
     with pytest.raises(LedgerError, match="scores: "):
         context.append("scores", {})
     with pytest.raises(LedgerError, match="could not be written as JSON"):

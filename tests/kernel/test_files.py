@@ -10,7 +10,7 @@ import pytest
 
 from memory_plugin.kernel.files import (
     Unreadable,
-    in_words,
+    error_text,
     is_draft,
     make_folder,
     read_regular,
@@ -178,7 +178,7 @@ def test_other_names_are_no_drafts(name: str) -> None:
     ],
 )
 def test_an_os_error_is_shown_without_its_number(error: OSError, words: str) -> None:
-    assert in_words(error) == words
+    assert error_text(error) == words
 
 
 def test_a_file_that_cannot_be_opened_is_named_once(folder: str) -> None:

@@ -1,4 +1,4 @@
-"""A project's places in this process, and files put into its stores as they are."""
+"""A project's paths in this process, and files put into its stores as they are."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from memory_plugin.kernel.paths import Places, locate
+from memory_plugin.kernel.paths import Paths, locate
 from memory_plugin.memories.files import StoredMemory, all_memories
 from memory_plugin.memories.record import categories, new_memory
 from memory_plugin.memories.stores import Store, project_store
@@ -24,17 +24,17 @@ def find(store: Store, identity: str) -> StoredMemory:
 
 
 @pytest.fixture
-def places(project: Project, monkeypatch: pytest.MonkeyPatch) -> Places:
-    """Return the places of a new project, with its own config folder in the environment."""
+def paths(project: Project, monkeypatch: pytest.MonkeyPatch) -> Paths:
+    """Return the paths of a new project, with its own config folder in the environment."""
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", project.config)
     monkeypatch.setenv("HOME", project.home)
     return locate(project.root)
 
 
 @pytest.fixture
-def store(places: Places) -> Store:
+def store(paths: Paths) -> Store:
     """Return the project's store, which does not exist yet."""
-    return project_store(places)
+    return project_store(paths)
 
 
 @pytest.fixture

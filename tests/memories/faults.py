@@ -17,7 +17,7 @@ from typing import Any, Callable
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "scripts"))
 
 from memory_plugin.cli import main
-from memory_plugin.kernel.paths import Places, locate
+from memory_plugin.kernel.paths import Paths, locate
 from memory_plugin.memories.files import StoredMemory, all_memories
 from memory_plugin.memories.grants import grant
 from memory_plugin.memories.stores import project_store
@@ -84,15 +84,15 @@ def run(argv: list[str], root: str) -> int:
     return main.main([*argv, "--root", root])
 
 
-def memories(places: Places) -> dict[str, StoredMemory]:
-    return {stored.memory.id: stored for stored in all_memories(project_store(places))}
+def memories(paths: Paths) -> dict[str, StoredMemory]:
+    return {stored.memory.id: stored for stored in all_memories(project_store(paths))}
 
 
-def trusted(places: Places) -> set[str]:
+def trusted(paths: Paths) -> set[str]:
     """Return the digests of all texts in the store that are trusted."""
-    known = load_trust(places)
+    known = load_trust(paths)
     return {
-        text_digests(one.memory).full for one in memories(places).values() if known.state_of(one) == TRUSTED
+        text_digests(one.memory).full for one in memories(paths).values() if known.state_of(one) == TRUSTED
     }
 
 
@@ -180,17 +180,17 @@ class Campaign:
         self.command, self.fault, self.word = command, fault, word
         self.folder, self.start = folder, os.path.join(folder, "start")
         self.root = prepare(folder, command)
-        self.places = locate(self.root)
+        self.paths = locate(self.root)
         if word:
-            grant(self.places, SESSION, "approval")
+            grant(self.paths, SESSION, "approval")
         os.makedirs(self.start)
         for name in ("project", "home"):
             shutil.copytree(os.path.join(folder, name), os.path.join(self.start, name))
-        self.before = trusted(self.places)
-        with open(self.places.state("trust", "trusted.jsonl"), "rb") as file:
+        self.before = trusted(self.paths)
+        with open(self.paths.state("trust", "trusted.jsonl"), "rb") as file:
             self.record = file.read()
         act(command, self.root)
-        self.after = trusted(self.places)
+        self.after = trusted(self.paths)
 
     def again(self) -> None:
         """Set everything back to how it was before the command."""
@@ -218,7 +218,7 @@ class Campaign:
     def problems(self, code: int) -> list[str]:
         """Return which promises one run broke."""
         found = []
-        now = trusted(self.places)
+        now = trusted(self.paths)
         if now - self.before - self.after:
             found.append("trusts what the whole command does not")
         if not self.word and now - self.before:
@@ -227,14 +227,14 @@ class Campaign:
         grant_unread = self.fault == "broken" and (now < self.after or now == self.before)
         if code == 0 and now != self.after and not grant_unread:
             found.append("done, but another trust than that of the whole command")
-        stored = memories(self.places)
+        stored = memories(self.paths)
         if text_digests(stored["kept"].memory).full not in now:
             found.append("another memory lost its trust")
-        with open(self.places.state("trust", "trusted.jsonl"), "rb") as file:
+        with open(self.paths.state("trust", "trusted.jsonl"), "rb") as file:
             if not file.read().startswith(self.record) and self.command != "forget now":
                 found.append("a record is lost")
-        load_trust(self.places).accept([stored["other"]], "accept")
-        if {text_digests(stored[name].memory).full for name in ("kept", "other")} - trusted(self.places):
+        load_trust(self.paths).accept([stored["other"]], "accept")
+        if {text_digests(stored[name].memory).full for name in ("kept", "other")} - trusted(self.paths):
             found.append("the next record is lost")
         return found
 

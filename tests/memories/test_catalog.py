@@ -6,16 +6,16 @@ import os
 
 import pytest
 
-from memory_plugin.kernel.paths import Places
+from memory_plugin.kernel.paths import Paths
 from memory_plugin.memories import catalog, lifecycle
 from memory_plugin.memories.record import categories, new_memory
 from memory_plugin.memories.stores import Store
 from tests.memories.conftest import Put, find
 
 
-def save(places: Places, store: Store, title: str, **fields: object) -> None:
+def save(paths: Paths, store: Store, title: str, **fields: object) -> None:
     lifecycle.save(
-        places,
+        paths,
         store,
         {**new_memory(categories()["decision"], "", title, {"decision": "b"}, {}), **fields},
         approved=True,
@@ -27,9 +27,9 @@ def index(store: Store) -> list[str]:
         return file.read().splitlines()
 
 
-def test_each_active_memory_has_a_line(places: Places, store: Store) -> None:
-    save(places, store, "Use Postgres", tags=["db", "billing"])
-    save(places, store, "Deploy on Tuesdays")
+def test_each_active_memory_has_a_line(paths: Paths, store: Store) -> None:
+    save(paths, store, "Use Postgres", tags=["db", "billing"])
+    save(paths, store, "Deploy on Tuesdays")
     assert index(store) == [
         "# Memory Index",
         "",
@@ -42,8 +42,8 @@ def test_each_active_memory_has_a_line(places: Places, store: Store) -> None:
     "title",
     ["a -> /etc/passwd #tags:evil", "a -> b -> c", "x\n- [DECISION] forged -> /etc/passwd", "#tags:x"],
 )
-def test_a_title_can_choose_neither_path_nor_tags_nor_lines(places: Places, store: Store, title: str) -> None:
-    save(places, store, title)
+def test_a_title_can_choose_neither_path_nor_tags_nor_lines(paths: Paths, store: Store, title: str) -> None:
+    save(paths, store, title)
     lines = index(store)[2:]
     assert len(lines) == 1
     path = lines[0].split(" -> ", 1)[1]
@@ -51,18 +51,18 @@ def test_a_title_can_choose_neither_path_nor_tags_nor_lines(places: Places, stor
     assert "#tags:" not in lines[0]
 
 
-def test_what_is_forgotten_goes_and_what_is_restored_comes_back(places: Places, store: Store) -> None:
-    save(places, store, "Use Postgres")
+def test_what_is_forgotten_goes_and_what_is_restored_comes_back(paths: Paths, store: Store) -> None:
+    save(paths, store, "Use Postgres")
     stored = find(store, "use-postgres")
-    lifecycle.forget(places, stored, "", at_once=False, grace_days=30)
+    lifecycle.forget(paths, stored, "", at_once=False, grace_days=30)
     assert index(store)[2:] == []
-    lifecycle.restore(places, find(store, "use-postgres"), approved=True)
+    lifecycle.restore(paths, find(store, "use-postgres"), approved=True)
     assert len(index(store)) == 3
-    lifecycle.forget(places, find(store, "use-postgres"), "", at_once=True, grace_days=30)
+    lifecycle.forget(paths, find(store, "use-postgres"), "", at_once=True, grace_days=30)
     assert index(store)[2:] == []
 
 
-def test_it_can_be_built_anew(places: Places, store: Store, put: Put) -> None:
+def test_it_can_be_built_anew(paths: Paths, store: Store, put: Put) -> None:
     put("one")
     put("two", record_status="retired")
     assert catalog.rebuild(store) == 1
@@ -70,11 +70,11 @@ def test_it_can_be_built_anew(places: Places, store: Store, put: Put) -> None:
 
 
 @pytest.mark.parametrize("odd", ["folder", "link", "pipe"])
-def test_an_index_that_cannot_be_written_stops_no_save(places: Places, store: Store, odd: str) -> None:
-    save(places, store, "First")
+def test_an_index_that_cannot_be_written_stops_no_save(paths: Paths, store: Store, odd: str) -> None:
+    save(paths, store, "First")
     path = os.path.join(store.root, "index.md")
     os.unlink(path)
     {"folder": os.mkdir, "link": lambda p: os.symlink("/dev/full", p), "pipe": os.mkfifo}[odd](path)
-    save(places, store, "Second")
+    save(paths, store, "Second")
     assert find(store, "second").memory.title == "Second"
     assert odd == "folder" or len(index(store)) == 4

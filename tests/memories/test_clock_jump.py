@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory_plugin.kernel.paths import Places
+from memory_plugin.kernel.paths import Paths
 from memory_plugin.memories import clock_jump
 from memory_plugin.memories.clock_jump import is_clock_steady
 
@@ -13,12 +13,12 @@ NOON = 1_800_000_000.0
 
 
 @pytest.fixture
-def seen(places: Places, monkeypatch: pytest.MonkeyPatch) -> object:
+def seen(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> object:
     """Return a function that asks at a time, in days after noon."""
 
     def at(days: float) -> bool:
         monkeypatch.setattr(clock_jump, "now", lambda: NOON + days * DAY)
-        return is_clock_steady(places)
+        return is_clock_steady(paths)
 
     return at
 
@@ -45,8 +45,8 @@ def test_what_is_due_waits_a_day_after_a_jump(
 
 
 @pytest.mark.parametrize("content", ["", "{", '{"last": "soon", "jumped": true}', '{"last": 1e999}'])
-def test_a_damaged_note_counts_as_none(places: Places, content: str) -> None:
-    assert is_clock_steady(places)
-    with open(places.state("clock.json"), "w", encoding="utf-8") as file:
+def test_a_damaged_note_counts_as_none(paths: Paths, content: str) -> None:
+    assert is_clock_steady(paths)
+    with open(paths.state("clock.json"), "w", encoding="utf-8") as file:
         file.write(content)
-    assert is_clock_steady(places)
+    assert is_clock_steady(paths)

@@ -8,7 +8,7 @@ import shutil
 
 import pytest
 
-from memory_plugin.kernel.paths import Places
+from memory_plugin.kernel.paths import Paths
 from memory_plugin.memories.files import (
     MAX_BYTES,
     FileProblem,
@@ -92,10 +92,10 @@ def test_a_file_name_that_is_no_id_is_a_problem(store: Store, put: Put, name: st
     assert "id: expected" in problems[0].reason
 
 
-def test_links_pipes_folders_and_hidden_files_are_passed_over(store: Store, put: Put, places: Places) -> None:
+def test_links_pipes_folders_and_hidden_files_are_passed_over(store: Store, put: Put, paths: Paths) -> None:
     good = put("good")
     folder = os.path.dirname(good)
-    outside = os.path.join(places.project_root, "outside.json")
+    outside = os.path.join(paths.project_root, "outside.json")
     shutil.copy(good, outside)
     os.symlink(outside, os.path.join(folder, "linked.json"))
     os.symlink("/dev/zero", os.path.join(folder, "device.json"))
@@ -130,9 +130,9 @@ def test_a_pipe_or_link_that_takes_a_file_s_place_is_refused_at_once(store: Stor
             read_memory(store, DECISION, path)
 
 
-def test_a_linked_category_folder_is_passed_over(store: Store, put: Put, places: Places) -> None:
+def test_a_linked_category_folder_is_passed_over(store: Store, put: Put, paths: Paths) -> None:
     folder = os.path.dirname(put("good"))
-    moved = os.path.join(places.project_root, "elsewhere")
+    moved = os.path.join(paths.project_root, "elsewhere")
     shutil.move(folder, moved)
     os.symlink(moved, folder)
     assert category_folders(store) == []
@@ -143,12 +143,12 @@ def test_a_linked_category_folder_is_passed_over(store: Store, put: Put, places:
 @pytest.mark.parametrize("name", [".claude", os.path.join(".claude", "memory")])
 @pytest.mark.parametrize("exists", [True, False], ids=["there", "not yet there"])
 def test_a_project_s_store_that_is_linked_elsewhere_is_left_alone(
-    store: Store, put: Put, places: Places, name: str, exists: bool
+    store: Store, put: Put, paths: Paths, name: str, exists: bool
 ) -> None:
     put("good")
     link, target = (
-        os.path.join(places.project_root, name),
-        os.path.join(os.path.dirname(places.project_root), "target"),
+        os.path.join(paths.project_root, name),
+        os.path.join(os.path.dirname(paths.project_root), "target"),
     )
     shutil.move(link, target)
     if not exists:
@@ -174,8 +174,8 @@ def test_a_store_of_somebody_else_is_left_alone(store: Store, put: Put) -> None:
     assert found(store) == ([], [])
 
 
-def test_the_user_s_own_store_may_be_a_link(places: Places, put: Put) -> None:
-    own = user_store(places)
+def test_the_user_s_own_store_may_be_a_link(paths: Paths, put: Put) -> None:
+    own = user_store(paths)
     assert own is not None
     put("good", to=own)
     moved = own.root + "-dotfiles"

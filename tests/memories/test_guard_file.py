@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.kernel.paths import Places
+from memory_plugin.kernel.paths import Paths
 from memory_plugin.memories.guard_file import GuardFile, guard_file_path, saved_rows, write_guard_file
 from tests.project import Project
 from tests.recall.store_files import at_home
@@ -32,33 +32,33 @@ ROW: dict[str, Any] = {
 
 
 def test_what_is_written_is_read_back(project: Project) -> None:
-    with at_home(project) as places:
-        assert write_guard_file(places, [ROW])
-        assert not write_guard_file(places, [ROW])
-        prepared = GuardFile(places)
+    with at_home(project) as paths:
+        assert write_guard_file(paths, [ROW])
+        assert not write_guard_file(paths, [ROW])
+        prepared = GuardFile(paths)
         (guard,) = prepared.guards
         assert (guard.key, guard.action, guard.commands, guard.files) == tuple(
             ROW[name] for name in ("key", "action", "commands", "files")
         )
         assert prepared.has_files
         assert {name: prepared.text(ROW["key"], name) for name in TEXTS} == TEXTS
-        assert saved_rows(places) == {ROW["key"]: ROW}
+        assert saved_rows(paths) == {ROW["key"]: ROW}
 
 
 def test_without_guards_there_is_no_file(project: Project) -> None:
-    with at_home(project) as places:
-        assert not write_guard_file(places, [])
-        write_guard_file(places, [ROW])
-        assert write_guard_file(places, [])
-        assert not os.path.exists(guard_file_path(places))
-        assert GuardFile(places).guards == []
+    with at_home(project) as paths:
+        assert not write_guard_file(paths, [])
+        write_guard_file(paths, [ROW])
+        assert write_guard_file(paths, [])
+        assert not os.path.exists(guard_file_path(paths))
+        assert GuardFile(paths).guards == []
 
 
 @pytest.mark.skipif(os.name == "nt", reason="modes are those of POSIX")
 def test_the_file_is_the_users_alone(project: Project) -> None:
-    with at_home(project) as places:
-        write_guard_file(places, [ROW])
-        path = guard_file_path(places)
+    with at_home(project) as paths:
+        write_guard_file(paths, [ROW])
+        path = guard_file_path(paths)
         assert (os.stat(path).st_mode & 0o777, os.stat(os.path.dirname(path)).st_mode & 0o777) == (
             0o600,
             0o700,
@@ -89,21 +89,21 @@ def changed(**fields: object) -> bytes:
     ],
 )
 def test_a_damaged_file_holds_no_guard(project: Project, content: bytes) -> None:
-    with at_home(project) as places:
-        write_guard_file(places, [ROW])
-        with open(guard_file_path(places), "wb") as file:
-            file.write(content.replace(b"ROOT", os.fsencode(places.project_root)))
-        prepared = GuardFile(places)
+    with at_home(project) as paths:
+        write_guard_file(paths, [ROW])
+        with open(guard_file_path(paths), "wb") as file:
+            file.write(content.replace(b"ROOT", os.fsencode(paths.project_root)))
+        prepared = GuardFile(paths)
         assert prepared.guards == []
         assert not prepared.may_cover({"command": "git push --force"})
 
 
 def test_damaged_texts_are_empty(project: Project) -> None:
-    with at_home(project) as places:
-        write_guard_file(places, [ROW])
-        with open(guard_file_path(places), "r+b") as file:
-            file.truncate(os.path.getsize(guard_file_path(places)) - 5)
-        prepared = GuardFile(places)
+    with at_home(project) as paths:
+        write_guard_file(paths, [ROW])
+        with open(guard_file_path(paths), "r+b") as file:
+            file.truncate(os.path.getsize(guard_file_path(paths)) - 5)
+        prepared = GuardFile(paths)
         assert len(prepared.guards) == 1
         assert prepared.text(ROW["key"], "title") == ""
 
@@ -124,11 +124,11 @@ def test_damaged_texts_are_empty(project: Project) -> None:
     ],
 )
 def test_the_quick_look(project: Project, tool_input: object, *, covers: bool) -> None:
-    with at_home(project) as places:
-        assert prepared(places).may_cover(tool_input) == covers
+    with at_home(project) as paths:
+        assert prepared(paths).may_cover(tool_input) == covers
 
 
-def prepared(places: Places) -> GuardFile:
+def prepared(paths: Paths) -> GuardFile:
     """Return the guards of a project with one guard."""
-    write_guard_file(places, [ROW])
-    return GuardFile(places)
+    write_guard_file(paths, [ROW])
+    return GuardFile(paths)

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memory_plugin.kernel.fastjson import loads
-from memory_plugin.kernel.paths import Places, data_path
+from memory_plugin.kernel.paths import Paths, data_path
 from memory_plugin.memories.import_categories import category_for
 from memory_plugin.memories.importing import read
 from memory_plugin.memories.stores import Store
@@ -125,12 +125,12 @@ def test_a_memory_file_keeps_its_fields(project: Project, put: Put) -> None:
 
 @pytest.mark.parametrize("inside", [".claude/memory", "."], ids=["the store", "its project"])
 def test_a_whole_store_is_read_with_its_folders_as_categories(
-    places: Places, store: Store, put: Put, inside: str
+    paths: Paths, store: Store, put: Put, inside: str
 ) -> None:
     put("one", category="runbook")
     put("two")
     bad = put("bad", raw=b"{")
-    reading = read(os.path.join(places.project_root, inside))
+    reading = read(os.path.join(paths.project_root, inside))
     assert sorted(draft.data["id"] for draft in reading.drafts) == ["one", "two"]
     assert [source for source, _ in reading.problems] == [bad + ":1"]
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from memory_plugin.kernel.clock import iso, now
-from memory_plugin.kernel.paths import Places
+from memory_plugin.kernel.paths import Paths
 from memory_plugin.memories import lifecycle
 from memory_plugin.memories.files import StoredMemory
 from memory_plugin.memories.record import InvalidMemory, categories, new_memory
@@ -24,32 +24,32 @@ def data(title: str = "Use Postgres", body: str = "b") -> dict[str, Any]:
     return new_memory(categories()["decision"], "", title, {"decision": body}, {})
 
 
-def save(places: Places, store: Store, title: str = "Use Postgres", approved: bool = True) -> StoredMemory:
-    return lifecycle.save(places, store, data(title), approved).stored
+def save(paths: Paths, store: Store, title: str = "Use Postgres", approved: bool = True) -> StoredMemory:
+    return lifecycle.save(paths, store, data(title), approved).stored
 
 
-def state_of(places: Places, store: Store, identity: str) -> str:
-    return load_trust(places).state_of(find(store, identity))
+def state_of(paths: Paths, store: Store, identity: str) -> str:
+    return load_trust(paths).state_of(find(store, identity))
 
 
-def accept(places: Places, *memories: StoredMemory) -> None:
-    load_trust(places).accept(memories, "accept")
+def accept(paths: Paths, *memories: StoredMemory) -> None:
+    load_trust(paths).accept(memories, "accept")
 
 
 @pytest.mark.parametrize(("approved", "expected"), [(True, TRUSTED), (False, PENDING)])
 def test_a_save_is_trusted_only_with_the_user_s_word(
-    places: Places, store: Store, put: Put, approved: bool, expected: str
+    paths: Paths, store: Store, put: Put, approved: bool, expected: str
 ) -> None:
     put("theirs")
-    save(places, store, approved=approved)
-    assert (state_of(places, store, "theirs"), state_of(places, store, "use-postgres")) == (PENDING, expected)
+    save(paths, store, approved=approved)
+    assert (state_of(paths, store, "theirs"), state_of(paths, store, "use-postgres")) == (PENDING, expected)
 
 
-def test_saving_what_a_repository_holds_already_trusts_it(places: Places, store: Store, put: Put) -> None:
+def test_saving_what_a_repository_holds_already_trusts_it(paths: Paths, store: Store, put: Put) -> None:
     put("use-postgres", title="Use Postgres", content={"decision": "b"})
-    written = lifecycle.save(places, store, data(), approved=True)
+    written = lifecycle.save(paths, store, data(), approved=True)
     assert not written.created
-    assert state_of(places, store, "use-postgres") == TRUSTED
+    assert state_of(paths, store, "use-postgres") == TRUSTED
 
 
 @pytest.mark.parametrize(
@@ -57,78 +57,78 @@ def test_saving_what_a_repository_holds_already_trusts_it(places: Places, store:
     [{"asked_as": ["anything"]}, {"guard": {"files": ["*"]}}, {"supersedes": ["other"]}, {"tags": ["x"]}],
 )
 def test_saving_what_a_repository_holds_with_more_in_it_does_not_trust_that(
-    places: Places, store: Store, put: Put, more: dict[str, object]
+    paths: Paths, store: Store, put: Put, more: dict[str, object]
 ) -> None:
     put("use-postgres", title="Use Postgres", content={"decision": "b"}, **more)
-    lifecycle.save(places, store, data(), approved=True)
-    assert state_of(places, store, "use-postgres") == PENDING
+    lifecycle.save(paths, store, data(), approved=True)
+    assert state_of(paths, store, "use-postgres") == PENDING
 
 
-def test_many_are_saved_as_one_by_one(places: Places, store: Store) -> None:
-    results = lifecycle.save_all(places, store, [data("One"), data(""), data("Two")], approved=True)
+def test_many_are_saved_as_one_by_one(paths: Paths, store: Store) -> None:
+    results = lifecycle.save_all(paths, store, [data("One"), data(""), data("Two")], approved=True)
     assert [isinstance(result, InvalidMemory) for result in results] == [False, True, False]
-    assert state_of(places, store, "two") == TRUSTED
-    lifecycle.save_all(places, store, [data("Three")], approved=False)
-    assert state_of(places, store, "three") == PENDING
+    assert state_of(paths, store, "two") == TRUSTED
+    lifecycle.save_all(paths, store, [data("Three")], approved=False)
+    assert state_of(paths, store, "three") == PENDING
 
 
-def test_an_edit_without_the_user_s_word_waits(places: Places, store: Store) -> None:
-    stored = save(places, store)
-    lifecycle.edit(places, stored, lambda _: {"title": "Use MySQL"}, "edited", approved=False)
-    assert state_of(places, store, "use-postgres") == PENDING
-    lifecycle.edit(places, stored, lambda _: {"title": "Use Postgres"}, "edited", approved=False)
-    assert state_of(places, store, "use-postgres") == TRUSTED
+def test_an_edit_without_the_user_s_word_waits(paths: Paths, store: Store) -> None:
+    stored = save(paths, store)
+    lifecycle.edit(paths, stored, lambda _: {"title": "Use MySQL"}, "edited", approved=False)
+    assert state_of(paths, store, "use-postgres") == PENDING
+    lifecycle.edit(paths, stored, lambda _: {"title": "Use Postgres"}, "edited", approved=False)
+    assert state_of(paths, store, "use-postgres") == TRUSTED
 
 
 def test_an_edit_of_what_somebody_else_changed_meanwhile_is_pending(
-    places: Places, store: Store, put: Put
+    paths: Paths, store: Store, put: Put
 ) -> None:
-    stored = save(places, store)
+    stored = save(paths, store)
     put("use-postgres", title="Use Postgres", asked_as=["anything"])
-    lifecycle.edit(places, stored, lambda _: {"title": "Use Postgres 17"}, "edited", approved=True)
-    assert state_of(places, store, "use-postgres") == PENDING
+    lifecycle.edit(paths, stored, lambda _: {"title": "Use Postgres 17"}, "edited", approved=True)
+    assert state_of(paths, store, "use-postgres") == PENDING
 
 
 def tagged(tag: str, found: dict[str, Any]) -> dict[str, Any]:
     return {"tags": [*found["tags"], tag]}
 
 
-def test_an_edit_works_on_what_is_there_now(places: Places, store: Store) -> None:
-    stored = save(places, store)
+def test_an_edit_works_on_what_is_there_now(paths: Paths, store: Store) -> None:
+    stored = save(paths, store)
     for tag in "ab":
-        lifecycle.edit(places, stored, partial(tagged, tag), "tag", approved=True)
+        lifecycle.edit(paths, stored, partial(tagged, tag), "tag", approved=True)
     assert find(store, "use-postgres").memory.tags == ("a", "b")
 
 
-def test_a_rewrite_does_not_undo_what_somebody_else_wrote(places: Places, store: Store) -> None:
-    stored = save(places, store)
-    lifecycle.edit(places, stored, lambda _: {"tags": ["theirs"]}, "edited", approved=True)
+def test_a_rewrite_does_not_undo_what_somebody_else_wrote(paths: Paths, store: Store) -> None:
+    stored = save(paths, store)
+    lifecycle.edit(paths, stored, lambda _: {"tags": ["theirs"]}, "edited", approved=True)
     with pytest.raises(InvalidMemory, match="changed by somebody else"):
-        lifecycle.rewrite(places, stored, {**stored.memory.data, "title": "Mine"}, "by hand", approved=True)
+        lifecycle.rewrite(paths, stored, {**stored.memory.data, "title": "Mine"}, "by hand", approved=True)
     fresh = find(store, "use-postgres")
-    lifecycle.rewrite(places, fresh, {**fresh.memory.data, "title": "Mine"}, "by hand", approved=True)
+    lifecycle.rewrite(paths, fresh, {**fresh.memory.data, "title": "Mine"}, "by hand", approved=True)
     assert find(store, "use-postgres").memory.title == "Mine"
 
 
-def test_a_forgotten_memory_stays_until_its_time_is_over(places: Places, store: Store) -> None:
-    stored = save(places, store)
-    removal = lifecycle.forget(places, stored, "wrong", at_once=False, grace_days=DAYS)
+def test_a_forgotten_memory_stays_until_its_time_is_over(paths: Paths, store: Store) -> None:
+    stored = save(paths, store)
+    removal = lifecycle.forget(paths, stored, "wrong", at_once=False, grace_days=DAYS)
     assert removal.deleted == []
     assert removal.goes_at > iso(now() + (DAYS - 1) * 86400)
     found = find(store, "use-postgres").memory
     assert (found.status, found.data["retired_reason"]) == ("retired", "wrong")
-    assert lifecycle.remove_expired_retired(places, store, DAYS) == []
-    assert lifecycle.remove_expired_retired(places, store, 0) == [stored.path]
+    assert lifecycle.remove_expired_retired(paths, store, DAYS) == []
+    assert lifecycle.remove_expired_retired(paths, store, 0) == [stored.path]
     assert not os.path.exists(stored.path)
 
 
-def test_forgetting_now_leaves_nothing(places: Places, store: Store) -> None:
-    stored = save(places, store)
-    removal = lifecycle.forget(places, stored, "", at_once=True, grace_days=DAYS)
+def test_forgetting_now_leaves_nothing(paths: Paths, store: Store) -> None:
+    stored = save(paths, store)
+    removal = lifecycle.forget(paths, stored, "", at_once=True, grace_days=DAYS)
     assert (removal.deleted, removal.goes_at) == ([stored.path], "")
     assert not os.path.exists(stored.path)
-    assert not load_trust(places).is_trusted(stored)
-    assert os.listdir(places.state("trust", "texts")) == []
+    assert not load_trust(paths).is_trusted(stored)
+    assert os.listdir(paths.state("trust", "texts")) == []
 
 
 @pytest.mark.parametrize(
@@ -143,74 +143,72 @@ def test_forgetting_now_leaves_nothing(places: Places, store: Store) -> None:
         ),
     ],
 )
-def test_whatever_a_file_holds_it_can_be_forgotten(
-    places: Places, store: Store, put: Put, raw: bytes
-) -> None:
+def test_whatever_a_file_holds_it_can_be_forgotten(paths: Paths, store: Store, put: Put, raw: bytes) -> None:
     put("odd", raw=raw)
-    lifecycle.forget(places, find(store, "odd"), "", at_once=False, grace_days=DAYS)
+    lifecycle.forget(paths, find(store, "odd"), "", at_once=False, grace_days=DAYS)
     assert find(store, "odd").memory.status == "retired"
 
 
-def test_a_reason_may_hold_no_secret(places: Places, store: Store) -> None:
+def test_a_reason_may_hold_no_secret(paths: Paths, store: Store) -> None:
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
-    stored = save(places, store)
-    lifecycle.forget(places, stored, "leaks " + secret, at_once=False, grace_days=DAYS)
+    stored = save(paths, store)
+    lifecycle.forget(paths, stored, "leaks " + secret, at_once=False, grace_days=DAYS)
     with open(stored.path, encoding="utf-8") as file:
         assert secret not in file.read()
 
 
-def test_restoring_carries_trust_only_with_the_user_s_word(places: Places, store: Store) -> None:
-    stored = save(places, store)
-    lifecycle.forget(places, stored, "", at_once=False, grace_days=DAYS)
-    lifecycle.restore(places, find(store, "use-postgres"), approved=False)
-    assert state_of(places, store, "use-postgres") == PENDING
-    lifecycle.forget(places, find(store, "use-postgres"), "", at_once=False, grace_days=DAYS)
-    lifecycle.restore(places, find(store, "use-postgres"), approved=True)
-    assert state_of(places, store, "use-postgres") == TRUSTED
+def test_restoring_carries_trust_only_with_the_user_s_word(paths: Paths, store: Store) -> None:
+    stored = save(paths, store)
+    lifecycle.forget(paths, stored, "", at_once=False, grace_days=DAYS)
+    lifecycle.restore(paths, find(store, "use-postgres"), approved=False)
+    assert state_of(paths, store, "use-postgres") == PENDING
+    lifecycle.forget(paths, find(store, "use-postgres"), "", at_once=False, grace_days=DAYS)
+    lifecycle.restore(paths, find(store, "use-postgres"), approved=True)
+    assert state_of(paths, store, "use-postgres") == TRUSTED
     with pytest.raises(InvalidMemory, match="active already"):
-        lifecycle.restore(places, find(store, "use-postgres"), approved=True)
+        lifecycle.restore(paths, find(store, "use-postgres"), approved=True)
 
 
-def test_an_archived_memory_is_kept_for_good(places: Places, store: Store) -> None:
-    stored = save(places, store)
-    lifecycle.archive(places, stored, "old")
+def test_an_archived_memory_is_kept_for_good(paths: Paths, store: Store) -> None:
+    stored = save(paths, store)
+    lifecycle.archive(paths, stored, "old")
     assert find(store, "use-postgres").memory.status == "archived"
-    assert lifecycle.remove_expired_retired(places, store, 0) == []
-    lifecycle.restore(places, find(store, "use-postgres"), approved=True)
+    assert lifecycle.remove_expired_retired(paths, store, 0) == []
+    lifecycle.restore(paths, find(store, "use-postgres"), approved=True)
     assert find(store, "use-postgres").memory.status == "active"
 
 
-def test_what_somebody_else_retired_is_not_deleted(places: Places, store: Store, put: Put) -> None:
+def test_what_somebody_else_retired_is_not_deleted(paths: Paths, store: Store, put: Put) -> None:
     path = put("theirs", record_status="retired", retired_at="2020-01-01T00:00:00Z")
-    assert lifecycle.remove_expired_retired(places, store, DAYS) == []
+    assert lifecycle.remove_expired_retired(paths, store, DAYS) == []
     assert os.path.exists(path)
 
 
 @pytest.mark.parametrize("moment", [None, 7, "", "soon", "2020-13-45T00:00:00Z", ["2020"]])
 def test_a_retired_memory_without_a_readable_date_is_kept(
-    places: Places, store: Store, put: Put, moment: object
+    paths: Paths, store: Store, put: Put, moment: object
 ) -> None:
-    save(places, store)
+    save(paths, store)
     path = put("odd", record_status="retired", retired_at=moment)
-    assert lifecycle.remove_expired_retired(places, store, DAYS) == []
+    assert lifecycle.remove_expired_retired(paths, store, DAYS) == []
     assert os.path.exists(path)
 
 
-def test_redacting_trusts_only_what_was_looked_at(places: Places, store: Store, put: Put) -> None:
+def test_redacting_trusts_only_what_was_looked_at(paths: Paths, store: Store, put: Put) -> None:
     put("theirs")
     seen = find(store, "theirs")
-    accept(places, seen)
+    accept(paths, seen)
     put("theirs", content={"decision": "swapped in the meantime"})
-    lifecycle.redact(places, seen)
-    assert state_of(places, store, "theirs") == PENDING
+    lifecycle.redact(paths, seen)
+    assert state_of(paths, store, "theirs") == PENDING
 
 
-def test_redacting_a_file_keeps_its_trust(places: Places, store: Store, put: Put) -> None:
+def test_redacting_a_file_keeps_its_trust(paths: Paths, store: Store, put: Put) -> None:
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
     put("theirs", content={"decision": "key " + secret})
     put("accepted", content={"decision": "key " + secret})
-    accept(places, find(store, "accepted"))
+    accept(paths, find(store, "accepted"))
     for identity in ("theirs", "accepted"):
-        written = lifecycle.redact(places, find(store, identity))
+        written = lifecycle.redact(paths, find(store, identity))
         assert [found.field for found in written.redacted] == ["content.decision"]
-    assert (state_of(places, store, "theirs"), state_of(places, store, "accepted")) == (PENDING, TRUSTED)
+    assert (state_of(paths, store, "theirs"), state_of(paths, store, "accepted")) == (PENDING, TRUSTED)

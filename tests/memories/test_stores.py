@@ -7,24 +7,24 @@ from collections.abc import Callable
 
 import pytest
 
-from memory_plugin.kernel.paths import Places, locate
+from memory_plugin.kernel.paths import Paths, locate
 from memory_plugin.memories.stores import PROJECT, USER, named_store, project_store, store_key, stores
 from tests.project import Project
 
 
-def test_the_project_s_store_is_found_from_any_folder_below(project: Project, places: Places) -> None:
+def test_the_project_s_store_is_found_from_any_folder_below(project: Project, paths: Paths) -> None:
     below = os.path.join(project.root, "src", "deep")
     os.makedirs(below)
-    assert project_store(locate(below)) == project_store(places)
-    assert project_store(places).root == os.path.join(places.project_root, ".claude", "memory")
+    assert project_store(locate(below)) == project_store(paths)
+    assert project_store(paths).root == os.path.join(paths.project_root, ".claude", "memory")
 
 
-def test_both_stores_are_searched_the_project_s_first(places: Places) -> None:
-    assert [store.scope for store in stores(places)] == [PROJECT, USER]
-    assert named_store(places, USER).root == os.path.join(str(places.config_dir), "memory")
+def test_both_stores_are_searched_the_project_s_first(paths: Paths) -> None:
+    assert [store.scope for store in stores(paths)] == [PROJECT, USER]
+    assert named_store(paths, USER).root == os.path.join(str(paths.config_dir), "memory")
 
 
-def test_in_the_home_folder_there_is_one_store(project: Project, places: Places) -> None:
+def test_in_the_home_folder_there_is_one_store(project: Project, paths: Paths) -> None:
     assert [store.scope for store in stores(locate(project.home))] == [USER]
 
 
@@ -35,20 +35,20 @@ def worktree(project: Project) -> str:
     return path
 
 
-def test_a_worktree_without_a_store_shares_the_main_one(project: Project, places: Places) -> None:
+def test_a_worktree_without_a_store_shares_the_main_one(project: Project, paths: Paths) -> None:
     linked = locate(worktree(project))
     assert project_store(linked).root.startswith(linked.project_root)
-    os.makedirs(project_store(places).root)
-    assert project_store(linked).root == project_store(places).root
+    os.makedirs(project_store(paths).root)
+    assert project_store(linked).root == project_store(paths).root
     os.makedirs(os.path.join(linked.project_root, ".claude", "memory"))
     assert project_store(linked).root == os.path.join(linked.project_root, ".claude", "memory")
 
 
 def test_a_git_file_that_the_main_repository_does_not_know_is_not_believed(
-    make_project: Callable[..., Project], project: Project, places: Places
+    make_project: Callable[..., Project], project: Project, paths: Paths
 ) -> None:
     worktree(project)
-    os.makedirs(project_store(places).root)
+    os.makedirs(project_store(paths).root)
     thief = make_project()
     os.rename(os.path.join(thief.root, ".git"), os.path.join(thief.root, "git"))
     with open(os.path.join(thief.root, ".git"), "w", encoding="utf-8") as file:
@@ -56,8 +56,8 @@ def test_a_git_file_that_the_main_repository_does_not_know_is_not_believed(
     assert project_store(locate(thief.root)).root.startswith(os.path.realpath(thief.root))
 
 
-def test_every_store_has_a_key_of_its_own(places: Places) -> None:
-    assert len({store_key(store) for store in stores(places)}) == 2
+def test_every_store_has_a_key_of_its_own(paths: Paths) -> None:
+    assert len({store_key(store) for store in stores(paths)}) == 2
 
 
 def test_without_a_config_folder_there_is_no_user_store(
@@ -65,7 +65,7 @@ def test_without_a_config_folder_there_is_no_user_store(
 ) -> None:
     for name in ("HOME", "USERPROFILE", "CLAUDE_CONFIG_DIR"):
         monkeypatch.delenv(name, raising=False)
-    places = locate(project.root)
-    assert [store.scope for store in stores(places)] == [PROJECT]
+    paths = locate(project.root)
+    assert [store.scope for store in stores(paths)] == [PROJECT]
     with pytest.raises(RuntimeError, match="no home folder"):
-        named_store(places, USER)
+        named_store(paths, USER)

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from memory_plugin.kernel.paths import Places
+from memory_plugin.kernel.paths import Paths
 from memory_plugin.memories.record import InvalidMemory
 from memory_plugin.memories.stores import Store, user_store
 from memory_plugin.memories.survey import choose, life_cycle_state, shortest_names, survey
@@ -14,41 +14,39 @@ from memory_plugin.memories.trust import PENDING, REJECTED, TRUSTED, load_trust
 from tests.memories.conftest import Put, find
 
 
-def test_every_store_is_surveyed_and_one_scope_can_be_chosen(places: Places, put: Put) -> None:
-    own = user_store(places)
+def test_every_store_is_surveyed_and_one_scope_can_be_chosen(paths: Paths, put: Put) -> None:
+    own = user_store(paths)
     assert own is not None
     put("theirs")
     put("own", to=own)
-    load_trust(places).accept([find(own, "own")], "accept")
+    load_trust(paths).accept([find(own, "own")], "accept")
     bad = put("bad", raw=b"{")
-    found = survey(places)
+    found = survey(paths)
     assert {item.stored.memory.id: item.trust for item in found.items} == {"theirs": PENDING, "own": TRUSTED}
     assert [problem.path for problem in found.problems] == [bad]
-    assert [item.stored.memory.id for item in survey(places, scope="user").items] == ["own"]
+    assert [item.stored.memory.id for item in survey(paths, scope="user").items] == ["own"]
 
 
-def test_a_store_that_is_left_alone_is_said_so(places: Places, store: Store) -> None:
+def test_a_store_that_is_left_alone_is_said_so(paths: Paths, store: Store) -> None:
     os.makedirs(os.path.dirname(store.root))
     os.symlink("/tmp", store.root)  # noqa: S108
-    assert "symbolic link" in survey(places).left_alone[0]
+    assert "symbolic link" in survey(paths).left_alone[0]
 
 
-def test_looking_records_nothing(places: Places, put: Put) -> None:
+def test_looking_records_nothing(paths: Paths, put: Put) -> None:
     put("theirs")
-    survey(places)
-    assert not os.path.exists(places.state("trust"))
+    survey(paths)
+    assert not os.path.exists(paths.state("trust"))
 
 
-def test_why_a_memory_is_not_trusted(places: Places, store: Store, put: Put) -> None:
+def test_why_a_memory_is_not_trusted(paths: Paths, store: Store, put: Put) -> None:
     for identity in ("new", "changed", "rejected", "mine"):
         put(identity)
-    trust = load_trust(places)
+    trust = load_trust(paths)
     trust.accept([find(store, "changed"), find(store, "mine")], "accept")
     trust.reject(find(store, "rejected"))
     put("changed", title="Changed by hand")
-    assert {
-        item.stored.memory.id: (item.trust, item.reason, item.waits) for item in survey(places).items
-    } == {
+    assert {item.stored.memory.id: (item.trust, item.reason, item.waits) for item in survey(paths).items} == {
         "new": (PENDING, "you have not accepted it", True),
         "changed": (PENDING, "changed since you trusted it", True),
         "rejected": (REJECTED, "you rejected it", False),
@@ -68,37 +66,37 @@ def test_why_a_memory_is_not_trusted(places: Places, store: Store, put: Put) -> 
     ],
 )
 def test_where_a_memory_is_in_its_life(
-    places: Places, put: Put, fields: dict[str, object], expected: str
+    paths: Paths, put: Put, fields: dict[str, object], expected: str
 ) -> None:
     put("one", **fields)
-    (item,) = survey(places).items
+    (item,) = survey(paths).items
     assert life_cycle_state(item) == expected
     assert item.waits == (expected == "active")
 
 
-def test_a_name_means_the_one_that_waits(places: Places, put: Put) -> None:
-    own = user_store(places)
+def test_a_name_means_the_one_that_waits(paths: Paths, put: Put) -> None:
+    own = user_store(paths)
     assert own is not None
     put("same", to=own)
     put("same", title="Another text")
-    load_trust(places).accept([find(own, "same")], "accept")
-    items = survey(places).items
+    load_trust(paths).accept([find(own, "same")], "accept")
+    items = survey(paths).items
     assert choose(items, "same").stored.key == "project:decision/same"
     assert choose(items, "user:decision/same").stored.key == "user:decision/same"
 
 
 @pytest.mark.parametrize("name", ["same", "nothing", "", "decision/", "../same"])
-def test_a_name_that_means_none_or_several_is_refused(places: Places, put: Put, name: str) -> None:
+def test_a_name_that_means_none_or_several_is_refused(paths: Paths, put: Put, name: str) -> None:
     put("same")
     put("same", category="runbook")
-    items = survey(places).items
+    items = survey(paths).items
     with pytest.raises(InvalidMemory, match=r"no memory has this id|more than one"):
         choose(items, name)
     assert choose(items, "runbook/same").stored.memory.category == "runbook"
 
 
-def test_the_shortest_name_that_means_one_memory(places: Places, put: Put) -> None:
-    own = user_store(places)
+def test_the_shortest_name_that_means_one_memory(paths: Paths, put: Put) -> None:
+    own = user_store(paths)
     assert own is not None
     put("alone")
     put("twice")
@@ -106,7 +104,7 @@ def test_the_shortest_name_that_means_one_memory(places: Places, put: Put) -> No
     put("thrice")
     put("thrice", category="runbook")
     put("thrice", to=own)
-    items = survey(places).items
+    items = survey(paths).items
     names = shortest_names(items)
     assert names == {
         "project:decision/alone": "alone",
@@ -119,8 +117,8 @@ def test_the_shortest_name_that_means_one_memory(places: Places, put: Put) -> No
     assert all(choose(items, name).stored.key == key for key, name in names.items())
 
 
-def test_without_a_state_folder_everything_is_pending(places: Places, put: Put) -> None:
+def test_without_a_state_folder_everything_is_pending(paths: Paths, put: Put) -> None:
     put("one")
-    places.state_dir, places.why_no_state = None, "no home folder"
-    (item,) = survey(places).items
+    paths.state_dir, paths.why_no_state = None, "no home folder"
+    (item,) = survey(paths).items
     assert (item.trust, item.reason) == (PENDING, "no home folder")

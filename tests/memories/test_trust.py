@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from memory_plugin.kernel.paths import Places, locate
+from memory_plugin.kernel.paths import Paths, locate
 from memory_plugin.memories.files import StoredMemory
 from memory_plugin.memories.stores import Store, project_store, user_store
 from memory_plugin.memories.trust import PENDING, REJECTED, TRUSTED, TrustUnreadable, load_trust
@@ -19,31 +19,31 @@ from tests.project import Project
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 
 
-def state_of(places: Places, store: Store, identity: str = "mine") -> str:
-    return load_trust(places).state_of(find(store, identity))
+def state_of(paths: Paths, store: Store, identity: str = "mine") -> str:
+    return load_trust(paths).state_of(find(store, identity))
 
 
 @pytest.fixture
-def mine(places: Places, store: Store, put: Put) -> StoredMemory:
+def mine(paths: Paths, store: Store, put: Put) -> StoredMemory:
     """Return a memory that the user accepted."""
     put("mine")
     stored = find(store, "mine")
-    load_trust(places).accept([stored], "accept")
+    load_trust(paths).accept([stored], "accept")
     return stored
 
 
-def trusted_file(places: Places) -> str:
-    return places.state("trust", "trusted.jsonl")
+def trusted_file(paths: Paths) -> str:
+    return paths.state("trust", "trusted.jsonl")
 
 
-def test_what_nobody_accepted_is_pending_in_every_scope(places: Places, store: Store, put: Put) -> None:
-    own = user_store(places)
+def test_what_nobody_accepted_is_pending_in_every_scope(paths: Paths, store: Store, put: Put) -> None:
+    own = user_store(paths)
     assert own is not None
     put("mine")
     put("mine", to=own)
-    assert (state_of(places, store), state_of(places, own)) == (PENDING, PENDING)
-    load_trust(places).accept([find(own, "mine")], "accept")
-    assert state_of(places, own) == TRUSTED
+    assert (state_of(paths, store), state_of(paths, own)) == (PENDING, PENDING)
+    load_trust(paths).accept([find(own, "mine")], "accept")
+    assert state_of(paths, own) == TRUSTED
 
 
 @pytest.mark.parametrize(
@@ -65,32 +65,32 @@ def test_what_nobody_accepted_is_pending_in_every_scope(places: Places, store: S
     ids=str,
 )
 def test_every_change_that_could_matter_is_pending_until_it_is_undone(
-    places: Places, store: Store, put: Put, mine: StoredMemory, change: dict[str, object]
+    paths: Paths, store: Store, put: Put, mine: StoredMemory, change: dict[str, object]
 ) -> None:
     put("mine", **change)
-    assert state_of(places, store) == PENDING
+    assert state_of(paths, store) == PENDING
     put("mine")
-    assert state_of(places, store) == TRUSTED
+    assert state_of(paths, store) == TRUSTED
 
 
 def test_a_trusted_text_under_another_name_is_pending(
-    places: Places, store: Store, put: Put, mine: StoredMemory
+    paths: Paths, store: Store, put: Put, mine: StoredMemory
 ) -> None:
     put("other", title="Title of mine", content={"decision": "the body of mine"})
     put("mine", category="runbook")
-    assert state_of(places, store, "other") == PENDING
+    assert state_of(paths, store, "other") == PENDING
 
 
 def test_reformatting_and_noting_a_change_keep_trust(
-    places: Places, store: Store, put: Put, mine: StoredMemory
+    paths: Paths, store: Store, put: Put, mine: StoredMemory
 ) -> None:
     data = dict(reversed(list(mine.memory.data.items())), updated_at="2030-01-01T00:00:00Z", changes=[])
     put("mine", raw=json.dumps(data).encode())
-    assert state_of(places, store) == TRUSTED
+    assert state_of(paths, store) == TRUSTED
 
 
 def test_the_same_text_is_trusted_in_any_project(
-    places: Places, mine: StoredMemory, make_project: Callable[..., Project], put: Put
+    paths: Paths, mine: StoredMemory, make_project: Callable[..., Project], put: Put
 ) -> None:
     elsewhere = locate(make_project().root)
     other = project_store(elsewhere)
@@ -99,64 +99,64 @@ def test_the_same_text_is_trusted_in_any_project(
 
 
 def test_a_rejected_text_stays_rejected_under_every_name_and_in_every_project(
-    places: Places, store: Store, put: Put, make_project: Callable[..., Project]
+    paths: Paths, store: Store, put: Put, make_project: Callable[..., Project]
 ) -> None:
     put("theirs")
-    load_trust(places).reject(find(store, "theirs"))
+    load_trust(paths).reject(find(store, "theirs"))
     elsewhere = locate(make_project().root)
     put("renamed", title="Title of theirs", content={"decision": "the body of theirs"})
     put("theirs", to=project_store(elsewhere))
-    assert state_of(places, store, "theirs") == state_of(places, store, "renamed") == REJECTED
+    assert state_of(paths, store, "theirs") == state_of(paths, store, "renamed") == REJECTED
     assert load_trust(elsewhere).state_of(find(project_store(elsewhere), "theirs")) == REJECTED
-    load_trust(places).accept([find(store, "renamed")], "accept")
-    assert state_of(places, store, "renamed") == TRUSTED
-    assert state_of(places, store, "theirs") == PENDING
+    load_trust(paths).accept([find(store, "renamed")], "accept")
+    assert state_of(paths, store, "renamed") == TRUSTED
+    assert state_of(paths, store, "theirs") == PENDING
 
 
-def test_rejecting_a_trusted_text_ends_its_trust(places: Places, store: Store, mine: StoredMemory) -> None:
-    load_trust(places).reject(mine)
-    assert state_of(places, store) == REJECTED
+def test_rejecting_a_trusted_text_ends_its_trust(paths: Paths, store: Store, mine: StoredMemory) -> None:
+    load_trust(paths).reject(mine)
+    assert state_of(paths, store) == REJECTED
 
 
 def test_withdrawing_covers_older_texts_of_the_name_and_can_erase_them(
-    places: Places, store: Store, put: Put, mine: StoredMemory
+    paths: Paths, store: Store, put: Put, mine: StoredMemory
 ) -> None:
     put("mine", title="Newer")
-    load_trust(places).accept([find(store, "mine")], "accept")
-    load_trust(places).withdraw(find(store, "mine"))
-    assert state_of(places, store) == PENDING
+    load_trust(paths).accept([find(store, "mine")], "accept")
+    load_trust(paths).withdraw(find(store, "mine"))
+    assert state_of(paths, store) == PENDING
     put("mine")
-    assert state_of(places, store) == PENDING
-    assert len(os.listdir(places.state("trust", "texts"))) == 2
-    load_trust(places).reject(find(store, "mine"))
-    load_trust(places).erase(find(store, "mine"))
-    assert os.listdir(places.state("trust", "texts")) == []
+    assert state_of(paths, store) == PENDING
+    assert len(os.listdir(paths.state("trust", "texts"))) == 2
+    load_trust(paths).reject(find(store, "mine"))
+    load_trust(paths).erase(find(store, "mine"))
+    assert os.listdir(paths.state("trust", "texts")) == []
     for name in ("trusted", "rejected"):
-        with open(places.state("trust", name + ".jsonl"), encoding="ascii") as file:
+        with open(paths.state("trust", name + ".jsonl"), encoding="ascii") as file:
             assert '"mine"' not in file.read()
-    assert state_of(places, store) == REJECTED
-    load_trust(places).accept([find(store, "mine")], "accept")
-    assert state_of(places, store) == TRUSTED
+    assert state_of(paths, store) == REJECTED
+    load_trust(paths).accept([find(store, "mine")], "accept")
+    assert state_of(paths, store) == TRUSTED
 
 
-def test_erasing_keeps_the_names_of_other_rejected_memories(places: Places, store: Store, put: Put) -> None:
+def test_erasing_keeps_the_names_of_other_rejected_memories(paths: Paths, store: Store, put: Put) -> None:
     for name in ("mine", "other"):
         put(name)
-        load_trust(places).reject(find(store, name))
-    load_trust(places).erase(find(store, "mine"))
-    with open(places.state("trust", "rejected.jsonl"), encoding="ascii") as file:
+        load_trust(paths).reject(find(store, name))
+    load_trust(paths).erase(find(store, "mine"))
+    with open(paths.state("trust", "rejected.jsonl"), encoding="ascii") as file:
         rejected = file.read()
     assert ('"mine"' in rejected, '"other"' in rejected) == (False, True)
-    assert state_of(places, store, "other") == REJECTED
+    assert state_of(paths, store, "other") == REJECTED
 
 
 def test_what_was_decided_since_is_told_and_of_another_file_nothing(
-    places: Places, store: Store, put: Put, mine: StoredMemory
+    paths: Paths, store: Store, put: Put, mine: StoredMemory
 ) -> None:
-    before = load_trust(places).trusted.end
+    before = load_trust(paths).trusted.end
     put("later")
-    load_trust(places).accept([find(store, "later")], "accept")
-    file = load_trust(places).trusted
+    load_trust(paths).accept([find(store, "later")], "accept")
+    file = load_trust(paths).trusted
     assert [one.id for one in file.since(before) or ()] == ["later"]
     assert [one.id for one in file.since((0, 0)) or ()] == ["mine", "later"]
     assert file.since(file.end) == []
@@ -166,17 +166,17 @@ def test_what_was_decided_since_is_told_and_of_another_file_nothing(
     assert mine.memory.id == "mine"
 
 
-def test_the_last_trusted_text_is_kept_without_secrets(places: Places, store: Store, put: Put) -> None:
-    assert load_trust(places).last_trusted(theirs(store, put)) is None
+def test_the_last_trusted_text_is_kept_without_secrets(paths: Paths, store: Store, put: Put) -> None:
+    assert load_trust(paths).last_trusted(theirs(store, put)) is None
     put("mine", content={"decision": "the key is " + SECRET})
-    load_trust(places).accept([find(store, "mine")], "accept")
+    load_trust(paths).accept([find(store, "mine")], "accept")
     put("mine", title="Changed by hand")
-    kept = load_trust(places).last_trusted(find(store, "mine"))
+    kept = load_trust(paths).last_trusted(find(store, "mine"))
     assert kept is not None
     assert kept["title"] == "Title of mine"
     assert SECRET not in json.dumps(kept)
-    load_trust(places).withdraw(find(store, "mine"))
-    assert load_trust(places).last_trusted(find(store, "mine")) is None
+    load_trust(paths).withdraw(find(store, "mine"))
+    assert load_trust(paths).last_trusted(find(store, "mine")) is None
 
 
 def theirs(store: Store, put: Put) -> StoredMemory:
@@ -195,26 +195,26 @@ def theirs(store: Store, put: Put) -> StoredMemory:
     ids=["its root", "a guard", "another root", "not the real path"],
 )
 def test_what_is_accepted_as_it_comes(
-    places: Places, store: Store, put: Put, folder: str, fields: dict[str, object], expected: str
+    paths: Paths, store: Store, put: Put, folder: str, fields: dict[str, object], expected: str
 ) -> None:
     put("theirs", **fields)
-    trust = load_trust(places, [places.project_root + folder])
+    trust = load_trust(paths, [paths.project_root + folder])
     assert trust.state_of(find(store, "theirs")) == expected
     trust.reject(find(store, "theirs"))
     assert trust.state_of(find(store, "theirs")) == REJECTED
 
 
-def test_the_user_s_own_store_is_not_accepted_as_it_comes(places: Places, put: Put) -> None:
-    own = user_store(places)
+def test_the_user_s_own_store_is_not_accepted_as_it_comes(paths: Paths, put: Put) -> None:
+    own = user_store(paths)
     assert own is not None
     put("mine", to=own)
-    assert load_trust(places, [places.project_root, own.root]).state_of(find(own, "mine")) == PENDING
+    assert load_trust(paths, [paths.project_root, own.root]).state_of(find(own, "mine")) == PENDING
 
 
 def test_the_record_lies_outside_of_the_project_and_is_private(
-    places: Places, project: Project, mine: StoredMemory
+    paths: Paths, project: Project, mine: StoredMemory
 ) -> None:
-    for path in (trusted_file(places), places.state("trust", "texts")):
+    for path in (trusted_file(paths), paths.state("trust", "texts")):
         assert path.startswith(project.state)
         assert os.stat(path).st_mode & 0o077 == 0
 
@@ -223,50 +223,50 @@ def test_the_record_lies_outside_of_the_project_and_is_private(
     "torn", [b"x", b'{"schema":1,"digest":"', b"\xff\xfe", b"{}", b"[1]", b'{"schema":2}', b"\0" * 64]
 )
 def test_a_damaged_line_is_passed_over_and_counted_and_swallows_no_record(
-    places: Places, store: Store, put: Put, mine: StoredMemory, torn: bytes
+    paths: Paths, store: Store, put: Put, mine: StoredMemory, torn: bytes
 ) -> None:
-    with open(trusted_file(places), "ab") as file:
+    with open(trusted_file(paths), "ab") as file:
         file.write(torn)
-    assert state_of(places, store) == TRUSTED
+    assert state_of(paths, store) == TRUSTED
     put("later")
-    load_trust(places).accept([find(store, "later")], "accept")
-    assert state_of(places, store) == state_of(places, store, "later") == TRUSTED
-    assert load_trust(places).trusted.damaged_lines() == 1
+    load_trust(paths).accept([find(store, "later")], "accept")
+    assert state_of(paths, store) == state_of(paths, store, "later") == TRUSTED
+    assert load_trust(paths).trusted.damaged_lines() == 1
 
 
 @pytest.mark.parametrize("content", [b"no record\nat all\n", b"{}\n", b"\xff\n\xff", b"\0\n"])
 def test_a_damaged_file_is_set_aside_and_grants_nothing(
-    places: Places, store: Store, mine: StoredMemory, content: bytes
+    paths: Paths, store: Store, mine: StoredMemory, content: bytes
 ) -> None:
-    with open(trusted_file(places), "wb") as file:
+    with open(trusted_file(paths), "wb") as file:
         file.write(content)
-    trust = load_trust(places)
+    trust = load_trust(paths)
     assert trust.state_of(mine) == PENDING
     with open(trust.trusted.set_aside, "rb") as file:
         assert file.read() == content
     trust.accept([mine], "accept")
-    assert state_of(places, store) == TRUSTED
+    assert state_of(paths, store) == TRUSTED
 
 
 def test_a_record_that_cannot_be_read_is_an_error_and_is_kept(
-    places: Places, store: Store, mine: StoredMemory
+    paths: Paths, store: Store, mine: StoredMemory
 ) -> None:
-    path = trusted_file(places)
+    path = trusted_file(paths)
     os.rename(path, path + ".real")
     os.symlink(path + ".real", path)
     with pytest.raises(TrustUnreadable) as raised:
-        load_trust(places)
+        load_trust(paths)
     assert "cannot be read (a symbolic link)" in str(raised.value.strerror)
     assert os.path.islink(path)
 
 
-def test_a_record_of_many_lines_is_searched_and_tabled_alike(places: Places, store: Store, put: Put) -> None:
+def test_a_record_of_many_lines_is_searched_and_tabled_alike(paths: Paths, store: Store, put: Put) -> None:
     names = ["memory-%d" % number for number in range(40)]
     for name in names:
         put(name)
-    load_trust(places).accept([find(store, name) for name in names[:35]], "accept")
-    load_trust(places).withdraw(find(store, "memory-3"))
-    trust = load_trust(places)
+    load_trust(paths).accept([find(store, name) for name in names[:35]], "accept")
+    load_trust(paths).withdraw(find(store, "memory-3"))
+    trust = load_trust(paths)
     expected = [TRUSTED if 3 != number < 35 else PENDING for number in range(40)]
     assert [trust.state_of(find(store, name)) for name in names] == expected
     assert [trust.has_trusted_name(store, "decision", name) for name in names] == [
@@ -275,7 +275,7 @@ def test_a_record_of_many_lines_is_searched_and_tabled_alike(places: Places, sto
 
 
 def test_in_a_copy_a_later_change_is_known_as_one_once_the_trusted_text_was_seen(
-    places: Places, mine: StoredMemory, put: Put, tmp_path: Path
+    paths: Paths, mine: StoredMemory, put: Put, tmp_path: Path
 ) -> None:
     other = locate(str(tmp_path / "copy"))
     there = project_store(other)
@@ -285,7 +285,7 @@ def test_in_a_copy_a_later_change_is_known_as_one_once_the_trusted_text_was_seen
     assert load_trust(other).last_trusted(copy) is None
     load_trust(other).note_names([copy])
     load_trust(other).note_names([copy])
-    with open(places.state("trust", "trusted.jsonl"), encoding="ascii") as file:
+    with open(paths.state("trust", "trusted.jsonl"), encoding="ascii") as file:
         assert file.read().count('"seen"') == 1
     put("mine", to=there, title="Changed by somebody")
     changed = find(there, "mine")
@@ -293,21 +293,46 @@ def test_in_a_copy_a_later_change_is_known_as_one_once_the_trusted_text_was_seen
     assert trust.state_of(changed) == PENDING
     assert trust.has_trusted_name(there, "decision", "mine")
     assert (trust.last_trusted(changed) or {})["title"] == mine.memory.title
-    load_trust(places).withdraw(mine)
+    load_trust(paths).withdraw(mine)
     assert load_trust(other).last_trusted(changed) is None, "it was withdrawn in the other project"
     assert not load_trust(other).has_trusted_name(there, "decision", "mine")
 
 
+def test_what_was_forgotten_here_has_no_trusted_name_although_its_text_is_trusted_elsewhere(
+    paths: Paths, store: Store, put: Put, mine: StoredMemory, tmp_path: Path
+) -> None:
+    load_trust(paths).withdraw(mine)
+    other = locate(str(tmp_path / "copy"))
+    there = project_store(other)
+    put("mine", to=there, title=mine.memory.title, content=mine.memory.data["content"])
+    load_trust(other).accept([find(there, "mine")], "accept")
+    assert load_trust(other).has_trusted_name(there, "decision", "mine")
+    assert not load_trust(paths).has_trusted_name(store, "decision", "mine")
+    assert load_trust(paths).last_trusted(mine) is None
+    assert load_trust(paths).is_forgotten(mine)
+
+
+def test_a_memory_of_another_project_is_named_after_that_project(
+    paths: Paths, store: Store, put: Put, tmp_path: Path
+) -> None:
+    other = locate(str(tmp_path / "copy"))
+    there = project_store(other)
+    put("mine", to=there)
+    load_trust(paths).accept([find(there, "mine")], "accept")
+    assert load_trust(other).has_trusted_name(there, "decision", "mine")
+    assert not load_trust(paths).has_trusted_name(store, "decision", "mine")
+
+
 def test_a_name_is_noted_for_a_trusted_text_only_and_never_brings_trust_back(
-    places: Places, store: Store, put: Put, mine: StoredMemory, tmp_path: Path
+    paths: Paths, store: Store, put: Put, mine: StoredMemory, tmp_path: Path
 ) -> None:
     put("theirs")
-    load_trust(places).note_names([find(store, "theirs")])
-    assert state_of(places, store, "theirs") == PENDING
+    load_trust(paths).note_names([find(store, "theirs")])
+    assert state_of(paths, store, "theirs") == PENDING
     other = locate(str(tmp_path / "copy"))
     there = project_store(other)
     put("mine", to=there, title=mine.memory.title, content=mine.memory.data["content"])
     before = load_trust(other)
-    load_trust(places).withdraw(mine)
+    load_trust(paths).withdraw(mine)
     before.note_names([find(there, "mine")])
     assert load_trust(other).state_of(find(there, "mine")) == PENDING

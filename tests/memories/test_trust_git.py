@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from memory_plugin.kernel.paths import Places, locate
+from memory_plugin.kernel.paths import Paths, locate
 from memory_plugin.memories import lifecycle
 from memory_plugin.memories.files import StoredMemory, all_memories
 from memory_plugin.memories.record import categories, new_memory
@@ -30,15 +30,15 @@ def commit(project: Project, message: str) -> None:
     project.git("commit", "-q", "-m", message)
 
 
-def memories(places: Places) -> dict[str, StoredMemory]:
-    return {stored.memory.id: stored for stored in all_memories(project_store(places))}
+def memories(paths: Paths) -> dict[str, StoredMemory]:
+    return {stored.memory.id: stored for stored in all_memories(project_store(paths))}
 
 
 def trust(root: str) -> dict[str, str]:
     """Return the trust of every memory of the project in a folder, by id."""
-    places = locate(root)
-    known = load_trust(places)
-    return {name: known.state_of(stored) for name, stored in memories(places).items()}
+    paths = locate(root)
+    known = load_trust(paths)
+    return {name: known.state_of(stored) for name, stored in memories(paths).items()}
 
 
 @pytest.fixture(scope="module")
@@ -49,8 +49,8 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", project.home)
         patch.setenv("CLAUDE_CONFIG_DIR", project.config)
-        places = locate(project.root)
-        lifecycle.save(places, project_store(places), data("Mine"), approved=True)
+        paths = locate(project.root)
+        lifecycle.save(paths, project_store(paths), data("Mine"), approved=True)
         commit(project, "first")
         project.git("switch", "-q", "-c", "theirs")
         write(project, "port", "The port")
@@ -151,8 +151,8 @@ def there_and_back(project: Project, box: str) -> str:
 def merged(project: Project, box: str) -> str:
     """Save on a branch of one's own, in a worktree, and merge it."""
     project.git("worktree", "add", "-q", "-b", "own", box + "/own")
-    places = locate(box + "/own")
-    lifecycle.save(places, project_store(places), data("Saved elsewhere"), approved=True)
+    paths = locate(box + "/own")
+    lifecycle.save(paths, project_store(paths), data("Saved elsewhere"), approved=True)
     project.git("-C", box + "/own", "add", "-A")
     project.git("-C", box + "/own", "commit", "-q", "-m", "own")
     project.git("merge", "-q", "--no-ff", "-m", "merge", "own")
@@ -170,8 +170,8 @@ def test_the_same_text_is_trusted_wherever_it_is(repository: Project, move: Call
 
 
 def test_a_conflict_resolved_to_the_user_s_own_text_is_trusted(repository: Project) -> None:
-    places = locate(repository.root)
-    lifecycle.edit(places, memories(places)["mine"], lambda _: {"title": "Ours"}, "edited", approved=True)
+    paths = locate(repository.root)
+    lifecycle.edit(paths, memories(paths)["mine"], lambda _: {"title": "Ours"}, "edited", approved=True)
     commit(repository, "ours")
     assert repository.process(["git", "merge", "-q", "conflict"]).returncode == 1
     assert trust(repository.root) == {"port": PENDING}, "conflict marks make it no memory"
@@ -182,22 +182,22 @@ def test_a_conflict_resolved_to_the_user_s_own_text_is_trusted(repository: Proje
 @pytest.mark.parametrize("status", [PENDING, REJECTED])
 def test_forgetting_and_restoring_by_git_trusts_nothing(repository: Project, status: str) -> None:
     repository.git("merge", "-q", "theirs")
-    places = locate(repository.root)
-    port = memories(places)["port"]
+    paths = locate(repository.root)
+    port = memories(paths)["port"]
     if status == REJECTED:
-        load_trust(places).reject(port)
-    lifecycle.forget(places, port, "", at_once=True, grace_days=30)
+        load_trust(paths).reject(port)
+    lifecycle.forget(paths, port, "", at_once=True, grace_days=30)
     repository.git("restore", ".")
     assert trust(repository.root) == {"mine": TRUSTED, "port": status}
-    lifecycle.forget(places, memories(places)["port"], "", at_once=False, grace_days=30)
+    lifecycle.forget(paths, memories(paths)["port"], "", at_once=False, grace_days=30)
     repository.git("restore", ".")
     assert trust(repository.root) == {"mine": TRUSTED, "port": status}
 
 
 @pytest.mark.parametrize("at_once", [True, False])
 def test_a_forgotten_memory_that_git_brings_back_is_pending(repository: Project, at_once: bool) -> None:
-    places = locate(repository.root)
-    lifecycle.forget(places, memories(places)["mine"], "", at_once=at_once, grace_days=30)
+    paths = locate(repository.root)
+    lifecycle.forget(paths, memories(paths)["mine"], "", at_once=at_once, grace_days=30)
     repository.git("restore", ".")
     assert trust(repository.root) == {"mine": PENDING}
 
@@ -205,9 +205,9 @@ def test_a_forgotten_memory_that_git_brings_back_is_pending(repository: Project,
 @pytest.mark.parametrize("status", [PENDING, REJECTED])
 def test_renaming_trusts_nothing(repository: Project, status: str) -> None:
     repository.git("merge", "-q", "theirs")
-    places = locate(repository.root)
+    paths = locate(repository.root)
     if status == REJECTED:
-        load_trust(places).reject(memories(places)["port"])
+        load_trust(paths).reject(memories(paths)["port"])
     folder = os.path.join(repository.root, ".claude", "memory", "decisions")
     os.rename(folder + "/port.json", folder + "/other.json")
     assert trust(repository.root) == {"mine": TRUSTED, "other": status}
@@ -216,7 +216,7 @@ def test_renaming_trusts_nothing(repository: Project, status: str) -> None:
 def test_no_git_runs_and_no_git_file_is_read_to_decide(
     repository: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    places = locate(repository.root)
+    paths = locate(repository.root)
     opened: list[str] = []
     true = os.open
 
@@ -226,7 +226,7 @@ def test_no_git_runs_and_no_git_file_is_read_to_decide(
 
     monkeypatch.setattr(os, "open", noted)
     monkeypatch.setenv("PATH", "/nowhere")
-    known = load_trust(places)
-    assert [known.state_of(stored) for stored in memories(places).values()] == [TRUSTED]
+    known = load_trust(paths)
+    assert [known.state_of(stored) for stored in memories(paths).values()] == [TRUSTED]
     assert opened
     assert not [path for path in opened if ".git" in path]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.kernel.paths import Places
+from memory_plugin.kernel.paths import Paths
 from memory_plugin.memories import lifecycle
 from memory_plugin.memories.stores import Store, store_key
 from memory_plugin.memories.survey import survey
@@ -44,14 +44,14 @@ Record = Callable[..., str]
 
 
 @pytest.fixture
-def record(places: Places, store: Store, put: Put) -> Record:
+def record(paths: Paths, store: Store, put: Put) -> Record:
     """Put memories into the store, and return the path of a record of 0.1.0 about them; its fields may be given."""
     put("postgres", **POSTGRES)
     put("sqlite", **SQLITE)
     put("guarded", **POSTGRES, guard={"files": ["*"]})
     put("edited", title="Edited since")
     put("forgotten", **FORGOTTEN)
-    path = places.state("trust", store_key(store) + ".json")
+    path = paths.state("trust", store_key(store) + ".json")
     os.makedirs(os.path.dirname(path))
 
     def written(**fields: Any) -> str:  # noqa: ANN401
@@ -63,8 +63,8 @@ def record(places: Places, store: Store, put: Put) -> Record:
     return written
 
 
-def standings(places: Places) -> dict[str, str]:
-    return {item.stored.memory.id: item.trust for item in survey(places).items}
+def standings(paths: Paths) -> dict[str, str]:
+    return {item.stored.memory.id: item.trust for item in survey(paths).items}
 
 
 EXPECTED = {
@@ -76,22 +76,22 @@ EXPECTED = {
 }
 
 
-def test_what_was_trusted_stays_trusted_and_the_old_record_goes(places: Places, record: Record) -> None:
+def test_what_was_trusted_stays_trusted_and_the_old_record_goes(paths: Paths, record: Record) -> None:
     path = record()
-    assert has_old_trust(places)
-    assert standings(places) == EXPECTED
+    assert has_old_trust(paths)
+    assert standings(paths) == EXPECTED
     assert not os.path.exists(path)
-    assert not has_old_trust(places)
-    assert standings(places) == EXPECTED
+    assert not has_old_trust(paths)
+    assert standings(paths) == EXPECTED
 
 
 def test_what_the_user_had_forgotten_is_still_deleted_in_time(
-    places: Places, store: Store, record: Record
+    paths: Paths, store: Store, record: Record
 ) -> None:
     record()
-    migrate_trust(places)
+    migrate_trust(paths)
     path = find(store, "forgotten").path
-    assert lifecycle.remove_expired_retired(places, store, 30) == [path]
+    assert lifecycle.remove_expired_retired(paths, store, 30) == [path]
 
 
 @pytest.mark.parametrize(
@@ -106,40 +106,40 @@ def test_what_the_user_had_forgotten_is_still_deleted_in_time(
     ids=str,
 )
 def test_an_odd_or_planted_record_grants_nothing(
-    places: Places, record: Record, fields: dict[str, object]
+    paths: Paths, record: Record, fields: dict[str, object]
 ) -> None:
     record(**fields)
-    assert set(standings(places).values()) == {PENDING}
+    assert set(standings(paths).values()) == {PENDING}
 
 
-def test_an_unreadable_record_is_an_error_and_stays(places: Places, record: Record) -> None:
+def test_an_unreadable_record_is_an_error_and_stays(paths: Paths, record: Record) -> None:
     path = record()
     os.rename(path, path + ".real")
     os.symlink(path + ".real", path)
     with pytest.raises(TrustUnreadable):
-        migrate_trust(places)
+        migrate_trust(paths)
     assert os.path.lexists(path)
 
 
-def test_a_store_that_is_not_there_keeps_its_record(places: Places, store: Store, record: Record) -> None:
+def test_a_store_that_is_not_there_keeps_its_record(paths: Paths, store: Store, record: Record) -> None:
     path = record()
     os.rename(store.root, store.root + "-away")
-    assert migrate_trust(places)
+    assert migrate_trust(paths)
     assert os.path.exists(path)
     os.rename(store.root + "-away", store.root)
-    assert standings(places) == EXPECTED
+    assert standings(paths) == EXPECTED
 
 
-def test_a_prompt_leaves_a_large_store_to_a_command(places: Places, record: Record) -> None:
+def test_a_prompt_leaves_a_large_store_to_a_command(paths: Paths, record: Record) -> None:
     path = record()
-    assert not migrate_trust(places, most=3)
+    assert not migrate_trust(paths, most=3)
     assert os.path.exists(path)
-    assert migrate_trust(places, most=5)
+    assert migrate_trust(paths, most=5)
 
 
 @pytest.mark.parametrize("failing", ["open", "scandir"])
 def test_what_cannot_be_read_this_time_is_migrated_later(
-    places: Places, store: Store, record: Record, monkeypatch: pytest.MonkeyPatch, failing: str
+    paths: Paths, store: Store, record: Record, monkeypatch: pytest.MonkeyPatch, failing: str
 ) -> None:
     path, true = record(), getattr(os, failing)
 
@@ -150,13 +150,13 @@ def test_what_cannot_be_read_this_time_is_migrated_later(
 
     with monkeypatch.context() as patch:
         patch.setattr(os, failing, fails)
-        assert not migrate_trust(places)
+        assert not migrate_trust(paths)
     assert os.path.exists(path)
-    assert standings(places) == EXPECTED
+    assert standings(paths) == EXPECTED
 
 
 def test_an_interruption_before_the_old_record_goes_is_made_good(
-    places: Places, record: Record, monkeypatch: pytest.MonkeyPatch
+    paths: Paths, record: Record, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     record()
 
@@ -166,17 +166,17 @@ def test_an_interruption_before_the_old_record_goes_is_made_good(
     with monkeypatch.context() as patch:
         patch.setattr("os.unlink", killed)
         with pytest.raises(KeyboardInterrupt):
-            migrate_trust(places)
-    before = os.path.getsize(places.state("trust", "trusted.jsonl"))
-    assert standings(places) == EXPECTED
-    with open(places.state("trust", "trusted.jsonl"), encoding="ascii") as file:
+            migrate_trust(paths)
+    before = os.path.getsize(paths.state("trust", "trusted.jsonl"))
+    assert standings(paths) == EXPECTED
+    with open(paths.state("trust", "trusted.jsonl"), encoding="ascii") as file:
         accepted = [line for line in file if '"how":"migrated"' in line]
     assert len(accepted) == 2
     assert before > 0
 
 
-def test_withdrawn_trust_does_not_come_back(places: Places, store: Store, record: Record) -> None:
+def test_withdrawn_trust_does_not_come_back(paths: Paths, store: Store, record: Record) -> None:
     record()
-    migrate_trust(places)
-    load_trust(places).withdraw(find(store, "postgres"))
-    assert standings(places)["postgres"] == PENDING
+    migrate_trust(paths)
+    load_trust(paths).withdraw(find(store, "postgres"))
+    assert standings(paths)["postgres"] == PENDING

@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memory_plugin.kernel.locks import Busy
-from memory_plugin.kernel.paths import Places
+from memory_plugin.kernel.paths import Paths
 from memory_plugin.memories import writing
 from memory_plugin.memories.files import MAX_BYTES, all_memories
 from memory_plugin.memories.record import InvalidMemory, categories, new_memory
@@ -60,7 +60,7 @@ def index_lines(store: Store) -> int:
         return sum(line.startswith("- [") for line in file)
 
 
-def test_many_writers_of_one_title_lose_nothing(project: Project, places: Places, store: Store) -> None:
+def test_many_writers_of_one_title_lose_nothing(project: Project, paths: Paths, store: Store) -> None:
     running = [writer(project, "add", number) for number in range(WRITERS)]
     assert [process.communicate(timeout=50)[1] for process in running] == [b""] * WRITERS
     bodies = {stored.memory.data["content"]["decision"] for stored in all_memories(store)}
@@ -68,8 +68,8 @@ def test_many_writers_of_one_title_lose_nothing(project: Project, places: Places
     assert index_lines(store) == WRITERS * EACH
 
 
-def test_many_changes_to_one_memory_lose_nothing(project: Project, places: Places, store: Store) -> None:
-    add(places, store, data("Shared"))
+def test_many_changes_to_one_memory_lose_nothing(project: Project, paths: Paths, store: Store) -> None:
+    add(paths, store, data("Shared"))
     running = [writer(project, "change", number) for number in range(WRITERS)]
     assert [process.communicate(timeout=50)[1] for process in running] == [b""] * WRITERS
     assert len(find(store, "shared").memory.data["tags"]) == WRITERS * EACH
@@ -77,9 +77,9 @@ def test_many_changes_to_one_memory_lose_nothing(project: Project, places: Place
 
 @pytest.mark.parametrize("delay", [0.05, 0.12, 0.16, 0.2, 0.25, 0.3])
 def test_a_killed_writer_leaves_whole_files_and_a_free_lock(
-    project: Project, places: Places, store: Store, delay: float
+    project: Project, paths: Paths, store: Store, delay: float
 ) -> None:
-    kept = add(places, store, data("Shared")).stored
+    kept = add(paths, store, data("Shared")).stored
     running = [writer(project, deed, number, 10_000) for number, deed in enumerate(["add", "change"])]
     time.sleep(delay)
     for process in running:
@@ -88,22 +88,22 @@ def test_a_killed_writer_leaves_whole_files_and_a_free_lock(
     problems: list[Any] = []
     assert kept.memory.id in [stored.memory.id for stored in all_memories(store, problems)]
     assert problems == []
-    add(places, store, data("Another"))
-    sweep(places, store)
+    add(paths, store, data("Another"))
+    sweep(paths, store)
     folder = os.path.dirname(kept.path)
     assert [name for name in os.listdir(folder) if not name.endswith(".json")] == []
 
 
-def test_the_same_again_gives_back_what_is_there(places: Places, store: Store) -> None:
-    first, second, other = (add(places, store, data(body=body)) for body in ("b", "b", "c"))
+def test_the_same_again_gives_back_what_is_there(paths: Paths, store: Store) -> None:
+    first, second, other = (add(paths, store, data(body=body)) for body in ("b", "b", "c"))
     assert (first.created, second.created, other.created) == (True, False, True)
     assert second.stored.path == first.stored.path
     assert other.stored.memory.id == "use-postgres-2"
 
 
-def test_a_damaged_file_of_that_name_is_not_overwritten(places: Places, store: Store, put: Put) -> None:
+def test_a_damaged_file_of_that_name_is_not_overwritten(paths: Paths, store: Store, put: Put) -> None:
     damaged = put("use-postgres", raw=b"{")
-    assert add(places, store, data()).stored.memory.id == "use-postgres-2"
+    assert add(paths, store, data()).stored.memory.id == "use-postgres-2"
     with open(damaged, "rb") as file:
         assert file.read() == b"{"
 
@@ -111,11 +111,11 @@ def test_a_damaged_file_of_that_name_is_not_overwritten(places: Places, store: S
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(identity=st.text(max_size=90), title=st.text(max_size=200), data_=st.data())
 def test_neither_id_nor_title_leads_out_of_the_store(
-    places: Places, store: Store, identity: str, title: str, data_: st.DataObject
+    paths: Paths, store: Store, identity: str, title: str, data_: st.DataObject
 ) -> None:
     prefix = data_.draw(st.sampled_from(["", "../", "/", "..\\", "a/../../"]))
     try:
-        written = add(places, store, data(title, id=prefix + identity))
+        written = add(paths, store, data(title, id=prefix + identity))
     except InvalidMemory:
         return
     assert os.path.dirname(os.path.realpath(written.stored.path)) == os.path.realpath(
@@ -123,49 +123,49 @@ def test_neither_id_nor_title_leads_out_of_the_store(
     )
 
 
-def test_unknown_fields_and_lone_surrogates_survive_a_change(places: Places, store: Store, put: Put) -> None:
+def test_unknown_fields_and_lone_surrogates_survive_a_change(paths: Paths, store: Store, put: Put) -> None:
     put(
         "old",
         raw=b'{"title": "t", "content": {"decision": "x", "mine": [1]}, "theirs": {"a": 1.5}, "odd": "\\ud800"}',
     )
     stored = find(store, "old")
-    change(places, stored, lambda found: dict(found, record_status="retired"), cleaned=False)
+    change(paths, stored, lambda found: dict(found, record_status="retired"), cleaned=False)
     after = find(store, "old").memory.data
     assert (after["theirs"], after["content"]["mine"], after["odd"]) == ({"a": 1.5}, [1], "\ud800")
     assert after["record_status"] == "retired"
 
 
 @pytest.mark.slow
-def test_a_memory_that_could_not_be_read_again_is_not_written(places: Places, store: Store) -> None:
+def test_a_memory_that_could_not_be_read_again_is_not_written(paths: Paths, store: Store) -> None:
     with pytest.raises(InvalidMemory, match="a memory holds at most"):
-        add(places, store, data(body="\U0001f600" * (MAX_BYTES // 4 + 1)))
+        add(paths, store, data(body="\U0001f600" * (MAX_BYTES // 4 + 1)))
     assert list(all_memories(store)) == []
     with pytest.raises(InvalidMemory, match="at most 10000 values"):
-        add(places, store, data(extra=[0] * 10_001))
+        add(paths, store, data(extra=[0] * 10_001))
     assert list(all_memories(store)) == []
-    stored = add(places, store, data()).stored
+    stored = add(paths, store, data()).stored
     with pytest.raises(InvalidMemory, match="a memory holds at most"):
         change(
-            places,
+            paths,
             stored,
             lambda found: dict(found, content={"decision": "\U0001f600" * (MAX_BYTES // 4 + 1)}),
         )
     assert find(store, "use-postgres").digest == stored.digest
 
 
-def test_a_linked_folder_is_not_written_into(places: Places, store: Store, project: Project) -> None:
+def test_a_linked_folder_is_not_written_into(paths: Paths, store: Store, project: Project) -> None:
     outside = os.path.join(os.path.dirname(project.root), "outside")
     os.makedirs(outside)
     os.makedirs(store.root)
     os.symlink(outside, store.folder("decision"))
     with pytest.raises(InvalidMemory, match="symbolic link"):
-        add(places, store, data())
+        add(paths, store, data())
     assert os.listdir(outside) == []
 
 
 @pytest.mark.parametrize("name", [".claude", ".claude/memory"])
 def test_a_store_that_leads_elsewhere_is_not_begun(
-    places: Places, store: Store, project: Project, name: str
+    paths: Paths, store: Store, project: Project, name: str
 ) -> None:
     outside = os.path.join(os.path.dirname(project.root), "outside")
     os.makedirs(outside)
@@ -173,14 +173,14 @@ def test_a_store_that_leads_elsewhere_is_not_begun(
     os.makedirs(os.path.dirname(link), exist_ok=True)
     os.symlink(outside, link)
     with pytest.raises(InvalidMemory, match="symbolic link"):
-        add(places, store, data())
+        add(paths, store, data())
     assert os.listdir(outside) == []
 
 
 def test_a_full_disk_loses_nothing_that_was_there(
-    places: Places, store: Store, monkeypatch: pytest.MonkeyPatch
+    paths: Paths, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stored = add(places, store, data()).stored
+    stored = add(paths, store, data()).stored
 
     def full(_handle: int, _data: object) -> int:
         raise OSError(28, "No space left on device")
@@ -188,34 +188,34 @@ def test_a_full_disk_loses_nothing_that_was_there(
     with monkeypatch.context() as patch:
         patch.setattr(os, "write", full)
         with pytest.raises(OSError, match="No space left"):
-            change(places, stored, lambda found: dict(found, title="Other"))
+            change(paths, stored, lambda found: dict(found, title="Other"))
         with pytest.raises(OSError, match="No space left"):
-            add(places, store, data("New"))
+            add(paths, store, data("New"))
     assert find(store, "use-postgres").digest == stored.digest
     assert os.listdir(store.folder("decision")) == ["use-postgres.json"]
 
 
 @pytest.mark.slow
 def test_a_busy_store_is_said_so_after_a_while(
-    places: Places, store: Store, monkeypatch: pytest.MonkeyPatch
+    paths: Paths, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(writing, "LOCK_WAIT", 0.05)
-    with store_lock(places, store), pytest.raises(Busy):
-        add(places, store, data())
+    with store_lock(paths, store), pytest.raises(Busy):
+        add(paths, store, data())
 
 
-def test_files_of_the_user_s_own_store_are_private(places: Places, store: Store) -> None:
-    own = user_store(places)
+def test_files_of_the_user_s_own_store_are_private(paths: Paths, store: Store) -> None:
+    own = user_store(paths)
     assert own is not None
-    modes = [os.stat(add(places, one, data()).stored.path).st_mode & 0o777 for one in (own, store)]
+    modes = [os.stat(add(paths, one, data()).stored.path).st_mode & 0o777 for one in (own, store)]
     umask = os.umask(0)
     os.umask(umask)
     assert modes == [0o600, 0o666 & ~umask]
     assert os.stat(own.root).st_mode & 0o777 == 0o700
 
 
-def test_a_project_s_store_ignores_what_is_generated(places: Places, store: Store, project: Project) -> None:
-    add(places, store, data())
+def test_a_project_s_store_ignores_what_is_generated(paths: Paths, store: Store, project: Project) -> None:
+    add(paths, store, data())
     assert project.git("status", "--porcelain", "-uall").split() == [
         "??",
         ".claude/memory/.gitignore",
@@ -224,16 +224,16 @@ def test_a_project_s_store_ignores_what_is_generated(places: Places, store: Stor
     ]
 
 
-def test_removing_deletes_the_file(places: Places, store: Store) -> None:
-    stored = add(places, store, data()).stored
-    assert remove(places, stored) == [stored.path]
+def test_removing_deletes_the_file(paths: Paths, store: Store) -> None:
+    stored = add(paths, store, data()).stored
+    assert remove(paths, stored) == [stored.path]
     assert not os.path.exists(stored.path)
     with pytest.raises(FileNotFoundError):
-        remove(places, stored)
+        remove(paths, stored)
 
 
-def test_files_are_readable_for_people(places: Places, store: Store) -> None:
-    path = add(places, store, data("Käse")).stored.path
+def test_files_are_readable_for_people(paths: Paths, store: Store) -> None:
+    path = add(paths, store, data("Käse")).stored.path
     with open(path, encoding="utf-8") as file:
         text = file.read()
     assert '"title": "Käse"' in text

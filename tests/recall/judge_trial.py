@@ -98,7 +98,7 @@ class Trial:
         bench = self.bench
         settings = bench.settings()
         candidates = Candidates(prompt, hits, before)
-        context = Context(bench.places, settings, Deadline(5), SESSION)
+        context = Context(bench.paths, settings, Deadline(5), SESSION)
         return judge_candidates(candidates, mode, context, judges_off=taint)
 
     def shown(self, hits: list[Hit]) -> list[str]:
@@ -112,7 +112,7 @@ class Trial:
             return [], []
         limits = Limits(self.bench.settings(), 9500)
         limits.max_inject = min(limits.max_inject, judged.most)
-        history = RecallHistory(self.bench.places, "")
+        history = RecallHistory(self.bench.paths, "")
         choice = choose(hits, judged.approvals, limits, history, bool)
         return [hit.key for hit in choice.full], [hit.key for hit in choice.pointers]
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.kernel.paths import Places, locate
+from memory_plugin.kernel.paths import Paths, locate
 from memory_plugin.memories.files import all_memories
 from memory_plugin.memories.stores import stores
 from memory_plugin.memories.trust import load_trust
@@ -53,15 +53,15 @@ def put(project: Project, name: str, data: object, folder: str = "decisions") ->
 def put_accepted(project: Project, name: str, data: object) -> str:
     """Put a file into the store and accept it; return its path."""
     path = put(project, name, data)
-    with at_home(project) as places:
-        accept_all(places)
+    with at_home(project) as paths:
+        accept_all(paths)
     return path
 
 
-def accept_all(places: Places) -> None:
+def accept_all(paths: Paths) -> None:
     """Trust every memory of all stores, as `memory accept` does."""
-    found = [stored for one in stores(places) for stored in all_memories(one)]
-    load_trust(places).accept(found, "accept")
+    found = [stored for one in stores(paths) for stored in all_memories(one)]
+    load_trust(paths).accept(found, "accept")
 
 
 def rewrite_in_place(path: str, data: dict[str, Any]) -> None:
@@ -85,6 +85,13 @@ def index_file(project: Project) -> str:
     """Return the index of the project."""
     (path,) = glob.glob(os.path.join(project.state, "index", "*.sqlite3"))
     return path
+
+
+def ask(project: Project, session: str) -> str:
+    """Return what a session is told; the hook says nothing on standard error."""
+    run = project.prompt(ASK, session_id=session)
+    assert (run.returncode, run.stderr) == (0, "")
+    return run.context
 
 
 def last(project: Project) -> dict[str, Any]:
@@ -120,8 +127,8 @@ def without_rights(project: Project) -> list[str]:
 
 
 @contextmanager
-def at_home(project: Project) -> Iterator[Places]:
-    """Yield the places of a project, for code that runs in this process."""
+def at_home(project: Project) -> Iterator[Paths]:
+    """Yield the paths of a project, for code that runs in this process."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("HOME", project.home)
         patch.setenv("CLAUDE_CONFIG_DIR", project.config)

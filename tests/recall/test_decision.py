@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.kernel.paths import Places
+from memory_plugin.kernel.paths import Paths
 from memory_plugin.kernel.settings.load import Settings, load
 from memory_plugin.recall.decision import Choice, Limits, choose, estimated_tokens, pointer_line, render
 from memory_plugin.recall.history import RecallHistory
 from memory_plugin.recall.ranking import Hit
 
-NOWHERE = Places("/")  # a history without a session keeps nothing
+NOWHERE = Paths("/")  # a history without a session keeps nothing
 
 
 def settings(**values: object) -> Settings:

@@ -42,24 +42,24 @@ def test_every_reason_has_its_words() -> None:
 
 
 def test_the_last_decision_of_this_project_comes_first(project: Project) -> None:
-    with at_home(project) as places:
-        ledger = Ledger(places.state(), "recalls")
+    with at_home(project) as paths:
+        ledger = Ledger(paths.state(), "recalls")
         for number in range(30):
-            ledger.append("s%d" % (number % 2), places.project_key, {"prompt_id": "p%d" % number})
+            ledger.append("s%d" % (number % 2), paths.project_key, {"prompt_id": "p%d" % number})
         ledger.append("s0", "another-project", {"prompt_id": "q"})
-        assert [row["prompt_id"] for row in decisions(places, last=3)] == ["p29", "p28", "p27"]
-        assert [row["prompt_id"] for row in decisions(places, "s0", last=2)] == ["p28", "p26"]
-        assert (find_decision(places, "last") or {})["prompt_id"] == "p29"
-        assert (find_decision(places, "p1") or {})["prompt_id"] == "p19"
-        assert find_decision(places, "q") is None
+        assert [row["prompt_id"] for row in decisions(paths, last=3)] == ["p29", "p28", "p27"]
+        assert [row["prompt_id"] for row in decisions(paths, "s0", last=2)] == ["p28", "p26"]
+        assert (find_decision(paths, "last") or {})["prompt_id"] == "p29"
+        assert (find_decision(paths, "p1") or {})["prompt_id"] == "p19"
+        assert find_decision(paths, "q") is None
 
 
 def test_lines_that_are_none_are_passed_over(project: Project) -> None:
-    with at_home(project) as places:
-        os.makedirs(places.state())
-        with open(places.state("recalls.jsonl"), "wb") as file:
+    with at_home(project) as paths:
+        os.makedirs(paths.state())
+        with open(paths.state("recalls.jsonl"), "wb") as file:
             file.write(b"{cut off\n[1]\n\xff\n" + b"[" * 100_000 + b"\n" + b'{"project": 5}\n\n')
-        assert decisions(places) == []
+        assert decisions(paths) == []
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ from types import SimpleNamespace
 import pytest
 
 from memory_plugin.kernel.files import Unreadable
-from memory_plugin.kernel.paths import Places
+from memory_plugin.kernel.paths import Paths
 from memory_plugin.recall import feedback
-from memory_plugin.recall.decision import own_threshold
+from memory_plugin.recall.decision import shifted_threshold
 from memory_plugin.recall.feedback import USED, USEFUL, WRONG, Feedback, record_feedback, reset_feedback
 from tests.project import Project
 from tests.recall.store_files import at_home
@@ -32,11 +32,11 @@ KEY, OTHER = "project:decision/use-postgres", "project:decision/use-redis"
     ],
 )
 def test_a_shift_follows_what_was_said(project: Project, said: list[str], shift: float) -> None:
-    with at_home(project) as places:
+    with at_home(project) as paths:
         for kind in said:
-            record_feedback(places, [KEY], kind)
-        assert Feedback(places).shift(KEY) == pytest.approx(shift)
-        assert Feedback(places).shift(OTHER) == 0.0
+            record_feedback(paths, [KEY], kind)
+        assert Feedback(paths).shift(KEY) == pytest.approx(shift)
+        assert Feedback(paths).shift(OTHER) == 0.0
 
 
 @pytest.mark.parametrize(
@@ -53,38 +53,38 @@ def test_a_shift_follows_what_was_said(project: Project, said: list[str], shift:
     ],
 )
 def test_an_own_threshold_stays_within_bounds(threshold: float, shift: float, own: float) -> None:
-    assert own_threshold(threshold, shift) == pytest.approx(own)
+    assert shifted_threshold(threshold, shift) == pytest.approx(own)
 
 
 def test_feedback_belongs_to_a_project_unless_the_memory_is_the_users(project: Project) -> None:
-    with at_home(project) as places:
-        record_feedback(places, [KEY, "user:preference/short"], WRONG)
-        elsewhere = SimpleNamespace(project_key="another", state=places.state)
+    with at_home(project) as paths:
+        record_feedback(paths, [KEY, "user:preference/short"], WRONG)
+        elsewhere = SimpleNamespace(project_key="another", state=paths.state)
         found = Feedback(elsewhere)  # type: ignore[arg-type]
         assert (found.shift(KEY), found.shift("user:preference/short")) == (0.0, 0.15)
 
 
 def test_a_reset_forgets_the_named_ones_or_all(project: Project) -> None:
-    with at_home(project) as places:
-        record_feedback(places, [KEY, OTHER], USEFUL)
-        assert (reset_feedback(places, [KEY, "project:decision/none"]), reset_feedback(places, [KEY])) == (
+    with at_home(project) as paths:
+        record_feedback(paths, [KEY, OTHER], USEFUL)
+        assert (reset_feedback(paths, [KEY, "project:decision/none"]), reset_feedback(paths, [KEY])) == (
             1,
             0,
         )
-        assert (Feedback(places).shift(KEY), Feedback(places).shift(OTHER)) == (0.0, -0.1)
-        assert reset_feedback(places, None) == 1
-        assert Feedback(places).counts(OTHER) == {USEFUL: 0, WRONG: 0, USED: 0}
+        assert (Feedback(paths).shift(KEY), Feedback(paths).shift(OTHER)) == (0.0, -0.1)
+        assert reset_feedback(paths, None) == 1
+        assert Feedback(paths).counts(OTHER) == {USEFUL: 0, WRONG: 0, USED: 0}
 
 
 def test_no_id_is_written_in_clear(project: Project) -> None:
-    with at_home(project) as places:
-        record_feedback(places, [KEY], USEFUL)
-        with open(places.state("feedback.json"), encoding="utf-8") as file:
+    with at_home(project) as paths:
+        record_feedback(paths, [KEY], USEFUL)
+        with open(paths.state("feedback.json"), encoding="utf-8") as file:
             assert "postgres" not in file.read()
 
 
-def _damage(places: Places, content: str) -> str:
-    path = places.state("feedback.json")
+def _damage(paths: Paths, content: str) -> str:
+    path = paths.state("feedback.json")
     os.makedirs(os.path.dirname(path), exist_ok=True)
     with open(path, "w", encoding="utf-8") as file:
         file.write(content)
@@ -96,11 +96,11 @@ def _damage(places: Places, content: str) -> str:
     ["", "{", "[]", '{"memories": 5}', '{"memories": {"x": 5}}', '{"memories": {"x": {"useful": "many"}}}'],
 )
 def test_a_damaged_file_says_nothing_and_is_replaced(project: Project, content: str) -> None:
-    with at_home(project) as places:
-        path = _damage(places, content)
-        assert Feedback(places).shift(KEY) == 0.0
-        record_feedback(places, [KEY], USEFUL)
-        assert Feedback(places).shift(KEY) == -0.1
+    with at_home(project) as paths:
+        path = _damage(paths, content)
+        assert Feedback(paths).shift(KEY) == 0.0
+        record_feedback(paths, [KEY], USEFUL)
+        assert Feedback(paths).shift(KEY) == -0.1
         assert os.path.exists(path + ".damaged") == (content in ("", "{"))
 
 
@@ -110,24 +110,24 @@ def test_a_file_that_cannot_be_read_now_is_not_replaced(
     def unreadable(*_: object) -> None:
         raise Unreadable("an error of the disk")
 
-    with at_home(project) as places:
-        record_feedback(places, [KEY], WRONG)
+    with at_home(project) as paths:
+        record_feedback(paths, [KEY], WRONG)
         with monkeypatch.context() as patch:
             patch.setattr(feedback, "read_regular", unreadable)
             with pytest.raises(Unreadable):
-                record_feedback(places, [OTHER], WRONG)
-        assert Feedback(places).shift(KEY) == 0.15
+                record_feedback(paths, [OTHER], WRONG)
+        assert Feedback(paths).shift(KEY) == 0.15
 
 
 def test_the_oldest_feedback_goes_first(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(feedback, "_MAX_ENTRIES", 2)
-    with at_home(project) as places:
+    with at_home(project) as paths:
         for number in range(3):
             monkeypatch.setattr(
                 feedback, "now_iso", lambda number=number: "2026-01-0%dT00:00:00Z" % (number + 1)
             )
-            record_feedback(places, ["project:decision/%d" % number], WRONG)
-        found = [Feedback(places).counts("project:decision/%d" % number)[WRONG] for number in range(3)]
+            record_feedback(paths, ["project:decision/%d" % number], WRONG)
+        found = [Feedback(paths).counts("project:decision/%d" % number)[WRONG] for number in range(3)]
         assert found == [0, 1, 1]
-        with open(places.state("feedback.json"), encoding="utf-8") as file:
+        with open(paths.state("feedback.json"), encoding="utf-8") as file:
             assert len(json.load(file)["memories"]) == 2

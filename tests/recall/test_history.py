@@ -8,7 +8,7 @@ import threading
 import pytest
 
 from memory_plugin.kernel.locks import Busy, FileLock
-from memory_plugin.kernel.paths import Places
+from memory_plugin.kernel.paths import Paths
 from memory_plugin.kernel.settings.load import load
 from memory_plugin.kernel.state_file import session_file
 from memory_plugin.recall.history import (
@@ -17,7 +17,7 @@ from memory_plugin.recall.history import (
     TOOL,
     RecallHistory,
     forget_session,
-    left_for_tools,
+    remaining_for_tools,
 )
 from tests.project import Project
 from tests.recall.store_files import ASK, BODY, TITLE, TOLD, at_home, last, memory, no_threshold, put
@@ -32,86 +32,86 @@ def recalling(project: Project) -> Project:
 
 
 def test_a_text_is_known_for_so_many_turns(project: Project) -> None:
-    with at_home(project) as places:
-        told = RecallHistory(places, "s")
+    with at_home(project) as paths:
+        told = RecallHistory(paths, "s")
         told.note_injected("key", "text")
         told.save()
         for turn in range(2, 6):
-            told = RecallHistory(places, "s")
+            told = RecallHistory(paths, "s")
             assert (told.turn, told.was_injected("key", "text", 4)) == (turn, turn < 5)
             assert not told.was_injected("key", "another text", 4)
             assert not told.was_injected("another key", "text", 4)
             told.save()
 
 
-def tell(places: Places, place: str, key: str, agent: str = "") -> None:
+def tell(paths: Paths, place: str, key: str, agent: str = "") -> None:
     """Record that a place gave a full text and a pointer."""
-    with RecallHistory(places, "s", place, agent) as history:
+    with RecallHistory(paths, "s", place, agent) as history:
         history.note_injected(key, "text")
         history.note_pointed(key + "-near", "line")
 
 
 def test_all_places_share_what_was_told_and_have_counts_of_their_own(project: Project) -> None:
-    with at_home(project) as places:
-        tell(places, CATALOG, "rule")
-        tell(places, TOOL, "one")
-        tell(places, TOOL, "two")
-        tell(places, FAILURE, "three")
-        history = RecallHistory(places, "s")
+    with at_home(project) as paths:
+        tell(paths, CATALOG, "rule")
+        tell(paths, TOOL, "one")
+        tell(paths, TOOL, "two")
+        tell(paths, FAILURE, "three")
+        history = RecallHistory(paths, "s")
         assert all(history.was_injected(key, "text", 9) for key in ("rule", "one", "two", "three"))
         assert history.was_pointed("one-near", "line")
-        assert (history.told_at(CATALOG), history.told_at(TOOL, FAILURE)) == ((1, 1), (3, 3))
+        assert (history.injected_counts(CATALOG), history.injected_counts(TOOL, FAILURE)) == ((1, 1), (3, 3))
 
 
-def left(project: Project, places: Places, **settings: object) -> int:
+def left(project: Project, paths: Paths, **settings: object) -> int:
     """Return what is left for tool calls under these settings."""
     project.write_settings(retrieval=settings)
-    return left_for_tools(RecallHistory(places, "s", TOOL), load(places.config_dir, None))
+    return remaining_for_tools(RecallHistory(paths, "s", TOOL), load(paths.config_dir, None))
 
 
 def test_tool_calls_of_both_kinds_share_one_limit(project: Project) -> None:
     """A full text and a pointer count one each; what the other places said counts nothing."""
-    with at_home(project) as places:
-        tell(places, CATALOG, "rule")
-        tell(places, TOOL, "one")
-        tell(places, FAILURE, "two")
-        assert left(project, places, tool={"max_per_session": 9}) == 5
-        assert left(project, places, tool={"max_per_session": 3}) == 0
-        assert left(project, places, tool={"enabled": False}) == 0
-        assert left(project, places, enabled=False) == 0
+    with at_home(project) as paths:
+        tell(paths, CATALOG, "rule")
+        tell(paths, TOOL, "one")
+        tell(paths, FAILURE, "two")
+        assert left(project, paths, tool={"max_per_session": 9}) == 5
+        assert left(project, paths, tool={"max_per_session": 3}) == 0
+        assert left(project, paths, tool={"enabled": False}) == 0
+        assert left(project, paths, enabled=False) == 0
 
 
 def test_only_prompts_are_turns(project: Project) -> None:
-    with at_home(project) as places:
+    with at_home(project) as paths:
         for turn in (1, 2, 3):
-            tell(places, TOOL, "key%d" % turn)
-            history = RecallHistory(places, "s")
+            tell(paths, TOOL, "key%d" % turn)
+            history = RecallHistory(paths, "s")
             assert history.turn == turn
             history.save()
-        assert RecallHistory(places, "s", TOOL).turn == 3
+        assert RecallHistory(paths, "s", TOOL).turn == 3
 
 
 def test_a_subagent_has_a_record_of_its_own(project: Project) -> None:
     """What a sub-agent is told reaches no other context; after a compaction of the session its context is still what it was."""
-    with at_home(project) as places:
-        tell(places, TOOL, "key", agent="a1")
+    with at_home(project) as paths:
+        tell(paths, TOOL, "key", agent="a1")
         known = [
-            RecallHistory(places, "s", TOOL, agent).was_injected("key", "text", 9)
+            RecallHistory(paths, "s", TOOL, agent).was_injected("key", "text", 9)
             for agent in ("", "a1", "a2")
         ]
         assert known == [False, True, False]
-        tell(places, TOOL, "key")
-        forget_session(places, "s")
-        assert not RecallHistory(places, "s", TOOL).was_injected("key", "text", 9)
-        assert RecallHistory(places, "s", TOOL, "a1").was_injected("key", "text", 9)
+        tell(paths, TOOL, "key")
+        forget_session(paths, "s")
+        assert not RecallHistory(paths, "s", TOOL).was_injected("key", "text", 9)
+        assert RecallHistory(paths, "s", TOOL, "a1").was_injected("key", "text", 9)
 
 
 def test_parallel_tool_calls_lose_nothing_and_say_nothing_twice(project: Project) -> None:
     told: list[int] = []
 
-    def call(places: Places, number: int) -> None:
+    def call(paths: Paths, number: int) -> None:
         try:
-            with RecallHistory(places, "s", TOOL) as history:
+            with RecallHistory(paths, "s", TOOL) as history:
                 if not history.was_injected("shared", "text", 9):
                     told.append(number)
                     history.note_injected("shared", "text")
@@ -119,30 +119,30 @@ def test_parallel_tool_calls_lose_nothing_and_say_nothing_twice(project: Project
         except Busy:
             return
 
-    with at_home(project) as places:
-        threads = [threading.Thread(target=call, args=(places, number)) for number in range(12)]
+    with at_home(project) as paths:
+        threads = [threading.Thread(target=call, args=(paths, number)) for number in range(12)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        history = RecallHistory(places, "s", TOOL)
+        history = RecallHistory(paths, "s", TOOL)
         known = [number for number in range(12) if history.was_injected("own%d" % number, "text", 9)]
         assert len(told) == 1
-        assert history.told_at(TOOL) == (len(known) + 1, 0)
+        assert history.injected_counts(TOOL) == (len(known) + 1, 0)
 
 
 def test_a_hook_without_the_lock_is_told_so_soon(project: Project) -> None:
-    with at_home(project) as places:
-        tell(places, TOOL, "key")
-        waiting, prompt = RecallHistory(places, "s", TOOL), RecallHistory(places, "s")
-        with FileLock(session_file(places, "s"), 1.0):
+    with at_home(project) as paths:
+        tell(paths, TOOL, "key")
+        waiting, prompt = RecallHistory(paths, "s", TOOL), RecallHistory(paths, "s")
+        with FileLock(session_file(paths, "s"), 1.0):
             with pytest.raises(Busy), waiting:
                 pytest.fail("entered without the lock")
             prompt.note_injected("other", "text")
             with pytest.raises(Busy):
                 prompt.save()
         prompt.save()
-        assert RecallHistory(places, "s").was_injected("other", "text", 9)
+        assert RecallHistory(paths, "s").was_injected("other", "text", 9)
 
 
 def test_nothing_is_noted_when_the_answer_fails(project: Project) -> None:
@@ -151,11 +151,11 @@ def test_nothing_is_noted_when_the_answer_fails(project: Project) -> None:
             history.note_injected("key", "text")
             raise KeyError
 
-    with at_home(project) as places:
+    with at_home(project) as paths:
         with pytest.raises(KeyError):
-            fail(RecallHistory(places, "s", TOOL))
-        assert not RecallHistory(places, "s").was_injected("key", "text", 9)
-        tell(places, TOOL, "key")  # the lock is free again
+            fail(RecallHistory(paths, "s", TOOL))
+        assert not RecallHistory(paths, "s").was_injected("key", "text", 9)
+        tell(paths, TOOL, "key")  # the lock is free again
 
 
 @pytest.mark.parametrize(
@@ -170,57 +170,57 @@ def test_nothing_is_noted_when_the_answer_fails(project: Project) -> None:
     ids=["cut off", "bytes", "a list", "no place", "other types"],
 )
 def test_damaged_rows_are_skipped(project: Project, damage: bytes) -> None:
-    with at_home(project) as places:
-        tell(places, TOOL, "before")
-        with open(session_file(places, "s"), "ab") as file:
+    with at_home(project) as paths:
+        tell(paths, TOOL, "before")
+        with open(session_file(paths, "s"), "ab") as file:
             file.write(b"\n" + damage)
-        tell(places, TOOL, "after")
-        history = RecallHistory(places, "s")
+        tell(paths, TOOL, "after")
+        history = RecallHistory(paths, "s")
         assert [history.was_injected(key, "text", 9) for key in ("before", "after")] == [True, True]
 
 
 def test_the_record_of_an_older_version_is_no_record(project: Project) -> None:
-    with at_home(project) as places:
-        os.makedirs(places.state("sessions"))
-        with open(session_file(places, "s"), "w", encoding="ascii") as file:
+    with at_home(project) as paths:
+        os.makedirs(paths.state("sessions"))
+        with open(session_file(paths, "s"), "w", encoding="ascii") as file:
             file.write('{"turn": 3, "header": true, "injected": {"a": ["b", 2]}, "pointed": {"c": "d"}}')
-        assert RecallHistory(places, "s").turn == 1
-        tell(places, TOOL, "key")
-        assert RecallHistory(places, "s").was_injected("key", "text", 9)
+        assert RecallHistory(paths, "s").turn == 1
+        tell(paths, TOOL, "key")
+        assert RecallHistory(paths, "s").was_injected("key", "text", 9)
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no pipes with names")
 def test_a_pipe_in_its_place_is_an_error_and_no_wait(project: Project) -> None:
-    with at_home(project) as places:
-        os.makedirs(places.state("sessions"))
-        os.mkfifo(session_file(places, "s"))
+    with at_home(project) as paths:
+        os.makedirs(paths.state("sessions"))
+        os.mkfifo(session_file(paths, "s"))
         with pytest.raises(OSError, match="not a regular file"):
-            tell(places, TOOL, "key")
+            tell(paths, TOOL, "key")
 
 
 def test_a_session_without_an_id_has_no_record(project: Project) -> None:
-    with at_home(project) as places:
-        with RecallHistory(places, "", TOOL) as history:
+    with at_home(project) as paths:
+        with RecallHistory(paths, "", TOOL) as history:
             history.note_injected("key", "text")
-        assert not RecallHistory(places, "").was_injected("key", "text", 9)
-        assert not os.path.exists(places.state("sessions"))
+        assert not RecallHistory(paths, "").was_injected("key", "text", 9)
+        assert not os.path.exists(paths.state("sessions"))
 
 
 def test_a_session_that_was_told_nothing_leaves_nothing(project: Project) -> None:
-    with at_home(project) as places:
-        RecallHistory(places, "s").save()
-        assert not os.path.exists(places.state("sessions"))
-        forget_session(places, "s")
+    with at_home(project) as paths:
+        RecallHistory(paths, "s").save()
+        assert not os.path.exists(paths.state("sessions"))
+        forget_session(paths, "s")
 
 
 @pytest.mark.parametrize("session", ["../../x", "a/b", "\ud800", "x" * 1000, "."])
 def test_a_session_is_no_path(project: Project, session: str) -> None:
-    with at_home(project) as places:
-        told = RecallHistory(places, session)
+    with at_home(project) as paths:
+        told = RecallHistory(paths, session)
         told.note_injected("key", "text")
         told.save()
-        assert RecallHistory(places, session).was_injected("key", "text", 9)
-        (name,) = os.listdir(places.state("sessions"))
+        assert RecallHistory(paths, session).was_injected("key", "text", 9)
+        (name,) = os.listdir(paths.state("sessions"))
         assert len(name) == 16 + len(".json")
 
 

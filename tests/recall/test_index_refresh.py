@@ -10,7 +10,7 @@ from contextlib import closing
 import pytest
 
 from memory_plugin.kernel.locks import Busy, FileLock
-from memory_plugin.kernel.paths import Places
+from memory_plugin.kernel.paths import Paths
 from memory_plugin.kernel.settings.load import load
 from memory_plugin.memories.files import all_memories
 from memory_plugin.memories.stores import project_store
@@ -25,27 +25,27 @@ from tests.project import Project
 from tests.recall.store_files import accept_all, at_home, memory, put, store
 
 
-def inline(places: Places, most: int = 60, characters: int = 65_536) -> RefreshReport:
+def inline(paths: Paths, most: int = 60, characters: int = 65_536) -> RefreshReport:
     """Return the report of what a prompt refreshes."""
-    with closing(open_index(index_path(places))) as connection:
+    with closing(open_index(index_path(paths))) as connection:
         share = Share(most, characters, 20_000)
-        return refresh(connection, places, load(places.config_dir, places.project_root), share=share)
+        return refresh(connection, paths, load(paths.config_dir, paths.project_root), share=share)
 
 
-def fully(places: Places) -> RefreshReport:
+def fully(paths: Paths) -> RefreshReport:
     """Return the report of what the background process refreshes."""
-    return refresh_index(places, load(places.config_dir, places.project_root))
+    return refresh_index(paths, load(paths.config_dir, paths.project_root))
 
 
-def titles(places: Places) -> set[str]:
+def titles(paths: Paths) -> set[str]:
     """Return the titles in the index."""
-    with closing(open_index(index_path(places))) as connection:
+    with closing(open_index(index_path(paths))) as connection:
         return {document.title for document in index_documents.all_documents(connection)}
 
 
-def injectable(places: Places) -> set[str]:
+def injectable(paths: Paths) -> set[str]:
     """Return the titles in the index that may be injected."""
-    with closing(open_index(index_path(places))) as connection:
+    with closing(open_index(index_path(paths))) as connection:
         return {
             document.title for document in index_documents.all_documents(connection) if document.injectable
         }
@@ -57,81 +57,81 @@ def later() -> None:
 
 
 def test_only_what_changed_is_read(project: Project) -> None:
-    with at_home(project) as places:
+    with at_home(project) as paths:
         for number in range(5):
             put(project, "m%d" % number, memory("Memory %d" % number))
-        assert fully(places) == RefreshReport(5, 0, 0, 0)
+        assert fully(paths) == RefreshReport(5, 0, 0, 0)
         later()
-        assert fully(places) == RefreshReport(0, 0, 0, 0)
+        assert fully(paths) == RefreshReport(0, 0, 0, 0)
         put(project, "m1", memory("Changed"))
         put(project, "m5", memory("New"))
         os.unlink(store(project, "decisions", "m0.json"))
-        assert inline(places) == RefreshReport(2, 1, 0, 0)
-        assert titles(places) == {"Changed", "New", "Memory 2", "Memory 3", "Memory 4"}
+        assert inline(paths) == RefreshReport(2, 1, 0, 0)
+        assert titles(paths) == {"Changed", "New", "Memory 2", "Memory 3", "Memory 4"}
 
 
 def test_more_than_a_prompt_waits_for_is_left(project: Project) -> None:
-    with at_home(project) as places:
-        fully(places)
+    with at_home(project) as paths:
+        fully(paths)
         for number in range(11):
             put(project, "m%d" % number, memory("Memory %d" % number))
-        assert inline(places, most=10) == RefreshReport(10, 0, 0, 0, left=1)
-        assert len(titles(places)) == 10
-        assert fully(places).read == 1
+        assert inline(paths, most=10) == RefreshReport(10, 0, 0, 0, left=1)
+        assert len(titles(paths)) == 10
+        assert fully(paths).read == 1
 
 
 def test_what_holds_no_living_memory_is_read_once(project: Project) -> None:
-    with at_home(project) as places:
+    with at_home(project) as paths:
         for number in range(20):
             put(project, "broken%d" % number, "{")
             put(project, "retired%d" % number, memory(record_status="retired"))
-        assert fully(places).unreadable == 20
+        assert fully(paths).unreadable == 20
         later()
         put(project, "new", memory("New"))
-        assert inline(places, most=1) == RefreshReport(1, 0, 0, 0)
+        assert inline(paths, most=1) == RefreshReport(1, 0, 0, 0)
         later()
         put(project, "broken0", memory("Fixed"))
         put(project, "retired0", memory("Restored by hand"))
-        assert inline(places, most=2).read == 2
+        assert inline(paths, most=2).read == 2
         os.unlink(store(project, "decisions", "broken1.json"))
-        inline(places)
-        assert titles(places) == {"New", "Fixed", "Restored by hand"}
+        inline(paths)
+        assert titles(paths) == {"New", "Fixed", "Restored by hand"}
 
 
 @pytest.mark.parametrize("pause", [0.0, 0.1])
 def test_an_accept_reaches_the_index_however_long_ago_it_was(project: Project, pause: float) -> None:
-    with at_home(project) as places:
+    with at_home(project) as paths:
         put(project, "m", memory("Memory"))
-        fully(places)
-        assert injectable(places) == set()
-        accept_all(places)
+        fully(paths)
+        assert injectable(paths) == set()
+        accept_all(paths)
         time.sleep(pause)
-        assert fully(places).regraded == 1
-        assert injectable(places) == {"Memory"}
+        assert fully(paths).regraded == 1
+        assert injectable(paths) == {"Memory"}
         later()
-        assert inline(places) == RefreshReport(0, 0, 0, 0)
+        assert inline(paths) == RefreshReport(0, 0, 0, 0)
 
 
 def test_a_store_that_is_gone_leaves_the_index(project: Project) -> None:
-    with at_home(project) as places:
+    with at_home(project) as paths:
         put(project, "m", memory("Memory"))
         put(project, "n", memory("Note"), "constraints")
-        fully(places)
+        fully(paths)
         later()
         os.rename(store(project, "constraints"), store(project, "other"))
-        inline(places)
-        assert titles(places) == {"Memory"}
+        inline(paths)
+        assert titles(paths) == {"Memory"}
         os.rename(store(project), store(project) + "-gone")
-        inline(places)
-        assert titles(places) == set()
+        inline(paths)
+        assert titles(paths) == set()
 
 
 def test_a_refresh_does_not_wait_for_a_writer(project: Project) -> None:
-    with at_home(project) as places:
-        fully(places)
+    with at_home(project) as paths:
+        fully(paths)
         put(project, "m", memory("Memory"))
-        with store_lock(places, project_store(places)), trust_lock(places):
-            assert inline(places).read == 1
+        with store_lock(paths, project_store(paths)), trust_lock(paths):
+            assert inline(paths).read == 1
 
 
 @pytest.mark.parametrize("error", [errno.EIO, errno.EMFILE, errno.EWOULDBLOCK], ids=errno.errorcode.get)
@@ -139,15 +139,15 @@ def test_a_refresh_does_not_wait_for_a_writer(project: Project) -> None:
 def test_what_cannot_be_read_this_time_stays_and_is_read_later(
     project: Project, monkeypatch: pytest.MonkeyPatch, error: int, failing: str
 ) -> None:
-    with at_home(project) as places:
+    with at_home(project) as paths:
         put(project, "m", memory("Memory"))
         put(project, "n", memory("Other"))
-        accept_all(places)
-        fully(places)
+        accept_all(paths)
+        fully(paths)
         later()
         path = put(project, "m", memory("Memory", tags=["changed"]))
         put(project, "o", memory("New"))
-        accept_all(places)
+        accept_all(paths)
         later()
         true = getattr(os, failing)
 
@@ -158,53 +158,53 @@ def test_what_cannot_be_read_this_time_stays_and_is_read_later(
 
         with monkeypatch.context() as patch:
             patch.setattr(os, failing, fails)
-            report = inline(places)
+            report = inline(paths)
         assert os.strerror(error) in report.problem
-        assert {"Memory", "Other"} <= injectable(places)
-        assert inline(places).read == (2 if failing == "scandir" else 1)
-        assert injectable(places) == {"Memory", "Other", "New"}
+        assert {"Memory", "Other"} <= injectable(paths)
+        assert inline(paths).read == (2 if failing == "scandir" else 1)
+        assert injectable(paths) == {"Memory", "Other", "New"}
         later()
-        assert inline(places) == RefreshReport()
+        assert inline(paths) == RefreshReport()
 
 
 def test_decisions_of_elsewhere_are_followed_without_reading_the_store(project: Project) -> None:
-    with at_home(project) as places:
+    with at_home(project) as paths:
         for number in range(5):
             put(project, "m%d" % number, memory("Memory %d" % number))
-        fully(places)
+        fully(paths)
         later()
-        stored = [one for one in all_memories(project_store(places)) if one.memory.id == "m3"]
-        load_trust(places).accept(stored, "accept")
+        stored = [one for one in all_memories(project_store(paths)) if one.memory.id == "m3"]
+        load_trust(paths).accept(stored, "accept")
         later()
-        assert inline(places) == RefreshReport(regraded=1)
-        load_trust(places).reject(stored[0])
+        assert inline(paths) == RefreshReport(regraded=1)
+        load_trust(paths).reject(stored[0])
         later()
-        assert inline(places) == RefreshReport(regraded=1)
-        assert injectable(places) == set()
-        os.unlink(places.state("trust", "rejected.jsonl"))
+        assert inline(paths) == RefreshReport(regraded=1)
+        assert injectable(paths) == set()
+        os.unlink(paths.state("trust", "rejected.jsonl"))
         later()
-        assert inline(places).regraded == 5
-        assert injectable(places) == {"Memory 3"}
+        assert inline(paths).regraded == 5
+        assert injectable(paths) == {"Memory 3"}
 
 
 def test_two_refreshes_never_run_at_once(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(index_refresh, "_LOCK_WAIT", 0.05)
-    with at_home(project) as places:
-        fully(places)
-        with FileLock(index_path(places) + ".heal", 0.0), pytest.raises(Busy):
-            fully(places)
+    with at_home(project) as paths:
+        fully(paths)
+        with FileLock(index_path(paths) + ".heal", 0.0), pytest.raises(Busy):
+            fully(paths)
 
 
 def test_the_state_of_the_index_is_told(project: Project) -> None:
-    with at_home(project) as places:
-        assert index_state(places)["state"] == "missing"
+    with at_home(project) as paths:
+        assert index_state(paths)["state"] == "missing"
         put(project, "m", memory("Memory"))
-        fully(places)
+        fully(paths)
         later()
-        fully(places)
-        assert (index_state(places)["state"], index_state(places)["memories"]) == ("whole", 1)
+        fully(paths)
+        assert (index_state(paths)["state"], index_state(paths)["memories"]) == ("whole", 1)
         put(project, "n", memory("Note"))
-        assert index_state(places)["state"] == "behind"
-        with open(index_path(places), "wb") as file:
+        assert index_state(paths)["state"] == "behind"
+        with open(index_path(paths), "wb") as file:
             file.write(b"no database")
-        assert index_state(places)["state"] == "unusable"
+        assert index_state(paths)["state"] == "unusable"

@@ -52,6 +52,6 @@ def test_a_project_has_no_more_judged_than_the_user(
         json.dump({"memory": {"retrieval": said}}, file)
     candidates = Candidates(PROMPT, HITS[3:] + HITS[2:3], "")
     settings = load(bench.config, bench.project)
-    judge_candidates(candidates, AUTO, Context(bench.places, settings, Deadline(5), SESSION))
+    judge_candidates(candidates, AUTO, Context(bench.paths, settings, Deadline(5), SESSION))
     titles = {note["title"].rpartition(" ")[2] for seen in server.seen for note in asked(seen).data["notes"]}
     assert sorted(titles) == judged

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from memory_plugin.kernel.paths import Places
+from memory_plugin.kernel.paths import Paths
 from memory_plugin.recall.named_files import (
     FILE,
     FOLDER,
@@ -36,8 +36,8 @@ NAMED = [
 
 
 @pytest.fixture
-def places(project: Project) -> Iterator[Places]:
-    """Return the places of a project with the paths above prepared."""
+def paths(project: Project) -> Iterator[Paths]:
+    """Return the paths of a project with the paths above prepared."""
     with at_home(project) as found:
         assert write_named_files(found, NAMED)
         yield found
@@ -64,8 +64,8 @@ def places(project: Project) -> Iterator[Places]:
         ("", {}),
     ],
 )
-def test_paths_are_compared_as_paths(places: Places, path: str, named: dict[str, str]) -> None:
-    assert NamedFiles(places).naming(path, is_new=False) == named
+def test_paths_are_compared_as_paths(paths: Paths, path: str, named: dict[str, str]) -> None:
+    assert NamedFiles(paths).naming(path, is_new=False) == named
 
 
 @pytest.mark.parametrize(
@@ -79,33 +79,33 @@ def test_paths_are_compared_as_paths(places: Places, path: str, named: dict[str,
         ("roles.py", {}),
     ],
 )
-def test_a_new_file_has_kin_beside_it(places: Places, path: str, named: dict[str, str]) -> None:
-    assert NamedFiles(places).naming(path, is_new=True) == named
+def test_a_new_file_has_kin_beside_it(paths: Paths, path: str, named: dict[str, str]) -> None:
+    assert NamedFiles(paths).naming(path, is_new=True) == named
 
 
-def test_a_new_file_has_kin_of_its_name_in_a_neighboring_folder(places: Places) -> None:
-    write_named_files(places, [("stacks/rds/orders/main.tf", "orders", FILE)])
-    prepared = NamedFiles(places)
+def test_a_new_file_has_kin_of_its_name_in_a_neighboring_folder(paths: Paths) -> None:
+    write_named_files(paths, [("stacks/rds/orders/main.tf", "orders", FILE)])
+    prepared = NamedFiles(paths)
     assert prepared.naming("stacks/rds/pricing/main.tf", is_new=True) == {"orders": KIN}
     assert prepared.naming("stacks/rds/pricing/outputs.tf", is_new=True) == {}
     assert prepared.naming("stacks/s3/pricing/main.tf", is_new=True) == {}
 
 
-def test_a_folder_that_many_memories_name_has_no_kin(places: Places) -> None:
-    write_named_files(places, [("src/%d.py" % at, "m%d" % at, FILE) for at in range(3)])
-    assert NamedFiles(places).naming("src/new.py", is_new=True) == {}
+def test_a_folder_that_many_memories_name_has_no_kin(paths: Paths) -> None:
+    write_named_files(paths, [("src/%d.py" % at, "m%d" % at, FILE) for at in range(3)])
+    assert NamedFiles(paths).naming("src/new.py", is_new=True) == {}
 
 
-def test_the_surest_way_counts(places: Places) -> None:
-    write_named_files(places, [("a/b.py", "m", TEXT), ("a/", "m", FILE), ("*.py", "m", PATTERN)])
-    assert NamedFiles(places).naming("a/b.py", is_new=False) == {"m": PATTERN}
+def test_the_surest_way_counts(paths: Paths) -> None:
+    write_named_files(paths, [("a/b.py", "m", TEXT), ("a/", "m", FILE), ("*.py", "m", PATTERN)])
+    assert NamedFiles(paths).naming("a/b.py", is_new=False) == {"m": PATTERN}
 
 
-def test_the_file_goes_when_nothing_is_named(places: Places) -> None:
-    assert not write_named_files(places, NAMED)
-    assert write_named_files(places, [])
-    assert not os.path.lexists(named_files_path(places))
-    assert not NamedFiles(places).any()
+def test_the_file_goes_when_nothing_is_named(paths: Paths) -> None:
+    assert not write_named_files(paths, NAMED)
+    assert write_named_files(paths, [])
+    assert not os.path.lexists(named_files_path(paths))
+    assert not NamedFiles(paths).any()
 
 
 @pytest.mark.parametrize(
@@ -118,19 +118,19 @@ def test_the_file_goes_when_nothing_is_named(places: Places) -> None:
         b'{"schema": 1, "root": "/elsewhere", "patterns": []}\nsrc/a.py\t[["m", "file"]]',
     ],
 )
-def test_a_damaged_file_names_nothing(places: Places, content: bytes) -> None:
-    with open(named_files_path(places), "wb") as file:
+def test_a_damaged_file_names_nothing(paths: Paths, content: bytes) -> None:
+    with open(named_files_path(paths), "wb") as file:
         file.write(content)
-    assert NamedFiles(places).naming("src/a.py", is_new=True) == {}
+    assert NamedFiles(paths).naming("src/a.py", is_new=True) == {}
 
 
 @pytest.mark.parametrize("line", [b"src/a.py\t{", b"src/a.py\t[1]", b'src/a.py\t[["m"]]', b"src/a.py\t7"])
-def test_a_damaged_line_names_nothing(places: Places, line: bytes) -> None:
-    with open(named_files_path(places), "rb") as file:
+def test_a_damaged_line_names_nothing(paths: Paths, line: bytes) -> None:
+    with open(named_files_path(paths), "rb") as file:
         head = file.readline()
-    with open(named_files_path(places), "wb") as file:
+    with open(named_files_path(paths), "wb") as file:
         file.write(head + line + b"\n")
-    assert NamedFiles(places).naming("src/a.py", is_new=False) == {}
+    assert NamedFiles(paths).naming("src/a.py", is_new=False) == {}
 
 
 @pytest.mark.parametrize(

@@ -129,8 +129,8 @@ def test_they_are_never_written(project: Project) -> None:
 )
 def test_a_file_falls_into_passages(project: Project, text: str, found: list[tuple[str, str]]) -> None:
     path = os.path.join(folder(project, project.root, text), "memory")
-    with at_home(project) as places:
-        assert native_folders(places) == [path]
+    with at_home(project) as paths:
+        assert native_folders(paths) == [path]
         assert [(note.title, note.body) for note in notes(path)] == found
 
 

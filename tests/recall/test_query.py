@@ -10,7 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_plugin.kernel.paths import data_path
-from memory_plugin.recall.query import MAX_CHARACTERS, QUESTION, analyze, by_first_word, found_intents, spaced
+from memory_plugin.recall.query import (
+    MAX_CHARACTERS,
+    QUESTION,
+    analyze,
+    index_by_first_word,
+    intents_in,
+    padded_words,
+)
 
 with open(data_path("recall", "intents.json"), encoding="utf-8") as file:
     ENTRIES: dict[str, Any] = json.load(file)["entries"]
@@ -18,7 +25,7 @@ INTENTS = {
     name: [passage for passages in entry["value"].values() for passage in passages]
     for name, entry in ENTRIES.items()
 }
-PREPARED = by_first_word(INTENTS)
+PREPARED = index_by_first_word(INTENTS)
 LANGUAGES = {"en", "de", "fr", "es", "pt", "zh", "ja"}
 
 
@@ -45,14 +52,14 @@ def test_any_text_makes_a_query(text: str, extra: str) -> None:
     ("name", "text"), [(name, text) for name, entry in ENTRIES.items() for text in entry["hit"]]
 )
 def test_hits(name: str, text: str) -> None:
-    assert name in found_intents(text, PREPARED)
+    assert name in intents_in(text, PREPARED)
 
 
 @pytest.mark.parametrize(
     ("name", "text"), [(name, text) for name, entry in ENTRIES.items() for text in entry["miss"]]
 )
 def test_misses(name: str, text: str) -> None:
-    assert name not in found_intents(text, PREPARED)
+    assert name not in intents_in(text, PREPARED)
 
 
 @pytest.mark.parametrize("name", ENTRIES)
@@ -60,12 +67,14 @@ def test_every_language_has_passages_in_the_form_they_are_looked_up_in(name: str
     assert set(ENTRIES[name]["value"]) == LANGUAGES
     assert len(ENTRIES[name]["reason"]) > 20
     for passage in INTENTS[name]:
-        assert all(spaced(part) == " %s " % part.strip() for part in passage.lstrip("^").split("*")), passage
+        assert all(padded_words(part) == " %s " % part.strip() for part in passage.lstrip("^").split("*")), (
+            passage
+        )
 
 
 def test_a_passage_matches_whole_words() -> None:
-    assert found_intents("in our house", by_first_word({"we": ["our"]})) == {"we"}
-    assert found_intents("four hours", by_first_word({"we": ["our"]})) == set()
+    assert intents_in("in our house", index_by_first_word({"we": ["our"]})) == {"we"}
+    assert intents_in("four hours", index_by_first_word({"we": ["our"]})) == set()
 
 
 @pytest.mark.parametrize(
@@ -79,10 +88,10 @@ def test_a_passage_matches_whole_words() -> None:
     ],
 )
 def test_a_gap(text: str, *, expected: bool) -> None:
-    assert bool(found_intents(text, by_first_word({"asks": ["which * do we"]}))) is expected
+    assert bool(intents_in(text, index_by_first_word({"asks": ["which * do we"]}))) is expected
 
 
 def test_a_start() -> None:
-    assert found_intents("Where is it", by_first_word({QUESTION: ["^where"]})) == {QUESTION}
-    assert found_intents("look where it is", by_first_word({QUESTION: ["^where"]})) == set()
-    assert found_intents("look where it is?", by_first_word({QUESTION: ["^where"]})) == {QUESTION}
+    assert intents_in("Where is it", index_by_first_word({QUESTION: ["^where"]})) == {QUESTION}
+    assert intents_in("look where it is", index_by_first_word({QUESTION: ["^where"]})) == set()
+    assert intents_in("look where it is?", index_by_first_word({QUESTION: ["^where"]})) == {QUESTION}

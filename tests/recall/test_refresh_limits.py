@@ -11,7 +11,7 @@ import pytest
 
 from memory_plugin.kernel.files import make_folder
 from memory_plugin.kernel.hygiene import Redaction, redact
-from memory_plugin.kernel.paths import Places
+from memory_plugin.kernel.paths import Paths
 from memory_plugin.memories import files as memory_files
 from memory_plugin.memories import hygiene
 from memory_plugin.memories.files import MAX_FOLDER_BYTES, all_memories
@@ -42,7 +42,7 @@ class Redacted:
 
 
 @pytest.fixture
-def places(project: Project) -> Iterator[Places]:
+def paths(project: Project) -> Iterator[Paths]:
     with at_home(project) as found:
         yield found
 
@@ -73,62 +73,60 @@ HOSTILE = {
     ],
 )
 def test_a_prompt_redacts_no_more_than_its_share(
-    project: Project, places: Places, redacted: Redacted, data: dict[str, object]
+    project: Project, paths: Paths, redacted: Redacted, data: dict[str, object]
 ) -> None:
     put(project, "good", memory())
-    fully(places)
+    fully(paths)
     later()
     for number in range(20):
         put(project, "hostile%d" % number, data)
     put(project, "new", memory("New"))
     redacted.calls = redacted.characters = 0
-    report = inline(places)
+    report = inline(paths)
     assert redacted.characters <= 2 * LARGEST, "every text twice at most"
     assert redacted.calls <= 2 * 50 * (report.read + 1)
-    assert {TITLE, "New"} <= titles(places), "what is small comes first"
+    assert {TITLE, "New"} <= titles(paths), "what is small comes first"
 
 
-def test_prompts_alone_reach_the_end_of_a_backlog(project: Project, places: Places) -> None:
+def test_prompts_alone_reach_the_end_of_a_backlog(project: Project, paths: Paths) -> None:
     for number in range(5):
         put(project, "hostile%d" % number, memory("Hostile %d" % number, NEAR_SECRET))
     put(project, "broken", "[" * 200_000)
     reports = []
     for _ in range(8):
-        fully_open(places)
-        reports.append(inline(places))
+        fully_open(paths)
+        reports.append(inline(paths))
     assert sum(report.read for report in reports) == 5
     assert sum(report.unreadable for report in reports) == 1, "it is not tried again on each prompt"
     assert reports[-1] == RefreshReport(0, 0, 0, 0)
 
 
-def fully_open(places: Places) -> None:
+def fully_open(paths: Paths) -> None:
     """Make an empty index where there is none."""
-    make_folder(os.path.dirname(index_path(places)))
-    open_or_create(index_path(places)).close()
+    make_folder(os.path.dirname(index_path(paths)))
+    open_or_create(index_path(paths)).close()
 
 
-def test_no_memory_is_larger_than_a_prompts_share(
-    project: Project, places: Places, redacted: Redacted
-) -> None:
+def test_no_memory_is_larger_than_a_prompts_share(project: Project, paths: Paths, redacted: Redacted) -> None:
     lists = {name: ["a" * 900] * 20 for name in ("tags", "related_files", "asked_as")}
     put(project, "all", memory("t" * 50_000, "b " * 60_000, **lists))
-    assert fully(places).read == 1
+    assert fully(paths).read == 1
     assert redacted.characters <= 2 * LARGEST, "every text twice at most"
     assert prompt_share().take(LARGEST)
 
 
 def test_what_a_prompt_asks_for_is_read_before_what_is_trusted_and_that_before_the_rest(
-    project: Project, places: Places
+    project: Project, paths: Paths
 ) -> None:
     put(project, "trusted", memory("Trusted, and longer than the others, which would come first by size"))
-    accept_all(places)
+    accept_all(paths)
     os.rename(store(project, "decisions"), store(project, "away"))
-    fully(places)
+    fully(paths)
     os.rename(store(project, "away"), store(project, "decisions"))
     for number in range(20):
         put(project, "m%d" % number, memory("New %d" % number))
-    inline(places, most=1)
-    assert [title[:7] for title in titles(places)] == ["Trusted"]
+    inline(paths, most=1)
+    assert [title[:7] for title in titles(paths)] == ["Trusted"]
 
 
 def test_a_prompt_without_an_index_finds_what_is_named_after_its_words(project: Project) -> None:
@@ -141,22 +139,22 @@ def test_a_prompt_without_an_index_finds_what_is_named_after_its_words(project: 
 
 
 def test_an_accept_that_a_prompt_can_follow_in_part_is_followed_to_the_end(
-    project: Project, places: Places
+    project: Project, paths: Paths
 ) -> None:
     for number in range(10):
         put(project, "m%d" % number, memory("Memory %d" % number))
-    fully(places)
-    accept_all(places)
-    regraded = [inline(places, most=4).regraded for _ in range(3)]
+    fully(paths)
+    accept_all(paths)
+    regraded = [inline(paths, most=4).regraded for _ in range(3)]
     assert regraded == [4, 4, 2]
-    assert len(injectable(places)) == 10
+    assert len(injectable(paths)) == 10
 
 
 def test_a_store_of_more_entries_than_a_prompt_lists_is_left_as_it_is(
-    project: Project, places: Places, monkeypatch: pytest.MonkeyPatch
+    project: Project, paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     put(project, "m", memory("Memory"))
-    fully(places)
+    fully(paths)
     later()
     for number in range(9):
         put(project, "new%d" % number, memory("New %d" % number))
@@ -164,9 +162,9 @@ def test_a_store_of_more_entries_than_a_prompt_lists_is_left_as_it_is(
     monkeypatch.setattr(
         "tests.recall.test_index_refresh.Share", lambda files, characters, _: Share(files, characters, 5)
     )
-    assert inline(places).left
-    assert titles(places) == {"Memory"}
-    assert fully(places).read == 9
+    assert inline(paths).left
+    assert titles(paths) == {"Memory"}
+    assert fully(paths).read == 9
 
 
 def test_the_share_is_one_for_all_refreshes_of_a_prompt() -> None:
@@ -176,7 +174,7 @@ def test_the_share_is_one_for_all_refreshes_of_a_prompt() -> None:
     assert prompt_share().entries == PROMPT_ENTRIES
 
 
-def test_notes_take_their_part_of_the_share(project: Project, places: Places) -> None:
+def test_notes_take_their_part_of_the_share(project: Project, paths: Paths) -> None:
     folder = os.path.join(project.config, "projects", project.root.replace("/", "-").replace("_", "-"))
     for number in range(6):
         os.makedirs(os.path.join(folder, "memory"), exist_ok=True)
@@ -184,53 +182,53 @@ def test_notes_take_their_part_of_the_share(project: Project, places: Places) ->
             file.write("# Note %d\n\n%s" % (number, "A passage. " * (3000 if number else 1)))
     with open(os.path.join(folder, "s.jsonl"), "w", encoding="utf-8") as file:
         file.write('{"cwd": "%s"}\n' % project.root)
-    fully_open(places)
-    assert inline(places).left == 4, "33 kB each, and one small one"
-    assert fully(places).left == 0
-    assert len(titles(places)) == 6
+    fully_open(paths)
+    assert inline(paths).left == 4, "33 kB each, and one small one"
+    assert fully(paths).left == 0
+    assert len(titles(paths)) == 6
     later()
-    assert fully(places).read == 0, "a note that did not change is not read again"
+    assert fully(paths).read == 0, "a note that did not change is not read again"
 
 
-def test_a_file_that_is_being_written_is_read_when_it_is_whole(project: Project, places: Places) -> None:
-    fully(places)
+def test_a_file_that_is_being_written_is_read_when_it_is_whole(project: Project, paths: Paths) -> None:
+    fully(paths)
     path = put(project, "m", '{"title": "Half')
     later()
-    assert inline(places).unreadable == 1
+    assert inline(paths).unreadable == 1
     folder = os.stat(os.path.dirname(path))
     with open(path, "r+", encoding="utf-8") as file:
         json.dump(memory("Whole"), file)
     assert os.stat(os.path.dirname(path)).st_mtime_ns == folder.st_mtime_ns, "the folder tells nothing"
-    inline(places)
-    assert titles(places) == {"Whole"}
+    inline(paths)
+    assert titles(paths) == {"Whole"}
 
 
 def test_a_folder_of_too_many_bytes_is_read_from_its_smallest_file(
-    project: Project, places: Places, monkeypatch: pytest.MonkeyPatch
+    project: Project, paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(memory_files, "MAX_FOLDER_BYTES", 20_000)
     for number in range(4):
         put(project, "large%d" % number, memory("Large %d" % number, "word " * 1600))
     put(project, "small", memory("Small"))
-    fully(places)
-    assert titles(places) == {"Small", "Large 0", "Large 1"}
+    fully(paths)
+    assert titles(paths) == {"Small", "Large 0", "Large 1"}
     problems: list[memory_files.FileProblem] = []
-    list(all_memories(project_store(places), problems))
+    list(all_memories(project_store(paths), problems))
     assert [
         "at most 20000 bytes" in problem.reason and "2 largest" in problem.reason for problem in problems
     ] == [True]
     assert MAX_FOLDER_BYTES > 100 * memory_files.MAX_BYTES
 
 
-def test_links_and_pipes_are_no_work(project: Project, places: Places) -> None:
-    fully(places)
+def test_links_and_pipes_are_no_work(project: Project, paths: Paths) -> None:
+    fully(paths)
     later()
     os.makedirs(store(project, "decisions"), exist_ok=True)
     for number in range(100):
         os.symlink("/etc/passwd", store(project, "decisions", "link%d.json" % number))
         os.mkfifo(store(project, "decisions", "pipe%d.json" % number))
     put(project, "good", memory())
-    assert inline(places) == RefreshReport(1, 0, 0, 0)
+    assert inline(paths) == RefreshReport(1, 0, 0, 0)
 
 
 @pytest.mark.slow

@@ -66,10 +66,10 @@ def test_a_missing_transcript_is_an_error() -> None:
 def test_a_prompt_is_replayed_as_it_would_be_told_and_nothing_is_written(project: Project) -> None:
     no_threshold(project)
     project.save(TITLE, BODY)
-    with at_home(project) as places:
-        context = Context(places, load(places.config_dir, places.project_root), Deadline(60), "")
-        before = sorted(os.listdir(places.state()))
-        history = RecallHistory(places, "")
+    with at_home(project) as paths:
+        context = Context(paths, load(paths.config_dir, paths.project_root), Deadline(60), "")
+        before = sorted(os.listdir(paths.state()))
+        history = RecallHistory(paths, "")
         results = [
             replay_prompt(PastPrompt(text, "", MARCH, "p"), history, context, 9500)
             for text in (ASK, "ok", ASK, "A haiku about the sea, please.")
@@ -78,5 +78,5 @@ def test_a_prompt_is_replayed_as_it_would_be_told_and_nothing_is_written(project
         assert [result.reason for result in results[1:3]] == ["confirmation", "already_injected"]
         assert results[0].injected == ["project:decision/use-postgres-for-the-billing-database"]
         assert results[0].tokens > 20
-        assert sorted(os.listdir(places.state())) == before
+        assert sorted(os.listdir(paths.state())) == before
     assert project.ledger("recalls") == []

@@ -13,7 +13,7 @@ from memory_plugin.recall.index_tables import model as model_text
 from memory_plugin.recall.query import Term, analyze
 from memory_plugin.recall.ranking import Model
 from memory_plugin.recall.scoring import Match, best_matches
-from memory_plugin.recall.signals import Held, match_signals, prompt_signals, unlikely
+from memory_plugin.recall.signals import Held, log_improbability, match_signals, prompt_signals
 
 MODEL = Model(**loads(model_text()))  # type: ignore[arg-type]
 AVERAGES = [5.0, 1.0, 20.0, 1.0, 1.0, 28.0]
@@ -163,7 +163,7 @@ def test_a_whole_name_tells_more_the_fewer_hold_it(stem: str, documents: int, ex
 def surprised(held: list[Term], others: int = 0, documents: int = 1000, body: str = "bill databas") -> float:
     """Return the surprise that one document holds some terms of a prompt with `others` more."""
     terms = held + [term("other%d" % at, 0) for at in range(others)]
-    return unlikely(match(terms, body=body), terms, documents, AVERAGES[-1], 200.0) - log(documents)
+    return log_improbability(match(terms, body=body), terms, documents, AVERAGES[-1], 200.0) - log(documents)
 
 
 def test_two_rare_terms_in_one_document_surprise_and_two_common_ones_do_not() -> None:

@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 
-from memory_plugin.kernel.paths import Places
+from memory_plugin.kernel.paths import Paths
 from memory_plugin.kernel.settings.load import load
 from memory_plugin.recall import index_documents
 from memory_plugin.recall.due_files import prompt_share
@@ -21,32 +21,32 @@ OLD = memory("Invoices are stored in MySQL", "MySQL 5.", asked_as=["where do bil
 NEW = memory("Invoices are stored in Postgres", "Postgres 16.", supersedes=["old"])
 
 
-def settle(places: Places, *, trusted: bool = True) -> None:
+def settle(paths: Paths, *, trusted: bool = True) -> None:
     """Bring the index up to date as a prompt does, after the user accepted what is there."""
     if trusted:
-        accept_all(places)
-    settings = load(places.config_dir, places.project_root)
-    if not os.path.exists(index_path(places)):
-        refresh_index(places, settings)
+        accept_all(paths)
+    settings = load(paths.config_dir, paths.project_root)
+    if not os.path.exists(index_path(paths)):
+        refresh_index(paths, settings)
         return
-    with closing(open_index(index_path(places))) as connection:
-        refresh(connection, places, settings, share=prompt_share())
+    with closing(open_index(index_path(paths))) as connection:
+        refresh(connection, paths, settings, share=prompt_share())
 
 
-def told(places: Places) -> set[str]:
+def told(paths: Paths) -> set[str]:
     """Return the ids that may be injected."""
-    with closing(open_index(index_path(places))) as connection:
+    with closing(open_index(index_path(paths))) as connection:
         return {document.id for document in index_documents.all_documents(connection) if document.injectable}
 
 
-def asked(places: Places, words: str) -> list[str]:
+def asked(paths: Paths, words: str) -> list[str]:
     """Return the ids that search finds for some words, superseded ones with a star."""
-    found = search(places, load(places.config_dir, places.project_root), words, 10)
+    found = search(paths, load(paths.config_dir, paths.project_root), words, 10)
     return [hit.id + "*" * (hit.key in found.superseded) for hit in found.hits]
 
 
-def inherited(places: Places) -> dict[str, list[str]]:
-    with closing(open_index(index_path(places))) as connection:
+def inherited(paths: Paths) -> dict[str, list[str]]:
+    with closing(open_index(index_path(paths))) as connection:
         return {
             key.rpartition("/")[2]: phrases
             for key, phrases in index_documents.inherited_phrases(connection).items()
@@ -54,57 +54,57 @@ def inherited(places: Places) -> dict[str, list[str]]:
 
 
 def test_a_newer_memory_arrives_and_goes(project: Project) -> None:
-    with at_home(project) as places:
+    with at_home(project) as paths:
         put(project, "old", OLD)
-        settle(places)
-        assert told(places) == {"old"}
+        settle(paths)
+        assert told(paths) == {"old"}
         put(project, "new", NEW)
-        settle(places)
-        assert told(places) == {"new"}
-        assert asked(places, "where do bills live") == ["old*", "new"] or asked(
-            places, "where do bills live"
+        settle(paths)
+        assert told(paths) == {"new"}
+        assert asked(paths, "where do bills live") == ["old*", "new"] or asked(
+            paths, "where do bills live"
         ) == ["new", "old*"]
-        assert inherited(places) == {"new": ["where do bills live"]}
+        assert inherited(paths) == {"new": ["where do bills live"]}
         os.unlink(store(project, "decisions", "new.json"))
-        settle(places)
-        assert told(places) == {"old"}
-        assert asked(places, "where do bills live") == ["old"]
-        assert inherited(places) == {}
+        settle(paths)
+        assert told(paths) == {"old"}
+        assert asked(paths, "where do bills live") == ["old"]
+        assert inherited(paths) == {}
 
 
 def test_a_memory_that_names_its_successor_stays_silent_when_that_goes(project: Project) -> None:
-    with at_home(project) as places:
+    with at_home(project) as paths:
         put(project, "old", {**OLD, "superseded_by": "new"})
         put(project, "new", {**NEW, "supersedes": []})
-        settle(places)
-        assert told(places) == {"new"}
+        settle(paths)
+        assert told(paths) == {"new"}
         os.unlink(store(project, "decisions", "new.json"))
-        settle(places)
-        assert told(places) == set()
-        assert asked(places, "invoices MySQL") == ["old*"]
+        settle(paths)
+        assert told(paths) == set()
+        assert asked(paths, "invoices MySQL") == ["old*"]
 
 
 @pytest.mark.parametrize("status", ["retired", "archived"])
 def test_a_newer_memory_that_is_not_active_supersedes_nothing(project: Project, status: str) -> None:
-    with at_home(project) as places:
+    with at_home(project) as paths:
         put(project, "old", OLD)
         put(project, "new", {**NEW, "record_status": status})
-        settle(places)
-        assert told(places) == {"old"}
+        settle(paths)
+        assert told(paths) == {"old"}
 
 
 def test_a_newer_memory_that_expired_still_supersedes(project: Project) -> None:
-    with at_home(project) as places:
+    with at_home(project) as paths:
         put(project, "old", OLD)
         put(project, "new", {**NEW, "expires_at": "2020-01-01"})
-        settle(places)
-        assert told(places) == set()
+        settle(paths)
+        assert told(paths) == set()
 
 
 def test_a_pending_memory_supersedes_nothing_until_it_is_accepted(project: Project) -> None:
-    with at_home(project) as places:
+    with at_home(project) as paths:
         put(project, "old", OLD)
-        settle(places)
+        settle(paths)
         project.git("add", "-A")
         project.git("commit", "-qm", "x")
         project.git("checkout", "-qb", "theirs")
@@ -112,65 +112,65 @@ def test_a_pending_memory_supersedes_nothing_until_it_is_accepted(project: Proje
         project.git("add", "-A")
         project.git("commit", "-qm", "y")
         project.git("checkout", "-q", "main")
-        settle(places, trusted=False)
+        settle(paths, trusted=False)
         project.git("merge", "-q", "theirs")
-        settle(places, trusted=False)
-        assert told(places) == {"old"}
-        assert inherited(places) == {}
-        settle(places)
-        assert told(places) == {"new"}
-        assert inherited(places) == {"new": ["where do bills live"]}
+        settle(paths, trusted=False)
+        assert told(paths) == {"old"}
+        assert inherited(paths) == {}
+        settle(paths)
+        assert told(paths) == {"new"}
+        assert inherited(paths) == {"new": ["where do bills live"]}
 
 
 def test_a_chain_as_it_grows_and_shrinks(project: Project) -> None:
-    with at_home(project) as places:
+    with at_home(project) as paths:
         put(project, "old", OLD)
         put(project, "new", {**NEW, "asked_as": ["which port has postgres"]})
-        settle(places)
+        settle(paths)
         put(project, "newest", memory("Invoices are stored in S3", "A bucket.", supersedes=["new"]))
-        settle(places)
-        assert told(places) == {"newest"}
-        assert inherited(places) == {"newest": ["which port has postgres", "where do bills live"]}
+        settle(paths)
+        assert told(paths) == {"newest"}
+        assert inherited(paths) == {"newest": ["which port has postgres", "where do bills live"]}
         put(project, "old", {**OLD, "asked_as": ["bills, where"]})
-        settle(places)
-        assert inherited(places) == {"newest": ["which port has postgres", "bills, where"]}
+        settle(paths)
+        assert inherited(paths) == {"newest": ["which port has postgres", "bills, where"]}
         put(project, "newest", memory("Pictures are stored in S3", "A bucket."))
-        settle(places)
-        assert told(places) == {"new", "newest"}
-        assert inherited(places) == {"new": ["bills, where"]}
+        settle(paths)
+        assert told(paths) == {"new", "newest"}
+        assert inherited(paths) == {"new": ["bills, where"]}
 
 
 def test_two_that_claim_each_other_both_speak(project: Project) -> None:
-    with at_home(project) as places:
+    with at_home(project) as paths:
         put(project, "old", {**OLD, "supersedes": ["new"]})
         put(project, "new", NEW)
-        settle(places)
-        assert told(places) == {"old", "new"}
+        settle(paths)
+        assert told(paths) == {"old", "new"}
 
 
 def test_a_full_rebuild_says_the_same(project: Project) -> None:
-    with at_home(project) as places:
+    with at_home(project) as paths:
         put(project, "old", OLD)
         put(project, "new", NEW)
         put(project, "gone", {**OLD, "superseded_by": "nobody"})
-        settle(places)
-        before = told(places), inherited(places)
-        os.unlink(index_path(places))
-        settle(places)
-        assert (told(places), inherited(places)) == before == ({"new"}, {"new": ["where do bills live"]})
+        settle(paths)
+        before = told(paths), inherited(paths)
+        os.unlink(index_path(paths))
+        settle(paths)
+        assert (told(paths), inherited(paths)) == before == ({"new"}, {"new": ["where do bills live"]})
 
 
 def test_a_newer_memory_changed_since_it_was_indexed_is_left_to_the_next_refresh(
     project: Project, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with at_home(project) as places:
+    with at_home(project) as paths:
         put(project, "old", OLD)
         put(project, "new", NEW)
         with monkeypatch.context() as patch:
             patch.setattr("memory_plugin.recall.index_refresh._read_again", lambda *_: None)
-            settle(places)
-            assert told(places) == {"new"}
-            assert inherited(places) == {}
+            settle(paths)
+            assert told(paths) == {"new"}
+            assert inherited(paths) == {}
         put(project, "other", memory("Something else", "Quite."))
-        settle(places)
-        assert inherited(places) == {"new": ["where do bills live"]}
+        settle(paths)
+        assert inherited(paths) == {"new": ["where do bills live"]}

@@ -54,8 +54,8 @@ def test_a_use_is_seen_by_rare_words_and_paths(
 ) -> None:
     rows = [user_record(ASK), *(call_record(name, given) for name, given in calls), assistant_record(reply)]
     path = write_transcript(os.path.join(told.config, "projects", "p", SESSION + ".jsonl"), *rows)
-    with at_home(told) as places:
-        context = Context(places, load(places.config_dir, places.project_root), Deadline(60), SESSION)
+    with at_home(told) as paths:
+        context = Context(paths, load(paths.config_dir, paths.project_root), Deadline(60), SESSION)
         told_now = injected_in_session(context)
         assert list(told_now) == [KEY]
         assert find_uses(told_now, reply, path, context) == ([KEY] if used else [])
@@ -65,9 +65,9 @@ def test_the_end_of_a_reply_notes_the_use(told: Project) -> None:
     event = told.event("Stop", last_assistant_message="Its invoices are in Postgres 15.", prompt_id="p1")
     run = told.hook("Stop", event)
     assert (run.returncode, run.stdout) == (0, "")
-    with at_home(told) as places:
-        assert Feedback(places).counts(KEY)["used"] == 1
-        assert Feedback(places).used_at(KEY)
+    with at_home(told) as paths:
+        assert Feedback(paths).counts(KEY)["used"] == 1
+        assert Feedback(paths).used_at(KEY)
     (row,) = told.ledger("feedback")
     assert (row["kind"], row["memories"], row["prompt_id"]) == ("used", [KEY], "p1")
 
@@ -93,19 +93,19 @@ def test_nothing_is_noted_without_a_reason(told: Project, setting: str) -> None:
 def test_odd_lines_of_the_ledger_are_skipped(told: Project, line: bytes) -> None:
     with open(os.path.join(told.state, "recalls.jsonl"), "ab") as file:
         file.write(line.replace(b"}", b', "also": "%s"}' % SESSION.encode()) + b"\n")
-    with at_home(told) as places:
-        context = Context(places, load(places.config_dir, places.project_root), Deadline(60), SESSION)
+    with at_home(told) as paths:
+        context = Context(paths, load(paths.config_dir, paths.project_root), Deadline(60), SESSION)
         assert list(injected_in_session(context)) == [KEY]
 
 
 def test_a_missing_index_or_transcript_is_no_use(told: Project) -> None:
-    with at_home(told) as places:
-        context = Context(places, load(places.config_dir, places.project_root), Deadline(60), SESSION)
+    with at_home(told) as paths:
+        context = Context(paths, load(paths.config_dir, paths.project_root), Deadline(60), SESSION)
         assert find_uses({KEY: InjectedMemory({})}, "invoices in Postgres 15", "/no/such/file", context) == [
             KEY
         ]
-        for name in os.listdir(places.state("index")):
-            os.unlink(places.state("index", name))
+        for name in os.listdir(paths.state("index")):
+            os.unlink(paths.state("index", name))
         assert find_uses({KEY: InjectedMemory({})}, "invoices in Postgres 15", "", context) == []
 
 

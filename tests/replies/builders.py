@@ -9,7 +9,7 @@ from typing import Any
 from memory_plugin.kernel.clock import Deadline
 from memory_plugin.kernel.context import Context
 from memory_plugin.kernel.ledger import Ledger
-from memory_plugin.kernel.paths import Places
+from memory_plugin.kernel.paths import Paths
 from memory_plugin.kernel.settings.load import Settings, defaults
 from memory_plugin.kernel.state_file import session_file
 from memory_plugin.replies.filler import load_filler_rules
@@ -31,9 +31,9 @@ def settings(**values: object) -> Settings:
     return changed
 
 
-def context(places: Places, **values: object) -> Context:
+def context(paths: Paths, **values: object) -> Context:
     """Return the context of session `s` with changed `scoring` settings and a deadline that no test reaches."""
-    return Context(places, settings(**values), Deadline(60), "s")
+    return Context(paths, settings(**values), Deadline(60), "s")
 
 
 def measure(text: str, *, drafting: bool = False) -> ReplySignals:
@@ -79,27 +79,27 @@ def write_transcript(path: str, *records: object) -> str:
     return path
 
 
-def append_score(places: Places, identity: str, session: str = "s", **fields: object) -> None:
+def append_score(paths: Paths, identity: str, session: str = "s", **fields: object) -> None:
     """Append a score as the plugin writes it, with some fields changed."""
     row: dict[str, Any] = {
         "kind": "score", "id": identity, "padding_count": 0, "matches": [], "preamble_words": 0, "words": 50, "density": 0.6,
         "cut": False, "query_type": "code", "threshold": 0.46, "gate": "clean", "escalate": False, "audit": False,
         "mode": "hybrid", "drift": [], "prompt_id": identity, "model": "m", "transcript": "", "record": "", "turn": 1,
     }  # fmt: skip
-    Ledger(places.state(), "scores").append(session, places.project_key, {**row, **fields})
+    Ledger(paths.state(), "scores").append(session, paths.project_key, {**row, **fields})
 
 
-def append_judged(places: Places, identity: str, session: str = "s", **fields: object) -> None:
+def append_judged(paths: Paths, identity: str, session: str = "s", **fields: object) -> None:
     """Append a judge's opinion on a scored reply."""
     levels = {"SyA": 0, "VDet": 0, "EpAd": 0, "EPad": 0}
     row: dict[str, Any] = {
         "kind": "judged", "id": identity, "why": "escalated", "outcome": "ok", "levels": levels, "clamped": 0, "phrases": [],
         "missed": [], "agrees": True,
     }  # fmt: skip
-    Ledger(places.state(), "scores").append(session, places.project_key, {**row, **fields})
+    Ledger(paths.state(), "scores").append(session, paths.project_key, {**row, **fields})
 
 
-def append_drift(places: Places, identity: str, arm: str, session: str = "s", **fields: object) -> None:
+def append_drift(paths: Paths, identity: str, arm: str, session: str = "s", **fields: object) -> None:
     """Append a drift of the corrected or the control group."""
     row: dict[str, Any] = {
         "kind": "drift",
@@ -108,14 +108,14 @@ def append_drift(places: Places, identity: str, arm: str, session: str = "s", **
         "severity": "medium",
         "arm": arm,
     }
-    Ledger(places.state(), "drift").append(session, places.project_key, {**row, **fields})
+    Ledger(paths.state(), "drift").append(session, paths.project_key, {**row, **fields})
 
 
-def append_said(places: Places, identity: str, session: str = "s") -> None:
+def append_said(paths: Paths, identity: str, session: str = "s") -> None:
     """Append that Claude was told a drift's correction."""
-    Ledger(places.state(), "drift").append(session, places.project_key, {"kind": "said", "id": identity})
+    Ledger(paths.state(), "drift").append(session, paths.project_key, {"kind": "said", "id": identity})
 
 
-def correction_is_pending(places: Places, session: str) -> bool:
+def correction_is_pending(paths: Paths, session: str) -> bool:
     """Return whether the next prompt of a session finds a correction."""
-    return os.path.lexists(session_file(places, session, "drift"))
+    return os.path.lexists(session_file(paths, session, "drift"))

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.kernel.paths import Places, locate
+from memory_plugin.kernel.paths import Paths, locate
 
 
 @pytest.fixture
-def places(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Places:  # noqa: ANN401
-    """Return the places of a new project, its state folder made."""
+def paths(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Paths:  # noqa: ANN401
+    """Return the paths of a new project, its state folder made."""
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "config"))
     (tmp_path / "project").mkdir()
     return locate(str(tmp_path / "project"))

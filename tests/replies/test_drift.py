@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from memory_plugin.kernel.data import load_data
 from memory_plugin.kernel.ledger import Ledger
-from memory_plugin.kernel.paths import Places
+from memory_plugin.kernel.paths import Paths
 from memory_plugin.replies.drift import Drift, choose_correction, find_drift, raise_drift, record_drift
 from memory_plugin.replies.query_types import QUERY_TYPES
 from memory_plugin.replies.reply_state import ReplyState
@@ -115,18 +115,18 @@ def test_every_drift_has_a_row(category: str, severity: str, kind: str) -> None:
     ],
 )
 def test_record_drift(
-    places: Places, values: dict[str, object], may_correct: bool, arm: str, is_saved: bool
+    paths: Paths, values: dict[str, object], may_correct: bool, arm: str, is_saved: bool
 ) -> None:
-    record_drift(drift(["padding"], "high"), "d1", "p1", context(places, **values), may_correct=may_correct)
-    (row,) = Ledger(places.state(), "drift").rows()
+    record_drift(drift(["padding"], "high"), "d1", "p1", context(paths, **values), may_correct=may_correct)
+    (row,) = Ledger(paths.state(), "drift").rows()
     assert (row["kind"], row["id"], row["arm"], row["padding_count"], row["threshold"]) == (
         "drift", "d1", arm, 4, 0.6,
     )  # fmt: skip
-    assert correction_is_pending(places, "s") == is_saved
+    assert correction_is_pending(paths, "s") == is_saved
 
 
-def test_a_correction_is_saved_although_the_ledger_fails(places: Places) -> None:
-    os.makedirs(places.state("drift.jsonl"))  # nothing can be appended to a folder
+def test_a_correction_is_saved_although_the_ledger_fails(paths: Paths) -> None:
+    os.makedirs(paths.state("drift.jsonl"))  # nothing can be appended to a folder
     with pytest.raises(OSError, match="drift: "):
-        record_drift(drift(["padding"], "high"), "d1", "p1", context(places, holdout=0))
-    assert ReplyState(places, "s").take_correction()[0] == "d1"
+        record_drift(drift(["padding"], "high"), "d1", "p1", context(paths, holdout=0))
+    assert ReplyState(paths, "s").take_correction()[0] == "d1"

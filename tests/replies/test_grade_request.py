@@ -9,16 +9,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.kernel.paths import Places
+from memory_plugin.kernel.paths import Paths
 from memory_plugin.replies.grade_request import ELLIPSIS, GradeRequest, encode_request, may_request_grade
 from memory_plugin.replies.pipeline import CompletedReply, ScoredReply, score_reply
 from memory_plugin.replies.reply_state import ReplyState
 from tests.replies.builders import PADDED, PLAIN, context
 
 
-def scored(places: Places, text: str) -> ScoredReply:
+def scored(paths: Paths, text: str) -> ScoredReply:
     """Return a scored reply."""
-    return score_reply(CompletedReply(text, "p1", "/t.jsonl"), context(places))
+    return score_reply(CompletedReply(text, "p1", "/t.jsonl"), context(paths))
 
 
 def fields(request: GradeRequest) -> dict[str, Any]:
@@ -27,17 +27,17 @@ def fields(request: GradeRequest) -> dict[str, Any]:
     return found
 
 
-def test_a_request_survives_json(places: Places) -> None:
-    request = GradeRequest.from_scored(scored(places, PADDED), "s", 40_000)
+def test_a_request_survives_json(paths: Paths) -> None:
+    request = GradeRequest.from_scored(scored(paths, PADDED), "s", 40_000)
     assert fields(GradeRequest.from_json(request.to_json())) == fields(request)
     assert (request.padding, request.drift, request.severity, request.turn) == (3, ["padding"], "medium", 1)
     assert request.phrase(*request.matches[0][:2]) == "Great question"
     assert (request.head, request.tail, request.shown_text()) == (PADDED, "", PADDED)
 
 
-def test_a_long_reply_is_cut_in_the_middle_and_spans_still_lead_to_it(places: Places) -> None:
+def test_a_long_reply_is_cut_in_the_middle_and_spans_still_lead_to_it(paths: Paths) -> None:
     text = "Great question! " + PLAIN * 40 + " Let me know if you need anything else."
-    request = GradeRequest.from_scored(scored(places, text), "s", 400)
+    request = GradeRequest.from_scored(scored(paths, text), "s", 400)
     assert request.head + request.tail == text[:200] + text[-200:]
     assert [request.phrase(start, end) for start, end, _ in request.matches] == [
         text[start:end] for start, end, _ in request.matches
@@ -50,8 +50,8 @@ def test_a_long_reply_is_cut_in_the_middle_and_spans_still_lead_to_it(places: Pl
 
 
 @pytest.mark.parametrize("char", ["a", "\u597d", "\U0001f680"])
-def test_a_request_fits_its_limit(places: Places, char: str) -> None:
-    data = encode_request(scored(places, char * 50_000), "s", 60_000)
+def test_a_request_fits_its_limit(paths: Paths, char: str) -> None:
+    data = encode_request(scored(paths, char * 50_000), "s", 60_000)
     assert len(data) <= 60_000
     assert GradeRequest.from_json(data).head.startswith(char)
 
@@ -72,8 +72,8 @@ def test_bytes_that_are_not_json_are_refused(data: bytes) -> None:
     ("name", "value"),
     [("id", 3), ("density", "high"), ("matches", [[0, 1]]), ("matches", [[0, True, "x"]]), ("drift", [3])],
 )
-def test_a_field_of_another_type_is_refused(places: Places, name: str, value: object) -> None:
-    request = fields(GradeRequest.from_scored(scored(places, PADDED), "s", 40_000))
+def test_a_field_of_another_type_is_refused(paths: Paths, name: str, value: object) -> None:
+    request = fields(GradeRequest.from_scored(scored(paths, PADDED), "s", 40_000))
     with pytest.raises(ValueError, match=name):
         GradeRequest({**request, name: value})
 
@@ -91,8 +91,8 @@ def test_a_field_of_another_type_is_refused(places: Places, name: str, value: ob
     ],
 )
 def test_when_a_judge_may_be_asked(
-    places: Places, values: dict[str, object], judges_off: bool, is_refused: bool, may: bool
+    paths: Paths, values: dict[str, object], judges_off: bool, is_refused: bool, may: bool
 ) -> None:
     if is_refused:
-        ReplyState(places, "s").disable_judge("http_401")
-    assert may_request_grade(context(places, **values), judges_off=judges_off) == may
+        ReplyState(paths, "s").disable_judge("http_401")
+    assert may_request_grade(context(paths, **values), judges_off=judges_off) == may

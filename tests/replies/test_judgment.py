@@ -10,7 +10,7 @@ from memory_plugin.kernel.clock import Deadline
 from memory_plugin.kernel.judge.asking import Judge
 from memory_plugin.kernel.judge.question import Question, Verdict
 from memory_plugin.kernel.ledger import Ledger
-from memory_plugin.kernel.paths import Places
+from memory_plugin.kernel.paths import Paths
 from memory_plugin.replies.grade_request import GradeRequest
 from memory_plugin.replies.judgment import grade_reply
 from memory_plugin.replies.pipeline import CompletedReply, score_reply
@@ -40,9 +40,9 @@ class OneVerdict(Judge):
         return self.verdict
 
 
-def grade(places: Places, text: str, verdict: Verdict, **values: object) -> str:
+def grade(paths: Paths, text: str, verdict: Verdict, **values: object) -> str:
     """Score a reply, then have it graded; return the failure's name."""
-    where = context(places, holdout=0, **values)
+    where = context(paths, holdout=0, **values)
     scored = score_reply(CompletedReply(text, "p1"), where)
     request = GradeRequest.from_scored(scored, "s", 40_000)
     return grade_reply(request, "why?", [], OneVerdict(verdict), where)
@@ -53,16 +53,16 @@ def answer(phrases: list[list[Any]], missed: list[list[int]], **levels: int) -> 
     return Verdict({"levels": {**ZERO, **levels}, "clamped": 0, "phrases": phrases, "missed": missed})
 
 
-def rows(places: Places, name: str, kind: str) -> list[dict[str, Any]]:
+def rows(paths: Paths, name: str, kind: str) -> list[dict[str, Any]]:
     """Return the records of one kind in a ledger."""
-    return [row for row in Ledger(places.state(), name).rows() if row["kind"] == kind]
+    return [row for row in Ledger(paths.state(), name).rows() if row["kind"] == kind]
 
 
-def test_an_answer_that_agrees_leaves_no_override(places: Places) -> None:
-    assert grade(places, ONE_PHRASE, answer([[0, True]], [])) == ""
-    (row,) = rows(places, "scores", "judged")
+def test_an_answer_that_agrees_leaves_no_override(paths: Paths) -> None:
+    assert grade(paths, ONE_PHRASE, answer([[0, True]], [])) == ""
+    (row,) = rows(paths, "scores", "judged")
     assert (row["agrees"], row["phrases"], row["why"]) == (True, [["praise-opening", True]], "escalated")
-    assert rows(places, "judge-overrides", "override") == []
+    assert rows(paths, "judge-overrides", "override") == []
 
 
 @pytest.mark.parametrize(
@@ -81,45 +81,45 @@ def test_an_answer_that_agrees_leaves_no_override(places: Places) -> None:
     ],
 )
 def test_an_override_names_the_difference(
-    places: Places, verdict: Verdict, cleared: list[str], missed: list[list[int]], agrees: bool
+    paths: Paths, verdict: Verdict, cleared: list[str], missed: list[list[int]], agrees: bool
 ) -> None:
-    grade(places, ONE_PHRASE, verdict)
-    (row,) = rows(places, "judge-overrides", "override")
+    grade(paths, ONE_PHRASE, verdict)
+    (row,) = rows(paths, "judge-overrides", "override")
     assert (row["cleared"], row["missed"]) == (cleared, missed)
-    assert rows(places, "scores", "judged")[0]["agrees"] is agrees
+    assert rows(paths, "scores", "judged")[0]["agrees"] is agrees
 
 
-def test_padding_that_rules_found_too_is_no_override(places: Places) -> None:
-    grade(places, ONE_PHRASE, answer([[0, True]], [], VDet=3))
-    assert rows(places, "judge-overrides", "override") == []
+def test_padding_that_rules_found_too_is_no_override(paths: Paths) -> None:
+    grade(paths, ONE_PHRASE, answer([[0, True]], [], VDet=3))
+    assert rows(paths, "judge-overrides", "override") == []
 
 
-def test_a_judge_adds_drift_and_its_correction(places: Places) -> None:
-    grade(places, ONE_PHRASE, answer([[0, True]], [], EpAd=3))
-    (row,) = rows(places, "drift", "drift")
+def test_a_judge_adds_drift_and_its_correction(paths: Paths) -> None:
+    grade(paths, ONE_PHRASE, answer([[0, True]], [], EpAd=3))
+    (row,) = rows(paths, "drift", "drift")
     assert (row["categories"], row["severity"], row["arm"]) == (["EpAd"], "high", "corrected")
-    assert correction_is_pending(places, "s")
+    assert correction_is_pending(paths, "s")
 
 
-def test_a_judge_raises_a_drift_that_rules_found(places: Places) -> None:
-    grade(places, PADDED, answer([], [], EpAd=3))
-    (row,) = rows(places, "drift", "raised")
+def test_a_judge_raises_a_drift_that_rules_found(paths: Paths) -> None:
+    grade(paths, PADDED, answer([], [], EpAd=3))
+    (row,) = rows(paths, "drift", "raised")
     assert (row["categories"], row["severity"], row["arm"]) == (["padding", "EpAd"], "high", "none")
 
 
-def test_the_setting_keeps_a_judge_from_adding_drift(places: Places) -> None:
-    grade(places, ONE_PHRASE, answer([[0, True]], [], EpAd=3), judge__raise_drift=False)
-    assert rows(places, "drift", "drift") == []
+def test_the_setting_keeps_a_judge_from_adding_drift(paths: Paths) -> None:
+    grade(paths, ONE_PHRASE, answer([[0, True]], [], EpAd=3), judge__raise_drift=False)
+    assert rows(paths, "drift", "drift") == []
 
 
 @pytest.mark.parametrize(
     ("failure", "is_disabled"), [("timeout", False), ("parse_error", False), ("http_401", True)]
 )
 def test_a_failure_is_recorded_and_some_disable_the_judge(
-    places: Places, failure: str, is_disabled: bool
+    paths: Paths, failure: str, is_disabled: bool
 ) -> None:
-    assert grade(places, ONE_PHRASE, Verdict(None, failure)) == failure
-    (row,) = rows(places, "scores", "judged")
+    assert grade(paths, ONE_PHRASE, Verdict(None, failure)) == failure
+    (row,) = rows(paths, "scores", "judged")
     assert row["outcome"] == failure
     assert "levels" not in row
-    assert ReplyState(places, "s").is_judge_disabled() is is_disabled
+    assert ReplyState(paths, "s").is_judge_disabled() is is_disabled

@@ -8,112 +8,112 @@ import os
 import pytest
 
 from memory_plugin.kernel.clock import now
-from memory_plugin.kernel.paths import Places
+from memory_plugin.kernel.paths import Paths
 from memory_plugin.replies.reply_state import (
     ReplyState,
     StateNotSaved,
-    attempt_all,
     count_judged,
     reset_tuning_reminder,
+    run_steps,
     tuning_reminder,
 )
 from tests.replies.builders import correction_is_pending
 
 
-def test_a_correction_is_taken_once(places: Places) -> None:
-    state = ReplyState(places, "s")
-    assert not correction_is_pending(places, "s")
+def test_a_correction_is_taken_once(paths: Paths) -> None:
+    state = ReplyState(paths, "s")
+    assert not correction_is_pending(paths, "s")
     state.save_correction("d1", "old", 24)
     state.save_correction("d2", "new", 24)
-    assert correction_is_pending(places, "s")
+    assert correction_is_pending(paths, "s")
     assert [state.take_correction() for _ in range(2)] == [("d2", "new"), ("", "")]
 
 
-def test_sessions_do_not_see_each_other(places: Places) -> None:
-    ReplyState(places, "one").save_correction("d", "text", 24)
-    assert ReplyState(places, "other").take_correction() == ("", "")
-    assert ReplyState(places, "one").take_correction() == ("d", "text")
+def test_sessions_do_not_see_each_other(paths: Paths) -> None:
+    ReplyState(paths, "one").save_correction("d", "text", 24)
+    assert ReplyState(paths, "other").take_correction() == ("", "")
+    assert ReplyState(paths, "one").take_correction() == ("d", "text")
 
 
 @pytest.mark.parametrize("hours", [0, -1])
-def test_an_old_correction_is_dropped(places: Places, hours: float) -> None:
-    state = ReplyState(places, "s")
+def test_an_old_correction_is_dropped(paths: Paths, hours: float) -> None:
+    state = ReplyState(paths, "s")
     state.save_correction("d", "text", hours)
     assert state.take_correction() == ("", "")
-    assert not correction_is_pending(places, "s")
+    assert not correction_is_pending(paths, "s")
 
 
-def test_a_newer_reply_discards_the_correction(places: Places) -> None:
-    state = ReplyState(places, "s")
+def test_a_newer_reply_discards_the_correction(paths: Paths) -> None:
+    state = ReplyState(paths, "s")
     state.discard_correction()
     state.save_correction("d", "text", 24)
     state.discard_correction()
-    assert not correction_is_pending(places, "s")
+    assert not correction_is_pending(paths, "s")
 
 
-def test_replies_are_counted(places: Places) -> None:
-    state = ReplyState(places, "s")
+def test_replies_are_counted(paths: Paths) -> None:
+    state = ReplyState(paths, "s")
     assert (state.replies(), state.count_reply(), state.count_reply(), state.replies()) == (0, 1, 2, 2)
 
 
-def test_the_judge_is_disabled_for_one_session(places: Places) -> None:
-    ReplyState(places, "s").disable_judge("no_key")
-    assert ReplyState(places, "s").is_judge_disabled()
-    assert not ReplyState(places, "t").is_judge_disabled()
+def test_the_judge_is_disabled_for_one_session(paths: Paths) -> None:
+    ReplyState(paths, "s").disable_judge("no_key")
+    assert ReplyState(paths, "s").is_judge_disabled()
+    assert not ReplyState(paths, "t").is_judge_disabled()
 
 
 @pytest.mark.parametrize(
     "content",
     [b"", b"[]", b"{", b'{"text": 3, "drift": "d", "left": 1.0, "hours": 1}', b"\xff", b'{"left": null}'],
 )
-def test_a_damaged_file_counts_as_none(places: Places, content: bytes) -> None:
-    state = ReplyState(places, "s")
+def test_a_damaged_file_counts_as_none(paths: Paths, content: bytes) -> None:
+    state = ReplyState(paths, "s")
     state.save_correction("d", "text", 24)
-    folder = places.state("sessions")
+    folder = paths.state("sessions")
     (name,) = os.listdir(folder)
     with open(os.path.join(folder, name), "wb") as file:
         file.write(content)
     assert state.take_correction() == ("", "")
 
 
-def test_files_are_private_and_name_no_session(places: Places) -> None:
-    ReplyState(places, "very-secret-session").save_correction("d", "text", 24)
-    (name,) = os.listdir(places.state("sessions"))
-    path = os.path.join(places.state("sessions"), name)
+def test_files_are_private_and_name_no_session(paths: Paths) -> None:
+    ReplyState(paths, "very-secret-session").save_correction("d", "text", 24)
+    (name,) = os.listdir(paths.state("sessions"))
+    path = os.path.join(paths.state("sessions"), name)
     assert os.stat(path).st_mode & 0o077 == 0
     with open(path, encoding="ascii") as file:
         assert "very-secret-session" not in name + json.dumps(json.load(file))
 
 
 def test_the_tuning_reminder_comes_once_a_week_has_passed(
-    places: Places, monkeypatch: pytest.MonkeyPatch
+    paths: Paths, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert tuning_reminder(places) == ""
+    assert tuning_reminder(paths) == ""
     for _ in range(20):
-        count_judged(places)
-    assert tuning_reminder(places) == ""
+        count_judged(paths)
+    assert tuning_reminder(paths) == ""
     next_week = now() + 8 * 86400
     monkeypatch.setattr("memory_plugin.replies.reply_state.now", lambda: next_week)
-    assert "20 replies were judged" in tuning_reminder(places)
-    assert tuning_reminder(places) == ""
-    reset_tuning_reminder(places)
-    assert tuning_reminder(places) == ""
+    assert "20 replies were judged" in tuning_reminder(paths)
+    assert tuning_reminder(paths) == ""
+    reset_tuning_reminder(paths)
+    assert tuning_reminder(paths) == ""
 
 
-def test_no_tuning_reminder_for_few_judged_replies(places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_tuning_reminder_for_few_judged_replies(paths: Paths, monkeypatch: pytest.MonkeyPatch) -> None:
     for _ in range(19):
-        count_judged(places)
+        count_judged(paths)
     next_week = now() + 8 * 86400
     monkeypatch.setattr("memory_plugin.replies.reply_state.now", lambda: next_week)
-    assert tuning_reminder(places) == ""
+    assert tuning_reminder(paths) == ""
 
 
-def test_state_that_cannot_be_saved_says_so(places: Places) -> None:
-    os.makedirs(places.state())
-    with open(places.state("sessions"), "wb"):
+def test_state_that_cannot_be_saved_says_so(paths: Paths) -> None:
+    os.makedirs(paths.state())
+    with open(paths.state("sessions"), "wb"):
         pass
     with pytest.raises(StateNotSaved, match="the correction was not saved: "):
-        ReplyState(places, "s").save_correction("d", "text", 24)
+        ReplyState(paths, "s").save_correction("d", "text", 24)
 
 
 def test_all_steps_are_tried() -> None:
@@ -122,5 +122,5 @@ def test_all_steps_are_tried() -> None:
     def fail() -> None:
         raise OSError("full")
 
-    errors = attempt_all(fail, lambda: done.append(1), fail)
+    errors = run_steps(fail, lambda: done.append(1), fail)
     assert ([str(error) for error in errors], done) == (["full", "full"], [1])

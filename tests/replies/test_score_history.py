@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memory_plugin.kernel.ledger import Ledger
-from memory_plugin.kernel.paths import Places
+from memory_plugin.kernel.paths import Paths
 from memory_plugin.replies.correction_effect import measure_effect
 from memory_plugin.replies.score_history import (
     count_patterns,
@@ -15,42 +15,42 @@ from memory_plugin.replies.score_history import (
 from tests.replies.builders import append_drift, append_judged, append_said, append_score
 
 
-def test_a_judges_record_joins_its_score(places: Places) -> None:
-    append_score(places, "a")
-    append_score(places, "b")
-    append_judged(places, "b")
-    append_judged(places, "a", outcome="timeout")
-    found, bad = read_scores(places)
+def test_a_judges_record_joins_its_score(paths: Paths) -> None:
+    append_score(paths, "a")
+    append_score(paths, "b")
+    append_judged(paths, "b")
+    append_judged(paths, "a", outcome="timeout")
+    found, bad = read_scores(paths)
     assert ([(one.id, one.judged is not None) for one in found], bad) == ([("a", False), ("b", True)], 0)
 
 
-def test_unusable_lines_are_counted_and_left_out(places: Places) -> None:
-    append_score(places, "a")
-    append_score(places, "b", padding_count="three")
-    append_score(places, "c", matches=None)
-    Ledger(places.state(), "scores").append("s", "p", {"kind": "score"})
-    with open(places.state("scores.jsonl"), "ab") as file:
+def test_unusable_lines_are_counted_and_left_out(paths: Paths) -> None:
+    append_score(paths, "a")
+    append_score(paths, "b", padding_count="three")
+    append_score(paths, "c", matches=None)
+    Ledger(paths.state(), "scores").append("s", "p", {"kind": "score"})
+    with open(paths.state("scores.jsonl"), "ab") as file:
         file.write(b'{"cut\n[]\n')
-    found, bad = read_scores(places)
+    found, bad = read_scores(paths)
     assert ([one.id for one in found], bad) == (["a"], 5)
 
 
-def test_a_reply_counts_once_and_old_ones_do_not(places: Places) -> None:
-    append_score(places, "a", time="2020-01-01T00:00:00Z")
-    append_score(places, "b")
-    append_score(places, "b", padding_count=1)
-    found, _ = read_scores(places, "2021-01-01T00:00:00Z")
+def test_a_reply_counts_once_and_old_ones_do_not(paths: Paths) -> None:
+    append_score(paths, "a", time="2020-01-01T00:00:00Z")
+    append_score(paths, "b")
+    append_score(paths, "b", padding_count=1)
+    found, _ = read_scores(paths, "2021-01-01T00:00:00Z")
     assert [(one.id, one.padding) for one in found] == [("b", 1)]
-    assert [one.id for one in read_scores(places, project="other")[0]] == []
+    assert [one.id for one in read_scores(paths, project="other")[0]] == []
 
 
-def test_groups(places: Places) -> None:
+def test_groups(paths: Paths) -> None:
     append_score(
-        places, "a", model="x", padding_count=1, matches=[[0, 3, "thanks"]], time="2026-01-02T00:00:00Z"
+        paths, "a", model="x", padding_count=1, matches=[[0, 3, "thanks"]], time="2026-01-02T00:00:00Z"
     )
-    append_score(places, "b", model="x", drift=["density"], density=None, time="2026-01-01T00:00:00Z")
-    append_score(places, "c", "other", model="", escalate=True, time="2026-01-01T09:00:00Z")
-    found, _ = read_scores(places)
+    append_score(paths, "b", model="x", drift=["density"], density=None, time="2026-01-01T00:00:00Z")
+    append_score(paths, "c", "other", model="", escalate=True, time="2026-01-01T09:00:00Z")
+    found, _ = read_scores(paths)
     first, second = group_scores(found, lambda one: one.model)
     assert (first.name, first.replies, first.padded.k, first.drifted.k, first.density) == ("x", 2, 1, 1, 0.6)
     assert (second.name, second.escalated.value) == ("unknown", 1.0)
@@ -58,41 +58,41 @@ def test_groups(places: Places) -> None:
     assert count_patterns(found) == [("thanks", 1)]
 
 
-def test_a_missing_model_is_taken_from_the_session(places: Places) -> None:
+def test_a_missing_model_is_taken_from_the_session(paths: Paths) -> None:
     for identity, model in (("a", ""), ("b", "x"), ("c", ""), ("d", "y"), ("e", "")):
-        append_score(places, identity, model=model)
-    append_score(places, "f", "other", model="")
-    assert [one.model for one in read_scores(places)[0]] == ["x", "x", "y", "y", "y", ""]
+        append_score(paths, identity, model=model)
+    append_score(paths, "f", "other", model="")
+    assert [one.model for one in read_scores(paths)[0]] == ["x", "x", "y", "y", "y", ""]
 
 
-def test_only_audited_replies_tell_what_rules_miss(places: Places) -> None:
+def test_only_audited_replies_tell_what_rules_miss(paths: Paths) -> None:
     grave = {"SyA": 0, "VDet": 2, "EpAd": 0, "EPad": 0}
     for number in range(4):
-        append_score(places, "audited%d" % number, audit=True)
+        append_score(paths, "audited%d" % number, audit=True)
         append_judged(
-            places,
+            paths,
             "audited%d" % number,
             why="audit",
             levels=grave if number == 0 else {},
             missed=[[0, 4]] if number == 1 else [],
         )
-    append_score(places, "escalated", escalate=True)
-    append_judged(places, "escalated", levels=grave)
-    missed = missed_by_rules(read_scores(places)[0])
+    append_score(paths, "escalated", escalate=True)
+    append_judged(paths, "escalated", levels=grave)
+    missed = missed_by_rules(read_scores(paths)[0])
     assert (missed.k, missed.n) == (2, 4)
 
 
-def test_the_effect_is_the_difference_to_the_control_group(places: Places) -> None:
+def test_the_effect_is_the_difference_to_the_control_group(paths: Paths) -> None:
     for number in range(20):
         arm = "corrected" if number < 12 else "control"
         session, identity = "s%d" % number, "d%d" % number
-        append_drift(places, identity, arm, session)
+        append_drift(paths, identity, arm, session)
         if arm == "corrected":
-            append_said(places, identity, session)
-        append_score(places, identity, session, padding_count=3, drift=["padding"])
+            append_said(paths, identity, session)
+        append_score(paths, identity, session, padding_count=3, drift=["padding"])
         better = number < 9 or number in (12, 13)
-        append_score(places, "n%d" % number, session, padding_count=0 if better else 3)
-    effect = measure_effect(places)
+        append_score(paths, "n%d" % number, session, padding_count=0 if better else 3)
+    effect = measure_effect(paths)
     assert (effect.corrected.k, effect.corrected.n, effect.control.k, effect.control.n) == (9, 12, 2, 8)
     assert effect.gap is not None
     assert round(effect.gap[0], 3) == 0.5
@@ -100,19 +100,19 @@ def test_the_effect_is_the_difference_to_the_control_group(places: Places) -> No
     assert not effect.enough
 
 
-def test_drifts_without_correction_or_next_reply_do_not_count(places: Places) -> None:
-    append_drift(places, "unsaid", "corrected", "one")
-    append_score(places, "unsaid", "one", padding_count=3)
-    append_score(places, "after", "one")
-    append_drift(places, "last", "control", "two")
-    append_score(places, "last", "two", padding_count=3)
-    append_drift(places, "none", "none", "three")
-    effect = measure_effect(places)
+def test_drifts_without_correction_or_next_reply_do_not_count(paths: Paths) -> None:
+    append_drift(paths, "unsaid", "corrected", "one")
+    append_score(paths, "unsaid", "one", padding_count=3)
+    append_score(paths, "after", "one")
+    append_drift(paths, "last", "control", "two")
+    append_score(paths, "last", "two", padding_count=3)
+    append_drift(paths, "none", "none", "three")
+    effect = measure_effect(paths)
     assert (effect.corrected.n, effect.control.n, effect.unanswered, effect.gap) == (0, 0, 1, None)
 
 
-def test_the_next_reply_is_of_the_same_session(places: Places) -> None:
-    append_drift(places, "a", "control", "one")
-    append_score(places, "a", "one", padding_count=3)
-    append_score(places, "b", "two")
-    assert measure_effect(places).unanswered == 1
+def test_the_next_reply_is_of_the_same_session(paths: Paths) -> None:
+    append_drift(paths, "a", "control", "one")
+    append_score(paths, "a", "one", padding_count=3)
+    append_score(paths, "b", "two")
+    assert measure_effect(paths).unanswered == 1

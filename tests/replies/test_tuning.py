@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from memory_plugin.kernel.paths import Places
+from memory_plugin.kernel.paths import Paths
 from memory_plugin.replies.filler import USER_PACK, RulePackError, find_filler, load_filler_rules
 from memory_plugin.replies.prose import read_prose
 from memory_plugin.replies.score_history import read_scores
@@ -23,29 +23,29 @@ from tests.replies.builders import (
 PHRASE = "It bears keeping in view that"
 
 
-def study(places: Places) -> TuningStudy:
+def study(paths: Paths) -> TuningStudy:
     """Return the study of all scores."""
-    return study_scores(read_scores(places)[0], load_filler_rules(places.state_dir))
+    return study_scores(read_scores(paths)[0], load_filler_rules(paths.state_dir))
 
 
-def append_verdicts(places: Places, rule: str, *fillers: bool) -> None:
+def append_verdicts(paths: Paths, rule: str, *fillers: bool) -> None:
     """Append verdicts on the phrases of one rule."""
     for number, filler in enumerate(fillers):
-        append_score(places, "%s%d" % (rule, number), padding_count=1, matches=[[0, 3, rule]], escalate=True)
-        append_judged(places, "%s%d" % (rule, number), phrases=[[rule, filler]], agrees=filler)
+        append_score(paths, "%s%d" % (rule, number), padding_count=1, matches=[[0, 3, rule]], escalate=True)
+        append_judged(paths, "%s%d" % (rule, number), phrases=[[rule, filler]], agrees=filler)
 
 
-def test_a_rule_that_is_always_cleared_is_proposed_for_exemption(places: Places) -> None:
-    append_verdicts(places, "thanks", *[False] * 5)
-    append_verdicts(places, "apology", *[False] * 4)
-    append_verdicts(places, "greeting", *[False] * 9, True)
-    found = {one.rule: one for one in study(places).cleared}
+def test_a_rule_that_is_always_cleared_is_proposed_for_exemption(paths: Paths) -> None:
+    append_verdicts(paths, "thanks", *[False] * 5)
+    append_verdicts(paths, "apology", *[False] * 4)
+    append_verdicts(paths, "greeting", *[False] * 9, True)
+    found = {one.rule: one for one in study(paths).cleared}
     assert {rule: (one.cleared.k, one.cleared.n, one.exempt) for rule, one in found.items()} == {
         "thanks": (5, 5, True),
         "apology": (4, 4, False),
         "greeting": (9, 10, False),
     }
-    before, after = propose_pack(study(places), places.state_dir)
+    before, after = propose_pack(study(paths), paths.state_dir)
     assert (before, list(after["exempt"]), after["rules"]) == ({}, ["thanks"], [])
 
 
@@ -59,17 +59,17 @@ def test_a_rule_that_is_always_cleared_is_proposed_for_exemption(places: Places)
         (9, 20, "widen"),
     ],
 )
-def test_advice(places: Places, agreeing: int, of: int, word: str) -> None:
+def test_advice(paths: Paths, agreeing: int, of: int, word: str) -> None:
     for number in range(of):
-        append_score(places, str(number), escalate=True)
-        append_judged(places, str(number), agrees=number < agreeing)
-    assert word in gate_advice(study(places))
+        append_score(paths, str(number), escalate=True)
+        append_judged(paths, str(number), agrees=number < agreeing)
+    assert word in gate_advice(study(paths))
 
 
-def append_quoted(places: Places, *texts: str, phrase: str = PHRASE) -> None:
+def append_quoted(paths: Paths, *texts: str, phrase: str = PHRASE) -> None:
     """Append judged replies of one transcript, in each of which the judge quoted a phrase as missed."""
     path = write_transcript(
-        places.state("t.jsonl"),
+        paths.state("t.jsonl"),
         *[
             row
             for n, text in enumerate(texts)
@@ -78,51 +78,51 @@ def append_quoted(places: Places, *texts: str, phrase: str = PHRASE) -> None:
     )
     for number, text in enumerate(texts):
         at = text.find(phrase)
-        append_score(places, "i%d" % number, transcript=path, record="r%d" % number, escalate=True)
-        append_judged(places, "i%d" % number, missed=[[at, at + len(phrase)]])
+        append_score(paths, "i%d" % number, transcript=path, record="r%d" % number, escalate=True)
+        append_judged(paths, "i%d" % number, missed=[[at, at + len(phrase)]])
 
 
-def test_a_phrase_quoted_in_three_replies_is_promoted(places: Places) -> None:
-    append_quoted(places, *["The port is %d. %s it moves." % (n, PHRASE) for n in range(3)])
-    (candidate,) = study(places).candidates
+def test_a_phrase_quoted_in_three_replies_is_promoted(paths: Paths) -> None:
+    append_quoted(paths, *["The port is %d. %s it moves." % (n, PHRASE) for n in range(3)])
+    (candidate,) = study(paths).candidates
     assert candidate == ("it bears keeping in view that", 3, "judge", True, "sentence")
-    _, after = propose_pack(study(places), places.state_dir)
+    _, after = propose_pack(study(paths), paths.state_dir)
     (rule,) = after["rules"]
     assert (rule["id"], rule["patterns"]) == ("own-it-bears-keeping-in-view-that", [candidate.phrase])
-    with open(places.state(USER_PACK), "w", encoding="utf-8") as file:
+    with open(paths.state(USER_PACK), "w", encoding="utf-8") as file:
         json.dump(after, file)
-    assert propose_pack(study(places), places.state_dir) == (after, after)
-    assert study(places).candidates == []
+    assert propose_pack(study(paths), paths.state_dir) == (after, after)
+    assert study(paths).candidates == []
 
 
-def test_a_phrase_that_a_rule_knows_by_now_is_not_proposed(places: Places) -> None:
+def test_a_phrase_that_a_rule_knows_by_now_is_not_proposed(paths: Paths) -> None:
     known = "let me know how it all goes"
-    append_quoted(places, *["The port is %d. Then %s." % (n, known) for n in range(3)], phrase=known)
-    assert study(places).candidates == []
+    append_quoted(paths, *["The port is %d. Then %s." % (n, known) for n in range(3)], phrase=known)
+    assert study(paths).candidates == []
 
 
-def test_a_phrase_quoted_twice_is_not_promoted(places: Places) -> None:
-    append_quoted(places, *["The port is %d. %s it moves." % (n, PHRASE) for n in range(2)])
-    assert [one.promote for one in study(places).candidates] == [False]
+def test_a_phrase_quoted_twice_is_not_promoted(paths: Paths) -> None:
+    append_quoted(paths, *["The port is %d. %s it moves." % (n, PHRASE) for n in range(2)])
+    assert [one.promote for one in study(paths).candidates] == [False]
 
 
-def test_a_damaged_pack_is_never_overwritten(places: Places) -> None:
-    append_verdicts(places, "thanks", *[False] * 5)
-    with open(places.state(USER_PACK), "w", encoding="utf-8") as file:
+def test_a_damaged_pack_is_never_overwritten(paths: Paths) -> None:
+    append_verdicts(paths, "thanks", *[False] * 5)
+    with open(paths.state(USER_PACK), "w", encoding="utf-8") as file:
         file.write("{")
     with pytest.raises(RulePackError):
-        propose_pack(study(places), places.state_dir)
+        propose_pack(study(paths), paths.state_dir)
 
 
-def append_padded(places: Places, texts: list[str], sessions: int, others: Sequence[str] = ()) -> None:
+def append_padded(paths: Paths, texts: list[str], sessions: int, others: Sequence[str] = ()) -> None:
     """Append judged replies without filler by rules: those of `texts` are graded as padded, those of `others` are not."""
     rows = [assistant_record(text, uuid="r%d" % n) for n, text in enumerate([*texts, *others])]
-    path = write_transcript(places.state("p.jsonl"), user_record("q"), *rows)
+    path = write_transcript(paths.state("p.jsonl"), user_record("q"), *rows)
     for number in range(len(rows)):
         session = "s%d" % (number % sessions)
-        append_score(places, "i%d" % number, session, transcript=path, record="r%d" % number, escalate=True)
+        append_score(paths, "i%d" % number, session, transcript=path, record="r%d" % number, escalate=True)
         level = 2 if number < len(texts) else 0
-        append_judged(places, "i%d" % number, session, levels={"SyA": 0, "VDet": level, "EpAd": 0, "EPad": 0})
+        append_judged(paths, "i%d" % number, session, levels={"SyA": 0, "VDet": level, "EpAd": 0, "EPad": 0})
 
 
 INSIDE = [
@@ -137,18 +137,18 @@ INSIDE = [
 ]
 
 
-def test_a_phrase_inside_sentences_of_padded_replies_is_promoted(places: Places) -> None:
-    append_padded(places, INSIDE, sessions=3)
-    (candidate,) = [one for one in study(places).candidates if one.phrase == "as a matter of fact"]
+def test_a_phrase_inside_sentences_of_padded_replies_is_promoted(paths: Paths) -> None:
+    append_padded(paths, INSIDE, sessions=3)
+    (candidate,) = [one for one in study(paths).candidates if one.phrase == "as a matter of fact"]
     assert (candidate.replies, candidate.source, candidate.promote) == (5, "verbose", True)
     assert candidate.position == "anywhere"
-    _, after = propose_pack(study(places), places.state_dir)
+    _, after = propose_pack(study(paths), paths.state_dir)
     assert {"as a matter of fact": "anywhere"}.items() <= {
         rule["patterns"][0]: rule["position"] for rule in after["rules"]
     }.items()
-    with open(places.state(USER_PACK), "w", encoding="utf-8") as file:
+    with open(paths.state(USER_PACK), "w", encoding="utf-8") as file:
         json.dump(after, file)
-    rules = load_filler_rules(places.state_dir)
+    rules = load_filler_rules(paths.state_dir)
     assert find_filler(read_prose("It is, as a matter of fact, open."), rules)
 
 
@@ -161,8 +161,8 @@ def test_a_phrase_inside_sentences_of_padded_replies_is_promoted(places: Places)
     ],
 )
 def test_a_phrase_that_is_not_sure_is_shown_and_not_promoted(
-    places: Places, texts: list[str], sessions: int, others: list[str]
+    paths: Paths, texts: list[str], sessions: int, others: list[str]
 ) -> None:
-    append_padded(places, texts, sessions, others)
-    found = {one.phrase: one.promote for one in study(places).candidates}
+    append_padded(paths, texts, sessions, others)
+    found = {one.phrase: one.promote for one in study(paths).candidates}
     assert found["as a matter of fact"] is False

@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from memory_plugin.kernel.paths import Places, locate
+from memory_plugin.kernel.paths import Paths, locate
 from memory_plugin.kernel.settings.load import load
 from memory_plugin.sessions.pipeline import SessionScorer
 from tests.kernel.transcript.rows import answer, call, lines, result, said, user
@@ -41,15 +41,15 @@ class Bench:
         }
 
     @property
-    def places(self) -> Places:
-        """Return the places of the project."""
+    def paths(self) -> Paths:
+        """Return the paths of the project."""
         return locate(str(self.root))
 
     @property
     def scorer(self) -> SessionScorer:
         """Return what grading needs, with the present settings."""
         (self.config / "settings.json").write_text(json.dumps({"memory": self.settings}), encoding="utf-8")
-        return SessionScorer(self.places, load(str(self.config), str(self.root)))
+        return SessionScorer(self.paths, load(str(self.config), str(self.root)))
 
     def script(self, *texts: Any) -> None:  # noqa: ANN401 (replies)
         """Set what the scripted judge answers: replies, or failures by name."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 import threading
 from datetime import datetime, timezone
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from typing import Any
 
+from tests.json_handler import json_handler
 from tests.sessions.grades import reply
 
 
@@ -26,7 +27,7 @@ class Provider:
         self.loses_answer = False  # a batch is asked for, and the answer is an error
         self.takes = True  # whether the batch is made all the same
         self.seen: list[tuple[str, str]] = []
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), json_handler(self.answer))
         self.url = "http://127.0.0.1:%d" % self._server.server_port
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
 
@@ -67,8 +68,9 @@ class Provider:
             "request_counts": counts,
         }
 
-    def answer(self, method: str, path: str, body: Any) -> tuple[int, bytes]:  # noqa: ANN401, PLR0911 (JSON; one return a case)
+    def answer(self, method: str, path: str, headers: dict[str, str], body: Any) -> tuple[int, bytes]:  # noqa: ANN401, PLR0911 (JSON; one return a case)
         """Return status and body."""
+        assert headers["x-api-key"] == "sk-test"
         self.seen.append((method, path))
         if self.refuse:
             return self.refuse, b"{}"
@@ -90,23 +92,3 @@ class Provider:
         return 200, json.dumps(
             {"id": name, "processing_status": "ended" if self.done else "in_progress"}
         ).encode()
-
-    def _handler(provider: Provider) -> type[BaseHTTPRequestHandler]:  # noqa: N805 (the handler has its own self)
-        class Handler(BaseHTTPRequestHandler):
-            def _serve(self) -> None:
-                length = int(self.headers.get("content-length") or 0)
-                body = json.loads(self.rfile.read(length)) if length else None
-                assert self.headers["x-api-key"] == "sk-test"
-                status, data = provider.answer(self.command, self.path, body)
-                self.send_response(status)
-                self.send_header("content-type", "application/json")
-                self.send_header("content-length", str(len(data)))
-                self.end_headers()
-                self.wfile.write(data)
-
-            do_GET = do_POST = _serve  # noqa: N815
-
-            def log_message(self, *args: object) -> None:
-                """Log nothing."""
-
-        return Handler

@@ -67,13 +67,13 @@ def test_submitted_polled_collected(busy: Bench, provider: Provider) -> None:
     row = busy.rows()[0]
     assert row["scorer"]["by"] == "batch"
     assert row["scorer"]["cost_usd"] == round((1000 * 2 + 100 * 10) / 1e6 / 2, 6)
-    assert ungraded(all_paths, scorer.places, scorer.settings) == []
+    assert ungraded(all_paths, scorer.paths, scorer.settings) == []
     assert len(busy.rows("judge-calls")) == 5
 
 
 def test_what_was_reserved_is_settled_with_what_was_spent(busy: Bench, provider: Provider) -> None:
     scorer = busy.scorer
-    accounts = SpendingBudget(scorer.places.state("judge"))
+    accounts = SpendingBudget(scorer.paths.state("judge"))
     submit(paths(busy), scorer, quiet)
     assert accounts.figures("").day > 0.02
     provider.done = True
@@ -125,7 +125,7 @@ def test_a_provider_that_refuses_is_named(busy: Bench, provider: Provider, statu
         submit(paths(busy), busy.scorer, quiet)
     assert failed.value.name == failure
     assert waiting(busy.scorer) == []
-    assert SpendingBudget(busy.scorer.places.state("judge")).figures("").day == pytest.approx(0)
+    assert SpendingBudget(busy.scorer.paths.state("judge")).figures("").day == pytest.approx(0)
 
 
 def test_without_a_key_nothing_is_read_or_sent(
@@ -220,7 +220,7 @@ def test_an_answer_that_was_lost_is_looked_for(
     with pytest.raises(JudgeError) as failed:
         submit(all_paths, scorer, quiet)
     assert (failed.value.name, "may have the batch" in failed.value.detail) == ("http_500", True)
-    assert SpendingBudget(scorer.places.state("judge")).figures("").day > 0.02
+    assert SpendingBudget(scorer.paths.state("judge")).figures("").day > 0.02
     provider.loses_answer, provider.done = False, True
     first = collect(scorer)
     assert len(first.rows) == (5 if arrives else 0)
@@ -229,7 +229,7 @@ def test_an_answer_that_was_lost_is_looked_for(
     assert submit(all_paths, scorer, quiet).sessions == 0
     monkeypatch.setattr(batch_module, "_LOST_SECONDS", -1)
     assert collect(scorer).pending == []
-    assert SpendingBudget(scorer.places.state("judge")).figures("").day == pytest.approx(0)
+    assert SpendingBudget(scorer.paths.state("judge")).figures("").day == pytest.approx(0)
     assert submit(all_paths, scorer, quiet).sessions == 5
 
 
@@ -257,14 +257,14 @@ def test_two_processes_submit_each_session_once(busy: Bench, provider: Provider)
     assert len(sent_sessions(provider)) == 5
     provider.done = True
     assert len(collect(scorer).rows) == 5
-    assert SpendingBudget(scorer.places.state("judge")).figures("").day == pytest.approx(5 * 0.0015)
+    assert SpendingBudget(scorer.paths.state("judge")).figures("").day == pytest.approx(5 * 0.0015)
 
 
 def test_one_process_collects_at_a_time(busy: Bench, provider: Provider) -> None:
     scorer = busy.scorer
     submit(paths(busy), scorer, quiet)
     provider.done = True
-    with SubmittedBatches(scorer.places).collecting():
+    with SubmittedBatches(scorer.paths).collecting():
         assert collect(scorer) == ([], {}, ["msgbatch_1"])
     assert len(collect(scorer).rows) == 5
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory_plugin.sessions.dimensions import band_of, dimensions, overall
+from memory_plugin.sessions.dimensions import dimensions, improvement_band, overall
 from tests.sessions.grades import LEVELS, NUMBERS
 
 
@@ -42,4 +42,4 @@ def test_weights_make_one() -> None:
     ],
 )
 def test_bands(score: float, band: str) -> None:
-    assert band_of(score) == band
+    assert improvement_band(score) == band

@@ -17,16 +17,16 @@ def quiet(_line: str) -> None:
 def test_a_second_run_skips_what_is_graded(bench: Bench) -> None:
     paths = [bench.transcript(identity) for identity in IDS[:4]]
     grade_session(paths[0], bench.scorer)
-    assert ungraded(paths, bench.scorer.places, bench.scorer.settings) == paths[1:]
+    assert ungraded(paths, bench.scorer.paths, bench.scorer.settings) == paths[1:]
     with open(paths[1], "wb"):
         pass
     run = grade_one_by_one(paths, bench.scorer, quiet, again=False)
     assert (len(run.rows), run.already, run.failed) == (2, 1, {})
-    assert ungraded(paths, bench.scorer.places, bench.scorer.settings) == [paths[1]]
+    assert ungraded(paths, bench.scorer.paths, bench.scorer.settings) == [paths[1]]
     os.utime(paths[2])
     with open(paths[2], "a", encoding="utf-8") as file:
         file.write("\n")
-    assert ungraded(paths, bench.scorer.places, bench.scorer.settings) == [paths[1], paths[2]]
+    assert ungraded(paths, bench.scorer.paths, bench.scorer.settings) == [paths[1], paths[2]]
 
 
 def test_a_failure_that_lasts_ends_the_run(bench: Bench) -> None:

@@ -73,7 +73,7 @@ def test_grading_again_replaces_and_keeps_history_and_the_stamp(bench: Bench) ->
     scorer = bench.scorer
     assert [
         row["dimensions"]["goal_achievement"]["score"]
-        for row in latest_rows(scorer.places, scorer.settings).values()
+        for row in latest_rows(scorer.paths, scorer.settings).values()
     ] == [0]
 
 

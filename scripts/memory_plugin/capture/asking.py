@@ -27,13 +27,15 @@ def ask_about(prompt: str, context: Context) -> str:
         return ""
     if not context.session or not may_hold_statement(prompt):
         return ""
-    path = session_file(context.places, context.session, "asked")
+    path = session_file(context.paths, context.session, "asked")
     if read_state(path):
         return ""
     from .statements import find_statements  # it needs `re`, which a prompt mostly does without
 
-    found = find_statements(prompt)
-    if not any(one.kind in _KINDS and one.strength >= _LEAST_STRENGTH for one in found):
+    statements = find_statements(prompt)
+    if not any(
+        statement.kind in _KINDS and statement.strength >= _LEAST_STRENGTH for statement in statements
+    ):
         return ""
     write_state(path, {"asked": True})
     return _NOTE

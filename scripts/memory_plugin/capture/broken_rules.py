@@ -38,12 +38,14 @@ def answering_guards(rows: Iterable[Mapping[str, Any]], names: Mapping[str, str]
             for key in keys:
                 if isinstance(key, str) and key in names:
                     sessions.setdefault(key, set()).add(str(row.get("session")))
-    found = []
+    candidates = []
     for key, seen in sessions.items():
         if len(seen) >= _LEAST_SESSIONS:
             text = "the guard of %s answered in %d sessions" % (names[key], len(seen))
             body = "Claude keeps trying what the guard of %s covers. CLAUDE.md or other words may help: memory show %s"
             finding = Finding("guard", "constraint", "answering-guard", 0.6)
             title = "A guard keeps answering: %s" % names[key]
-            found.append(new_candidate(finding, text, now_origin(""), title, body % (names[key], names[key])))
-    return [one for one in found if one is not None]
+            candidates.append(
+                new_candidate(finding, text, now_origin(""), title, body % (names[key], names[key]))
+            )
+    return [candidate for candidate in candidates if candidate is not None]

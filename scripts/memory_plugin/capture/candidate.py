@@ -151,13 +151,13 @@ def candidate_from_json(value: object) -> Candidate | None:
     ]
     origin, strength, sessions = value["origin"], value.get("strength"), value.get("sessions")
     session, turn, time = origin.get("session"), origin.get("turn"), origin.get("time")
-    if not all(isinstance(one, str) for one in (*texts, session, time)) or not isinstance(sessions, list):
+    if not all(isinstance(value, str) for value in (*texts, session, time)) or not isinstance(sessions, list):
         return None
     if value["kind"] not in KINDS or not _ID.match(value["id"]) or not isinstance(turn, int):
         return None
     if isinstance(strength, bool) or not isinstance(strength, (int, float)):
         return None
-    named: Sequence[str] = [one for one in sessions if isinstance(one, str)][:_MAX_SESSIONS]
+    named: Sequence[str] = [name for name in sessions if isinstance(name, str)][:_MAX_SESSIONS]
     fields = {
         **value,
         "strength": float(strength),
@@ -177,11 +177,11 @@ def key_words(text: str) -> frozenset[str]:
     return frozenset(stem(word) for word in words(_LEADS.sub("", text)) if word not in _idle_words())
 
 
-def is_near(one: Candidate, other: Candidate) -> bool:
+def is_near(candidate: Candidate, other: Candidate) -> bool:
     """Return whether two statements of the user say the same in much the same words."""
-    if one.kind not in _REPEATABLE or other.kind not in _REPEATABLE:
+    if candidate.kind not in _REPEATABLE or other.kind not in _REPEATABLE:
         return False
-    ours, theirs = key_words(one.quote), key_words(other.quote)
+    ours, theirs = key_words(candidate.quote), key_words(other.quote)
     return len(ours & theirs) >= _NEAR * len(ours | theirs)
 
 

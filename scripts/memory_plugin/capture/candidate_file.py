@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Callable
 
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
     from .candidate import Candidate
 
 __all__ = ["MAX_OPEN", "CandidateFile", "Candidates", "candidate_path"]
@@ -30,9 +30,9 @@ _LOCK_WAIT = 2.0
 _SCHEMA = 1
 
 
-def candidate_path(places: Places) -> str:
+def candidate_path(paths: Paths) -> str:
     """Return the path of the project's candidates. Raises RuntimeError without a state folder."""
-    return places.state("capture", places.project_key + ".json")
+    return paths.state("capture", paths.project_key + ".json")
 
 
 class Candidates:
@@ -41,60 +41,66 @@ class Candidates:
     __slots__ = ("closed", "open", "silenced")
 
     def __init__(self, data: dict[str, Any]) -> None:
-        found = (candidate_from_json(one) for one in _list(data.get("open")))
-        self.open = [one for one in found if one is not None and one.found >= _oldest()]
-        self.closed = [one for one in _list(data.get("closed")) if isinstance(one, str)]
-        self.silenced = [one for one in _list(data.get("silenced")) if one in KINDS]
+        found = (candidate_from_json(entry) for entry in _list(data.get("open")))
+        self.open = [
+            candidate for candidate in found if candidate is not None and candidate.found >= _oldest()
+        ]
+        self.closed = [name for name in _list(data.get("closed")) if isinstance(name, str)]
+        self.silenced = [kind for kind in _list(data.get("silenced")) if kind in KINDS]
 
     def to_json(self) -> dict[str, Any]:
         """Return what the file holds."""
         return {
             "schema": _SCHEMA,
-            "open": [one.to_json() for one in self.open],
+            "open": [candidate.to_json() for candidate in self.open],
             "closed": self.closed[-_MAX_CLOSED:],
             "silenced": list(self.silenced),
         }
 
-    def add(self, found: Iterable[Candidate], most: int = MAX_OPEN) -> int:
+    def add(self, candidates: Iterable[Candidate], most: int = MAX_OPEN) -> int:
         """Add what is new and wanted, and keep the strongest; return how many of `found` are among them."""
-        known = {one.id: one for one in self.open}
-        wanted = self.wanted(found)
-        new = {one.id for one in wanted if one.id not in known}
-        for one in wanted:
+        known = {candidate.id: candidate for candidate in self.open}
+        wanted = self.wanted(candidates)
+        new = {candidate.id for candidate in wanted if candidate.id not in known}
+        for candidate in wanted:
             same = (
-                one.id
-                if one.id in known
-                else next((old.id for old in known.values() if is_near(old, one)), "")
+                candidate.id
+                if candidate.id in known
+                else next((old.id for old in known.values() if is_near(old, candidate)), "")
             )
-            known[same or one.id] = merged(known[same], one) if same else one
-        ranked = sorted(known.values(), key=lambda one: one.origin.time, reverse=True)
-        ranked.sort(key=lambda one: one.strength, reverse=True)
+            known[same or candidate.id] = merged(known[same], candidate) if same else candidate
+        ranked = sorted(known.values(), key=lambda candidate: candidate.origin.time, reverse=True)
+        ranked.sort(key=lambda candidate: candidate.strength, reverse=True)
         self.open = ranked[:most]
-        return sum(one.id in new for one in self.open)
+        return sum(candidate.id in new for candidate in self.open)
 
-    def wanted(self, found: Iterable[Candidate]) -> list[Candidate]:
+    def wanted(self, candidates: Iterable[Candidate]) -> list[Candidate]:
         """Return the candidates that were not dropped before, and of no kind that the user never wants."""
-        return [one for one in found if one.id not in self.closed and one.kind not in self.silenced]
+        return [
+            candidate
+            for candidate in candidates
+            if candidate.id not in self.closed and candidate.kind not in self.silenced
+        ]
 
     def settle(self, checked: dict[str, str | None]) -> int:
         """Take out what a stored memory covers (None), and mark what it contradicts; return how many are left."""
         self.open = [
-            one._replace(contradicts=checked.get(one.id, one.contradicts) or "")
-            for one in self.open
-            if checked.get(one.id, "") is not None
+            candidate._replace(contradicts=checked.get(candidate.id, candidate.contradicts) or "")
+            for candidate in self.open
+            if checked.get(candidate.id, "") is not None
         ]
         return len(self.open)
 
     def close(self, ids: Sequence[str]) -> int:
         """Drop candidates for good; return how many are left."""
-        self.open = [one for one in self.open if one.id not in ids]
-        self.closed += [one for one in ids if one not in self.closed]
+        self.open = [candidate for candidate in self.open if candidate.id not in ids]
+        self.closed += [name for name in ids if name not in self.closed]
         return len(self.open)
 
     def silence(self, kind: str) -> int:
         """Drop all candidates of a kind, and propose none of it any more; return how many are left."""
         self.silenced += [kind] if kind not in self.silenced else []
-        return self.close([one.id for one in self.open if one.kind == kind])
+        return self.close([candidate.id for candidate in self.open if candidate.kind == kind])
 
 
 class CandidateFile:
@@ -102,8 +108,8 @@ class CandidateFile:
 
     __slots__ = ("_path",)
 
-    def __init__(self, places: Places) -> None:
-        self._path = candidate_path(places)
+    def __init__(self, paths: Paths) -> None:
+        self._path = candidate_path(paths)
 
     def load(self) -> Candidates:
         """Return what the file holds; nothing for one that is missing or damaged."""

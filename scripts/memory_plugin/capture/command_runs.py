@@ -42,13 +42,13 @@ def command_run(text: str) -> Run:
     return Run(frozenset(heads), tuple(kept), text)
 
 
-def is_same(one: Run, other: Run) -> bool:
+def is_same(run: Run, other: Run) -> bool:
     """Return whether a later line runs all that an earlier one ran; another program with the very same arguments counts too."""
-    if not one.heads or not other.heads:
+    if not run.heads or not other.heads:
         return False
-    if one.heads <= other.heads:
+    if run.heads <= other.heads:
         return True
-    return len(one.words) > 2 and one.words[1:] == other.words[1:]
+    return len(run.words) > 2 and run.words[1:] == other.words[1:]
 
 
 def is_loop(run: Run) -> bool:
@@ -117,7 +117,9 @@ def error_table() -> dict[str, Any]:
 def pattern_of(name: str) -> re.Pattern[str]:
     """Return one of the patterns of `config/capture/errors.json`; of a list of patterns, all of them in one."""
     entry = error_table()[name]
-    parts = [one["pattern"] for one in entry["patterns"]] if "patterns" in entry else [entry["pattern"]]
+    parts = (
+        [pattern["pattern"] for pattern in entry["patterns"]] if "patterns" in entry else [entry["pattern"]]
+    )
     return re.compile("|".join("(?:%s)" % part for part in parts), re.IGNORECASE | re.MULTILINE)
 
 

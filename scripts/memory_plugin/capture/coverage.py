@@ -58,14 +58,14 @@ def compare(candidate: Candidate, memory: Memory) -> str:
     return CONTRADICTED if _opposed(candidate.quote, text, told) else COVERED
 
 
-def _opposed(one: str, other: str, told: frozenset[str]) -> bool:
+def _opposed(text: str, other: str, told: frozenset[str]) -> bool:
     """Return whether two texts about the same things choose the other way round, or one forbids what the other asks for."""
-    ours, theirs = _choices(one), _choices(other)
+    ours, theirs = _choices(text), _choices(other)
     if ours & {(second, first) for first, second in theirs}:
         return True
     if ours or theirs:
         return bool(ours and not theirs and _is_refused(other, {first for first, _ in ours}))
-    return _forbids(one, told) != _forbids(other, told)
+    return _forbids(text, told) != _forbids(other, told)
 
 
 def _choices(text: str) -> set[tuple[str, str]]:

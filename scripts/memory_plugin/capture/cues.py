@@ -1,7 +1,6 @@
-"""Signs that a sentence is meant to last, added up: they find what no rule of `statements.json` foresees.
+"""Signs that a sentence is meant to last, or is not: each is one property of it, such as a word for "every time", a reason, or a contrast.
 
-A rule names a form of sentence; a cue names one property of it, such as a word for "every time", a reason, or a contrast. What has enough
-of them, and little that speaks against it, is proposed.
+A rule of `statements.json` names a form of sentence. What the signs of a sentence are worth together, and its words, says `worth`.
 """
 
 from __future__ import annotations
@@ -11,23 +10,15 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernel.data import load_data
-from .hints import ENOUGH_POINTS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["Cue", "Score", "cues", "score"]
-
-_SUREST = 0.75  # strength of a sentence with many signs: the rules are surer
-_LEAST = 0.5
-_CLAUSE = re.compile(r"[,;:] (?:and |but |so )?")
-_FEWEST_BLANKS = 3  # of a clause that says something by itself
-_FOR_ALL = -4  # a question or a doubt speaks against every clause of its sentence
-_STEP = 0.05  # of strength, for each point above the least
+__all__ = ["Cue", "cues", "cues_in", "heaviest"]
 
 
 class Cue(NamedTuple):
-    """One sign: its weight, below zero for one that speaks against a lasting statement, and what a sentence with it is."""
+    """One sign: its weight among the others, below zero for one that speaks against a lasting statement, and what a sentence with it is."""
 
     id: str
     weight: int
@@ -37,32 +28,14 @@ class Cue(NamedTuple):
     unless: re.Pattern[str] | None
 
 
-class Score(NamedTuple):
-    """What the cues say of a sentence: the points, and the heaviest sign for it."""
-
-    points: int
-    cue: Cue
-
-    @property
-    def strength(self) -> float:
-        """Return how sure that is, from 0 to 1."""
-        return min(_SUREST, _LEAST + _STEP * (self.points - ENOUGH_POINTS))
+def cues_in(sentence: str) -> list[Cue]:
+    """Return the signs that a sentence holds."""
+    return [cue for cue in cues() if _holds(cue, sentence)]
 
 
-def score(sentence: str) -> Score | None:
-    """Return the score of a sentence, or of a clause of it, that has enough signs of a lasting statement; None for any other."""
-    found = [cue for cue in cues() if _holds(cue, sentence)]
-    scored = _enough(found)
-    if scored or any(cue.weight <= _FOR_ALL for cue in found):
-        return scored
-    clauses = [clause for clause in _CLAUSE.split(sentence) if clause.count(" ") >= _FEWEST_BLANKS]
-    of_clauses = [_enough([cue for cue in cues() if _holds(cue, clause)]) for clause in clauses]
-    return max((one for one in of_clauses if one), key=lambda one: one.points, default=None)
-
-
-def _enough(found: Sequence[Cue]) -> Score | None:
-    points = sum(cue.weight for cue in found)
-    return Score(points, max(found, key=lambda cue: cue.weight)) if points >= ENOUGH_POINTS else None
+def heaviest(found: Sequence[Cue]) -> Cue | None:
+    """Return the heaviest sign for a lasting statement, which says what kind of one it is; None if there is none."""
+    return max((cue for cue in found if cue.weight > 0), key=lambda cue: cue.weight, default=None)
 
 
 def _holds(cue: Cue, sentence: str) -> bool:

@@ -19,8 +19,8 @@ def due_offer(context: Context) -> str:
     settings = context.settings
     if not settings.flag("capture.enabled") or settings.text("capture.offer") == "off":
         return ""
-    candidates = CandidateFile(context.places).load().open
-    if not candidates or not _is_due(context, sorted(one.id for one in candidates)):
+    candidates = CandidateFile(context.paths).load().open
+    if not candidates or not _is_due(context, sorted(candidate.id for candidate in candidates)):
         return ""
     subject = "1 thing" if len(candidates) == 1 else "%d things" % len(candidates)
     return "memory: %s from your last sessions may be worth keeping: /memory:review" % subject
@@ -28,7 +28,7 @@ def due_offer(context: Context) -> str:
 
 def _is_due(context: Context, ids: list[str]) -> bool:
     """Return whether this set of candidates was never mentioned, and record that it is now."""
-    path = context.places.state("capture", context.places.project_key + ".told.json")
+    path = context.paths.state("capture", context.paths.project_key + ".told.json")
     told = digest("\n".join(ids).encode("ascii", "replace"))
     if read_state(path).get("open") == told:
         return False

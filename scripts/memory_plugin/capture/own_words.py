@@ -36,9 +36,11 @@ def own_sentences(prompt: str) -> list[str]:
     """Return the user's own sentences in order, each on one line; none for a prompt that seems pasted as a whole."""
     text = without_private(prompt[:_LOOKED_AT]).replace("\r\n", "\n").replace("\u2019", "'")
     text = _TAGGED.sub("\n", _FENCED.sub("\n", text))
-    paragraphs = [one for one in re.split(r"\n[ \t]*\n", text) if one.strip()]
+    paragraphs = [part for part in re.split(r"\n[ \t]*\n", text) if part.strip()]
     if len(prompt) > LONG_PROMPT:
-        paragraphs = [one for one in dict.fromkeys([*paragraphs[:1], *paragraphs[-1:]]) if _is_short(one)]
+        paragraphs = [
+            fromkey for fromkey in dict.fromkeys([*paragraphs[:1], *paragraphs[-1:]]) if _is_short(fromkey)
+        ]
     found: list[str] = []
     for paragraph in paragraphs:
         lines, goes_on = _own_lines(paragraph)
@@ -83,7 +85,7 @@ def _sentences(text: str) -> list[str]:
         else:
             pieces.append(piece)
     found = (" ".join(_QUOTED.sub('"..."', piece).split()) for piece in pieces)
-    return [one for one in found if SHORTEST_SENTENCE <= len(one) <= _LONGEST_SENTENCE]
+    return [sentence for sentence in found if SHORTEST_SENTENCE <= len(sentence) <= _LONGEST_SENTENCE]
 
 
 @cache

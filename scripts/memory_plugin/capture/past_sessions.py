@@ -44,7 +44,7 @@ def project_transcripts(context: Context, days: float | None = None) -> list[str
     """Return the transcripts of the project's sessions, the latest first; with `days` those that changed since then."""
     oldest = 0.0 if days is None else now() - days * 86400
     found: list[tuple[float, str]] = []
-    for memory_folder in native_folders(context.places):
+    for memory_folder in native_folders(context.paths):
         folder = os.path.dirname(memory_folder)
         for entry in os.scandir(folder):
             if entry.name.endswith(_SUFFIX) and entry.is_file(follow_symlinks=False):
@@ -60,7 +60,7 @@ def capture_files(
 
     `watch` counts which sections of CLAUDE.md the prompts need. Raises OSError where the state cannot be written.
     """
-    state = context.places.state("capture", context.places.project_key + ".read.json")
+    state = context.paths.state("capture", context.paths.project_key + ".read.json")
     done = {} if again else _read_before(state)
     at = Progress(0, 0, 0, 0, 0)
     for path in paths:
@@ -79,12 +79,12 @@ def capture_files(
 
 
 def _capture(path: str, may_use: MayUse, context: Context, watch: SectionWatch) -> int:
-    file = CandidateFile(context.places)
+    file = CandidateFile(context.paths)
     number = 0
     batch: list[Candidate] = []
     with open_transcript(path) as transcript:
-        for one in candidates_in(transcript, may_use, "", watch):
-            batch.append(one)
+        for candidate in candidates_in(transcript, may_use, "", watch):
+            batch.append(candidate)
             if len(batch) == _BATCH:
                 number += _add(file, batch)
                 batch = []

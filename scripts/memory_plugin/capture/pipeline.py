@@ -34,10 +34,10 @@ _RUNBOOK = Finding("solved_error", "runbook", "solved-error", 0.0)
 
 def capture_turn(transcript: str, may_use: MayUse, check: Check, context: Context) -> int:
     """Keep the candidates in the last turn of a transcript, read from its end; return how many are new. Raises OSError."""
-    found: list[Candidate] = []
+    candidates: list[Candidate] = []
     for turn in turns_since_prompt(transcript):
-        found += _said_in(turn, now_origin(context.session), may_use)
-    return keep(found, check, context)
+        candidates += _said_in(turn, now_origin(context.session), may_use)
+    return keep(candidates, check, context)
 
 
 def capture_session(
@@ -48,18 +48,18 @@ def capture_session(
     `watch` counts which sections of CLAUDE.md the prompts need.
     Raises OSError, also for a transcript that cannot be read.
     """
-    found: list[Candidate] = []
+    candidates: list[Candidate] = []
     with open_transcript(transcript) as file:
-        for one in candidates_in(file, may_use, context.session, watch):
-            found.append(one)
+        for candidate in candidates_in(file, may_use, context.session, watch):
+            candidates.append(candidate)
             if not context.deadline.remaining():
                 break
-    return keep(found + watch.candidates(), check, context)
+    return keep(candidates + watch.candidates(), check, context)
 
 
 def keep(found: list[Candidate], check: Check, context: Context) -> int:
     """Write candidates to the project's small file, after comparing all with the stored memories; return how many are new."""
-    file = CandidateFile(context.places)
+    file = CandidateFile(context.paths)
     known = file.load()
     if not found and not known.open:
         return 0
@@ -67,7 +67,9 @@ def keep(found: list[Candidate], check: Check, context: Context) -> int:
 
     def add(candidates: Candidates) -> int:
         candidates.settle(checked)
-        new = candidates.add([*(one for one in found if checked.get(one.id, "") is not None), *hints])
+        new = candidates.add(
+            [*(candidate for candidate in found if checked.get(candidate.id, "") is not None), *hints]
+        )
         candidates.settle(checked)
         return new
 
@@ -92,20 +94,20 @@ def candidates_in(
 
 def _said_in(turn: Turn, origin: Origin, may_use: MayUse) -> Iterable[Candidate]:
     """Yield the lasting statements that the user typed before an answer."""
-    for said in turn.said:
+    for said in turn.user_texts:
         if said.kind != PROMPT or not may_use(said.text):
             continue
-        for one in find_statements(said.text):
-            finding = Finding(one.kind, one.category, one.rule, one.strength)
-            found = new_candidate(finding, one.text, origin)
-            if found is not None:
-                yield found
+        for statement in find_statements(said.text):
+            finding = Finding(statement.kind, statement.category, statement.rule, statement.strength)
+            candidate = new_candidate(finding, statement.text, origin)
+            if candidate is not None:
+                yield candidate
 
 
 def _solved(error: SolvedError, origin: Origin) -> Iterable[Candidate]:
     """Yield the runbook of a solved error; its turn is that of the failure."""
     finding = _RUNBOOK._replace(strength=error.strength)
     at = origin._replace(turn=error.failed)
-    found = new_candidate(finding, " | ".join(error.symptom), at, error.title, error.body)
-    if found is not None:
-        yield found
+    candidate = new_candidate(finding, " | ".join(error.symptom), at, error.title, error.body)
+    if candidate is not None:
+        yield candidate

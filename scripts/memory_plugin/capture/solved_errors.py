@@ -46,7 +46,9 @@ class SolvedError(NamedTuple):
     def title(self) -> str:
         """Return a title: the command by its first words, and the line that tells most."""
         heads = sorted(command_run(self.command).heads)
-        line = next((one for one in self.symptom if pattern_of("surroundings").search(one)), self.symptom[0])
+        line = next(
+            (text for text in self.symptom if pattern_of("surroundings").search(text)), self.symptom[0]
+        )
         return "`%s` fails: %s" % (" ".join(heads[-1]) if heads else "command", line.lstrip("*0123456789.) "))
 
     @property
@@ -82,17 +84,17 @@ class ErrorWatch:
 
     def solved(self, turn: Turn) -> list[SolvedError]:
         """Return the errors that the calls of a turn showed to be solved."""
-        found: list[SolvedError] = []
+        solved_errors: list[SolvedError] = []
         for call in turn.calls:
             for failure in self._open:
                 failure.age += 1
             if call.name == _SHELL and call.result is not None:
-                found += self._command(call, turn.number)
+                solved_errors += self._command(call, turn.number)
             elif call.name in _EDITS and not call.failed:
                 self._edit(call.text("file_path") or call.text("notebook_path"))
         while self._open and self._open[0].age > _MOST_CALLS:
             self._open.popleft()
-        return found
+        return solved_errors
 
     def _edit(self, path: str) -> None:
         is_config = pattern_of("config_files").search(path.replace("\\", "/")) is not None
@@ -110,34 +112,40 @@ class ErrorWatch:
             return self._failed(run, output, turn)
         if pattern_of("failed_output").search(output):
             return []
-        found = [_solved(one, run, turn) for one in self._open if is_same(one.run, run)]
-        self._open = deque((one for one in self._open if not is_same(one.run, run)), _MOST_OPEN)
+        solved_errors = [_solved(failure, run, turn) for failure in self._open if is_same(failure.run, run)]
+        self._open = deque((failure for failure in self._open if not is_same(failure.run, run)), _MOST_OPEN)
         kind = change_of(text)
         for failure in self._open if kind else ():
             failure.kinds.add(kind)
             _note(failure, "ran `%s`" % plain(text, 120))
-        return [one for one in found if one is not None][:1]  # what passes once proves one thing
+        return [solved_error for solved_error in solved_errors if solved_error is not None][
+            :1
+        ]  # what passes once proves one thing
 
     def _failed(self, run: Run, output: str, turn: int) -> list[SolvedError]:
         """Remember a failure. An earlier one of the same command with another error is solved by what changed in between."""
         if not run.heads or pattern_of("generic").search(output):
             return []
         symptom = telling_lines(output)
-        found: list[SolvedError] = []
+        solved_errors: list[SolvedError] = []
         kept: list[_Failure] = []
-        for one in self._open:
-            if not is_same(one.run, run):
-                kept.append(one)
-            elif set(one.symptom).isdisjoint(symptom):
-                found += [solved for solved in [_solved(one, run, turn)] if solved and one.kinds - {"format"}]
+        for failure in self._open:
+            if not is_same(failure.run, run):
+                kept.append(failure)
+            elif set(failure.symptom).isdisjoint(symptom):
+                solved_errors += [
+                    solved
+                    for solved in [_solved(failure, run, turn)]
+                    if solved and failure.kinds - {"format"}
+                ]
             else:  # the same error again: what was tried so far belongs to it
-                one.age = 0
-                kept.append(one)
+                failure.age = 0
+                kept.append(failure)
                 symptom = ()
         self._open = deque(kept, _MOST_OPEN)
         if symptom:
             self._open.append(_Failure(run, symptom, turn))
-        return found
+        return solved_errors
 
 
 def _note(failure: _Failure, change: str) -> None:

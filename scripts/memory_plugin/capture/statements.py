@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ..kernel.data import load_data
-from .cues import score
-from .hints import holds
+from .cues import cues_in, heaviest
+from .hints import RULED, holds
 from .own_words import own_sentences
+from .worth import least_worth, most_worth, worth
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-__all__ = ["CORRECTION", "Rule", "Statement", "find_statements", "rules"]
+__all__ = ["CORRECTION", "Rule", "Statement", "find_statements", "is_ruled", "rules"]
 
 CORRECTION = "correction"
 _MOST = 4  # of one prompt: who writes more rules than that writes a file
+_PLAIN = ("fact", "constraint", "words")  # of a sentence that only its words speak for
+_LEAST_SURE, _SUREST, _STEP = 0.5, 0.75, 0.05  # strength of a sentence without a rule, and of each point more
 
 
 class Rule(NamedTuple):
@@ -44,27 +44,43 @@ class Statement(NamedTuple):
 
 def find_statements(prompt: str) -> list[Statement]:
     """Return the lasting statements of a typed prompt, at most four, in their order."""
-    found = (_statement(sentence) for sentence in own_sentences(prompt))
+    sentences = own_sentences(prompt)
+    least = least_worth(len(sentences))
+    found = (_statement(sentence, least) for sentence in sentences)
     return [one for one in found if one is not None][:_MOST]
 
 
-def _statement(sentence: str) -> Statement | None:
-    """Return what the strongest rule says of a sentence, or else what the cues say; None where it only holds for the work at hand."""
+def _statement(sentence: str, least: float) -> Statement | None:
+    """Return what the strongest rule says of a sentence, or else its heaviest cue; None where it only holds for the work at hand.
+
+    A rule is not heard where nearly all else speaks against it. Without one, the sentence has to be worth `least`.
+    """
+    hinted = _hinted(sentence)
+    if most_worth(sentence, is_ruled=bool(hinted)) < (RULED if hinted else least):
+        return None
     if any(veto.search(sentence) for veto in _vetoes()):
         return None
-    matching = [rule for rule in _hinted(" %s " % sentence.lower()) if _applies(rule, sentence)]
+    matching = [rule for rule in hinted if _applies(rule, sentence)]
+    cues = cues_in(sentence)
+    value = worth(sentence, [cue.id for cue in cues], is_ruled=bool(matching))
+    if value < (RULED if matching else least):
+        return None
     if matching:
         best = max(matching, key=lambda rule: rule.strength)
         return Statement(sentence, best.kind, best.category, best.id, best.strength)
-    scored = score(sentence)
-    if scored is None:
-        return None
-    cue = scored.cue
-    return Statement(sentence, cue.kind, cue.category, cue.id, scored.strength)
+    cue = heaviest(cues)
+    kind = (cue.kind, cue.category, cue.id) if cue else _PLAIN
+    return Statement(sentence, *kind, min(_SUREST, _LEAST_SURE + _STEP * (value - least)))
 
 
-def _hinted(lower: str) -> Iterator[Rule]:
-    return (rule for rule in rules() if any(holds(hint, lower) for hint in rule.hints))
+def is_ruled(sentence: str) -> bool:
+    """Return whether a rule finds a sentence."""
+    return any(_applies(rule, sentence) for rule in _hinted(sentence))
+
+
+def _hinted(sentence: str) -> list[Rule]:
+    lower = " %s " % sentence.lower()
+    return [rule for rule in rules() if any(holds(hint, lower) for hint in rule.hints)]
 
 
 def _applies(rule: Rule, sentence: str) -> bool:

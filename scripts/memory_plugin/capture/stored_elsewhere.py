@@ -25,12 +25,12 @@ _LEAST_PROMPTS = 5
 
 def note_candidates(notes: Iterable[NativeNote]) -> list[Candidate]:
     """Return a candidate for each note that Claude Code wrote by itself; what a memory says already is left out later."""
-    found = []
+    candidates = []
     for note in notes:
         text = plain("%s: %s" % (note.title, note.body), _MAX_QUOTE)
         finding = Finding("note", "preference", "claude-note", 0.5)
-        found.append(new_candidate(finding, text, now_origin(""), note.title, note.body))
-    return [one for one in found if one is not None]
+        candidates.append(new_candidate(finding, text, now_origin(""), note.title, note.body))
+    return [candidate for candidate in candidates if candidate is not None]
 
 
 class SectionWatch:
@@ -51,11 +51,11 @@ class SectionWatch:
 
     def candidates(self) -> list[Candidate]:
         """Return a candidate for each section that five prompts or more needed: the offer to import it."""
-        found = []
+        candidates = []
         for at, number in self._needed.items():
             section = self._sections[at]
             if number >= _LEAST_PROMPTS and section.heading:
                 finding = Finding("section", "constraint", "claude-md", 0.5)
                 text = plain("%s: %s" % (section.heading, section.text), _MAX_QUOTE)
-                found.append(new_candidate(finding, text, now_origin(""), section.heading, section.text))
-        return [one for one in found if one is not None]
+                candidates.append(new_candidate(finding, text, now_origin(""), section.heading, section.text))
+        return [candidate for candidate in candidates if candidate is not None]

@@ -1,4 +1,4 @@
-"""Which address a key is sent to, and which environment variables are ignored for it: in sentences for people."""
+"""Messages about where an API key is sent, and which environment variables are ignored when choosing that address."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ _CONFIRM = "inside Claude Code a project can set it. To use it there as well, pu
 
 
 def address_words(context: CommandContext, route: AddressSource, also: tuple[str, ...] = ()) -> list[str]:
-    """Return the address of a request and who sets it, then a sentence for each ignored variable."""
+    """Return the address of a request and the setting it comes from, then a sentence for each ignored variable."""
     return ["Address: %s." % terminal_safe(str(route)), *ignored_words(context, (*also, *_COMMON))]
 
 
 def ignored_words(context: CommandContext, names: tuple[str, ...]) -> list[str]:
-    """Return a sentence for each of some variables that is set in the environment but ignored."""
+    """Return a sentence for each of the named variables that is set but ignored."""
     lines = []
     for name in names:
         path = context.taint.names.get(name)
@@ -36,23 +36,23 @@ def ignored_words(context: CommandContext, names: tuple[str, ...]) -> list[str]:
 
 
 def keep_address(context: CommandContext, route: AddressSource, key: str, *, keep: bool) -> list[str]:
-    """Offer to write an address that only the environment sets into the user's own settings; return sentences about it.
+    """Offer to save an address that only the environment sets in the user's own settings; return what to print about it.
 
-    It is written under `key` with `keep`, or if the user says yes in a terminal. Raises EditError.
+    The address is saved under `key` if `keep` is true, or if the user confirms it in a terminal. Raises EditError.
     """
     if route.source != ENVIRONMENT or context.caller.inside:
         return []
-    said = (
+    notice = (
         "%s in your environment is %s. Commands that Claude runs use it only if your own settings contain it."
         % (
             route.name,
             terminal_safe(route.url),
         )
     )
-    if not keep and not context.console.confirm("%s\nWrite it to your settings, as %s?" % (said, key)):
+    if not keep and not context.console.confirm("%s\nWrite it to your settings, as %s?" % (notice, key)):
         return [
-            said,
+            notice,
             "To write it to your settings: memory config set %s %s" % (key, terminal_safe(route.url)),
         ]
-    change = set_value(context.places.config_dir, key, route.url)
+    change = set_value(context.paths.config_dir, key, route.url)
     return ["%s is now %s, in %s." % (key, terminal_safe(route.url), terminal_safe(change.path))]

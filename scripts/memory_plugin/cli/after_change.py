@@ -1,11 +1,11 @@
-"""What a command does after it changed a store: refresh the index, name similar memories, say what a removal brings back."""
+"""What commands do after they change a store: refresh the index, list similar memories, and report which memories become active again."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..hooks.background import start_refresh
-from ..kernel.files import in_words
+from ..kernel.files import error_text
 from ..kernel.sqlite import SqliteError
 from ..memories.hygiene import shown_line
 from ..memories.record import ACTIVE, body_text
@@ -31,31 +31,33 @@ _MAX_NEW = 200
 
 
 def refresh_index(context: CommandContext, *, scrub: bool = False) -> bool:
-    """Refresh the index, so that the next prompt sees the change; return whether it is up to date, and say so if not.
+    """Refresh the index so that the next prompt sees the change. Return False, after printing a warning, if that failed.
 
-    The change itself is stored in any case, and a later prompt refreshes the index. With `scrub` no text of what was
-    deleted remains in the file of the index.
+    The change itself is stored either way, and a later prompt retries. With `scrub`, no text of deleted memories remains in
+    the index file.
     """
     try:
-        report = index_refresh.refresh_index(context.places, context.settings, rounds=1)
+        report = index_refresh.refresh_index(context.paths, context.settings, rounds=1)
         prepare_counts(context)
         if scrub:
-            index_refresh.scrub_index(context.places)
+            index_refresh.scrub_index(context.paths)
     except (IndexUnavailable, SqliteError, OSError) as error:
         context.console.error(
-            "done, but the index could not be refreshed (%s); the next prompt tries again" % in_words(error)
+            "The change is stored, but the index could not be refreshed (%s). The next prompt will try again."
+            % error_text(error)
         )
         return False
     if report.left:
-        start_refresh(context.places)
+        start_refresh(context.paths)
         context.console.error(
-            "done; the index is being refreshed in the background: %s left" % counted(report.left, "file")
+            "The change is stored. The index is still being refreshed in the background: %s left."
+            % counted(report.left, "file")
         )
     return True
 
 
 class Similar(NamedTuple):
-    """A memory similar to a new one, why it is similar, and the command that lets the new one replace it."""
+    """A stored memory that is similar to a new one: why, and the command that replaces it with the new one."""
 
     id: str
     title: str
@@ -66,20 +68,23 @@ class Similar(NamedTuple):
 def similar_to(
     context: CommandContext, new: list[tuple[str, Memory]], *, repeated_only: bool = False
 ) -> list[list[Similar]]:
-    """Return for each memory at most three similar active ones; of two similar new ones, the later names the earlier.
+    """Return up to three similar active memories for each new one; of two similar new ones, only the later lists the other.
 
     Args:
-        context: the stores, and the index, which holds what was just stored.
-        new: the memories with their keys; only the first 200 are compared. A draft has a key of no stored memory and gets no
+        context: gives access to the stores and to the index, which already contains the new memories.
+        new: memories with their keys; only the first 200 are compared. A draft has a key that is not in the store, so it gets no
             command.
-        repeated_only: only memories that say the same, not those that answer the same question in another way.
+        repeated_only: report only near duplicates, not memories that answer the same question differently.
     """
     looked_at = new[:_MAX_NEW]
-    texts = ["%s\n%s\n%s" % (one.title, "\n".join(one.asked_as), body_text(one)) for _, one in looked_at]
-    near = neighbors(context.places, context.settings, texts, _CANDIDATES) if texts else None
+    texts = [
+        "%s\n%s\n%s" % (new_memory.title, "\n".join(new_memory.asked_as), body_text(new_memory))
+        for _, new_memory in looked_at
+    ]
+    near = neighbors(context.paths, context.settings, texts, _CANDIDATES) if texts else None
     if near is None:
         return [[] for _ in new]
-    items = survey(context.places, context.accept_from).items
+    items = survey(context.paths, context.accept_from).items
     active = {item.stored.key: item for item in items if life_cycle_state(item) == ACTIVE}
     around = {item.stored.key: item for item in items[:_COMPARED_WITH]}
     around.update((key, active[key]) for keys in near.keys for key in keys if key in active)
@@ -88,7 +93,9 @@ def similar_to(
     later = {key: at for at, (key, _) in enumerate(new)}
     found: list[list[Similar]] = [[] for _ in new]
     for at, ((key, memory), keys) in enumerate(zip(looked_at, near.keys)):
-        others = [active[one] for one in keys if one in active and later.get(one, -1) < at]
+        others = [
+            active[near_key] for near_key in keys if near_key in active and later.get(near_key, -1) < at
+        ]
         found[at] = _named(memory, names.get(key, ""), others, compared, names, repeated_only)
     return found
 
@@ -101,28 +108,28 @@ def _named(
     names: dict[str, str],
     repeated_only: bool,
 ) -> list[Similar]:
-    found = []
+    similar_memories = []
     for item in others:
         why = compared.why(memory, item.stored.memory)
         if why and (not repeated_only or why in (SAME_TITLE, NEAR_DUPLICATE)):
             old = names[item.stored.key]
             command = "memory edit %s --superseded-by %s" % (old, name) if name else ""
-            found.append(Similar(old, shown_line(item.stored.memory.title), why, command))
-    return found[:_MAX_SIMILAR]
+            similar_memories.append(Similar(old, shown_line(item.stored.memory.title), why, command))
+    return similar_memories[:_MAX_SIMILAR]
 
 
-def similar_lines(found: list[Similar]) -> list[str]:
-    """Return lines for people about similar memories, with what to do."""
+def similar_lines(similar_memories: list[Similar]) -> list[str]:
+    """Return the lines that list similar memories, with the commands that resolve them."""
     lines = []
-    for one in found:
-        lines.append("  %s: %s  %s" % (one.why, one.id, one.title))
-        if one.command:
-            lines.append("    if the new one replaces it: " + one.command)
+    for similar in similar_memories:
+        lines.append("  %s: %s  %s" % (similar.why, similar.id, similar.title))
+        if similar.command:
+            lines.append("    if the new one replaces it: " + similar.command)
     return lines
 
 
 def replaced_lines(before: list[Item], after: list[Item], gone: str) -> list[str]:
-    """Return lines about the memories that the removed one (`gone` is its key) had replaced."""
+    """Return lines about the memories that the removed one had superseded; `gone` is the key of the removed memory."""
     lives, names = {item.stored.key: life_cycle_state(item) for item in after}, shortest_names(after)
     lines = []
     for item in before:

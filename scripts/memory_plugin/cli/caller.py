@@ -1,7 +1,7 @@
-"""Who runs a command, the user in a terminal or Claude inside the client, and which environment variables are the user's own.
+"""Find out who runs a command (the user in a terminal, or Claude inside the client) and which environment variables to trust.
 
-Inside the client the environment is untrusted: a project's settings add variables to each command that Claude runs. Three sources are
-trusted: the parent processes of the command, the environment in which the client was started, and the records that hooks wrote.
+Inside the client the environment is untrusted: a project's settings can add variables to every command that Claude runs. Three sources are
+trusted: the command's parent processes, the environment in which the client was started, and the records that hooks wrote.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ _UNKNOWN_FOLDER = (
 
 
 def is_route(name: str) -> bool:
-    """Return whether a variable decides where a request goes: address, proxy, certificates, or extra headers."""
+    """Return whether a variable affects where requests go: an address, a proxy, certificates, or extra headers."""
     name = name.upper()
     return name.endswith(_ROUTE_ENDS) or any(part in name for part in _ROUTE_PARTS)
 
 
 class Caller:
-    """The one who runs this command.
+    """The process that runs this command.
 
     `inside` is true when Claude runs it. `session` is the client's session, empty outside. `ignored` names the variables
-    that decide where keys go, and that are not used because only the environment sets them.
+    that affect where keys are sent and that are ignored because only the environment sets them.
     """
 
     __slots__ = ("_client", "_given", "_launch", "_record", "ignored", "inside", "session")
@@ -52,7 +52,7 @@ class Caller:
         self.ignored: set[str] = set()
         self._given = {name: value for name, value in os.environ.items() if is_route(name)}
         claimed = os.environ.get(_SESSION, "")
-        marked = bool(os.environ.get(MARK) or claimed) or any(one.is_marked for one in chain)
+        marked = bool(os.environ.get(MARK) or claimed) or any(ancestor.is_marked for ancestor in chain)
         self._client = outer_client(chain) or _adopted_by(chain)
         self._record = _record_of(chain, self._client)
         self.inside = marked or self._client is not None
@@ -61,14 +61,14 @@ class Caller:
         self._launch = self._launch_environment()
 
     def _launch_environment(self) -> dict[str, str]:
-        """Return the environment in which the client was started; empty if unknown, or if its hooks know another config folder."""
+        """Return the environment in which the client was started; empty if unknown, or if its hooks recorded another config folder."""
         launch = self._client.environment() if self._client is not None else {}
         if self._record is not None and config_folder_of(launch) != self._record.config:
             return {}
         return launch
 
     def settle(self, root: str) -> Taint:
-        """Remove from the environment what the project around `root` set, and return what that was."""
+        """Remove the variables that the project around `root` set, and return them."""
         if not self.inside:
             return clean(root)
         self.settle_folders()
@@ -82,7 +82,7 @@ class Caller:
         return taint
 
     def settle_folders(self) -> None:
-        """Inside the client, restore the home, the config folder and everything else that the client was started with, if known."""
+        """Inside the client, restore the home folder, config folder and other variables that the client was started with, if known."""
         if not self.inside:
             return
         if self._launch:
@@ -93,7 +93,7 @@ class Caller:
             _use_account_home()
 
     def _other_roots(self) -> list[str]:
-        """Return the folders whose settings the client may have passed to this command, apart from the one it names."""
+        """Return the other folders whose settings the client may have applied to this command."""
         folders = [
             self._record.project if self._record else "",
             self._client.folder() if self._client else "",
@@ -103,7 +103,7 @@ class Caller:
         return [folder for folder in dict.fromkeys(folders) if folder and os.path.isdir(folder)]
 
     def _drop_routes(self) -> None:
-        """Remove each variable that decides where keys go, except those in the user's own settings file."""
+        """Remove each variable that affects where keys are sent, except those in the user's own settings file."""
         own = _own_variables()
         for name in [name for name in os.environ if is_sensitive(name) and is_route(name)]:
             if name not in own:
@@ -115,45 +115,45 @@ class Caller:
         self.ignored = {name for name in changed if name not in own}
 
     def _knows_config(self) -> bool:
-        """Return whether the config folder certainly is the user's own."""
+        """Return whether the config folder is known to be the user's own."""
         return bool(self._launch) or self._record is not None or config_folder() == account_config()
 
 
 def identify() -> Caller:
-    """Return who runs this process. A process started by one of our hooks keeps the environment that the hook cleaned."""
+    """Return who runs this process. A process that one of our hooks started keeps the environment that the hook cleaned."""
     return Caller([] if _is_started_by_hook() else ancestors())
 
 
 def _is_started_by_hook() -> bool:
-    """Return whether a hook started this process. No repository can know the value that says so."""
+    """Return whether a hook started this process. A repository cannot know the value that marks it."""
     given = os.environ.get(HANDED_OVER, "")
     return bool(given) and given == boot_id()
 
 
 def _record_of(chain: list[Ancestor], client: Ancestor | None) -> ClientRecord | None:
-    """Return what a hook recorded for the client, or for a parent process if the client was not recognized.
+    """Return the record that a hook wrote for the client, or for a parent process if the client was not recognized.
 
     A folder named by an environment counts only if it holds a record for a parent of this process.
     """
     own = os.environ.copy()
     candidates = [client] if client is not None else _above_the_marked(chain)
-    for one in candidates:
-        folders = [config_folder_of(one.environment()), config_folder_of(own), account_config()]
+    for ancestor in candidates:
+        folders = [config_folder_of(ancestor.environment()), config_folder_of(own), account_config()]
         for config in dict.fromkeys(filter(None, folders)):
-            record = read_record(config, one)
+            record = read_record(config, ancestor)
             if record is not None:
                 return record
     return None
 
 
 def _above_the_marked(chain: list[Ancestor]) -> list[Ancestor]:
-    """Return the parents of all processes that a client started."""
-    last = max((at for at, one in enumerate(chain) if one.is_marked), default=0)
+    """Return the ancestors above every process that a client started."""
+    last = max((at for at, ancestor in enumerate(chain) if ancestor.is_marked), default=0)
     return chain[last + 1 :]
 
 
 def _adopted_by(chain: list[Ancestor]) -> Ancestor | None:
-    """Return a running client that an orphan without a terminal may come from: a command can detach itself from the client."""
+    """Return a running client that may have started an orphan without a terminal: a command can detach itself from its client."""
     if len(chain) < 2 or not chain[1].is_init or chain[0].terminal:
         return None
     for config in dict.fromkeys(filter(None, [config_folder(), account_config()])):
@@ -172,7 +172,7 @@ def _use_account_home() -> None:
 
 
 def _own_variables() -> dict[str, str]:
-    """Return the block `env` of the user's own settings file."""
+    """Return the `env` block of the user's own settings file."""
     try:
         block = content(os.path.join(config_folder() or os.devnull, "settings.json"), follow=True).get("env")
     except (FileNotFoundError, SettingsFileError):

@@ -35,32 +35,32 @@ _GUIDES = ("CLAUDE.md", os.path.join(".claude", "CLAUDE.md"))
 
 def check_for(context: Context) -> Callable[[list[Candidate]], Checked]:
     """Return a function that compares candidates with the stored memories. It knows nothing while no index answers."""
-    return lambda found: _check(found, context)
+    return lambda candidates: _check(candidates, context)
 
 
-def _check(found: list[Candidate], context: Context) -> Checked:
-    texts = ["%s\n%s" % (one.title, one.quote) for one in found]
-    near = neighbors(context.places, context.settings, texts, _NEAREST) if texts else None
+def _check(candidates: list[Candidate], context: Context) -> Checked:
+    texts = ["%s\n%s" % (candidate.title, candidate.quote) for candidate in candidates]
+    near = neighbors(context.paths, context.settings, texts, _NEAREST) if texts else None
     checked = Checked({}, [])
     if near is None:
         return checked
     names, active = _active(context)
     told = set(injected_in_session(context)) if context.session else set()
-    for one, keys in zip(found, near.keys):
-        if one.kind in HINTS:
+    for candidate, keys in zip(candidates, near.keys):
+        if candidate.kind in HINTS:
             continue
-        said = {key: compare(one, active[key]) for key in keys if key in active}
+        said = {key: compare(candidate, active[key]) for key in keys if key in active}
         opposed = [names[key] for key, what in said.items() if what == CONTRADICTED]
         covering = [key for key, what in said.items() if what == COVERED]
-        checked.said[one.id] = opposed[0] if opposed else None if covering else ""
-        broken = [told_and_corrected(one, names[key]) for key in covering if key in told]
+        checked.said[candidate.id] = opposed[0] if opposed else None if covering else ""
+        broken = [told_and_corrected(candidate, names[key]) for key in covering if key in told]
         checked.hints.extend(hint for hint in broken if hint is not None)
     return checked
 
 
 def _active(context: Context) -> tuple[dict[str, str], dict[str, Memory]]:
     """Return the names of all memories and the active memories, by key."""
-    items = survey(context.places, context.settings.texts("trust.accept_from")).items
+    items = survey(context.paths, context.settings.texts("trust.accept_from")).items
     active = {item.stored.key: item.stored.memory for item in items if life_cycle_state(item) == ACTIVE}
     return shortest_names(items), active
 
@@ -69,8 +69,8 @@ def guard_hints(context: Context) -> list[Candidate]:
     """Return hints about guards that keep answering, by the ledger of recalls."""
     rows = (
         row
-        for row in open_ledger(context.places, context.settings, "recalls").rows()
-        if row.get("project") == context.places.project_key
+        for row in open_ledger(context.paths, context.settings, "recalls").rows()
+        if row.get("project") == context.paths.project_key
     )
     return answering_guards(rows, _active(context)[0])
 
@@ -80,7 +80,7 @@ def recent_notes(context: Context, days: float) -> list[Candidate]:
     if not context.settings.flag("native.enabled"):
         return []
     oldest = now() - days * 86400
-    files = [file for folder in native_folders(context.places) for file in note_files(folder)]
+    files = [file for folder in native_folders(context.paths) for file in note_files(folder)]
     return note_candidates(
         note for path, status in files if status.st_mtime >= oldest for note in notes_in(path)
     )
@@ -90,7 +90,7 @@ def section_watch(context: Context) -> SectionWatch:
     """Return a watch over the sections of the project's CLAUDE.md; over none where there is no such file."""
     for name in _GUIDES:
         try:
-            text = read_regular(os.path.join(context.places.project_root, name), _MAX_FILE)[0]
+            text = read_regular(os.path.join(context.paths.project_root, name), _MAX_FILE)[0]
         except (FileNotFoundError, Unreadable):
             continue
         return SectionWatch(sections(text.decode("utf-8", "replace")))

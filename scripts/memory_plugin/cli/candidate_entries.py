@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..capture.candidate import HINTS, is_candidate_id
 from ..capture.candidate_file import CandidateFile
 from ..kernel.fastjson import digest, dumps
-from ..kernel.files import in_words
+from ..kernel.files import error_text
 from ..memories.files import StoredMemory
 from ..memories.hygiene import shown_line
 from ..memories.lifecycle import save
@@ -50,9 +50,9 @@ def source(context: CommandContext) -> CandidateEntries:
 
 def candidate_named(context: CommandContext, identity: str) -> Candidate:
     """Return an open candidate. Raises InvalidMemory when there is none of that id."""
-    for one in CandidateFile(context.places).load().open:
-        if one.id == identity:
-            return one
+    for candidate in CandidateFile(context.paths).load().open:
+        if candidate.id == identity:
+            return candidate
     raise InvalidMemory("%s: no open candidate has this id; to see them: memory capture list" % identity)
 
 
@@ -70,8 +70,8 @@ def decide_candidates(
     """
     for identity in ids:
         candidate_named(context, identity)
-    found = source(context)
-    entries = [entry for entry in found.entries() if entry.id in ids]
+    candidate_entries = source(context)
+    entries = [entry for entry in candidate_entries.entries() if entry.id in ids]
     gone = set(ids) - {entry.id for entry in entries}
     if gone:
         raise InvalidMemory("%s: a stored memory says that already" % min(gone))
@@ -79,7 +79,7 @@ def decide_candidates(
         if action not in entry.actions:
             text = "%s: there is nothing to store; to see what to do: memory review, to drop it: memory reject %s"
             raise InvalidMemory(text % (entry.id, entry.id))
-    return entries, found.apply(action, entries).lines
+    return entries, candidate_entries.apply(action, entries).lines
 
 
 class CandidateEntries:
@@ -87,52 +87,60 @@ class CandidateEntries:
 
     def __init__(self, context: CommandContext) -> None:
         self._context = context
-        self._file = CandidateFile(context.places) if context.places.state_dir is not None else None
+        self._file = CandidateFile(context.paths) if context.paths.state_dir is not None else None
         self._open: dict[str, Candidate] = {}
         if self._file is not None:
-            found = self._file.load()
-            found.settle(check_for(context)(found.open).said)
-            self._open = {one.id: one for one in found.open}
+            candidates = self._file.load()
+            candidates.settle(check_for(context)(candidates.open).said)
+            self._open = {candidate.id: candidate for candidate in candidates.open}
 
     def entries(self) -> list[Entry]:
         """Return the candidates, strongest first."""
-        return [self._entry(one) for one in self._open.values()]
+        return [self._entry(candidate) for candidate in self._open.values()]
 
-    def _entry(self, one: Candidate) -> Entry:
-        group = "%s of your sessions" % _TITLES[one.kind]
-        note = "contradicts %s" % shown_line(one.contradicts) if one.contradicts else ""
+    def _entry(self, candidate: Candidate) -> Entry:
+        group = "%s of your sessions" % _TITLES[candidate.kind]
+        note = "contradicts %s" % shown_line(candidate.contradicts) if candidate.contradicts else ""
         return Entry(
-            id=one.id,
+            id=candidate.id,
             kind=KIND,
-            version=digest(dumps([one.kind, one.title, one.body, one.contradicts]).encode("ascii"), 16),
-            title=shown_line(one.title),
+            version=digest(
+                dumps([candidate.kind, candidate.title, candidate.body, candidate.contradicts]).encode(
+                    "ascii"
+                ),
+                16,
+            ),
+            title=shown_line(candidate.title),
             note=note,
             origin={
                 "author": group,
                 "commit": group,
-                "folder": "%s, %s" % (group, one.category),
+                "folder": "%s, %s" % (group, candidate.category),
                 "change": group,
             },
-            actions=_ACTIONS if one.kind not in HINTS else (REJECT, NEVER),
-            alone=bool(one.contradicts) or one.kind in HINTS,
+            actions=_ACTIONS if candidate.kind not in HINTS else (REJECT, NEVER),
+            alone=bool(candidate.contradicts) or candidate.kind in HINTS,
         )
 
     def lines(self, entry: Entry) -> list[str]:
         """Return what was said or seen and where, and what would be stored."""
-        one = self._open[entry.id]
-        turn = ", turn %d" % one.origin.turn if one.origin.turn else ""
-        seen = ", in %d sessions" % len(one.sessions) if len(one.sessions) > 1 else ""
-        lines = ["%s, %s%s%s" % (one.category, one.origin.time[:10], turn, seen), 'quote: "%s"' % one.quote]
-        if one.body != one.quote:
-            lines += ["", *one.body.split("\n")]
-        if one.contradicts:
-            lines.append("It contradicts %s: memory show %s" % (one.contradicts, one.contradicts))
+        candidate = self._open[entry.id]
+        turn = ", turn %d" % candidate.origin.turn if candidate.origin.turn else ""
+        seen = ", in %d sessions" % len(candidate.sessions) if len(candidate.sessions) > 1 else ""
+        lines = [
+            "%s, %s%s%s" % (candidate.category, candidate.origin.time[:10], turn, seen),
+            'quote: "%s"' % candidate.quote,
+        ]
+        if candidate.body != candidate.quote:
+            lines += ["", *candidate.body.split("\n")]
+        if candidate.contradicts:
+            lines.append("It contradicts %s: memory show %s" % (candidate.contradicts, candidate.contradicts))
         return [shown_line(line) for line in lines]
 
     def facts(self, entry: Entry) -> dict[str, object]:
         """Return the candidate for programs."""
-        one = self._open[entry.id]
-        return {"candidate": one.to_json(), "source": one.source}
+        candidate = self._open[entry.id]
+        return {"candidate": candidate.to_json(), "source": candidate.source}
 
     def apply(self, action: Action, entries: Sequence[Entry]) -> Outcome:
         """Store candidates as they were shown or edited, or drop them, or all of their kind."""
@@ -142,36 +150,36 @@ class CandidateEntries:
             return self._edit(chosen[0])
         lines: list[str] = []
         if action == ACCEPT:
-            for one in chosen:
-                lines += self._store(memory_data(one))
+            for candidate in chosen:
+                lines += self._store(memory_data(candidate))
         elif action == NEVER:
-            kinds = {one.kind for one in chosen}
+            kinds = {candidate.kind for candidate in chosen}
             self._file.change(lambda candidates: sum(candidates.silence(kind) for kind in kinds))
             return Outcome(True, ["no %s will be proposed in this project" % _TITLES[kind] for kind in kinds])
         self._close(chosen)
         return Outcome(True, lines)
 
-    def _edit(self, one: Candidate) -> Outcome:
+    def _edit(self, candidate: Candidate) -> Outcome:
         """Open what would be stored in the user's editor, and store what they made of it."""
-        category = categories()[one.category]
-        data = dict(memory_data(one), id=one.id)
-        store = named_store(self._context.places, PROJECT)
-        memory = parse_memory(data, one.id, category)
+        category = categories()[candidate.category]
+        data = dict(memory_data(candidate), id=candidate.id)
+        store = named_store(self._context.paths, PROJECT)
+        memory = parse_memory(data, candidate.id, category)
         draft = edited_draft(self._context, StoredMemory(memory, store, "", "", ""))
         if draft is None:
             return Outcome(False, ["nothing changed; it is still open"])
         try:
             lines = self._store({name: value for name, value in draft.data.items() if name != "id"})
         except (InvalidMemory, OSError) as error:
-            raise InvalidMemory("%s; your draft is %s" % (in_words(error), draft.path)) from None
+            raise InvalidMemory("%s; your draft is %s" % (error_text(error), draft.path)) from None
         draft.discard()
-        self._close([one])
+        self._close([candidate])
         return Outcome(True, lines)
 
     def _store(self, data: dict[str, Any]) -> list[str]:
         written = save(
-            self._context.places,
-            named_store(self._context.places, PROJECT),
+            self._context.paths,
+            named_store(self._context.paths, PROJECT),
             data,
             approved=True,
             how="capture",
@@ -183,13 +191,13 @@ class CandidateEntries:
 
     def _close(self, chosen: Sequence[Candidate]) -> None:
         assert self._file is not None
-        self._file.change(lambda candidates: candidates.close([one.id for one in chosen]))
-        for one in chosen:
-            self._open.pop(one.id, None)
+        self._file.change(lambda candidates: candidates.close([candidate.id for candidate in chosen]))
+        for candidate in chosen:
+            self._open.pop(candidate.id, None)
 
 
-def memory_data(one: Candidate) -> dict[str, Any]:
+def memory_data(candidate: Candidate) -> dict[str, Any]:
     """Return the memory that a candidate becomes when it is accepted as it is."""
-    category = categories()[one.category]
-    content = one.content or body_content(category, one.body)
-    return new_memory(category, "", one.title, content, {"source": one.source})
+    category = categories()[candidate.category]
+    content = candidate.content or body_content(category, candidate.body)
+    return new_memory(category, "", candidate.title, content, {"source": candidate.source})

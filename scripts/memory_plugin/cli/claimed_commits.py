@@ -1,6 +1,6 @@
-"""Which commit brought a memory's file, and who claims to have written it: shown to a person who reviews, and never used to decide.
+"""Find the commit that added a memory's file, and its claimed author. Shown to a reviewer; never used to make a decision.
 
-Anyone can write any name into a commit. Git is asked once, in a way that runs no program of the repository's choice: no hook, pager,
+Anyone can put any name into a commit. Git is run once, in a way that cannot start a program the repository chose: no hook, pager,
 filter, file system monitor, signature check, or download.
 """
 
@@ -47,7 +47,7 @@ _LOG = (
 
 
 class ClaimedCommit(NamedTuple):
-    """A commit as it describes itself."""
+    """A commit, as its own metadata describes it."""
 
     commit: str
     date: str
@@ -62,7 +62,7 @@ class _Blob(NamedTuple):
 
 
 def claimed_commits(store: Store, paths: Iterable[str]) -> dict[str, ClaimedCommit]:
-    """Return the newest commit of each file whose content is still that of the commit; nothing for all others, or without git."""
+    """Return the newest commit of each file that is unchanged since that commit; other files are left out, and all of them without git."""
     if store.worktree is None:
         return {}
     newest: dict[str, _Blob] = {}
@@ -77,12 +77,12 @@ def claimed_commits(store: Store, paths: Iterable[str]) -> dict[str, ClaimedComm
 
 
 def _name(store: Store, path: str) -> str:
-    """Return the part of a path below the store's folder, with slashes."""
+    """Return a path relative to the store's folder, with slashes."""
     return os.path.relpath(path, store.root).replace(os.sep, "/")
 
 
 def _logged(store: Store) -> list[tuple[str, _Blob]]:
-    """Return the files of a store that each commit changed, the newest commit first."""
+    """Return the files that each commit changed, newest commit first."""
     found = []
     commit = None
     for line in _output(store).split("\n"):
@@ -98,7 +98,7 @@ def _logged(store: Store) -> list[tuple[str, _Blob]]:
 
 
 def _output(store: Store) -> str:
-    """Return what git says about the history of a store; empty when it fails, takes too long, or is not installed."""
+    """Return git's log of a store; empty if git fails, takes too long, or is not installed."""
     git = shutil.which("git")
     if git is None or not os.path.isdir(store.root):
         return ""
@@ -124,7 +124,7 @@ def _output(store: Store) -> str:
 
 
 def _blob_id(path: str, like: str) -> str:
-    """Return the id by which git knows a file's content, in the same hash as `like`."""
+    """Return git's blob id for a file's content, using the same hash function as `like`."""
     try:
         data = read_regular(path, MAX_BYTES)[0]
     except (FileNotFoundError, Unreadable):

@@ -1,4 +1,4 @@
-"""Completion of commands and options for bash, zsh and fish: scripts made from the command line's own tables."""
+"""Shell completion scripts for bash, zsh and fish, generated from the parser's own tables."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _memory "$@"
 
 
 def completion_script(shell: str, commands: Mapping[str, str], options: Mapping[str, Sequence[str]]) -> str:
-    """Return the script for one of SHELLS, given the help of each command and its words: options and actions."""
+    """Return the script for one of SHELLS, given each command's help text and its completions (options and actions)."""
     if shell == "fish":
         return _fish(commands, options)
     if shell == "bash":
@@ -64,5 +64,5 @@ def _fish(commands: Mapping[str, str], options: Mapping[str, Sequence[str]]) -> 
 
 
 def _quoted(text: str) -> str:
-    """Return a help text that can be written between single quotes."""
+    """Return a help text that is safe between single quotes."""
     return text.replace("'", "\u2019").replace("\\", "").replace(":", ",")

@@ -1,19 +1,17 @@
-"""The output of a command: text, tables and color for people, JSON for programs; and the three standard streams."""
+"""Terminal output for commands: text, tables, color, progress and JSON; and safe handling of the standard streams."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-import shutil
 import sys
-import textwrap
+from _thread import RLock  # `threading` gives the same one, and costs a millisecond
 from contextlib import contextmanager, suppress
-from threading import RLock
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from ..kernel.files import in_words
+from ..kernel.files import error_text
 from ..kernel.text.clean import plain
 from .wrapping import columns, wrapped
 
@@ -36,7 +34,7 @@ _UNSAFE = re.compile(
 
 
 class Console:
-    """The two output streams. Color is used on a terminal only, and never with NO_COLOR set (no-color.org)."""
+    """The output and error streams. Color is used only on a terminal, and never when NO_COLOR is set (no-color.org)."""
 
     def __init__(self, out: TextIO | None = None, err: TextIO | None = None) -> None:
         self._out = out or sys.stdout
@@ -48,7 +46,7 @@ class Console:
         self._shows_progress = False
         self._lock = (
             RLock()
-        )  # the sign of life comes from a thread: it must not get between clearing it and a line
+        )  # the heartbeat runs in a thread and must not write between clearing the progress line and printing
         self.width = terminal_width() if self._out.isatty() else _NO_TERMINAL
 
     @property
@@ -57,17 +55,17 @@ class Console:
         return self.width < _NO_TERMINAL
 
     def json(self, value: object) -> None:
-        """Print one JSON document, ASCII only."""
+        """Print one JSON document in ASCII."""
         self.verbatim(json.dumps(value, indent=2))
 
     def line(self, text: str = "") -> None:
-        """Print one line, on a terminal wrapped to its width. Raises OSError, which names the stream."""
+        """Print one line, wrapped to the terminal's width. Raises OSError, which names the stream."""
         self.verbatim(wrapped(text, self.width) if self.wraps else text)
 
     def verbatim(self, text: str) -> None:
-        """Print a text as it is; escape characters that the terminal cannot encode. Raises OSError, which names the stream.
+        """Print text without wrapping, and escape what the terminal cannot encode. Raises OSError, which names the stream.
 
-        Of control characters and those that turn the direction of writing, which a path may hold, only our own colors are printed.
+        Control and bidirectional characters, which a path may contain, are removed, except for our own color codes.
         """
         with self._lock:
             self._clear_progress()
@@ -77,10 +75,12 @@ class Console:
                 raise type(error)(error.errno, error.strerror, "standard output") from None
 
     def paragraph(self, text: str, lead: str = "", hang: int = 0, style: str = "") -> None:
-        """Print a text for people, on a terminal in lines of at most 100 columns, else in one line.
+        """Print prose, wrapped to at most 100 columns on a terminal and on one line otherwise.
 
-        `lead` is printed before the first line; the others are indented by `hang` columns. All but these is in the style, if there is one.
+        `lead` starts the first line; later lines are indented by `hang` columns. `style` applies to the text only.
         """
+        import textwrap  # for people only
+
         width = min(self.width, _READABLE) if self.width < _NO_TERMINAL else self.width
         lines = textwrap.wrap(text, width - hang, break_long_words=False, break_on_hyphens=False) or [""]
         for line in lines:
@@ -88,18 +88,18 @@ class Console:
             lead = " " * hang
 
     def error(self, text: str) -> None:
-        """Print one line on the error stream, on a terminal wrapped to its width."""
+        """Print one line on the error stream, wrapped to the terminal's width."""
         text = "memory: " + error_line(text)
         if self._err.isatty():
             text = wrapped(text, terminal_width())
-        with self._lock, suppress(OSError):  # there is no other place to print it
+        with self._lock, suppress(OSError):  # there is nowhere else to print it
             self._clear_progress()
             _write(self._err, text + "\n")
 
     def progress(self, text: str, own: bool = True) -> None:
-        """Show progress, on a terminal only, in place of the text shown before; an empty text clears it.
+        """Replace the progress line on a terminal; an empty text clears it.
 
-        `own` is false for the sign of life that `working` shows while the command says nothing itself.
+        `own` is false for the heartbeat that `working` shows while the command prints nothing itself.
         """
         if own:
             self.reported = monotonic()
@@ -114,7 +114,7 @@ class Console:
 
     @contextmanager
     def working(self, label: str) -> Iterator[None]:
-        """Show, on a terminal only, the label and the seconds while something takes longer than one. Nothing may be asked meanwhile."""
+        """Show the label and elapsed seconds on a terminal once work takes longer than a second. Do not prompt the user meanwhile."""
         if not self._err.isatty():
             yield
             return
@@ -124,11 +124,11 @@ class Console:
             yield
 
     def can_ask(self) -> bool:
-        """Return whether a person can answer: both standard streams are a terminal."""
+        """Return whether a person can answer: standard input and output are both a terminal."""
         return bool(sys.stdin) and sys.stdin.isatty() and self._out.isatty()
 
     def confirm(self, question: str) -> bool:
-        """Ask a person; return False for any answer but yes, and where no terminal is there to answer."""
+        """Ask a yes-or-no question; return False for any answer but yes, and without a terminal."""
         if not self.can_ask():
             return False
         try:
@@ -143,9 +143,9 @@ class Console:
         return "\033[%sm%s\033[0m" % (";".join(_STYLES[name] for name in names), text)
 
     def table(self, headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-        """Print rows under headers: on a terminal in columns that fit its width, else separated by tabs, for programs.
+        """Print rows under headers: in columns that fit the terminal, or tab-separated when piped.
 
-        Control and invisible characters in a cell are removed: its text may come from a file of somebody else.
+        Control and invisible characters in a cell are removed: its text may come from someone else's file.
         """
         rows = [[plain(cell, _MAX_CELL) for cell in row] for row in rows]
         if self.width == _NO_TERMINAL:
@@ -159,12 +159,18 @@ class Console:
 
 
 def terminal_width() -> int:
-    """Return the columns of the terminal, or a readable number where it has none: Python 3.9 gives 0 for a terminal of no size."""
-    return shutil.get_terminal_size((_READABLE, 24)).columns or _READABLE
+    """Return the terminal's width in columns, or 100 if unknown: Python 3.9 reports 0 for a terminal without a size."""
+    given = os.environ.get("COLUMNS", "")
+    if given.isdecimal() and int(given):
+        return int(given)
+    try:
+        return os.get_terminal_size(sys.__stdout__.fileno()).columns or _READABLE  # type: ignore[union-attr]
+    except (AttributeError, ValueError, OSError):  # no stream, a closed one, or not a terminal
+        return _READABLE
 
 
 def _fitting(widths: list[int], room: int) -> list[int]:
-    """Return column widths that fit the room: the widest columns give way first, down to 8."""
+    """Return column widths that fit into `room`: the widest columns shrink first, down to 8."""
     widths = list(widths)
     surplus = sum(widths) + 2 * (len(widths) - 1) - room
     while surplus > 0 and max(widths) > _NARROWEST:
@@ -178,7 +184,7 @@ def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def _fit(cell: str, width: int) -> str:
-    """Return a cell cut or padded to `width` columns."""
+    """Return a cell truncated or padded to `width` columns."""
     taken = columns(cell)
     if taken > width:
         while taken > width - 1:
@@ -189,17 +195,17 @@ def _fit(cell: str, width: int) -> str:
 
 
 def error_line(text: str) -> str:
-    """Return a text as an error names it: one line without secrets, which an argument or a file may hold."""
+    """Return an error message as one line, without secrets that an argument or a file may contain."""
     try:
         from ..memories.hygiene import shown_line  # most commands print no error
 
         return shown_line(text, _MAX_ERROR)
-    except Exception:  # whatever keeps the rules from being read may be what the text tells
+    except Exception:  # the rules may be unreadable, and this message may be the one that reports it
         return plain(text, _MAX_ERROR)
 
 
 def _color(match: re.Match[str]) -> str:
-    """Return a color code as it is, and nothing for anything else."""
+    """Return the match if it is a color code, else an empty text."""
     return match[1] or ""
 
 
@@ -210,30 +216,28 @@ def _write(stream: TextIO, text: str) -> None:
 
 
 def open_closed_streams() -> None:
-    """Open the null device for each stream that was closed at the start, so that no file of ours gets its number."""
+    """Open the null device for each standard stream that was closed at startup, so that no file of ours gets its descriptor."""
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
-            handle = os.open(
-                os.devnull, os.O_RDWR
-            )  # takes the lowest free number, which is that of the stream
+            handle = os.open(os.devnull, os.O_RDWR)  # takes the lowest free descriptor, which is the stream's
             setattr(sys, name, os.fdopen(handle, mode, encoding="utf-8"))
 
 
 def finish_streams(code: int) -> int:
-    """Flush the output and return the exit code: `code`, or 1 with one line of text if the output could not be written."""
+    """Flush both streams and return the exit code: `code`, or 1 with an error line if the output could not be written."""
     try:
         sys.stdout.flush()
     except OSError as error:
         _discard(sys.stdout)
         if not code and not isinstance(error, BrokenPipeError):
-            _write_error("standard output: " + in_words(error))
+            _write_error("standard output: " + error_text(error))
         code = code or _FAILED
     _write_error("")
     return code
 
 
 def _write_error(text: str) -> None:
-    """Write one line to the error stream; with an empty text only flush it."""
+    """Write one line to the error stream; an empty text only flushes it."""
     try:
         sys.stderr.write("memory: %s\n" % text if text else "")
         sys.stderr.flush()
@@ -242,11 +246,11 @@ def _write_error(text: str) -> None:
 
 
 def _discard(stream: TextIO) -> None:
-    """Send the rest of a buffer to the null device; otherwise the interpreter fails to close the stream and exits with 120."""
+    """Redirect a stream to the null device; otherwise the interpreter fails to flush it at exit and returns 120."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def counted(number: int, noun: str) -> str:
-    """Return a number with its noun, such as `1 memory`, `2 memories`, `3 files`."""
+    """Return a number with its noun, such as `1 memory`, `2 memories` or `3 files`."""
     plural = noun[:-1] + "ies" if noun.endswith("ry") else noun + "s"
     return "%d %s" % (number, noun if number == 1 else plural)

@@ -1,4 +1,4 @@
-"""A memory's guard as commands print it."""
+"""How commands print a memory's guard, and whether a change to it needs the user's confirmation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _LONGEST = 2000
 
 
 def guard_as_json(memory: Memory) -> dict[str, object] | None:
-    """Return the guard for a program, without secrets and hidden characters; None without one."""
+    """Return the guard as JSON data without secrets and hidden characters; None if there is no guard."""
     if memory.guard is None:
         return None
     return {
@@ -31,28 +31,28 @@ def guard_as_json(memory: Memory) -> dict[str, object] | None:
 
 
 def guard_lines(memory: Memory) -> list[str]:
-    """Return the line that says what a guard does once it is in force, or why it cannot be; nothing without one."""
+    """Return a line that describes the guard, or why it is invalid; no lines without a guard."""
     if memory.guard is not None:
         return ["guard: " + shown_line(guard_in_words(memory.guard), _LONGEST)]
     problem = guard_problem(memory)
-    return ["its guard cannot hold: " + shown_line(problem, _LONGEST)] if problem else []
+    return ["its guard is invalid: " + shown_line(problem, _LONGEST)] if problem else []
 
 
 def holds_guard(stored: StoredMemory) -> bool:
-    """Return whether a memory's file says anything of a guard, even if it cannot be read."""
+    """Return whether a memory's file has a `guard` field, valid or not."""
     return stored.memory.data.get("guard") is not None
 
 
 def is_guarded(stored: StoredMemory, context: CommandContext) -> bool:
-    """Return whether a guard of this memory is in force, by its present text or by its last trusted one."""
-    if context.places.state_dir is None:
+    """Return whether a guard of this memory is in force, in its current version or its last trusted one."""
+    if context.paths.state_dir is None:
         return False
-    return guarded_version(stored, load_trust(context.places, context.accept_from)) is not None
+    return guarded_version(stored, load_trust(context.paths, context.accept_from)) is not None
 
 
 def may_trust(context: CommandContext, *, guarded: bool) -> bool:
-    """Return whether what is saved now is trusted at once, and count it as a save.
+    """Return whether a save is trusted immediately, and count it.
 
-    A guard needs the user's own confirmation: what brings, changes or ends one inside the client is pending, whatever the prompt asked for.
+    Guards need the user's own confirmation: inside the client, a save that adds, changes or removes one is always pending.
     """
     return not (guarded and context.inside_client) and context.approve_saves()

@@ -1,4 +1,4 @@
-"""A sign of life on the terminal for whatever takes longer than a second."""
+"""A heartbeat on the terminal for work that takes longer than a second."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _EVERY = 1.0
 
 @contextmanager
 def heartbeat(console: Console, label: str) -> Iterator[None]:
-    """Say once a second that the command still works and for how long, unless the command has said more itself."""
+    """Print the elapsed time once a second, unless the command shows progress of its own."""
     done = Event()
     thread = Thread(target=_beat, args=(console, label, done), daemon=True)
     thread.start()

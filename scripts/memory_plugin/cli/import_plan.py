@@ -1,4 +1,4 @@
-"""What an import would store: each draft with its outcome, what is left out and why, and what repeats something."""
+"""Plan an import: which drafts to store, which to leave out and why, and which repeat a stored memory."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _MAX_REASON = 300
 
 
 class Plan(NamedTuple):
-    """The drafts to be stored, the results of the others, and why files that Claude reads anyway are offered, by path."""
+    """The drafts to store, the results for all others, and why files that Claude loads anyway are included (`offered`, by path)."""
 
     drafts: list[Draft]
     others: list[dict[str, Any]]
@@ -54,8 +54,8 @@ class Plan(NamedTuple):
 def gather(
     paths: Iterable[str], category: str, everything: bool, context: CommandContext, scope: str = PROJECT
 ) -> Plan:
-    """Read all that the paths hold; leave out what Claude reads anyway, unless `everything` is wanted, repeated texts, and taken titles."""
-    root = context.places.project_root
+    """Read every file below the paths. Leave out files that Claude loads anyway (unless `everything`), repeated texts, and taken titles."""
+    root = context.paths.project_root
     plan = Plan([], [], {})
     loaded = {} if everything else loaded_files(root)
     worth = lru_cache(maxsize=None)(is_worth_splitting)
@@ -84,13 +84,13 @@ def gather(
 
 
 def _without_taken_titles(plan: Plan, context: CommandContext, scope: str) -> Plan:
-    """Skip each active draft whose title an active memory or an earlier draft has, unless it says that it replaces one."""
-    taken = TakenTitles(survey(context.places, context.accept_from).items, scope)
+    """Skip active drafts whose title is taken by an active memory or an earlier draft, unless they supersede one."""
+    taken = TakenTitles(survey(context.paths, context.accept_from).items, scope)
     kept = []
     for draft in plan.drafts:
         checked = draft.data.get("record_status", ACTIVE) == ACTIVE and not draft.data.get("supersedes")
         why = (
-            taken.take(draft.data, shown_source(draft.source, context.places.project_root)) if checked else ""
+            taken.take(draft.data, shown_source(draft.source, context.paths.project_root)) if checked else ""
         )
         if why:
             plan.others.append(_left_out(draft, SKIPPED, plain(why, _MAX_REASON)))
@@ -119,12 +119,10 @@ def _left_out(draft: Draft, outcome: str, reason: str) -> dict[str, Any]:
 
 
 def would_store(drafts: list[Draft], context: CommandContext) -> list[dict[str, Any]]:
-    """Return what storing these drafts would do, with the memories that they repeat; nothing is written."""
+    """Return what storing these drafts would do, including near duplicates, without writing anything."""
     results: list[dict[str, Any]] = []
     new: dict[int, tuple[str, Memory]] = {}
-    stored = {
-        _identity(item.stored.memory.data) for item in survey(context.places, context.accept_from).items
-    }
+    stored = {_identity(item.stored.memory.data) for item in survey(context.paths, context.accept_from).items}
     again = repeats([draft.data for draft in drafts])
     for at, draft in enumerate(drafts):
         try:
@@ -147,19 +145,19 @@ def would_store(drafts: list[Draft], context: CommandContext) -> list[dict[str, 
                 "tags": list(memory.tags),
                 "files": list(memory.files),
                 "status": memory.status,
-                "redacted": [found._asdict() for found in redacted],
+                "redacted": [redaction._asdict() for redaction in redacted],
             }
         )
     with_similar(results, new, context)
     for at, (earlier, why) in again.items():
         if "title" in results[at] and "title" in results[earlier]:
-            one = {
+            repeated = {
                 "id": drafts[earlier].source,
                 "title": results[earlier]["title"],
                 "why": why,
                 "command": "",
             }
-            results[at].setdefault("similar", []).append(one)
+            results[at].setdefault("similar", []).append(repeated)
     return results
 
 
@@ -171,14 +169,14 @@ def _identity(data: dict[str, Any]) -> str:
 def with_similar(
     results: list[dict[str, Any]], new: dict[int, tuple[str, Memory]], context: CommandContext
 ) -> list[dict[str, Any]]:
-    """Add to the results of the new memories, by their indexes, the stored ones that say the same."""
+    """Add near duplicates to the results; `new` maps an index in `results` to a memory and its key."""
     for at, similar in zip(new, similar_to(context, list(new.values()), repeated_only=True)):
-        results[at]["similar"] = [one._asdict() for one in similar]
+        results[at]["similar"] = [memory._asdict() for memory in similar]
     return results
 
 
 def shown_source(source: str, root: str) -> str:
-    """Return a source as people see it: below the project, without the project's path."""
+    """Return a source path relative to the project, if it is inside it."""
     for start in (os.path.abspath(root), os.path.realpath(root)):
         if source.startswith(start + os.sep):
             return source[len(start) + 1 :]

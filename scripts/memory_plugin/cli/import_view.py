@@ -1,4 +1,4 @@
-"""The table of an import for people: it fits the terminal, the titles have most of the room."""
+"""Print an import as a table that fits the terminal, followed by remarks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SHORT_OUTCOMES = {"would be stored": "new", "same": "stored", "created": "store
 
 
 def print_results(results: list[dict[str, Any]], offered: dict[str, str], context: CommandContext) -> None:
-    """Print the results as a table, then what is left out, repeated, redacted, similar or skipped."""
+    """Print the results as a table, then what was left out, repeated, redacted, similar or skipped."""
     kept = [result for result in results if result["outcome"] not in (SKIPPED, LEFT_OUT, REPEATED)]
     if kept:
         _print_table(kept, context)
@@ -51,7 +51,7 @@ def _print_table(kept: list[dict[str, Any]], context: CommandContext) -> None:
 
 
 def _source(result: dict[str, Any], context: CommandContext) -> str:
-    return shown_source(result["source"], context.places.project_root)
+    return shown_source(result["source"], context.paths.project_root)
 
 
 def _cut(text: str) -> str:
@@ -67,7 +67,7 @@ def _print_offered(offered: dict[str, str], context: CommandContext) -> None:
         context.console.paragraph(
             "%s: Claude reads it in every session anyway; its rules are offered because it %s."
             " Remove from it what you import."
-            % (shown_source(path, context.places.project_root), "has " + why if why[0].isdigit() else why)
+            % (shown_source(path, context.paths.project_root), "has " + why if why[0].isdigit() else why)
         )
 
 
@@ -88,10 +88,10 @@ def _print_remarks(result: dict[str, Any], context: CommandContext) -> None:
         console.error("%s: skipped: %s" % (result["source"], result["reason"]))
     for found in result.get("redacted", ()):
         console.line("redacted in %s, %s: %s" % (result["source"], found["field"], found["rule"]))
-    for one in result.get("similar", ()):
+    for memory in result.get("similar", ()):
         console.line(
             "%s, from %s: %s: %s  %s"
-            % (result["title"], result["source"], one["why"], one["id"], one["title"])
+            % (result["title"], result["source"], memory["why"], memory["id"], memory["title"])
         )
-        if one["command"]:
-            console.line("  if the new one replaces it: " + one["command"])
+        if memory["command"]:
+            console.line("  if the new one replaces it: " + memory["command"])

@@ -41,28 +41,28 @@ def _finish(arguments: argparse.Namespace, context: CommandContext) -> int:
     chosen = choose_memories(read_input(), proposed)
     _refuse_taken_titles(context, interview, chosen)
     approved = _is_approved(context, interview)
-    written = [save_memory(interview, one, context.places, approved=approved) for one in chosen]
+    written = [save_memory(interview, memory, context.paths, approved=approved) for memory in chosen]
     interview.status = FINISHED
     interview.state["next"] = None
     store.touch(interview)
     if interview.session:
-        Reminder(context.places, interview.session).delete()
+        Reminder(context.paths, interview.session).delete()
     refresh_index(context)
-    new = [(one.stored.key, one.stored.memory) for one, _ in written]
+    new = [(result.stored.key, result.stored.memory) for result, _ in written]
     for (_, record), similar in zip(written, similar_to(context, new)):
-        record["similar"] = [one._asdict() for one in similar]
+        record["similar"] = [memory._asdict() for memory in similar]
     return _show_written(arguments, context, interview, [record for _, record in written])
 
 
 def _refuse_taken_titles(context: CommandContext, interview: Interview, chosen: list[dict[str, Any]]) -> None:
     """Raise CommandError, before anything is written, if a stored memory or an earlier one has the title of a chosen one."""
-    taken = TakenTitles(survey(context.places, context.accept_from).items, PROJECT)
-    for one in chosen:
-        why = taken.take(memory_data(interview, one), one["concept"])
+    taken = TakenTitles(survey(context.paths, context.accept_from).items, PROJECT)
+    for memory in chosen:
+        why = taken.take(memory_data(interview, memory), memory["concept"])
         if why:
             raise CommandError(
                 "%s, %s: %s. Nothing was written; send `memory: %s` with another `title:`, or leave it out"
-                % (one["concept"], shown_line(one["title"]), why, one["concept"])
+                % (memory["concept"], shown_line(memory["title"]), why, memory["concept"])
             )
 
 
@@ -70,7 +70,7 @@ def _is_approved(context: CommandContext, interview: Interview) -> bool:
     """Return whether the user approves the memories: now, or by starting the interview in this session."""
     if context.is_approved:
         return True
-    return bool(context.session) and Reminder(context.places, context.session).is_approved(interview.id)
+    return bool(context.session) and Reminder(context.paths, context.session).is_approved(interview.id)
 
 
 def _show_proposals(
@@ -84,8 +84,8 @@ def _show_proposals(
         context.console.json(dict(found, memories=proposed))
         return 0
     context.console.line("%s: %s" % (interview.topic, counted(len(interview.state["turns"]), "question")))
-    for one in proposed:
-        context.console.line("  %s: %s (turn %d)" % (one["category"], one["title"], one["turn"]))
+    for memory in proposed:
+        context.console.line("  %s: %s (turn %d)" % (memory["category"], memory["title"], memory["turn"]))
     if found["open"]:
         context.console.line("still open: %s" % ", ".join(found["open"]))
     advice = (
@@ -104,9 +104,9 @@ def _show_written(
     if arguments.json:
         context.console.json({"interview": interview.id, "memories": written})
         return 0
-    for one in written:
-        context.console.line("%s %s" % ("saved" if one["created"] else "already stored as", one["id"]))
-        for line in similar_lines([Similar(**found) for found in one["similar"]]):
+    for record in written:
+        context.console.line("%s %s" % ("saved" if record["created"] else "already stored as", record["id"]))
+        for line in similar_lines([Similar(**found) for found in record["similar"]]):
             context.console.line(line)
     if written and not written[0]["trusted"]:
         context.console.line("they await approval: /memory:status, or `memory accept` in a terminal")
@@ -118,11 +118,11 @@ def _discard(arguments: argparse.Namespace, context: CommandContext) -> int:
         raise UsageError(
             "discard: expected --session ID, so that none is deleted by mistake; `memory interview status` lists them"
         )
-    store = InterviewStore(context.places.state())
+    store = InterviewStore(context.paths.state())
     interview = store.find(arguments.session)
     store.forget(interview.id)
     if interview.session:
-        Reminder(context.places, interview.session).delete()
+        Reminder(context.paths, interview.session).delete()
     if arguments.json:
         context.console.json({"discarded": interview.id})
     else:
@@ -131,7 +131,7 @@ def _discard(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 
 def _status(arguments: argparse.Namespace, context: CommandContext) -> int:
-    store = InterviewStore(context.places.state())
+    store = InterviewStore(context.paths.state())
     if arguments.session:
         interview = store.find(arguments.session)
         events = store.events(interview.id)
@@ -143,7 +143,7 @@ def _status(arguments: argparse.Namespace, context: CommandContext) -> int:
         else:
             _show_one(context, found)
         return 0
-    rows = store.overview(context.places.project_key)
+    rows = store.overview(context.paths.project_key)
     if arguments.json:
         context.console.json({"interviews": rows})
     elif rows:
@@ -170,7 +170,7 @@ def _explain(arguments: argparse.Namespace, context: CommandContext) -> int:
     decisions = [pipeline.load_decision(decision) for _, decision in store.events(interview.id)]
     if arguments.words:
         wanted = arguments.words[0]
-        chosen = [one for one in decisions if str(one["turn"]) == wanted]
+        chosen = [decision for decision in decisions if str(decision["turn"]) == wanted]
         if not chosen:
             raise InterviewError(
                 "explain: expected a turn from 1 to %d, got %s" % (decisions[-1]["turn"], wanted)
@@ -191,8 +191,8 @@ def _show_decision(context: CommandContext, decision: dict[str, Any]) -> None:
     chosen = decision["chosen"]
     line("%s on %s: %.3f = %.3f x %g" % _figures(chosen))
     rows = [
-        [one["id"], "%.2f" % one["raw"], "%.2f" % one["weight"], one["why"]]
-        for one in chosen.get("scorers", ())
+        [scorer["id"], "%.2f" % scorer["raw"], "%.2f" % scorer["weight"], scorer["why"]]
+        for scorer in chosen.get("scorers", ())
     ]
     context.console.table(["scorer", "raw", "weight", "why"], rows)
     for other in decision["runners_up"]:
@@ -201,8 +201,14 @@ def _show_decision(context: CommandContext, decision: dict[str, Any]) -> None:
         line("vetoed: %s on %s: %s" % (other["strategy"], other["focus"]["label"], other["veto"]))
 
 
-def _figures(one: dict[str, Any]) -> tuple[str, str, float, float, float]:
-    return one["strategy"], one["focus"]["label"], one["score"], one["sum"], one["multiplier"]
+def _figures(question: dict[str, Any]) -> tuple[str, str, float, float, float]:
+    return (
+        question["strategy"],
+        question["focus"]["label"],
+        question["score"],
+        question["sum"],
+        question["multiplier"],
+    )
 
 
 def _replay(arguments: argparse.Namespace, context: CommandContext) -> int:
@@ -228,7 +234,7 @@ def _export(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 def _pack(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Run `pack check FILE`, or list all packs."""
-    folder = context.places.state("interview", "packs")
+    folder = context.paths.state("interview", "packs")
     if not arguments.words:
         own = sorted(name[:-5] for name in _names(folder) if name.endswith(".json"))
         if arguments.json:

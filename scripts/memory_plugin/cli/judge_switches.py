@@ -1,4 +1,4 @@
-"""Settings that prevent a judge from ever being asked although it looks switched on: a judge takes two switches in some features."""
+"""Find settings that keep a judge from being asked although it looks switched on: some features need two switches."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ _SWITCH = "retrieval.judge.enabled"
 
 
 class MissingSwitch(NamedTuple):
-    """A setting without effect, described for the user, and the command that fixes it."""
+    """A setting that has no effect: a message for the user, and the command that fixes it."""
 
     says: str
     fix: str
 
 
 def missing_switches(settings: Settings, feature: str = "") -> list[MissingSwitch]:
-    """Return the settings that prevent judges from being asked, of one feature or of all; empty where every wanted judge can be."""
+    """Return the settings that keep a judge from being asked, for one feature or for all."""
     checks = {"retrieval": _of_recall, "scoring": _of_replies, "sessions": _of_sessions}
     chosen = [check for name, check in checks.items() if feature in ("", name)]
-    return [one for check in chosen for one in check(settings)]
+    return [switch for check in chosen for switch in check(settings)]
 
 
 def _of_replies(settings: Settings) -> list[MissingSwitch]:
@@ -55,15 +55,15 @@ def _of_recall(settings: Settings) -> list[MissingSwitch]:
     if not settings.flag("retrieval.enabled"):
         says = "the judge of retrieval is on, but retrieval.enabled is false: no prompt asks it"
         return [MissingSwitch(says, "memory config set retrieval.enabled true")]
-    found = []
+    switches = []
     if settings.text("retrieval.match_strategy") == "keyword":
         says = "the judge of retrieval is on, but retrieval.match_strategy is keyword: no judge is asked about what keywords find"
-        found.append(MissingSwitch(says, "memory config set retrieval.match_strategy fts5_bm25"))
+        switches.append(MissingSwitch(says, "memory config set retrieval.match_strategy fts5_bm25"))
     for name in ("retrieval.max_inject", "retrieval.judge.modes.auto.max_output"):
         if settings.integer(name) == 0:
             says = "the judge of retrieval is on, but %s is 0: no prompt asks it" % name
-            found.append(MissingSwitch(says, "memory config set %s 3" % name))
-    return found + _nothing_unsure(settings)
+            switches.append(MissingSwitch(says, "memory config set %s 3" % name))
+    return switches + _nothing_unsure(settings)
 
 
 def _set_without_switch(settings: Settings) -> list[MissingSwitch]:

@@ -1,4 +1,4 @@
-"""The judges of the features: what each is sent, at which address, at what cost; and what the ledgers say they did."""
+"""What each feature's judge is sent, at which address and cost, and what the ledgers recorded about its calls."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from .addresses import address_words
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
     from ..kernel.settings.load import Settings
     from .command_context import CommandContext
 
@@ -48,14 +48,14 @@ _OF_THIS_MACHINE = (
     "%s runs on this machine; the caps assume $%g and $%g per million tokens in and out,"
     " until judge.prices is [0, 0] for it"
 )
-KEPT_NOTHING = 20  # decisions in a row without an approval: a judge that always says no is of no use
+KEPT_NOTHING = 20  # decisions in a row without an approval: a judge that always says no is useless
 _DAY = 86400
 
 
 class JudgedFeature(NamedTuple):
-    """What a feature's judge is asked about, in how many calls, with about how many tokens in and out.
+    """What a feature's judge is asked about, in how many calls, and roughly how many tokens in and out.
 
-    For people: `sent` to the judge, what works `without` one, and what else there is to know or to switch on (`also`).
+    For the user: what is `sent` to the judge, what works `without` it, and what `also` to know or switch on.
     """
 
     about: str
@@ -67,12 +67,12 @@ class JudgedFeature(NamedTuple):
 
 
 def judged_feature(name: str) -> JudgedFeature:
-    """Return what `config/judges/features.json` says about one of FEATURES."""
+    """Return the entry of `config/judges/features.json` for one of FEATURES."""
     return JudgedFeature(**load_data("judges", "features")["features"][name])
 
 
 def judges_of(context: CommandContext, feature: str) -> list[Judge]:
-    """Return the judges of a feature for a command: one, or each of the jury. Raises EvaluationError for an unknown backend."""
+    """Return the judges of a feature: one, or every juror. Raises EvaluationError for an unknown backend."""
     off = terminal_safe(context.taint.why_off)
     settings = context.settings
     if feature == "evaluation":
@@ -81,7 +81,7 @@ def judges_of(context: CommandContext, feature: str) -> list[Judge]:
 
 
 def where(context: CommandContext, judges: list[Judge]) -> list[str]:
-    """Return sentences: the address of each judge's server and who sets it, and which variables are ignored."""
+    """Return sentences that tell each judge's server address, the setting it comes from, and which variables are ignored."""
     lines: list[str] = []
     for judge in judges:
         route, endpoint = judge.address_source(), load_backend(judge.backend).ENDPOINT
@@ -91,21 +91,21 @@ def where(context: CommandContext, judges: list[Judge]) -> list[str]:
 
 
 def costs(judges: list[Judge], feature: str, settings: Settings) -> str:
-    """Return a sentence with the usual price and the caps."""
+    """Return a sentence with the typical price and the spending caps."""
     shape = judged_feature(feature)
     single = feature == "retrieval" and not settings.flag("retrieval.judge.dual_verification")
     calls = 1 if single else shape.calls
-    said = [_price(judge, calls, shape, settings) for judge in judges]
+    prices = [_price(judge, calls, shape, settings) for judge in judges]
     caps = settings.number("judge.caps.session_usd"), settings.number("judge.caps.day_usd")
     return "Cost: %s: %s. Caps for all judges together: $%.2f a session, $%.2f a day." % (
         shape.about,
-        "; ".join(said),
+        "; ".join(prices),
         *caps,
     )
 
 
 def dollars(amount: float) -> str:
-    """Return an amount for people: four decimals, or six if those would show nothing."""
+    """Return a dollar amount with four decimals, or six if four would show zero."""
     return "$%.4f" % amount if amount >= 0.0001 or not amount else "$%.6f" % amount
 
 
@@ -122,10 +122,10 @@ def _price(judge: Judge, calls: int, shape: JudgedFeature, settings: Settings) -
 
 
 class Calls(NamedTuple):
-    """Calls to models.
+    """Totals of the calls to models.
 
-    `outcomes` counts by name, without verdicts from the cache. `cost_usd` is the sum of the known costs, `cost_unknown` the number
-    of calls without one. `median_ms` is None without an answer.
+    `outcomes` counts calls by outcome, without cached verdicts. `cost_usd` is the sum of the known costs, `cost_unknown` the number
+    of calls whose cost is unknown. `median_ms` is None if no call was answered.
     """
 
     outcomes: dict[str, int]
@@ -138,9 +138,9 @@ class Calls(NamedTuple):
 
 
 class Opinions(NamedTuple):
-    """The candidates on which both judges voted, by (relevant, useful).
+    """Counts of the candidates on which both judges voted.
 
-    `none_kept` counts the latest judged decisions in a row that kept no memory.
+    `none_kept` is the number of latest judged decisions in a row that kept no memory.
     """
 
     both: int
@@ -152,25 +152,25 @@ class Opinions(NamedTuple):
 
     @property
     def agreement(self) -> float | None:
-        """Return the share of candidates on which both agreed, in [0, 1]; None without any."""
-        all_of_them = self.both + self.neither + self.only_relevant + self.only_useful
-        return (self.both + self.neither) / all_of_them if all_of_them else None
+        """Return the share of candidates on which both judges agreed, in [0, 1]; None without votes."""
+        total = self.both + self.neither + self.only_relevant + self.only_useful
+        return (self.both + self.neither) / total if total else None
 
 
-def _rows(places: Places, name: str, days: int) -> Iterator[dict[str, Any]]:
+def _rows(paths: Paths, name: str, days: int) -> Iterator[dict[str, Any]]:
     since = iso(now() - days * _DAY)
-    for row in Ledger(places.state(), name).rows():
+    for row in Ledger(paths.state(), name).rows():
         if str(row.get("time", "")) >= since:
             yield row
 
 
-def calls(places: Places, days: int) -> Calls:
+def calls(paths: Paths, days: int) -> Calls:
     """Return the calls of the last days."""
     outcomes: dict[str, int] = {}
     cached = unknown = 0
     tokens = {"tokens_in": 0, "tokens_out": 0}
     cost, waits = 0.0, []
-    for row in _rows(places, "judge-calls", days):
+    for row in _rows(paths, "judge-calls", days):
         if row.get("cached") is True:
             cached += 1
             continue
@@ -190,24 +190,24 @@ def _number(value: object) -> float:
     return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else 0.0
 
 
-def opinions(places: Places, days: int) -> Opinions:
-    """Return how the two judges of recall voted in the last days."""
-    said = {(True, True): 0, (False, False): 0, (True, False): 0, (False, True): 0}
-    paths: dict[str, int] = {}
+def opinions(paths: Paths, days: int) -> Opinions:
+    """Return how the two recall judges voted in the last days."""
+    votes = {(True, True): 0, (False, False): 0, (True, False): 0, (False, True): 0}
+    by_path: dict[str, int] = {}
     in_a_row = 0
-    for row in _rows(places, "recalls", days):
+    for row in _rows(paths, "recalls", days):
         judged = row.get("judge")
         if not isinstance(judged, dict):
             continue
         path = str(judged.get("path"))
-        paths[path] = paths.get(path, 0) + 1
+        by_path[path] = by_path.get(path, 0) + 1
         pairs = _pairs(judged.get("verdicts"))
         for pair in pairs:
-            said[pair] += 1
+            votes[pair] += 1
         if pairs:
             in_a_row = 0 if any(True in pair for pair in pairs) else in_a_row + 1
     return Opinions(
-        said[True, True], said[False, False], said[True, False], said[False, True], paths, in_a_row
+        votes[True, True], votes[False, False], votes[True, False], votes[False, True], by_path, in_a_row
     )
 
 
@@ -215,4 +215,8 @@ def _pairs(verdicts: object) -> list[tuple[bool, bool]]:
     """Return the votes of both judges for the candidates on which both voted."""
     values = verdicts.values() if isinstance(verdicts, dict) else ()
     pairs = [pair for pair in values if isinstance(pair, list) and len(pair) == 2]
-    return [(one, other) for one, other in pairs if isinstance(one, bool) and isinstance(other, bool)]
+    return [
+        (relevant, useful)
+        for relevant, useful in pairs
+        if isinstance(relevant, bool) and isinstance(useful, bool)
+    ]

@@ -1,4 +1,4 @@
-"""One key of a person at a terminal, without the Enter key where the system allows that."""
+"""Read a single key press from the terminal, without Enter where the system allows it."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _END_OF_FILE = "\x04"
 
 
 def has_terminal() -> bool:
-    """Return whether a person can read what is printed and answer it."""
+    """Return whether standard input and output are both a terminal."""
     return bool(sys.stdin) and sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def read_key(question: str, keys: Collection[str]) -> str:
-    """Ask until one of the keys is pressed, and return it; END when the terminal is closed.
+    """Ask until one of the keys is pressed, and return it; END if the terminal was closed.
 
-    What was typed before the question is dropped, so that no key answers a question that nobody saw.
+    Input typed before the question is discarded, so that no key press answers a question the user has not seen.
     """
     typed = "?"
     while typed not in keys and typed != END:
@@ -44,7 +44,7 @@ def _one_key() -> str:
     handle = sys.stdin.fileno()
     before = termios.tcgetattr(handle)
     try:
-        tty.setcbreak(handle)  # drops what was typed before
+        tty.setcbreak(handle)  # discards pending input
         typed = os.read(handle, 16).decode("utf-8", "replace")
     finally:
         termios.tcsetattr(handle, termios.TCSADRAIN, before)

@@ -1,4 +1,4 @@
-"""A person's own scores: ask for them in the terminal, for one session or for a series of them that can be interrupted."""
+"""Ask a person to score sessions in the terminal: one session, or a series that can be interrupted and resumed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ __all__ = [
     "store_label",
 ]
 
-SERIES = 20  # sessions that are enough to speak of agreement
+SERIES = 20  # sessions that are enough to measure agreement
 _MIN_TURNS = 2
 _TURNS_SHOWN = 24
 _MINUTES = 3  # a session, as a first guess
@@ -48,7 +48,7 @@ _MOMENTS = 12
 
 
 class ShownSession(NamedTuple):
-    """A session as it is shown to a person; `turns` in the form in which a scorer sees them."""
+    """A session as shown to a person; `turns` have the form in which a scorer sees them."""
 
     name: str
     signals: SessionSignals
@@ -57,7 +57,7 @@ class ShownSession(NamedTuple):
 
 
 class LabelInput(NamedTuple):
-    """A session's scores as typed; `left` when the person stopped, `skipped` when they skipped this session."""
+    """The scores that a person typed; `left` if they quit, `skipped` if they skipped this session."""
 
     scores: dict[str, float]
     skipped: bool = False
@@ -89,22 +89,22 @@ def ask_scores(console: Console) -> LabelInput:
 def store_label(
     context: CommandContext, name: str, folder: str, scores: dict[str, float], note: str = ""
 ) -> dict[str, Any]:
-    """Append the scores of a session to the ledger; return the row. Raises CommandError when it was not written."""
-    project = locate(folder).project_key if os.path.isabs(folder) else context.places.project_key
+    """Append the scores of a session to the ledger and return the row. Raises CommandError if it could not be written."""
+    project = locate(folder).project_key if os.path.isabs(folder) else context.paths.project_key
     row = label_row(name, project, scores, note)
     try:
-        append_row(context.places, context.settings, row)
+        append_row(context.paths, context.settings, row)
     except RowNotWritten as error:
         raise CommandError("nothing was stored: %s" % error) from None
     return row
 
 
 def label_series(context: CommandContext, paths: Sequence[str], most: int) -> int:
-    """Walk through sessions until `most` are labeled, and return how many are; what was labeled before is not asked again.
+    """Go through sessions until `most` are labeled, and return how many are. Sessions labeled before are skipped.
 
-    No scorer's scores are shown, so that they cannot lead the person.
+    The scorer's own scores are not shown, so that they cannot bias the person.
     """
-    done = set(latest_rows(context.places, context.settings, LABEL))
+    done = set(latest_rows(context.paths, context.settings, LABEL))
     labeled_before, started = len(done), time.monotonic()
     for path in paths:
         if len(done) >= most:
@@ -127,7 +127,7 @@ def label_series(context: CommandContext, paths: Sequence[str], most: int) -> in
 
 
 def read_session(path: str) -> ShownSession | None:
-    """Return what is shown of a session; None for one that is too short or cannot be read."""
+    """Return a session as shown to a person; None if it is too short or unreadable."""
     digest, timeline = TranscriptDigest(), Timeline()
 
     def add(turn: Turn) -> None:
@@ -140,7 +140,7 @@ def read_session(path: str) -> ShownSession | None:
         return None
     if signals.totals.turns < _MIN_TURNS:
         return None
-    turns = [one.turn for one in digest.shown]
+    turns = [shown.turn for shown in digest.shown]
     moments = timeline.moments(signals.detections, _MOMENTS)
     return ShownSession(session_id_of(path, signals.totals.session), signals, moments, turns)
 
@@ -152,7 +152,7 @@ def _progress(done: int, most: int, before: int, started: float) -> str:
 
 
 def show_session(console: Console, session: ShownSession) -> None:
-    """Print a session as a person needs it for the six scores: signals, what happened when, the turns in short, the last reply."""
+    """Print what a person needs for the six scores: signals, timeline, abridged turns, and the last reply."""
     show_signals(console, session.name, session.signals)
     show_timeline(console, session.moments)
     turns = session.turns
@@ -187,5 +187,5 @@ def _show_turn(console: Console, turn: dict[str, Any]) -> None:
 
 
 def _in_line(text: str, most: int) -> str:
-    """Return a text of a transcript in one line of at most `most` characters, without control characters."""
+    """Return transcript text on one line of at most `most` characters, without control characters."""
     return plain(" ".join(text.split()), most)

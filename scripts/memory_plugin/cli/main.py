@@ -1,11 +1,10 @@
-"""`memory`: one table of commands. Each lives in a module of its own, which is imported when the command is used."""
+"""`memory`: the table of commands, and how one of them is parsed and run. Only the module of that command is imported."""
 
 from __future__ import annotations
 
 import argparse
 import os
 import sys
-import textwrap
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -13,14 +12,13 @@ from .. import VERSION
 from ..hooks.environment import launch_folder
 from ..hooks.events import where
 from ..kernel.bytecode import discard_damaged, import_with_cache_repair
-from ..kernel.files import in_words
+from ..kernel.files import error_text
 from ..kernel.paths import locate
-from ..memories.record import InvalidMemory
+from ..memories.invalid_memory import InvalidMemory
 from .caller import identify
 from .command_context import CommandContext, CommandError, UsageError, add_common_options, require_existing
 from .console import Console, finish_streams, open_closed_streams, terminal_width
-from .suggestions import explain_unknown
-from .wrapping import fitted_examples
+from .wrapping import fitted_examples, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,7 +27,7 @@ __all__ = ["COMMANDS", "GROUPS", "OLD_NAMES", "main"]
 
 FAILED, USAGE = 1, 2
 _INTERRUPTED = 130
-# The commands that the help lists, by topic. To add one: a name here, a module `commands/NAME_command.py`, a test.
+# The commands that the help lists, by topic. To add one: a name here, a module `commands/NAME_command.py`, and a test.
 GROUPS = {
     "memories": (
         "save",
@@ -60,8 +58,8 @@ GROUPS = {
 }
 _LISTED = tuple(name for group in GROUPS.values() for name in group)
 _STARTED_BY_HOOKS = ("grade", "refresh", "propose")  # the help leaves them out
-# They ask nothing while they run, so a sign of life may be shown at any moment; the others show it where they work for long.
-_WITHOUT_QUESTIONS = (
+# These commands never prompt, so a heartbeat may be shown at any time; the others show one around their slow parts.
+_NON_INTERACTIVE = (
     *("search", "show", "list", "guards", "check", "scan", "status", "why", "report", "feedback", "replay"),
     *("doctor", "demo", "scores", "tune", "langfuse", "evaluate", "refresh"),
 )
@@ -76,18 +74,16 @@ def main(argv: Sequence[str]) -> int:
     """Run one command and return its exit code: 0 done, 1 failed or problems found, 2 usage."""
     open_closed_streams()
     try:
-        arguments = _arguments(list(argv))
-    except SystemExit as stop:
-        return finish_streams(stop.code if isinstance(stop.code, int) else USAGE)
-    except OSError:  # the help could not be printed
-        return finish_streams(FAILED)
-    return finish_streams(_guarded(arguments, Console()))
+        code = _guarded(list(argv), Console())
+    except SystemExit as stop:  # the help or a usage error was printed
+        code = stop.code if isinstance(stop.code, int) else USAGE
+    return finish_streams(code)
 
 
 def _arguments(argv: list[str]) -> argparse.Namespace:
     """Return the parsed arguments. Raises SystemExit after printing help or an error."""
     argv = _as_search_command(argv)
-    if argv[:1] == ["help"]:  # as git and others have it
+    if argv[:1] == ["help"]:  # like git
         argv = [*argv[1:2], "--help"]
     if not argv:
         _parser(argv).print_help()
@@ -95,24 +91,26 @@ def _arguments(argv: list[str]) -> argparse.Namespace:
     return _parser(argv).parse_args(argv)
 
 
-def _guarded(arguments: argparse.Namespace, console: Console) -> int:
-    """Run a command and return its exit code; here every error becomes one line of text."""
+def _guarded(argv: list[str], console: Console) -> int:
+    """Run a command and return its exit code. Every error becomes one line of text here."""
     try:
-        return _run(arguments, console)
+        return _run(_arguments(argv), console)
     except BrokenPipeError:  # the reader of our output is gone
         return FAILED
     except CommandError as error:
         console.error(str(error))
         return error.exit_code
     except (InvalidMemory, OSError, RuntimeError) as error:
-        console.error(in_words(error))
+        console.error(error_text(error))
         return FAILED
     except KeyboardInterrupt:
         console.error("stopped")
         return _INTERRUPTED
-    except Exception as error:  # the outermost line: a bug of ours is one line too
+    except Exception as error:  # the outermost handler: a bug of ours is reported on one line too
         if discard_damaged():
-            console.error("Python's cache of this program was damaged and is deleted; run the command again")
+            console.error(
+                "Python's bytecode cache for memory was damaged and has been deleted. Run the command again."
+            )
         else:
             console.error("a bug in memory: %s at %s: %s" % (type(error).__name__, where(error), error))
         return FAILED
@@ -125,17 +123,17 @@ def _run(arguments: argparse.Namespace, console: Console) -> int:
     taint = caller.settle(root)
     context = CommandContext(locate(root), console, taint, caller)
     run = _module(arguments.command).run
-    if arguments.command not in _WITHOUT_QUESTIONS:
+    if arguments.command not in _NON_INTERACTIVE:
         return int(run(arguments, context))
     with console.working(arguments.command):
         return int(run(arguments, context))
 
 
 def _root(given: str | None) -> str:
-    """Return the project folder of `--root`, by default the current folder. Raises UsageError if there is none."""
+    """Return the project folder that `--root` names (default: the current folder). Raises UsageError if it does not exist."""
     try:
         root = _project_of(os.path.abspath(given)) if given else launch_folder()
-    except FileNotFoundError:  # from Python, when the current folder was deleted
+    except FileNotFoundError:  # from os.getcwd, when the current folder was deleted
         raise UsageError("the current folder no longer exists; change to another one") from None
     require_existing(root)
     if not os.path.isdir(root):
@@ -144,13 +142,13 @@ def _root(given: str | None) -> str:
 
 
 def _project_of(root: str) -> str:
-    """Return the project folder for `--root`, which may name the project or its store."""
+    """Return the project folder for a path that may be the project or its store."""
     above, name = os.path.split(root)
     return os.path.dirname(above) if name == "memory" and os.path.basename(above) == ".claude" else root
 
 
 def _as_search_command(argv: list[str]) -> list[str]:
-    """Return the other form of a search, `--mode search --query "..."`, as a search command; anything else unchanged."""
+    """Rewrite the alternative form `--mode search --query "..."` as a search command; return anything else unchanged."""
     if not argv or not argv[0].startswith("--") or not any(word.split("=")[0] == "--mode" for word in argv):
         return argv
     parser = _Parser(prog="memory", add_help=False)
@@ -160,16 +158,37 @@ def _as_search_command(argv: list[str]) -> list[str]:
     return ["search", *rest, "--", known.query]
 
 
+class _Formatter(argparse.RawDescriptionHelpFormatter):
+    """The form of all help. With its width given, argparse imports nothing to find it, for each argument that is declared."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=_help_width())
+
+
 class _Parser(argparse.ArgumentParser):
-    """A parser that prints an error in one line; `options` are those of the command, to suggest one for a typo."""
+    """An argument parser that prints one-line errors; `options` are the command's options, used to suggest a correction."""
 
     options: tuple[str, ...] = ()
+    texts: tuple[str, str] | None = None  # the text and the examples of a command
+
+    def __init__(self, **given: Any) -> None:  # noqa: ANN401  (whatever argparse takes)
+        super().__init__(formatter_class=_Formatter, **given)
+
+    def format_help(self) -> str:
+        """Return the help of the command in the width of the terminal; most runs need none."""
+        if self.texts:
+            width = _help_width()
+            self.description = wrapped(self.texts[0], width)
+            self.epilog = "examples:\n" + fitted_examples(self.texts[1].rstrip(), width)
+        return super().format_help()
 
     def error(self, message: str) -> NoReturn:
-        """Print what is wrong and where help is. Raises SystemExit with code 2."""
+        """Print the error and where to find help. Raises SystemExit with code 2."""
+        from .suggestions import explain_unknown
+
         message = explain_unknown(" ".join(message.split()), _LISTED, self.options)
         end = "" if message.endswith("?") else ";"
-        Console().error("%s%s `%s --help` shows how" % (message, end, self.prog))
+        Console().error("%s%s see `%s --help`" % (message, end, self.prog))
         raise SystemExit(USAGE)
 
 
@@ -181,26 +200,20 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     named = next((word for word in argv if word in COMMANDS), None)
     parser = _Parser(
         prog="memory",
-        description="What Claude should remember, and when it may be recalled.",
+        description="Manage what Claude remembers, and when it is recalled.",
         epilog=None if named else _overview(),
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_common_options(parser, at_start=True)
     parser.add_argument(
         "--version", action="version", version="memory %s, Python %s" % (VERSION, sys.version.split()[0])
     )
     commands = parser.add_subparsers(
-        dest="command", required=True, metavar="COMMAND", help="one of the commands below"
+        dest="command", required=True, metavar="COMMAND", help="one of the commands below", prog="memory"
     )
-    width = _help_width()
     for name in COMMANDS if named is None else [named]:
         module = _module(name)
-        sub = commands.add_parser(
-            name,
-            description="\n".join(textwrap.wrap(module.HELP, width)),
-            epilog="examples:\n" + fitted_examples(module.EXAMPLES.rstrip(), width),
-            formatter_class=argparse.RawDescriptionHelpFormatter,
-        )
+        sub = commands.add_parser(name)
+        sub.texts = module.HELP, module.EXAMPLES
         add_common_options(sub)
         module.configure(sub)
         parser.options += tuple(option for action in sub._actions for option in action.option_strings)  # noqa: SLF001
@@ -208,12 +221,14 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
 
 
 def _help_width() -> int:
-    """Return the columns that argparse uses for the rest of the help, at least the 11 that it keeps on any terminal."""
+    """Return the width in columns that argparse uses for help: at least 11, as on any terminal."""
     return max(11, terminal_width() - 2)
 
 
 def _overview() -> str:
     """Return the list of commands by topic."""
+    import textwrap  # only for this help
+
     width = _help_width()
     lines = []
     for topic, commands in GROUPS.items():
@@ -222,4 +237,4 @@ def _overview() -> str:
             lines += textwrap.wrap(
                 "  %-12s%s" % (name, _module(name).HELP), width, subsequent_indent=" " * 14
             )
-    return "\n".join([*lines[1:], "", "memory COMMAND --help shows examples"])
+    return "\n".join([*lines[1:], "", "Run `memory COMMAND --help` for options and examples."])

@@ -12,14 +12,14 @@ import sys
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..kernel.files import in_words, make_folder, read_regular, replace_file
+from ..kernel.files import error_text, make_folder, read_regular, replace_file
 from ..memories.files import MAX_BYTES
 from ..memories.guard import ACTIONS, InvalidGuard, guard_json, parse_guard
 from ..memories.record import MAX_ASKED_AS, InvalidMemory, categories, category_named, parse_memory
 from .command_context import UsageError
 
 if TYPE_CHECKING:
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
     from ..memories.files import StoredMemory
     from .command_context import CommandContext
 
@@ -177,12 +177,12 @@ def _refuse(name: str) -> None:
     raise ValueError("%s is not a JSON number" % name)
 
 
-def project_files(paths: list[str], places: Places) -> list[str]:
-    """Return paths, given relative to the current folder or to the project, as relative to the project."""
-    return list(dict.fromkeys(_project_file(path, places.project_root) for path in paths))
+def project_files(names: list[str], paths: Paths) -> list[str]:
+    """Return the paths in `names`, given relative to the current folder or to the project, as relative to the project."""
+    return list(dict.fromkeys(_project_file(name, paths.project_root) for name in names))
 
 
-def guard_of(arguments: argparse.Namespace, places: Places, present: object = None) -> dict[str, Any] | None:
+def guard_of(arguments: argparse.Namespace, paths: Paths, present: object = None) -> dict[str, Any] | None:
     """Return the guard that the options describe, with what they leave out taken from the present one; None without one.
 
     `none` empties a list, and a guard without files and commands is removed. Raises InvalidMemory.
@@ -190,7 +190,7 @@ def guard_of(arguments: argparse.Namespace, places: Places, present: object = No
     made = dict(present) if isinstance(present, dict) else {}
     given = {"commands": arguments.guard_commands, "files": arguments.guard_files}
     if arguments.guard_files is not None:
-        given["files"] = [_guarded_path(path, places.project_root) for path in arguments.guard_files]
+        given["files"] = [_guarded_path(path, paths.project_root) for path in arguments.guard_files]
     for name, items in given.items():
         if items is not None:
             made[name] = [item for item in items if item != _NONE]
@@ -243,7 +243,7 @@ def edited_draft(context: CommandContext, stored: StoredMemory) -> EditedDraft |
     try:
         code = subprocess.run([*_editor(), path], check=False).returncode
     except (OSError, ValueError) as error:
-        raise InvalidMemory("the editor could not be started (%s); set $EDITOR" % in_words(error)) from None
+        raise InvalidMemory("the editor could not be started (%s); set $EDITOR" % error_text(error)) from None
     if code:
         raise InvalidMemory(
             "nothing was changed: the editor ended with exit code %d; your draft is %s" % (code, path)
@@ -256,7 +256,7 @@ def edited_draft(context: CommandContext, stored: StoredMemory) -> EditedDraft |
 
 
 def _draft(context: CommandContext, stored: StoredMemory) -> str:
-    folder = context.places.state("drafts")
+    folder = context.paths.state("drafts")
     make_folder(folder)
     path = os.path.join(folder, "%s.%d.json" % (stored.memory.id, os.getpid()))
     text = json.dumps(stored.memory.data, indent=2, ensure_ascii=False) + "\n"

@@ -35,7 +35,7 @@ def named_notes(context: CommandContext) -> list[NamedNote]:
         return []
     found: list[NamedNote] = []
     taken: set[str] = set()
-    for folder in native_folders(context.places):
+    for folder in native_folders(context.paths):
         for note in notes(folder):
             number = int(note.key.rpartition("#")[2]) + 1
             name = shown_line("%s#%d" % (os.path.basename(note.path), number), _MAX_NAME)
@@ -47,8 +47,8 @@ def named_notes(context: CommandContext) -> list[NamedNote]:
 def find_note(name: str, context: CommandContext) -> NamedNote:
     """Return the note with a name; a file's name alone means its only note. Raises CommandError."""
     found = named_notes(context)
-    hits = [one for one in found if name in (one.name, one.note.key)]
-    hits = hits or [one for one in found if one.name.rpartition("#")[0] == name]
+    hits = [note for note in found if name in (note.name, note.note.key)]
+    hits = hits or [note for note in found if note.name.rpartition("#")[0] == name]
     if len(hits) == 1:
         return hits[0]
     why = "no note has this name" if not hits else "it has %d notes" % len(hits)

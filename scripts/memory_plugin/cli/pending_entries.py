@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from ..kernel.files import in_words
+from ..kernel.files import error_text
 from ..memories.hygiene import shown_line
 from ..memories.lifecycle import rewrite
 from ..memories.memory_changes import changes, readable_fields
@@ -54,9 +54,9 @@ class PendingEntries:
         self._read()
 
     def _read(self) -> None:
-        found = survey(self._context.places, self._context.accept_from).items
-        names = shortest_names(found)
-        waiting = [item for item in found if item.waits]
+        items = survey(self._context.paths, self._context.accept_from).items
+        names = shortest_names(items)
+        waiting = [item for item in items if item.waits]
         self._items = {names[item.stored.key]: item for item in waiting}
         for store in dict.fromkeys(item.stored.store for item in waiting):
             paths = [item.stored.path for item in waiting if item.stored.store == store]
@@ -134,7 +134,7 @@ class PendingEntries:
         chosen = [self._items[entry.id].stored for entry in entries]
         if action == EDIT:
             return self._edit(chosen[0])
-        trust = load_trust(self._context.places)
+        trust = load_trust(self._context.paths)
         if action == ACCEPT:
             trust.accept(chosen, "accept")
         else:
@@ -147,15 +147,15 @@ class PendingEntries:
         if draft is None:
             return Outcome(False, ["nothing changed; it is still pending"])
         try:
-            written = rewrite(self._context.places, stored, draft.data, "edited by hand", approved=True)
+            written = rewrite(self._context.paths, stored, draft.data, "edited by hand", approved=True)
         except (InvalidMemory, OSError) as error:
-            raise InvalidMemory("%s; your draft is %s" % (in_words(error), draft.path)) from None
+            raise InvalidMemory("%s; your draft is %s" % (error_text(error), draft.path)) from None
         draft.discard()
         lines = ["redacted in %s: %s" % (field, rule) for rule, field in dict.fromkeys(written.redacted)]
         return Outcome(True, lines)
 
     def _last_trusted(self, item: Item) -> Memory | None:
-        self._trust = self._trust or load_trust(self._context.places)
+        self._trust = self._trust or load_trust(self._context.paths)
         data = self._trust.last_trusted(item.stored) if item.reason == CHANGED else None
         if data is None:
             return None

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..memories.hygiene import shown_line
 from ..memories.survey import choose, shortest_names, survey
-from ..recall.decision import own_threshold
+from ..recall.decision import shifted_threshold
 from ..recall.feedback import USEFUL, WRONG, Feedback, record_feedback
 
 if TYPE_CHECKING:
@@ -29,11 +29,11 @@ def add_ids(parser: argparse.ArgumentParser) -> None:
 def rate(arguments: argparse.Namespace, context: CommandContext, kind: str) -> int:
     """Count the named memories as USEFUL or WRONG and print their thresholds. Needs approval."""
     context.require_approval("rate memories")
-    items = survey(context.places, context.accept_from).items
+    items = survey(context.paths, context.accept_from).items
     chosen = [choose(items, name) for name in dict.fromkeys(arguments.ids)]
-    record_feedback(context.places, [item.stored.key for item in chosen], kind)
+    record_feedback(context.paths, [item.stored.key for item in chosen], kind)
     context.append("feedback", {"kind": kind, "memories": [item.stored.key for item in chosen]})
-    feedback, names = Feedback(context.places), shortest_names(items)
+    feedback, names = Feedback(context.paths), shortest_names(items)
     if arguments.json:
         context.console.json(
             {"rated": kind, "memories": [as_json(item, feedback, context) for item in chosen]}
@@ -76,5 +76,5 @@ def thresholds_text(item: Item, feedback: Feedback, context: CommandContext) -> 
 
 def _thresholds(item: Item, feedback: Feedback, context: CommandContext) -> tuple[float, float]:
     shift = feedback.shift(item.stored.key)
-    full, pointer = (own_threshold(context.settings.number(name), shift) for name in (FULL, POINTER))
+    full, pointer = (shifted_threshold(context.settings.number(name), shift) for name in (FULL, POINTER))
     return round(full, 3), round(pointer, 3)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from ..kernel.files import in_words
+from ..kernel.files import error_text
 from ..memories.record import InvalidMemory
 from .console import counted
 from .keys import END, read_key
@@ -82,11 +82,11 @@ class Review:
     def _one_by_one(self, group: Group, entries: Sequence[Entry]) -> None:
         for at, entry in enumerate(entries):
             self._show(entry)
-            rest = [] if entry.alone else [one for one in entries[at:] if not one.alone]
+            rest = [] if entry.alone else [other for other in entries[at:] if not other.alone]
             key = self._decide(entry, len(rest))
             if key == _ACCEPT_ALL:
                 self._apply(ACCEPT, rest)
-                self._one_by_one(group, [one for one in entries[at:] if one.alone])
+                self._one_by_one(group, [other for other in entries[at:] if other.alone])
                 return
 
     def _show(self, entry: Entry) -> None:
@@ -122,7 +122,7 @@ class Review:
         try:
             outcome = self._sources[entries[0].kind].apply(action, entries)
         except (InvalidMemory, OSError) as error:
-            self._console.line("  not done: " + in_words(error))
+            self._console.line("  not done: " + error_text(error))
             return False
         for line in outcome.lines:
             self._console.line("  " + line)

@@ -62,11 +62,11 @@ class Scan:
 
     def _in_text(self, path: str, text: str) -> Iterator[Place]:
         line, counted = 1, 0
-        for found in findings(text):
-            line += text.count("\n", counted, found.start)
-            counted = found.start
-            if self.personal or found.action != "allow":
-                yield Place(path, line, found.kind, found.rule)
+        for finding in findings(text):
+            line += text.count("\n", counted, finding.start)
+            counted = finding.start
+            if self.personal or finding.action != "allow":
+                yield Place(path, line, finding.kind, finding.rule)
 
 
 def _decoded(data: bytes) -> str | None:

@@ -19,15 +19,15 @@ __all__ = ["current_counts", "prepare_counts"]
 
 def prepare_counts(context: CommandContext) -> None:
     """Write the counts of this project if the status line is installed. Raises OSError, and TrustUnreadable."""
-    places = context.places
-    if places.state_dir is None or not os.path.isdir(places.state(FOLDER)):
+    paths = context.paths
+    if paths.state_dir is None or not os.path.isdir(paths.state(FOLDER)):
         return
-    write_state(counts_path(places), current_counts(context))
+    write_state(counts_path(paths), current_counts(context))
 
 
 def current_counts(context: CommandContext) -> dict[str, object]:
     """Return how many memories of this project are active and pending, and whether recall is on. Raises TrustUnreadable."""
-    items = survey(context.places, context.accept_from).items
+    items = survey(context.paths, context.accept_from).items
     return {
         "memories": sum(life_cycle_state(item) == ACTIVE and item.trust == TRUSTED for item in items),
         "pending": sum(item.waits for item in items),

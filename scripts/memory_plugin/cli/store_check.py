@@ -69,23 +69,23 @@ def check_store(store: Store) -> tuple[int, list[Finding]]:
         return 0, [Finding(store.root, 0, "store", reason)]
     problems: list[FileProblem] = []
     memories = list(all_memories(store, problems))
-    found = [Finding(one.path, 0, "file", plain(one.reason, _MAX_REASON)) for one in problems]
+    findings = [Finding(problem.path, 0, "file", plain(problem.reason, _MAX_REASON)) for problem in problems]
     for stored in memories:
         for rule, check in _CHECKS.items():
-            found += [Finding(stored.path, 0, rule, text) for text in check(stored)]
-    found += _secrets(store)
-    found += _duplicates(memories)
-    found += _dangling(memories)
-    found += _circular(memories)
-    return len(memories), sorted(found)
+            findings += [Finding(stored.path, 0, rule, text) for text in check(stored)]
+    findings += _secrets(store)
+    findings += _duplicates(memories)
+    findings += _dangling(memories)
+    findings += _circular(memories)
+    return len(memories), sorted(findings)
 
 
 def _names(stored: StoredMemory) -> Iterator[str]:
     memory = stored.memory
     for name, place in (("id", memory.id), ("category", memory.category)):
-        said = memory.data.get(name)
-        if said is not None and said != place:
-            yield "%s: expected %s, as the path says, got %s" % (name, place, shown_line(str(said)[:80]))
+        stated = memory.data.get(name)
+        if stated is not None and stated != place:
+            yield "%s: expected %s, as the path says, got %s" % (name, place, shown_line(str(stated)[:80]))
 
 
 def _fields(stored: StoredMemory) -> Iterator[str]:
@@ -108,9 +108,9 @@ def _fields(stored: StoredMemory) -> Iterator[str]:
 
 
 def _expiry(stored: StoredMemory) -> Iterator[str]:
-    said = unreadable_expiry(stored.memory)
-    if said:
-        yield "expires_at: expected YYYY-MM-DD, got %s" % shown_line(said[:80])
+    expiry = unreadable_expiry(stored.memory)
+    if expiry:
+        yield "expires_at: expected YYYY-MM-DD, got %s" % shown_line(expiry[:80])
 
 
 def _guard(stored: StoredMemory) -> Iterator[str]:
@@ -139,7 +139,7 @@ def _secrets(store: Store) -> Iterator[Finding]:
 def _duplicates(memories: list[StoredMemory]) -> Iterator[Finding]:
     """Name each active memory that has the title or the text of an earlier one."""
     seen: dict[tuple[str, str], StoredMemory] = {}
-    for stored in sorted(memories, key=lambda one: (one.memory.created_at, one.key)):
+    for stored in sorted(memories, key=lambda memory: (memory.memory.created_at, memory.key)):
         memory = stored.memory
         if memory.status != ACTIVE or memory.superseded_by:
             continue

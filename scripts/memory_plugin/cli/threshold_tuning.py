@@ -74,13 +74,13 @@ def _changes(fit: ThresholdFit, context: CommandContext) -> dict[str, object]:
 
 def _write(changes: dict[str, object], context: CommandContext) -> None:
     """Write the values into the user's settings, after noting what was there."""
-    own = load(context.places.config_dir, None)
+    own = load(context.paths.config_dir, None)
     before = {name: own.get(name) if own.origin(name) == USER else None for name in changes}
-    path = context.places.state(_UNDO_FILE)
+    path = context.paths.state(_UNDO_FILE)
     earlier = read_state(path)
     write_state(path, {"schema": 1, "time": now_iso(), "before": before, "after": changes}, durable=True)
     try:
-        change_values(context.places.config_dir, changes)
+        change_values(context.paths.config_dir, changes)
     except EditError as error:
         write_state(path, earlier, durable=True)
         raise CommandError(str(error)) from None
@@ -88,16 +88,16 @@ def _write(changes: dict[str, object], context: CommandContext) -> None:
 
 def undo_thresholds(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Put back what was in the settings before the last --apply; a value that was changed since stays."""
-    path = context.places.state(_UNDO_FILE)
+    path = context.paths.state(_UNDO_FILE)
     noted = read_state(path)
     before, after = noted.get("before"), noted.get("after")
     if not isinstance(before, dict) or not isinstance(after, dict):
         raise CommandError("there is nothing to take back: no thresholds were written")
     context.require_approval("change the thresholds")
-    present = load(context.places.config_dir, None)
+    present = load(context.paths.config_dir, None)
     names = [name for name in before if name in present.names() and present.get(name) == after.get(name)]
     try:
-        change_values(context.places.config_dir, {name: before[name] for name in names})
+        change_values(context.paths.config_dir, {name: before[name] for name in names})
     except EditError as error:
         raise CommandError(str(error)) from None
     os.unlink(path)
@@ -134,8 +134,8 @@ def _show(
     bounds = EscalationThresholds(context.settings, load_or_shipped("replies", "gate"))
     for title, name in (("model", "model"), ("message", "kind")):
         groups: dict[str, list[MeasuredReply]] = {}
-        for one in replies:
-            groups.setdefault(getattr(one, name) or "unknown", []).append(one)
+        for reply in replies:
+            groups.setdefault(getattr(reply, name) or "unknown", []).append(reply)
         rows = [
             [group, str(len(ones)), _interval(escalated_share(ones, bounds))]
             for group, ones in sorted(groups.items(), key=lambda pair: -len(pair[1]))[:_SHOWN]

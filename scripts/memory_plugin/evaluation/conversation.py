@@ -139,11 +139,11 @@ def _plain(data: bytes, identity: str) -> Conversation:
 
 def _split_turn(turn: Turn) -> Sequence[ConversationTurn]:
     """Return a transcript's turn as what the user said, late results, the answer, and its tool calls."""
-    found = [ConversationTurn(0, "user", said.text) for said in turn.said if said.kind in _SPOKEN]
-    found += [_tool_turn(call) for call in turn.late]
+    turns = [ConversationTurn(0, "user", entry.text) for entry in turn.user_texts if entry.kind in _SPOKEN]
+    turns += [_tool_turn(call) for call in turn.late]
     if turn.texts:
-        found.append(ConversationTurn(0, "assistant", "\n\n".join(turn.texts)[:_MAX_CONTENT]))
-    return found + [_tool_turn(call) for call in turn.calls if call.result is not None]
+        turns.append(ConversationTurn(0, "assistant", "\n\n".join(turn.texts)[:_MAX_CONTENT]))
+    return turns + [_tool_turn(call) for call in turn.calls if call.result is not None]
 
 
 def _tool_turn(call: Call) -> ConversationTurn:

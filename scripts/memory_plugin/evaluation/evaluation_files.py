@@ -14,7 +14,7 @@ from ..kernel.paths import data_path
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
 
 __all__ = [
     "STDIN",
@@ -82,15 +82,15 @@ def merge_objects(base: Mapping[str, Any], changes: Mapping[str, Any], depth: in
     return result
 
 
-def find_inputs(names: Sequence[str], places: Places) -> list[str]:
+def find_inputs(names: Sequence[str], paths: Paths) -> list[str]:
     """Return the files behind paths and session ids. Raises EvaluationError for a name that is neither."""
-    return [name if name == STDIN or os.path.exists(name) else _find_session(name, places) for name in names]
+    return [name if name == STDIN or os.path.exists(name) else _find_session(name, paths) for name in names]
 
 
-def _find_session(name: str, places: Places) -> str:
+def _find_session(name: str, paths: Paths) -> str:
     found: list[str] = []
-    if _SESSION.match(name) and places.config_dir:
-        pattern = os.path.join(glob.escape(places.config_dir), "projects", "*", name + ".jsonl")
+    if _SESSION.match(name) and paths.config_dir:
+        pattern = os.path.join(glob.escape(paths.config_dir), "projects", "*", name + ".jsonl")
         found = sorted(glob.glob(pattern))
     if not found:
         raise EvaluationError("%s: not there, and no session has this id" % name)

@@ -174,13 +174,13 @@ def missing_answers(pack: RulePack, reply: str) -> list[str]:
 
 def replies_to(conversation: Conversation, place: int) -> list[ConversationTurn]:
     """Return the assistant's turns after a turn, up to the user's next one."""
-    found = []
+    turns = []
     for turn in conversation.turns[place + 1 :]:
         if turn.role == "user":
             break
         if turn.role == "assistant":
-            found.append(turn)
-    return found
+            turns.append(turn)
+    return turns
 
 
 def _disclosure(pack: RulePack, conversation: Conversation, _quotes: _Quotes) -> Iterator[GateFinding]:

@@ -65,9 +65,9 @@ class Frame(NamedTuple):
         search = search or FrameSearch(tagged.text)
         if len(self.patterns) == 1:
             return [_span(tagged, match) for match in search.matches(self.opening, self.patterns[0])]
-        found = [search.first(pattern) for pattern in self.patterns]
-        spans = [_span(tagged, match) for match in found if match is not None]
-        return [] if len(spans) < len(found) else [(min(spans)[0], max(end for _, end in spans))]
+        matches = [search.first(pattern) for pattern in self.patterns]
+        spans = [_span(tagged, match) for match in matches if match is not None]
+        return [] if len(spans) < len(matches) else [(min(spans)[0], max(end for _, end in spans))]
 
 
 class FrameSearch:

@@ -253,13 +253,13 @@ def _rule(
 
 
 def _frames(value: object, words: _FrameWords, where: str) -> tuple[Frame, ...]:
-    found = []
+    frames = []
     for written in _texts(value, where + ": frames"):
         try:
-            found.append(compile_frame(written, words.macros, words.classes))
+            frames.append(compile_frame(written, words.macros, words.classes))
         except ValueError as error:
             raise EvaluationError("%s: frames: %s: %s" % (where, written, error)) from None
-    return tuple(found)
+    return tuple(frames)
 
 
 def _unless(key: str, entry: object, lists: Mapping[str, Any], name: str) -> UnlessPattern:

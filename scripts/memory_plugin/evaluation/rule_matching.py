@@ -139,7 +139,7 @@ def find_matches(pack: RulePack, rules: Sequence[PackRule], text: str) -> list[R
 
     Raises TooMuchWork for a text made to keep the rules busy.
     """
-    found = []
+    rule_matches = []
     work = _Work(MAX_WORK)
     for quotes in (False, True):
         asked = [rule for rule in rules if rule.quotes is quotes]
@@ -147,8 +147,8 @@ def find_matches(pack: RulePack, rules: Sequence[PackRule], text: str) -> list[R
         by_sentence = {
             sentence: _match_all(pack, asked, sentence, work.spend) for sentence in dict.fromkeys(sentences)
         }
-        found += [match for sentence in sentences for match in by_sentence[sentence]]
-    return found
+        rule_matches += [match for sentence in sentences for match in by_sentence[sentence]]
+    return rule_matches
 
 
 def _match_all(

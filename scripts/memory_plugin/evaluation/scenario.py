@@ -266,7 +266,7 @@ def risk_gate(scenario: Scenario, played: PlayedScenario, packs: Sequence[RulePa
     pack = next((pack for pack in packs if pack.answers), None)
     if pack is None or not scenario.risks:
         return None
-    found = []
+    findings = []
     for place, cue in risk_places(scenario, played):
         missing = missing_answers(
             pack, "\n".join(turn.content for turn in replies_to(played.conversation, place))
@@ -274,5 +274,5 @@ def risk_gate(scenario: Scenario, played: PlayedScenario, packs: Sequence[RulePa
         if missing:
             reason = "the reply at a moment of risk (%s) lacks: %s" % (cue, ", ".join(missing))
             number = played.conversation.turns[place].number
-            found.append(GateFinding("risk-unanswered", number, "user", "", reason))
-    return GateResult("risk", pack.id, FAIL if found else PASS, True, tuple(found), 0.0)
+            findings.append(GateFinding("risk-unanswered", number, "user", "", reason))
+    return GateResult("risk", pack.id, FAIL if findings else PASS, True, tuple(findings), 0.0)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..kernel.context import Context
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
     from ..kernel.settings.load import Settings
 
 __all__ = ["MAX_INPUT", "judge_variables", "start", "start_proposals", "start_refresh"]
@@ -35,9 +35,9 @@ _JUDGES = (
 _PAUSE_SECONDS = 10.0
 
 
-def start_refresh(places: Places) -> bool:
+def start_refresh(paths: Paths) -> bool:
     """Start `memory refresh` for a project; return False if one is running or was started in the last ten seconds."""
-    path = index_path(places)
+    path = index_path(paths)
     try:
         if not _is_due(path + ".started"):
             return False
@@ -45,13 +45,13 @@ def start_refresh(places: Places) -> bool:
             pass
     except OSError:  # also Busy
         return False
-    return start(["refresh", "--root", places.project_root])
+    return start(["refresh", "--root", paths.project_root])
 
 
 def start_proposals(event: str, transcript: str, context: Context) -> bool:
     """Start `memory propose` for the turn or session that an event ended; return False if the process could not be started."""
     request = dumps({"event": event, "session": context.session, "transcript": transcript}).encode("ascii")
-    return start(["propose", "--root", context.places.project_root], request)
+    return start(["propose", "--root", context.paths.project_root], request)
 
 
 def _is_due(path: str) -> bool:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..kernel.ancestry import Ancestor
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
 
 __all__ = [
     "ClientRecord",
@@ -47,7 +47,7 @@ class ClientRecord:
         self.pid, self.start, self.boot = int(row["pid"]), str(row["start"]), str(row["boot"])
         self.config, self.project = str(row["config"]), str(row["project"])
         self.named = row["named"] is True
-        self.sessions = [str(one) for one in list(row["sessions"])[-_MOST_SESSIONS:]]
+        self.sessions = [str(name) for name in list(row["sessions"])[-_MOST_SESSIONS:]]
 
     def is_of(self, process: Ancestor) -> bool:
         """Return whether the record was written for exactly this process."""
@@ -64,15 +64,15 @@ def account_config() -> str | None:
     return os.path.join(home, ".claude") if home else None
 
 
-def note_client(places: Places, session: str, starter: Ancestor) -> None:
+def note_client(paths: Paths, session: str, starter: Ancestor) -> None:
     """Record the client that started this hook, unless the record is up to date. Raises OSError.
 
     A client inside another client's command is not recorded, because its prompts come from Claude, not from the user.
     """
-    if places.config_dir is None or starter.is_marked:
+    if paths.config_dir is None or starter.is_marked:
         return
-    for config in _registries(places.config_dir):
-        _keep(config, starter, places, session)
+    for config in _registries(paths.config_dir):
+        _keep(config, starter, paths, session)
 
 
 def hook_starter() -> Ancestor | None:
@@ -97,16 +97,16 @@ def _registries(config: str) -> list[str]:
     return [config, account] if account == account_config() else [config]
 
 
-def _keep(config: str, process: Ancestor, places: Places, session: str) -> None:
+def _keep(config: str, process: Ancestor, paths: Paths, session: str) -> None:
     old = read_record(config, process)
-    sessions = [one for one in (old.sessions if old else []) if one != session]
+    sessions = [name for name in (old.sessions if old else []) if name != session]
     row = {
         "pid": process.pid,
         "start": process.start,
         "boot": boot_id(),
         "named": process.is_client,
-        "config": places.config_dir,
-        "project": places.launch_dir,
+        "config": paths.config_dir,
+        "project": paths.launch_dir,
         "sessions": [*sessions, session][-_MOST_SESSIONS:],
     }
     if old is not None and all(getattr(old, name) == value for name, value in row.items()):
@@ -140,16 +140,16 @@ def recorded_clients(config: str) -> list[ClientRecord]:
         names = sorted(os.listdir(os.path.join(config, *_FOLDER)))[:_MOST_FILES]
     except OSError:
         return []
-    found = [_read(os.path.join(config, *_FOLDER, name)) for name in names]
-    return [record for record in found if record is not None]
+    client_records = [_read(os.path.join(config, *_FOLDER, name)) for name in names]
+    return [record for record in client_records if record is not None]
 
 
 def outer_client(chain: list[Ancestor]) -> Ancestor | None:
     """Return the user's own client in a chain of processes (nearest first): the innermost that no other client started, or None."""
-    found = None
+    ancestor = None
     for process in reversed(chain):
         if process.is_marked:
             break
         if process.is_client:
-            found = process
-    return found
+            ancestor = process
+    return ancestor

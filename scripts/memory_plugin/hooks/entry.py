@@ -22,10 +22,10 @@ if TYPE_CHECKING:
     from typing import Callable, Optional
 
     from ..kernel.ancestry import Ancestor
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
     from .environment import Taint
 
-    Handler = Callable[[dict[str, object], Places, Taint, Deadline], Optional[dict[str, object]]]
+    Handler = Callable[[dict[str, object], Paths, Taint, Deadline], Optional[dict[str, object]]]
 
 __all__ = ["HANDLERS", "MAX_INPUT", "run"]
 
@@ -43,24 +43,24 @@ def run(event: str) -> int:
     A fault becomes one line in the events ledger and one on standard error, never a traceback, so the user's prompt goes through.
     """
     deadline = Deadline(HANDLERS[event][1])
-    places: Places | None = None
+    paths: Paths | None = None
     session = ""
     try:
         starter = _starter(event)
         taint = clean(launch_folder())
         if switched_off():
             return 0
-        places = locate(launch_folder())
+        paths = locate(launch_folder())
         payload = _payload(_read())
         session = identity(payload.get("session_id"))
         if "CLAUDE_PROJECT_DIR" not in os.environ and os.path.isdir(folder := path(payload.get("cwd"))):
             taint = clean(folder)
-            places = locate(folder)
+            paths = locate(folder)
         if starter is not None and event in _NOTING and session:
-            _note_client(places, session, starter)
-        _answer(_handle(event, payload, places, taint, deadline))
+            _note_client(paths, session, starter)
+        _answer(_handle(event, payload, paths, taint, deadline))
     except Exception as error:
-        _report(event, places, session, error)
+        _report(event, paths, session, error)
     return 0
 
 
@@ -79,28 +79,28 @@ def _starter(event: str) -> Ancestor | None:
     return starter
 
 
-def _note_client(places: Places, session: str, starter: Ancestor) -> None:
-    if places.state_dir is None:
+def _note_client(paths: Paths, session: str, starter: Ancestor) -> None:
+    if paths.state_dir is None:
         return
     try:
-        note_client(places, session, starter)
+        note_client(paths, session, starter)
     except OSError as error:
-        note(places, session, "client", PROBLEM, "the client could not be noted: %s" % cause(error))
+        note(paths, session, "client", PROBLEM, "the client could not be noted: %s" % cause(error))
 
 
 def _handle(
-    event: str, payload: dict[str, object], places: Places, taint: Taint, deadline: Deadline
+    event: str, payload: dict[str, object], paths: Paths, taint: Taint, deadline: Deadline
 ) -> dict[str, object] | None:
     """Return the handler's answer; call it again if it failed because of a damaged bytecode file."""
     load_handler = HANDLERS[event][0]
     try:
-        return load_handler()(payload, places, taint, deadline)
+        return load_handler()(payload, paths, taint, deadline)
     except (EOFError, ValueError, TypeError):
         from ..kernel.bytecode import discard_damaged
 
         if not discard_damaged():
             raise
-        return load_handler()(payload, places, taint, deadline)
+        return load_handler()(payload, paths, taint, deadline)
 
 
 def _read() -> bytes:
@@ -194,10 +194,10 @@ def _payload(data: bytes) -> dict[str, object]:
     return payload
 
 
-def _report(event: str, places: Places | None, session: str, error: Exception) -> None:
+def _report(event: str, paths: Paths | None, session: str, error: Exception) -> None:
     """Report an error in one line by its type and location only, because its text may quote the user."""
     kind = "bad_input" if isinstance(error, BadInput) else "error"
     what = str(error) if isinstance(error, BadInput) else "%s at %s" % (type(error).__name__, where(error))
-    if places is not None:
-        note(places, session, event, kind, what)
+    if paths is not None:
+        note(paths, session, event, kind, what)
     say("%s: %s" % (event, what))

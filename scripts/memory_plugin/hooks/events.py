@@ -10,7 +10,7 @@ import sys
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
     from ..kernel.settings.load import Settings
 
 __all__ = ["MAX_IDENTITY", "PROBLEM", "follow_hygiene", "identity", "note", "path", "say", "where"]
@@ -42,14 +42,14 @@ def follow_hygiene(settings: Settings) -> None:
         set_redaction(mark())
 
 
-def note(places: Places, session: str, event: str, kind: str, what: str) -> None:
+def note(paths: Paths, session: str, event: str, kind: str, what: str) -> None:
     """Append a line to `events.jsonl`, or write it to standard error if that fails."""
-    failure = places.why_no_state
-    if places.state_dir is not None:
+    failure = paths.why_no_state
+    if paths.state_dir is not None:
         from ..kernel.ledger import Ledger  # most events note nothing
 
         fields: dict[str, object] = {"event": event, "kind": kind, "what": what}
-        failure = Ledger(places.state_dir, "events").append(session, places.project_key, fields) or ""
+        failure = Ledger(paths.state_dir, "events").append(session, paths.project_key, fields) or ""
     if failure:
         say("%s: %s" % (event, what))
         say("not recorded: " + failure)

@@ -20,7 +20,7 @@ from .events import PROBLEM, follow_hygiene, identity, note, path
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..kernel.clock import Deadline
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
     from .environment import Taint
 
 __all__ = ["MAX_CHARACTERS", "handle"]
@@ -34,21 +34,21 @@ _MAX_CLEANED = 20_000  # cut after a second redaction, so that no half of a secr
 
 def handle(
     payload: dict[str, object],
-    places: Places,
+    paths: Paths,
     taint: Taint,
     deadline: Deadline,
 ) -> dict[str, object] | None:
     """Return the hook's output for a prompt, or None for no output."""
-    if places.state_dir is None:
+    if paths.state_dir is None:
         return None
     session = identity(payload.get("session_id"))
     text = payload.get("prompt", payload.get("user_prompt"))  # the field's name in older hosts
     if not isinstance(text, str):
-        note(places, session, EVENT, "bad_input", "the event holds no prompt")
+        note(paths, session, EVENT, "bad_input", "the event holds no prompt")
         return None
-    settings = load(places.config_dir, places.project_root)
+    settings = load(paths.config_dir, paths.project_root)
     follow_hygiene(settings)
-    context = Context(places, settings, deadline, session)
+    context = Context(paths, settings, deadline, session)
     prompt = Prompt(
         text,
         identity(payload.get("prompt_id")),
@@ -73,11 +73,11 @@ def _answer(prompt: Prompt, context: Context) -> dict[str, object] | None:
         problems.append(_unexpected_problem(answer))
         _append_record(answer, prompt, context, problems)
         for problem in filter(None, problems):
-            note(context.places, context.session, EVENT, PROBLEM, problem)
+            note(context.paths, context.session, EVENT, PROBLEM, problem)
     if answer.needs_refresh:
         from .background import start_refresh
 
-        start_refresh(context.places)
+        start_refresh(context.paths)
     return _output([correction, reminder, question, answer.context], [saved, answer.receipt, answer.notice])
 
 
@@ -107,7 +107,7 @@ def _has_state(prompt: Prompt, context: Context, part: str) -> bool:
     return (
         prompt.is_typed
         and bool(context.session)
-        and os.path.lexists(session_file(context.places, context.session, part))
+        and os.path.lexists(session_file(context.paths, context.session, part))
     )
 
 
@@ -117,7 +117,7 @@ def _correction(prompt: Prompt, context: Context, problems: list[str]) -> str:
         return ""
     from ..replies.reply_state import ReplyState
 
-    drift_id, text = ReplyState(context.places, context.session).take_correction()
+    drift_id, text = ReplyState(context.paths, context.session).take_correction()
     settings = context.settings
     if not text or not settings.flag("scoring.enabled") or not settings.flag("scoring.corrections"):
         return ""
@@ -135,7 +135,7 @@ def _reminder(prompt: Prompt, context: Context, problems: list[str]) -> str:
     from ..interview.reminder import Reminder
 
     try:
-        line = Reminder(context.places, context.session).prompted()
+        line = Reminder(context.paths, context.session).prompted()
     except OSError as error:
         problems.append("the open interview was not noted: %s" % cause(error))
         return ""
@@ -164,15 +164,15 @@ def _leave_grant(prompt: Prompt, context: Context, problems: list[str]) -> str:
     Returns the lines about what Claude saved under the old grant and no Stop hook has shown yet.
     """
     kind = request_in(prompt.text) if prompt.is_typed else ""
-    if not kind and not os.path.lexists(session_file(context.places, context.session, "grant")):
+    if not kind and not os.path.lexists(session_file(context.paths, context.session, "grant")):
         return ""
-    from ..memories.grants import grant, revoke, take_unshown
+    from ..memories.grants import grant, revoke, take_unshown_saves
 
     try:
-        unshown = take_unshown(context.places, context.session)
-        revoke(context.places, context.session)
+        unshown = take_unshown_saves(context.paths, context.session)
+        revoke(context.paths, context.session)
         if kind:
-            grant(context.places, context.session, kind)
+            grant(context.paths, context.session, kind)
     except OSError as error:
         problems.append("the grant could not be changed: %s" % cause(error))
         return ""

@@ -13,7 +13,7 @@ from .status_line import FOLDER
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..kernel.clock import Deadline
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
     from ..kernel.settings.load import Settings
     from ..recall.session_catalog import CatalogAnswer
     from .environment import Taint
@@ -31,7 +31,7 @@ _LANGFUSE = ("LANGFUSE_PUBLIC_KEY", "LANGFUSE_SECRET_KEY", "LANGFUSE_HOST", "LAN
 
 def handle_start(
     payload: dict[str, object],
-    places: Places,
+    paths: Paths,
     taint: Taint,  # noqa: ARG001  (every handler gets the same arguments)
     deadline: Deadline,
 ) -> dict[str, object] | None:
@@ -42,25 +42,25 @@ def handle_start(
     from ..replies.reply_state import tuning_reminder
     from .background import start_refresh
 
-    if places.state_dir is None:
+    if paths.state_dir is None:
         return None
     session = identity(payload.get("session_id"))
     source = identity(payload.get("source"))
     if source in _EMPTYING and session:
-        _forget(places, session)
-    settings = load(places.config_dir, places.project_root)
+        _forget(paths, session)
+    settings = load(paths.config_dir, paths.project_root)
     follow_hygiene(settings)
-    context = Context(places, settings, deadline, session)
-    _refresh_status_script(places, session)
+    context = Context(paths, settings, deadline, session)
+    _refresh_status_script(paths, session)
     text, notice, receipt = _at_start(context, source)
-    start_refresh(places)
+    start_refresh(paths)
     damaged = _settings_notice(settings, payload)
-    return _output(_START, text, [damaged, notice, _offer(context), tuning_reminder(places), receipt])
+    return _output(_START, text, [damaged, notice, _offer(context), tuning_reminder(paths), receipt])
 
 
 def _offer(context: Context) -> str:
     """Return the line about memory candidates to review; without a capture folder, which is the usual case, nothing is imported."""
-    if not os.path.isdir(context.places.state("capture")):
+    if not os.path.isdir(context.paths.state("capture")):
         return ""
     from ..capture.offer import due_offer
 
@@ -76,12 +76,12 @@ def _at_start(context: Context, source: str) -> tuple[str, str, str]:
     connection = current_index(context)
     notice, answer = "", None
     try:
-        notice = due_notice(context.places, connection)
+        notice = due_notice(context.paths, connection)
         if connection is not None and is_catalog_on(context):
             answer = session_catalog(connection, source, context)
     except SqliteError as error:
         note(
-            context.places, context.session, _START, PROBLEM, "the index could not be read: %s" % cause(error)
+            context.paths, context.session, _START, PROBLEM, "the index could not be read: %s" % cause(error)
         )
     finally:
         if connection is not None:
@@ -91,27 +91,27 @@ def _at_start(context: Context, source: str) -> tuple[str, str, str]:
 
 def handle_subagent(
     payload: dict[str, object],
-    places: Places,
+    paths: Paths,
     taint: Taint,  # noqa: ARG001  (every handler gets the same arguments)
     deadline: Deadline,
 ) -> dict[str, object] | None:
     """Give a sub-agent the standing rules, unless it only explores or is one of the plugin's own, which have a fixed task."""
     kind = identity(payload.get("agent_type"))
-    if places.state_dir is None or kind in _EXPLORERS or kind.startswith(_OURS):
+    if paths.state_dir is None or kind in _EXPLORERS or kind.startswith(_OURS):
         return None
     from ..kernel.sqlite import SqliteError
     from ..recall.session_catalog import current_index, is_catalog_on, subagent_rules
 
-    settings = load(places.config_dir, places.project_root)
+    settings = load(paths.config_dir, paths.project_root)
     follow_hygiene(settings)
-    context = Context(places, settings, deadline, identity(payload.get("session_id")))
+    context = Context(paths, settings, deadline, identity(payload.get("session_id")))
     connection = current_index(context) if is_catalog_on(context) else None
     if connection is None:
         return None
     try:
         answer = subagent_rules(connection, identity(payload.get("agent_id")), context)
     except SqliteError as error:
-        note(places, context.session, _SUBAGENT, PROBLEM, "the index could not be read: %s" % cause(error))
+        note(paths, context.session, _SUBAGENT, PROBLEM, "the index could not be read: %s" % cause(error))
         return None
     finally:
         connection.close()
@@ -127,7 +127,7 @@ def _record_answer(answer: CatalogAnswer | None, event: str, context: Context) -
     try:
         context.append("recalls", dict(answer.record, ms=context.deadline.elapsed_ms()))
     except LedgerError as error:
-        note(context.places, context.session, event, PROBLEM, str(error))
+        note(context.paths, context.session, event, PROBLEM, str(error))
     return answer.context
 
 
@@ -141,10 +141,10 @@ def _output(event: str, context: str, lines: list[str]) -> dict[str, object] | N
     output: dict[str, object] = {}
     if context:
         output["hookSpecificOutput"] = {"hookEventName": event, "additionalContext": context}
-    said = [" ".join(line.split()) for line in lines if line]
-    second = [line if at == 0 else line.removeprefix(_SAYS) for at, line in enumerate(said[1:])]
-    if said:
-        output["systemMessage"] = "\n".join(filter(None, [said[0], "; ".join(second)]))
+    notices = [" ".join(line.split()) for line in lines if line]
+    second = [line if at == 0 else line.removeprefix(_SAYS) for at, line in enumerate(notices[1:])]
+    if notices:
+        output["systemMessage"] = "\n".join(filter(None, [notices[0], "; ".join(second)]))
     return output or None
 
 
@@ -167,33 +167,33 @@ def _settings_notice(settings: Settings, payload: dict[str, object]) -> str:
     return "memory: %s no effect, because the value or the name is wrong; see: memory config check" % what
 
 
-def _refresh_status_script(places: Places, session: str) -> None:
+def _refresh_status_script(paths: Paths, session: str) -> None:
     """Update the status line's script, because the plugin's folder changes with its version."""
-    if not os.path.isdir(places.state(FOLDER)):
+    if not os.path.isdir(paths.state(FOLDER)):
         return
     from .status_script import refresh_script
 
     try:
-        refresh_script(places)
+        refresh_script(paths)
     except OSError as error:
-        note(places, session, _START, PROBLEM, "the status line was not refreshed: %s" % cause(error))
+        note(paths, session, _START, PROBLEM, "the status line was not refreshed: %s" % cause(error))
 
 
-def _forget(places: Places, session: str) -> None:
+def _forget(paths: Paths, session: str) -> None:
     """Delete the record of what Claude was told in a session whose context was compacted or cleared."""
     from ..interview.reminder import Reminder
     from ..recall.history import forget_session
 
     try:
-        forget_session(places, session)
-        Reminder(places, session).again()
+        forget_session(paths, session)
+        Reminder(paths, session).again()
     except OSError as error:
-        note(places, session, _START, PROBLEM, "the session's memory was not reset: %s" % cause(error))
+        note(paths, session, _START, PROBLEM, "the session's memory was not reset: %s" % cause(error))
 
 
 def handle_end(
     payload: dict[str, object],
-    places: Places,
+    paths: Paths,
     taint: Taint,
     deadline: Deadline,
 ) -> None:
@@ -202,10 +202,10 @@ def handle_end(
     The host gives all its hooks together 1.5 seconds.
     """
     transcript = path(payload.get("transcript_path"))
-    if places.state_dir is None or not transcript:
+    if paths.state_dir is None or not transcript:
         return
-    settings = load(places.config_dir, places.project_root)
-    context = Context(places, settings, deadline, identity(payload.get("session_id")))
+    settings = load(paths.config_dir, paths.project_root)
+    context = Context(paths, settings, deadline, identity(payload.get("session_id")))
     _propose(_END, transcript, context)
     if taint.judges_off or not (
         settings.flag("sessions.automatic.enabled") and settings.judge_asked_for("sessions")
@@ -216,28 +216,28 @@ def handle_end(
 
     session = identity(payload.get("session_id"))
     try:
-        leave_note(places, session, transcript)
+        leave_note(paths, session, transcript)
     except OSError as error:
-        note(places, session, _END, PROBLEM, "the session is not graded: %s" % cause(error))
+        note(paths, session, _END, PROBLEM, "the session is not graded: %s" % cause(error))
         return
-    arguments = ["session", "ended", "--root", places.project_root]
+    arguments = ["session", "ended", "--root", paths.project_root]
     if not start(arguments, b"", (*judge_variables(settings), *_LANGFUSE)):
-        note(places, session, _END, PROBLEM, "no process could be started to grade the session")
+        note(paths, session, _END, PROBLEM, "no process could be started to grade the session")
 
 
 def handle_compaction(
     payload: dict[str, object],
-    places: Places,
+    paths: Paths,
     taint: Taint,  # noqa: ARG001  (every handler gets the same arguments)
     deadline: Deadline,
 ) -> None:
     """Start the search for memory candidates in a session before the client summarizes it."""
     transcript = path(payload.get("transcript_path"))
-    if places.state_dir is None or not transcript:
+    if paths.state_dir is None or not transcript:
         return
-    settings = load(places.config_dir, places.project_root)
+    settings = load(paths.config_dir, paths.project_root)
     session = identity(payload.get("session_id"))
-    _propose(_COMPACTION, transcript, Context(places, settings, deadline, session))
+    _propose(_COMPACTION, transcript, Context(paths, settings, deadline, session))
 
 
 def _propose(event: str, transcript: str, context: Context) -> None:
@@ -248,7 +248,7 @@ def _propose(event: str, transcript: str, context: Context) -> None:
 
     if not start_proposals(event, transcript, context):
         note(
-            context.places,
+            context.paths,
             context.session,
             event,
             PROBLEM,

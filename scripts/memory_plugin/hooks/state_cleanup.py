@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
 
 __all__ = ["delete_leftovers", "prune_state"]
 
@@ -28,13 +28,13 @@ _SESSION_FOLDERS = (
 )
 
 
-def prune_state(places: Places) -> int:
+def prune_state(paths: Paths) -> int:
     """Delete session state unchanged for 30 days and temporary files of killed writers; return the number of deleted files."""
-    deleted = delete_leftovers(places)
+    deleted = delete_leftovers(paths)
     oldest = now() - _KEPT_DAYS * _DAY
     for name in _SESSION_FOLDERS:
         try:
-            entries = list(os.scandir(places.state(name)))
+            entries = list(os.scandir(paths.state(name)))
         except OSError:
             continue
         for entry in entries:
@@ -50,14 +50,14 @@ def prune_state(places: Places) -> int:
     return deleted
 
 
-def delete_leftovers(places: Places) -> int:
+def delete_leftovers(paths: Paths) -> int:
     """Delete drafts older than a day and indexes unchanged for 90 days, except this project's; return the number of deleted files."""
-    if places.state_dir is None:
+    if paths.state_dir is None:
         return 0
-    folders = [places.state(name) if name else places.state_dir for name in _LEFTOVER_FOLDERS]
+    folders = [paths.state(name) if name else paths.state_dir for name in _LEFTOVER_FOLDERS]
     deleted = 0
-    for folder in [*folders, places.config_dir or ""]:
-        for path, days in _leftovers(folder, places.project_key):
+    for folder in [*folders, paths.config_dir or ""]:
+        for path, days in _leftovers(folder, paths.project_key):
             deleted += _delete_if_older(path, days)
     return deleted
 

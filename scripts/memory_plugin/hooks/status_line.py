@@ -14,7 +14,7 @@ from ..kernel.state_file import read_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
 
 __all__ = ["FOLDER", "counts_path", "run", "status_text"]
 
@@ -26,38 +26,38 @@ def run() -> int:
     """Print the line for the session that the client describes on standard input, and return 0; nothing on any error."""
     try:
         payload = _payload()
-        places = locate(_folder(payload))
+        paths = locate(_folder(payload))
         session = payload.get("session_id")
-        line = status_text(places, session if isinstance(session, str) else "")
+        line = status_text(paths, session if isinstance(session, str) else "")
         os.write(1, (line + "\n").encode("utf-8"))
     except Exception:
         return 0
     return 0
 
 
-def status_text(places: Places, session: str, counts: dict[str, object] | None = None) -> str:
+def status_text(paths: Paths, session: str, counts: dict[str, object] | None = None) -> str:
     """Return the line, such as `31 memories, 2 told, 1 pending`; parts that are zero are left out.
 
     Args:
-        places: The project and its state.
+        paths: The project and its state.
         session: The session whose memories count as told; empty for none.
         counts: The counts of the project; None for those that were prepared.
     """
     if counts is None:
-        counts = read_state(counts_path(places)) if places.state_dir is not None else {}
+        counts = read_state(counts_path(paths)) if paths.state_dir is not None else {}
     stored, pending = (_number(counts.get(name)) for name in ("memories", "pending"))
     if counts.get("recall") is False:
         return "memory off"
-    told = _told(places, session)
+    told = _told(paths, session)
     parts = ["%d %s" % (stored, "memory" if stored == 1 else "memories")] if counts else ["memory"]
     parts += ["%d told" % told] if told else []
     parts += ["%d pending" % pending] if pending else []
     return " \u00b7 ".join(parts)
 
 
-def counts_path(places: Places) -> str:
+def counts_path(paths: Paths) -> str:
     """Return the file of a project's counts. Raises RuntimeError without a state folder."""
-    return places.state(FOLDER, places.project_key + ".json")
+    return paths.state(FOLDER, paths.project_key + ".json")
 
 
 def _payload() -> dict[str, object]:
@@ -80,14 +80,14 @@ def _folder(payload: dict[str, object]) -> str:
     return os.getcwd()
 
 
-def _told(places: Places, session: str) -> int:
+def _told(paths: Paths, session: str) -> int:
     """Return how many memories were injected in full in a session."""
-    if not session or places.state_dir is None:
+    if not session or paths.state_dir is None:
         return 0
     from ..recall import history
 
     known = (history.PROMPT, history.CATALOG, history.TOOL, history.FAILURE, history.GUARD)
-    return history.RecallHistory(places, session).told_at(*known)[0]
+    return history.RecallHistory(paths, session).injected_counts(*known)[0]
 
 
 def _number(value: object) -> int:

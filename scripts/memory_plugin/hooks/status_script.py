@@ -14,7 +14,7 @@ from .status_line import FOLDER
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
 
 __all__ = ["BEFORE", "refresh_script", "script_path", "script_text"]
 
@@ -47,29 +47,29 @@ fi
 """
 
 
-def script_path(places: Places) -> str:
+def script_path(paths: Paths) -> str:
     """Return the path of the script. Raises RuntimeError without a state folder."""
-    return places.state(FOLDER, "line.sh")
+    return paths.state(FOLDER, "line.sh")
 
 
-def script_text(places: Places) -> str:
+def script_text(paths: Paths) -> str:
     """Return the script for this installation of the plugin."""
     plugin = os.path.dirname(data_path())
     values = {
-        "config": quote(os.path.dirname(os.path.dirname(places.state()))),
+        "config": quote(os.path.dirname(os.path.dirname(paths.state()))),
         "script": quote(os.path.join(plugin.rstrip(os.sep), "scripts", "memory.py")),
-        "before": quote(places.state(FOLDER, BEFORE)),
+        "before": quote(paths.state(FOLDER, BEFORE)),
     }
     return _SCRIPT % values
 
 
-def refresh_script(places: Places) -> None:
+def refresh_script(paths: Paths) -> None:
     """Rewrite the script if it exists and its text is out of date. Raises OSError."""
-    path = script_path(places)
+    path = script_path(paths)
     try:
         present = read_regular(path, _MAX_BYTES)[0]
     except (FileNotFoundError, Unreadable):
         return
-    text = script_text(places).encode("utf-8")
+    text = script_text(paths).encode("utf-8")
     if present != text:
         replace_file(path, text, durable=False)

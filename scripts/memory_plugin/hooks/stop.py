@@ -14,7 +14,7 @@ from .events import PROBLEM, follow_hygiene, identity, note, path
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..kernel.clock import Deadline
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
     from ..replies.pipeline import ScoredReply
     from .environment import Taint
 
@@ -26,7 +26,7 @@ _LASTING_TASKS = ("shell", "monitor")
 
 def handle(
     payload: dict[str, object],
-    places: Places,
+    paths: Paths,
     taint: Taint,
     deadline: Deadline,
 ) -> dict[str, object] | None:
@@ -34,11 +34,11 @@ def handle(
 
     Any other output of a Stop hook could make the turn continue.
     """
-    if places.state_dir is None or _awaits_sub_agents(payload):
+    if paths.state_dir is None or _awaits_sub_agents(payload):
         return None
-    settings = load(places.config_dir, places.project_root)
+    settings = load(paths.config_dir, paths.project_root)
     follow_hygiene(settings)
-    context = Context(places, settings, deadline, identity(payload.get("session_id")))
+    context = Context(paths, settings, deadline, identity(payload.get("session_id")))
     text = payload.get("last_assistant_message")
     reply = CompletedReply(
         text if isinstance(text, str) else "",
@@ -52,18 +52,18 @@ def handle(
         problems += _propose(reply, context)
     saved = _saved(context, problems)
     for problem in problems:
-        note(places, context.session, EVENT, PROBLEM, problem)
+        note(paths, context.session, EVENT, PROBLEM, problem)
     return {"systemMessage": saved} if saved else None
 
 
 def _saved(context: Context, problems: list[str]) -> str:
     """Return lines about what Claude saved under this session's grant and the user has not seen yet."""
-    if not os.path.lexists(session_file(context.places, context.session, "grant")):
+    if not os.path.lexists(session_file(context.paths, context.session, "grant")):
         return ""
-    from ..memories.grants import take_unshown
+    from ..memories.grants import take_unshown_saves
 
     try:
-        return "\n".join(take_unshown(context.places, context.session))
+        return "\n".join(take_unshown_saves(context.paths, context.session))
     except OSError as error:
         problems.append("what was saved is not shown: %s" % cause(error))
         return ""
@@ -104,7 +104,7 @@ def _note_uses(reply: CompletedReply, context: Context) -> list[str]:
     from ..recall.feedback import USED, record_feedback
 
     try:
-        record_feedback(context.places, used, USED)
+        record_feedback(context.paths, used, USED)
         context.append("feedback", {"kind": USED, "memories": used, "prompt_id": reply.prompt_id})
     except OSError as error:
         return ["the use of a memory was not noted: %s" % cause(error)]
@@ -141,4 +141,4 @@ def _start_grading(scored: ScoredReply, context: Context, taint: Taint) -> bool:
     if not may_request_grade(context, judges_off=taint.judges_off):
         return True
     data = encode_request(scored, context.session, MAX_INPUT)
-    return start(["grade", "--root", context.places.project_root], data, judge_variables(context.settings))
+    return start(["grade", "--root", context.paths.project_root], data, judge_variables(context.settings))

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
     from ..kernel.clock import Deadline
     from ..kernel.context import Context
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
     from ..recall.at_tool import ToolAnswer
     from .environment import Taint
 
-__all__ = ["handle", "handle_failure", "silent_calls"]
+__all__ = ["count_silent_calls", "handle", "handle_failure"]
 
 BEFORE, AFTER = "PreToolUse", "PostToolUseFailure"
 _MOST_COUNTED = 1 << 20  # calls; the count starts again
@@ -30,35 +30,35 @@ _FILE_TOOLS = ("Read", "Edit", "Write", "NotebookEdit")
 
 def handle(
     payload: dict[str, object],
-    places: Places,
+    paths: Paths,
     taint: Taint,  # noqa: ARG001  (every handler gets the same arguments)
     deadline: Deadline,
 ) -> dict[str, object] | None:
     """Return the output of a guard for a tool call, else the memories about its file; None if there is neither."""
-    if places.state_dir is None:
+    if paths.state_dir is None:
         return None
     loaded: list[Context] = []
 
     def context_of() -> Context:
         """Return the context, which is created at the first use."""
         if not loaded:
-            loaded.append(_context(payload, places, deadline))
+            loaded.append(_context(payload, paths, deadline))
         return loaded[0]
 
-    answer = _guarded(payload, places, context_of) or _about_file(payload, places, context_of)
+    answer = _guarded(payload, paths, context_of) or _about_file(payload, paths, context_of)
     if answer is None:
-        _count_silent(places)
+        _count_silent(paths)
     return answer
 
 
 def handle_failure(
     payload: dict[str, object],
-    places: Places,
+    paths: Paths,
     taint: Taint,  # noqa: ARG001  (every handler gets the same arguments)
     deadline: Deadline,
 ) -> dict[str, object] | None:
     """Return the output with the memories about a failed command, or None."""
-    if places.state_dir is None:
+    if paths.state_dir is None:
         return None
     from ..recall.at_failure import failed_command, recall_at_failure
     from ..recall.at_tool import ToolAnswer
@@ -66,29 +66,29 @@ def handle_failure(
     failed = failed_command(payload)
     if failed is None:
         return None
-    context = _context(payload, places, deadline)
+    context = _context(payload, paths, deadline)
     answer = ToolAnswer("failure", identity(payload.get("tool_name")), identity(payload.get("tool_use_id")))
     if recall_at_failure(answer, failed, identity(payload.get("agent_id")), context):
         from .background import start_refresh
 
-        start_refresh(places)
+        start_refresh(paths)
     output = _output(answer, AFTER, payload, context)
     if output is None:
-        _count_silent(places)
+        _count_silent(paths)
     return output
 
 
-def silent_calls(places: Places) -> int:
+def count_silent_calls(paths: Paths) -> int:
     """Return the number of tool calls of this project without output."""
     try:
-        return os.stat(_silent_file(places)).st_size
+        return os.stat(_silent_file(paths)).st_size
     except OSError:
         return 0
 
 
-def _count_silent(places: Places) -> None:
+def _count_silent(paths: Paths) -> None:
     """Count a call without output by one byte in a file, since a ledger line would take longer than the rest of the hook."""
-    path = _silent_file(places)
+    path = _silent_file(paths)
     for _ in range(2):
         try:
             handle = os.open(
@@ -117,29 +117,29 @@ def _make_folder(path: str) -> None:
         return
 
 
-def _silent_file(places: Places) -> str:
-    return places.state("silent", places.project_key)
+def _silent_file(paths: Paths) -> str:
+    return paths.state("silent", paths.project_key)
 
 
-def _context(payload: dict[str, object], places: Places, deadline: Deadline) -> Context:
+def _context(payload: dict[str, object], paths: Paths, deadline: Deadline) -> Context:
     from ..kernel.context import Context
     from ..kernel.settings.load import load
 
-    settings = load(places.config_dir, places.project_root)
+    settings = load(paths.config_dir, paths.project_root)
     follow_hygiene(settings)
-    return Context(places, settings, deadline, identity(payload.get("session_id")))
+    return Context(paths, settings, deadline, identity(payload.get("session_id")))
 
 
 def _guarded(
-    payload: dict[str, object], places: Places, context_of: Callable[[], Context]
+    payload: dict[str, object], paths: Paths, context_of: Callable[[], Context]
 ) -> dict[str, object] | None:
     """Return the output of the guards that cover a call and record it; None if none does or if they let the call through."""
-    prepared = GuardFile(places)
+    prepared = GuardFile(paths)
     if not prepared.may_cover(payload.get("tool_input")):
         return None
     from ..recall.guarding import GuardAnswer, decide, guarded_call
 
-    guarded = guarded_call(payload, places, prepared)
+    guarded = guarded_call(payload, paths, prepared)
     if guarded is None:
         return None
     context = context_of()
@@ -166,19 +166,19 @@ def _append_record(record: dict[str, Any], payload: dict[str, object], event: st
     try:
         context.append("recalls", record)
     except LedgerError as error:
-        note(context.places, context.session, event, PROBLEM, str(error))
+        note(context.paths, context.session, event, PROBLEM, str(error))
 
 
 def _about_file(
-    payload: dict[str, object], places: Places, context_of: Callable[[], Context]
+    payload: dict[str, object], paths: Paths, context_of: Callable[[], Context]
 ) -> dict[str, object] | None:
     """Return the output with the memories about the file of a call; None if no memory names the file or the session has them all."""
     if payload.get("tool_name") not in _FILE_TOOLS:
         return None
     from ..recall.named_files import NamedFiles
 
-    prepared = NamedFiles(places)
-    named = prepared.named_by(payload, places.project_root) if prepared.any() else {}
+    prepared = NamedFiles(paths)
+    named = prepared.named_by(payload, paths.project_root) if prepared.any() else {}
     if not named:
         return None
     from ..recall.at_tool import ToolAnswer, recall_at_file

@@ -213,7 +213,9 @@ def _concept(entry: object, types: list[str], clean: Clean) -> dict[str, Any]:
     if isinstance(confidence, bool) or not isinstance(confidence, (int, float)) or not 0 <= confidence <= 1:
         raise InvalidAnswer("confidence: expected 0 to 1")
     given = entry.get("aliases")
-    aliases = [one for one in given[:_MAX_ALIASES] if isinstance(one, str)] if isinstance(given, list) else []
+    aliases = (
+        [alias for alias in given[:_MAX_ALIASES] if isinstance(alias, str)] if isinstance(given, list) else []
+    )
     quote, revises = entry.get("quote", ""), entry.get("revises", "")
     return {
         "text": clean(entry["text"], _MAX_LABEL),

@@ -208,7 +208,7 @@ def _contrast_opportunity(candidate: QuestionCandidate, now: Situation, params: 
     contradicts = bool(now.signals(params).get("contradiction", {}).get("present"))
     density = _density(candidate, now)
     nodes = candidate.focus.nodes
-    opposite = any(now.graph.contrary(one, other) for one in nodes for other in nodes if one < other)
+    opposite = any(now.graph.contrary(node, other) for node in nodes for other in nodes if node < other)
     signals = {"has_opposite_stance": opposite, "local_cluster_density": density, "opportunity_checked": True}
     strong = density > params["density"] or contradicts
     return params["strong" if strong else "moderate"], "opposite stances", signals

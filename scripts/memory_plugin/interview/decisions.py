@@ -88,7 +88,9 @@ def _question(now: Situation, choice: QuestionChoice) -> dict[str, Any]:
         texts_for(entry, chosen.focus),
         (chosen.focus.label, now.setup["topic"], recent_labels(now)),
     )
-    others = [one.record(whole=True) for one in choice.others if one.score >= rules["least"]]
+    others = [
+        candidate.record(whole=True) for candidate in choice.others if candidate.score >= rules["least"]
+    ]
     found: dict[str, Any] = {
         "strategy": chosen.strategy,
         "focus": chosen.focus.record(),
@@ -98,7 +100,7 @@ def _question(now: Situation, choice: QuestionChoice) -> dict[str, Any]:
         "avoid": [turn["question"] for turn in now.turns[-_AVOIDED:]],
         "chosen": chosen.record(whole=True),
         "runners_up": others[: rules["count"]],
-        "vetoed": [one.record(whole=False) for one in choice.vetoed],
+        "vetoed": [candidate.record(whole=False) for candidate in choice.vetoed],
         "measures": _measures(now),
     }
     return found

@@ -45,8 +45,8 @@ class Graph:
                 self._index(at, node)
         counts: dict[int, int] = {}
         wanted = set(stems)
-        for one in sorted(wanted):
-            for at in self._by_stem.get(one, ()):
+        for word in sorted(wanted):
+            for at in self._by_stem.get(word, ()):
                 counts[at] = counts.get(at, 0) + 1
         best, most = -1, 0.0
         for at in sorted(counts):
@@ -100,8 +100,8 @@ class Graph:
 
     def _index(self, at: int, node: Node) -> None:
         assert self._by_stem is not None
-        for one in sorted({one for name in node["names"] for one in name}):
-            numbers = self._by_stem.setdefault(one, [])
+        for word in sorted({word for name in node["names"] for word in name}):
+            numbers = self._by_stem.setdefault(word, [])
             if at not in numbers[-1:]:
                 numbers.append(at)
 
@@ -142,7 +142,7 @@ class Graph:
         group = around[at] | {at}
         if len(group) < 2:
             return 0.0
-        edges = sum(len(around[one] & group) for one in group) / 2
+        edges = sum(len(around[node] & group) for node in group) / 2
         return edges / (len(group) * (len(group) - 1) / 2)
 
     def peripheral(self) -> list[int]:
@@ -165,20 +165,20 @@ class Graph:
         recent = self.recent(most)
         stances = [self.nodes[at]["stance"] for at in recent]
         return self.contradictions() + [
-            (one, other)
-            for first, one in enumerate(recent)
+            (node, other)
+            for first, node in enumerate(recent)
             for second, other in enumerate(recent[first + 1 :], first + 1)
             if stances[first] and stances[first] == -stances[second]
         ]
 
     def contradictions(self) -> list[tuple[int, int]]:
         """Return pairs of nodes of which one revises the other while neither is superseded, the latest first."""
-        revised = [(one, other) for one, other, kind, _ in reversed(self.edges) if kind == REVISES]
+        revised = [(node, other) for node, other, kind, _ in reversed(self.edges) if kind == REVISES]
         return [pair for pair in revised if self.contrary(*pair)]
 
-    def contrary(self, one: int, other: int) -> bool:
+    def contrary(self, node: int, other: int) -> bool:
         """Return whether two nodes are both current and of opposite stance."""
-        first, second = self.nodes[one], self.nodes[other]
+        first, second = self.nodes[node], self.nodes[other]
         return first["stance"] * second["stance"] < 0 and not (
             first["superseded_by"] or second["superseded_by"]
         )

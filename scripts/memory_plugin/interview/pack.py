@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from ..kernel.fastjson import loads
-from ..kernel.files import Unreadable, in_words, read_regular
+from ..kernel.files import Unreadable, error_text, read_regular
 from ..kernel.paths import data_path
 from ..kernel.text.clean import plain
 from ..memories.record import categories
@@ -44,7 +44,7 @@ def read_pack(path: str) -> dict[str, Any]:
     try:
         data = loads(read_regular(path, _MAX_BYTES)[0].decode("utf-8-sig"))
     except (FileNotFoundError, Unreadable) as error:
-        raise ConfigError(path, "the file", "a readable file", in_words(error)) from None
+        raise ConfigError(path, "the file", "a readable file", error_text(error)) from None
     except ValueError:
         raise ConfigError(path, "the file", "JSON in UTF-8", "other text") from None
     return check_pack(data, path)

@@ -175,10 +175,12 @@ def _without_signals(decision: dict[str, Any]) -> dict[str, Any]:
             several = found[key] if isinstance(found[key], list) else [found[key]]
             found[key] = [
                 {
-                    **one,
-                    "scorers": [{k: v for k, v in row.items() if k != "signals"} for row in one["scorers"]],
+                    **candidate,
+                    "scorers": [
+                        {k: v for k, v in row.items() if k != "signals"} for row in candidate["scorers"]
+                    ],
                 }
-                for one in several
+                for candidate in several
             ]
     return found
 
@@ -193,8 +195,8 @@ def decision_brief(interview: Interview, decision: Decision) -> dict[str, Any]:
         found["elements"] = [e["id"] for e in interview.setup["elements"] if e["id"] not in covered]
     found["progress"] = decision["progress"]
     found["runners_up"] = [
-        {"strategy": one["strategy"], "focus": one["focus"]["label"], "score": one["score"]}
-        for one in decision.get("runners_up", ())
+        {"strategy": other["strategy"], "focus": other["focus"]["label"], "score": other["score"]}
+        for other in decision.get("runners_up", ())
     ]
     found.update({name: decision[name] for name in ("dropped", "judge") if decision.get(name)})
     return found

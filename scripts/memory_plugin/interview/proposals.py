@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
     from ..memories.writing import Written
     from .interview_store import Interview
 
@@ -44,7 +44,7 @@ def propose_memories(interview: Interview) -> list[dict[str, Any]]:
     ]
     kept.sort(key=lambda pair: (-pair[1]["mentions"], pair[0]))
     graph = Graph(interview.state, interview.setup["pack"])
-    contrary = {one: other for pair in graph.contradictions() for one, other in (pair, pair[::-1])}
+    contrary = {node: other for pair in graph.contradictions() for node, other in (pair, pair[::-1])}
     return [
         _proposal(node, ahead.get(at, -1), contrary.get(at, -1), nodes, kinds, interview)
         for at, node in kept[:MAX_MEMORIES]
@@ -137,7 +137,7 @@ def choose_memories(text: str, proposed: list[dict[str, Any]]) -> list[dict[str,
     chosen = decode_memories(text)
     if len(chosen) > MAX_MEMORIES:
         raise InvalidAnswer("memories: expected at most %d, got %d" % (MAX_MEMORIES, len(chosen)))
-    known = {one["concept"]: one for one in proposed}
+    known = {memory["concept"]: memory for memory in proposed}
     return [_changed(entry, known) for entry in chosen]
 
 
@@ -154,7 +154,7 @@ def _changed(entry: object, known: dict[str, dict[str, Any]]) -> dict[str, Any]:
             found[name] = entry[name]
     for name in ("tags", "asked_as"):
         value = entry.get(name, found.get(name, []))
-        if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
             raise InvalidAnswer("memories: %s: expected a list of texts" % name)
         found[name] = value[:_MAX_TAGS]
     category_named(found["category"])
@@ -177,15 +177,15 @@ def memory_data(interview: Interview, chosen: dict[str, Any]) -> dict[str, Any]:
 
 
 def save_memory(
-    interview: Interview, chosen: dict[str, Any], places: Places, *, approved: bool
+    interview: Interview, chosen: dict[str, Any], paths: Paths, *, approved: bool
 ) -> tuple[Written, dict[str, Any]]:
     """Write one chosen memory to the project's store; return what was written, and a record of it for programs."""
     data = memory_data(interview, chosen)
-    written = save(places, named_store(places, PROJECT), data, approved, how="interview")
+    written = save(paths, named_store(paths, PROJECT), data, approved, how="interview")
     return written, {
         "id": written.stored.memory.id,
         "category": data["category"],
         "created": written.created,
         "trusted": approved,
-        "redacted": [found._asdict() for found in written.redacted],
+        "redacted": [redaction._asdict() for redaction in written.redacted],
     }

@@ -13,7 +13,7 @@ from ..kernel.state_file import read_state, session_file, write_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
 
 __all__ = ["Reminder"]
 
@@ -31,8 +31,8 @@ class Reminder:
 
     __slots__ = ("_path",)
 
-    def __init__(self, places: Places, session: str) -> None:
-        self._path = session_file(places, session, "interview")
+    def __init__(self, paths: Paths, session: str) -> None:
+        self._path = session_file(paths, session, "interview")
 
     def waits(self) -> bool:
         """Return whether an interview is open in the session, by one look at its marker."""

@@ -58,7 +58,9 @@ def select_question(now: Situation) -> QuestionChoice:
             _score(candidate, now)
     open_ = [candidate for candidate in candidates if not candidate.veto]
     deeper = [c for c in open_ if c.category in _DEEP] if now.wish == "deeper" else []
-    ranked = sorted(deeper or [c for c in open_ if c.score > 0], key=lambda one: (-one.score, one.order))
+    ranked = sorted(
+        deeper or [c for c in open_ if c.score > 0], key=lambda question: (-question.score, question.order)
+    )
     vetoed = [candidate for candidate in candidates if candidate.veto]
     if not ranked:
         return QuestionChoice(_closing(now), [], vetoed, "nothing else may be asked")
@@ -66,7 +68,7 @@ def select_question(now: Situation) -> QuestionChoice:
 
 
 def _candidates(now: Situation) -> list[QuestionCandidate]:
-    found = []
+    candidates = []
     recent = recent_labels(now)
     for order, entry in enumerate(now.scoring["strategies"]):
         if entry["enabled"]:
@@ -74,8 +76,8 @@ def _candidates(now: Situation) -> list[QuestionCandidate]:
                 probe = fill_template(
                     texts_for(entry, focus)["probe"], focus.label, now.setup["topic"], recent
                 )
-                found.append(QuestionCandidate(entry, focus, probe, order))
-    return found
+                candidates.append(QuestionCandidate(entry, focus, probe, order))
+    return candidates
 
 
 def texts_for(entry: dict[str, Any], focus: Focus) -> dict[str, Any]:

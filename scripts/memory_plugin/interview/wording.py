@@ -147,7 +147,7 @@ class QuestionSimilarity:
                     said = said.replace(" %s " % phrase, "  ")
                     stems += [name] if name else []
             stems += content_stems(said, self._idle)
-            self._seen[question] = (frozenset(self._groups.get(one, one) for one in stems), kind, every)
+            self._seen[question] = (frozenset(self._groups.get(word, word) for word in stems), kind, every)
         return self._seen[question]
 
     def _kind(self, question: str, said: str) -> tuple[str, str]:
@@ -167,7 +167,7 @@ class QuestionSimilarity:
         return said, ""
 
     def _weight(self, stems: frozenset[str]) -> float:
-        return sum(self._light if one in self._light_words else 1.0 for one in stems)
+        return sum(self._light if word in self._light_words else 1.0 for word in stems)
 
     def _has_heavy(self, stems: frozenset[str]) -> bool:
-        return any(one not in self._light_words for one in stems)
+        return any(word not in self._light_words for word in stems)

@@ -115,11 +115,11 @@ def walk() -> Iterator[Ancestor]:
     pid = os.getpid()
     while pid > 0 and pid not in seen and len(seen) < _MOST:
         seen.add(pid)
-        found = find(pid)
-        if found is None:
+        ancestor = find(pid)
+        if ancestor is None:
             return
-        yield found
-        pid = found.parent
+        yield ancestor
+        pid = ancestor.parent
 
 
 def ancestors() -> list[Ancestor]:
@@ -169,7 +169,7 @@ def parsed_ps(output: str) -> dict[int, Ancestor]:
         if len(fields) == 9 and fields[0].isdigit() and fields[1].isdigit():
             words = fields[8].split()[:2]
             name = os.path.basename(words[0]).lstrip("-")
-            one = Ancestor(
+            ancestor = Ancestor(
                 int(fields[0]),
                 int(fields[1]),
                 " ".join(fields[3:8]),
@@ -177,7 +177,7 @@ def parsed_ps(output: str) -> dict[int, Ancestor]:
                 terminal="?" not in fields[2],
                 words=words,
             )
-            found[one.pid] = one
+            found[ancestor.pid] = ancestor
     return found
 
 

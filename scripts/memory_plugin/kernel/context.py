@@ -7,7 +7,7 @@ from .ledger import open_ledger
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from .clock import Deadline
-    from .paths import Places
+    from .paths import Paths
     from .settings.load import Settings
 
 __all__ = ["Context", "LedgerError"]
@@ -18,26 +18,26 @@ class LedgerError(OSError):
 
 
 class Context:
-    """The places, settings, deadline and session of one hook event or command, passed down together.
+    """The paths, settings, deadline and session of one hook event or command, passed down together.
 
     `session` is the host's id of the conversation; empty outside one.
     """
 
-    __slots__ = ("deadline", "places", "session", "settings")
+    __slots__ = ("deadline", "paths", "session", "settings")
 
-    def __init__(self, places: Places, settings: Settings, deadline: Deadline, session: str = "") -> None:
-        self.places = places
+    def __init__(self, paths: Paths, settings: Settings, deadline: Deadline, session: str = "") -> None:
+        self.paths = paths
         self.settings = settings
         self.deadline = deadline
         self.session = session
 
     def within(self, seconds: float) -> Context:
         """Return this context with a deadline at most `seconds` from now."""
-        return Context(self.places, self.settings, self.deadline.within(seconds), self.session)
+        return Context(self.paths, self.settings, self.deadline.within(seconds), self.session)
 
     def append(self, ledger: str, record: dict[str, object]) -> None:
         """Append a record of this session and project to a ledger, within the bounds of the settings. Raises LedgerError."""
-        opened = open_ledger(self.places, self.settings, ledger)
-        problem = opened.append(self.session, self.places.project_key, record)
+        opened = open_ledger(self.paths, self.settings, ledger)
+        problem = opened.append(self.session, self.paths.project_key, record)
         if problem:
             raise LedgerError(problem)

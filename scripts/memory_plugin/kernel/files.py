@@ -14,7 +14,7 @@ __all__ = [
     "ReadFailed",
     "Unreadable",
     "cause",
-    "in_words",
+    "error_text",
     "is_draft",
     "make_folder",
     "read_regular",
@@ -59,7 +59,7 @@ class ReadFailed(Unreadable):
         self.strerror = cause
 
 
-def in_words(error: Exception) -> str:
+def error_text(error: Exception) -> str:
     """Return the text of an error; for an OSError `PATH: CAUSE`, without Python's error number."""
     if not isinstance(error, OSError):
         return str(error)

@@ -22,7 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from .paths import Places
+    from .paths import Paths
     from .settings.load import Settings
 
 __all__ = ["SCHEMA", "Ledger", "Rows", "open_ledger", "open_to_read"]
@@ -39,10 +39,10 @@ _ROUNDS = (
 _OPEN_FILES_STAY = os.name == "nt"  # Windows cannot rename a file that is open
 
 
-def open_ledger(places: Places, settings: Settings, name: str) -> Ledger:
+def open_ledger(paths: Paths, settings: Settings, name: str) -> Ledger:
     """Return the ledger of that name, within the bounds of the settings. Raises RuntimeError without a state folder."""
     return Ledger(
-        places.state(), name, settings.integer("ledger.max_bytes"), settings.integer("ledger.keep_files")
+        paths.state(), name, settings.integer("ledger.max_bytes"), settings.integer("ledger.keep_files")
     )
 
 

@@ -10,7 +10,7 @@ import os
 
 from .data import load_data
 from .fastjson import loads
-from .files import Unreadable, in_words, read_regular
+from .files import Unreadable, error_text, read_regular
 from .paths import config_folder
 
 TYPE_CHECKING = False
@@ -109,7 +109,7 @@ def _read(path: str, feature: str) -> dict[str, Any]:
     try:
         given = loads(read_regular(path, _MAX_BYTES, follow=True)[0].decode("utf-8-sig"))
     except (OSError, Unreadable) as error:
-        raise OverrideError(path, "the file", "a readable file", in_words(error)) from None
+        raise OverrideError(path, "the file", "a readable file", error_text(error)) from None
     except ValueError:
         raise OverrideError(path, "the file", "JSON in UTF-8", "other text") from None
     parts = overridable()[feature]
@@ -142,7 +142,9 @@ def _apply(path: str, at: list[str], shipped: object, given: object, rules: _Rul
     for name, value in _object(path, ".".join(at), given).items():
         below = [(place[1:], rule) for place, rule in rules if place[0] in ("*", name)]
         if name not in names or not below:
-            known = [one for one in names if any(place[0] in ("*", one) for place, _ in rules)]
+            known = [
+                known_name for known_name in names if any(place[0] in ("*", known_name) for place, _ in rules)
+            ]
             raise _unknown(path, ".".join([*at, name]), known)
         changed[name] = _apply(path, [*at, name], names[name], value, below)
     merged = {**names, **changed}
@@ -179,7 +181,7 @@ def _value(path: str, key: str, shipped: object, given: object, rule: object) ->
         fits = (
             isinstance(given, list)
             and len(given) == len(shipped)
-            and all(isinstance(one, (int, float)) and not isinstance(one, bool) for one in given)
+            and all(isinstance(number, (int, float)) and not isinstance(number, bool) for number in given)
         )
         expected = "a list of %d numbers" % len(shipped)
     else:

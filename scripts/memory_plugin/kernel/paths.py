@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 __all__ = [
-    "Places",
+    "Paths",
     "account_home",
     "config_folder",
     "config_folder_of",
@@ -185,7 +185,7 @@ def _pointer(path: str, prefix: str) -> str:
     return text[len(prefix) :].strip() if text.startswith(prefix) else ""
 
 
-class Places:
+class Paths:
     """The folders of one project and its user; every path is absolute."""
 
     __slots__ = ("config_dir", "launch_dir", "project_key", "project_root", "state_dir", "why_no_state")
@@ -212,6 +212,6 @@ def _slug(name: str) -> str:
     return kept[:40].strip("-") or "project"
 
 
-def locate(launch: str) -> Places:
-    """Return the places of the project that contains the folder `launch`."""
-    return Places(launch)
+def locate(launch: str) -> Paths:
+    """Return the paths of the project that contains the folder `launch`."""
+    return Paths(launch)

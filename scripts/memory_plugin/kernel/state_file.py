@@ -14,20 +14,20 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from .paths import Places
+    from .paths import Paths
 
 __all__ = ["read_state", "session_file", "write_state"]
 
 _MAX_BYTES = 1 << 20
 
 
-def session_file(places: Places, session: str, part: str = "") -> str:
+def session_file(paths: Paths, session: str, part: str = "") -> str:
     """Return the path of a session's state file, or of one `part` of its state, such as `drift`.
 
     Its name is a digest, because a session id from outside must not become a path. Raises RuntimeError without a state folder.
     """
     stem = digest(session.encode("utf-8", "replace"), 8)
-    return places.state("sessions", "%s.%s.json" % (stem, part) if part else stem + ".json")
+    return paths.state("sessions", "%s.%s.json" % (stem, part) if part else stem + ".json")
 
 
 def read_state(path: str, limit: int = _MAX_BYTES) -> dict[str, Any]:

@@ -76,17 +76,17 @@ def share(k: int, n: int) -> Proportion:
     return Proportion(k, n, p, max(0.0, middle - half), min(1.0, middle + half))
 
 
-def share_difference(one: Proportion, other: Proportion) -> tuple[float, float, float] | None:
+def share_difference(proportion: Proportion, other: Proportion) -> tuple[float, float, float] | None:
     """Return `one - other` with Newcombe's interval, as (difference, low, high); None when one of them is of 0."""
-    if one.value is None or other.value is None:
+    if proportion.value is None or other.value is None:
         return None
-    assert one.low is not None
-    assert one.high is not None
+    assert proportion.low is not None
+    assert proportion.high is not None
     assert other.low is not None
     assert other.high is not None
-    gap = one.value - other.value
-    low = gap - math.sqrt((one.value - one.low) ** 2 + (other.high - other.value) ** 2)
-    high = gap + math.sqrt((one.high - one.value) ** 2 + (other.value - other.low) ** 2)
+    gap = proportion.value - other.value
+    low = gap - math.sqrt((proportion.value - proportion.low) ** 2 + (other.high - other.value) ** 2)
+    high = gap + math.sqrt((proportion.high - proportion.value) ** 2 + (other.value - other.low) ** 2)
     return gap, low, high
 
 

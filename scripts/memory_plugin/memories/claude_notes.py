@@ -18,7 +18,7 @@ from ..kernel.paths import project_root
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
 
 __all__ = ["NativeNote", "native_folders", "note_files", "notes", "notes_in"]
 
@@ -43,17 +43,17 @@ class NativeNote(NamedTuple):
     digest: str
 
 
-def native_folders(places: Places) -> list[str]:
+def native_folders(paths: Paths) -> list[str]:
     """Return the memory folders of this project, as proven by a transcript next to them; they may not exist yet."""
-    if places.config_dir is None:
+    if paths.config_dir is None:
         return []
     found = []
-    for start in dict.fromkeys([places.project_root, places.launch_dir]):
-        folder = os.path.join(places.config_dir, "projects", re.sub(r"[^A-Za-z0-9]", "-", start))
+    for start in dict.fromkeys([paths.project_root, paths.launch_dir]):
+        folder = os.path.join(paths.config_dir, "projects", re.sub(r"[^A-Za-z0-9]", "-", start))
         if (
             os.path.isdir(folder)
             and not os.path.islink(folder)
-            and _names_project(folder, places.project_root)
+            and _names_project(folder, paths.project_root)
         ):
             found.append(os.path.join(folder, "memory"))
     return found

@@ -13,7 +13,7 @@ from ..kernel.clock import now
 from ..kernel.state_file import read_state, write_state
 
 if TYPE_CHECKING:
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
 
 __all__ = ["is_clock_steady"]
 
@@ -22,9 +22,9 @@ _LONG = 7 * _DAY  # seconds without a refresh that look like a jump
 _FILE = "clock.json"
 
 
-def is_clock_steady(places: Places) -> bool:
+def is_clock_steady(paths: Paths) -> bool:
     """Return whether no jump of the clock was seen for a day, and note the time. Raises OSError when that cannot be noted."""
-    path, time = places.state(_FILE), now()
+    path, time = paths.state(_FILE), now()
     seen = read_state(path)
     last, jumped = _seconds(seen.get("last"), time), _seconds(seen.get("jumped"), 0.0)
     if not last <= time <= last + _LONG:

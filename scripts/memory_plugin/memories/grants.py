@@ -20,17 +20,17 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
 
 __all__ = [
     "MOST_SAVES",
     "SECONDS",
     "grant",
     "is_granted",
+    "record_saves",
     "revoke",
-    "take_saves",
-    "take_unshown",
-    "was_saved",
+    "take_unshown_saves",
+    "use_saves",
 ]
 
 SECONDS = 600.0
@@ -40,56 +40,56 @@ _MAX_BYTES = 16_384
 _LOCK_WAIT = 1.0
 
 
-def grant(places: Places, session: str, kind: str) -> None:
+def grant(paths: Paths, session: str, kind: str) -> None:
     """Issue a grant of a kind (`save_requests.SAVE` or APPROVAL) for a session and its project. Raises OSError."""
     until = now() + SECONDS
-    _write(places, session, {"project": places.project_key, "until": until, "kind": kind, "left": MOST_SAVES})
+    _write(paths, session, {"project": paths.project_key, "until": until, "kind": kind, "left": MOST_SAVES})
 
 
-def revoke(places: Places, session: str) -> None:
+def revoke(paths: Paths, session: str) -> None:
     """Revoke the grant of a session, if there is one. Raises OSError."""
-    path = session_file(places, session, PART)
+    path = session_file(paths, session, PART)
     if os.path.lexists(path):
         os.unlink(path)
 
 
-def is_granted(places: Places, session: str, *, approval: bool = False) -> bool:
+def is_granted(paths: Paths, session: str, *, approval: bool = False) -> bool:
     """Return whether this session and project have a valid grant for a save, or for any command (`approval`)."""
-    found = _read(places, session)
+    found = _read(paths, session)
     return _left(found) > 0 and (not approval or found.get("kind") == APPROVAL)
 
 
-def take_saves(places: Places, session: str, number: int) -> bool:
+def use_saves(paths: Paths, session: str, number: int) -> bool:
     """Use the grant for a number of saves, all or none; return whether it covers them. Raises OSError."""
-    if not is_granted(places, session):
+    if not is_granted(paths, session):
         return False
-    with FileLock(session_file(places, session, PART) + ".lock", _LOCK_WAIT):
-        found = _read(places, session)
+    with FileLock(session_file(paths, session, PART) + ".lock", _LOCK_WAIT):
+        found = _read(paths, session)
         left = _left(found)
         if left >= number:
-            _write(places, session, {**found, "left": left - number})
+            _write(paths, session, {**found, "left": left - number})
     return left >= number
 
 
-def was_saved(places: Places, session: str, lines: list[str]) -> None:
-    """Store lines about what was saved under the grant, until `take_unshown` returns them. Raises OSError."""
-    if not os.path.lexists(session_file(places, session, PART)):
+def record_saves(paths: Paths, session: str, lines: list[str]) -> None:
+    """Store lines about what was saved under the grant, until `take_unshown_saves` returns them. Raises OSError."""
+    if not os.path.lexists(session_file(paths, session, PART)):
         return
-    with FileLock(session_file(places, session, PART) + ".lock", _LOCK_WAIT):
-        found = _read(places, session)
+    with FileLock(session_file(paths, session, PART) + ".lock", _LOCK_WAIT):
+        found = _read(paths, session)
         if found:
-            _write(places, session, {**found, "unshown": [*_unshown(found), *lines]})
+            _write(paths, session, {**found, "unshown": [*_unshown(found), *lines]})
 
 
-def take_unshown(places: Places, session: str) -> list[str]:
+def take_unshown_saves(paths: Paths, session: str) -> list[str]:
     """Return the lines about saves that were not shown yet, and mark them as shown. Raises OSError."""
-    path = session_file(places, session, PART)
+    path = session_file(paths, session, PART)
     if not os.path.lexists(path):
         return []
-    found = _read(places, session)
+    found = _read(paths, session)
     lines = _unshown(found)
     if lines:
-        _write(places, session, {**found, "unshown": []})
+        _write(paths, session, {**found, "unshown": []})
     return lines
 
 
@@ -98,12 +98,12 @@ def _unshown(found: dict[str, Any]) -> list[str]:
     return [line for line in lines if isinstance(line, str)] if isinstance(lines, list) else []
 
 
-def _read(places: Places, session: str) -> dict[str, Any]:
+def _read(paths: Paths, session: str) -> dict[str, Any]:
     try:
-        found = loads(read_regular(session_file(places, session, PART), _MAX_BYTES)[0].decode("ascii"))
+        found = loads(read_regular(session_file(paths, session, PART), _MAX_BYTES)[0].decode("ascii"))
     except (FileNotFoundError, Unreadable, ValueError):
         return {}
-    return found if isinstance(found, dict) and found.get("project") == places.project_key else {}
+    return found if isinstance(found, dict) and found.get("project") == paths.project_key else {}
 
 
 def _left(found: dict[str, Any]) -> int:
@@ -113,7 +113,7 @@ def _left(found: dict[str, Any]) -> int:
     return left if holds and isinstance(left, int) and 0 < left <= MOST_SAVES else 0
 
 
-def _write(places: Places, session: str, found: dict[str, Any]) -> None:
-    path = session_file(places, session, PART)
+def _write(paths: Paths, session: str, found: dict[str, Any]) -> None:
+    path = session_file(paths, session, PART)
     make_folder(os.path.dirname(path))
     replace_file(path, dumps(found).encode("ascii"), durable=False)

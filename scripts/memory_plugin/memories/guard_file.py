@@ -13,7 +13,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
 
 __all__ = ["MAX_GUARDS", "GuardFile", "GuardInForce", "guard_file_path", "saved_rows", "write_guard_file"]
 
@@ -44,13 +44,13 @@ class GuardFile:
 
     __slots__ = ("_texts", "guards", "has_files")
 
-    def __init__(self, places: Places) -> None:
+    def __init__(self, paths: Paths) -> None:
         self.guards: list[GuardInForce] = []
         self.has_files = False
         self._texts = b""
         try:
-            head, _, self._texts = read_regular(guard_file_path(places), _MAX_BYTES)[0].partition(b"\n")
-            self._read(loads(head.decode("utf-8")), places.project_root)
+            head, _, self._texts = read_regular(guard_file_path(paths), _MAX_BYTES)[0].partition(b"\n")
+            self._read(loads(head.decode("utf-8")), paths.project_root)
         except (FileNotFoundError, Unreadable, ValueError, KeyError, TypeError):
             self.guards = []
 
@@ -84,9 +84,9 @@ class GuardFile:
         return value if isinstance(value, str) else ""
 
 
-def saved_rows(places: Places) -> dict[str, dict[str, Any]]:
+def saved_rows(paths: Paths) -> dict[str, dict[str, Any]]:
     """Return the rows of the file by key, as `write_guard_file` takes them."""
-    prepared = GuardFile(places)
+    prepared = GuardFile(paths)
     names = ("title", "block", "body", "mark", "path", "current")
     return {
         guard.key: {
@@ -97,24 +97,24 @@ def saved_rows(places: Places) -> dict[str, dict[str, Any]]:
     }
 
 
-def guard_file_path(places: Places) -> str:
+def guard_file_path(paths: Paths) -> str:
     """Return the path of the project's file. Raises RuntimeError without a state folder."""
-    return places.state("guards", places.project_key + ".json")
+    return paths.state("guards", paths.project_key + ".json")
 
 
-def write_guard_file(places: Places, rows: list[dict[str, Any]]) -> bool:
+def write_guard_file(paths: Paths, rows: list[dict[str, Any]]) -> bool:
     """Write the file if its guards changed, delete it if there are none, and return whether it changed. Raises OSError.
 
     A row holds what `GuardInForce` reads, and `texts`.
     """
-    content = _content(places, rows[:MAX_GUARDS]) if rows else b""
-    return replace_if_changed(guard_file_path(places), content, _MAX_BYTES)
+    content = _content(paths, rows[:MAX_GUARDS]) if rows else b""
+    return replace_if_changed(guard_file_path(paths), content, _MAX_BYTES)
 
 
-def _content(places: Places, rows: list[dict[str, Any]]) -> bytes:
+def _content(paths: Paths, rows: list[dict[str, Any]]) -> bytes:
     head = {
         "schema": SCHEMA,
-        "root": places.project_root,
+        "root": paths.project_root,
         "has_files": any(row["files"] for row in rows),
         "guards": [{name: row[name] for name in _FIELDS} for row in rows],
     }

@@ -26,7 +26,7 @@ def paths_below(root: str, path: str, folder: str) -> list[str]:
     through_links = os.path.join(os.path.realpath(os.path.dirname(full)), os.path.basename(full))
     start = root.rstrip(os.sep) + os.sep
     named = dict.fromkeys([full, through_links, os.path.realpath(full)])
-    return [one[len(start) :].replace(os.sep, "/") for one in named if one.startswith(start)]
+    return [path[len(start) :].replace(os.sep, "/") for path in named if path.startswith(start)]
 
 
 def problem_of(pattern: str) -> str:
@@ -62,7 +62,9 @@ def _matched_lengths(segments: list[str], parts: list[str]) -> set[int]:
             is_last = at == len(segments) - 1
             reached = set(range(min(reached) + is_last, len(parts) + 1))
         else:
-            reached = {one + 1 for one in reached if one < len(parts) and _matches(segment, parts[one])}
+            reached = {
+                length + 1 for length in reached if length < len(parts) and _matches(segment, parts[length])
+            }
         if not reached:
             break
     return reached - {0}
@@ -85,7 +87,7 @@ def _matches(segment: str, name: str) -> bool:
             token, at = star + 1, resume
         else:
             return False
-    return all(one == "*" for one in tokens[token:])
+    return all(rest == "*" for rest in tokens[token:])
 
 
 def _tokens(segment: str) -> list[str]:

@@ -115,18 +115,18 @@ def _clean_value(value: str, field: str, redacted: list[Redacted], name: str) ->
     """Return a text without secrets; a text without a known form may be a secret because of its name, as in `password: ...`."""
     if name and len(value) <= _LONGEST_WORD:
         prefix = " ".join(name.split()) + ": "
-        found: list[Redacted] = []
-        text = clean_text(prefix + value, field, found)
-        if found and text.startswith(prefix):
-            redacted.extend(found)
+        redactions: list[Redacted] = []
+        text = clean_text(prefix + value, field, redactions)
+        if redactions and text.startswith(prefix):
+            redacted.extend(redactions)
             has_more = names_a_secret(name) and len(value.split()) > 1
-            return "[redacted:%s]" % found[0].rule if has_more else text[len(prefix) :]
+            return "[redacted:%s]" % redactions[0].rule if has_more else text[len(prefix) :]
         words = value.split()[1:] if names_a_secret(name) else []
         for word in words:
-            clean_text(prefix + word, field, found)
-        if found:
-            redacted.append(found[0])
-            return "[redacted:%s]" % found[0].rule
+            clean_text(prefix + word, field, redactions)
+        if redactions:
+            redacted.append(redactions[0])
+            return "[redacted:%s]" % redactions[0].rule
     return clean_text(value, field, redacted)
 
 

@@ -35,8 +35,8 @@ def category_of(text: str, heading: str = "", above: str = "", procedure: bool =
             weights[sign.category] += sign.weight
         elif rest and sign.pattern.search(rest):
             weights[sign.category] += sign.weight * float(_table()["rest"])
-    for one, share in ((heading, 1.0), (above, 0.6)):
-        named, weight = _heading(one)
+    for line, share in ((heading, 1.0), (above, 0.6)):
+        named, weight = _heading(line)
         if named:
             weights[named] += weight * share
     if procedure:
@@ -77,14 +77,14 @@ def signs() -> tuple[Sign, ...]:
     table = _table()
     return tuple(
         Sign(
-            one["category"],
-            float(one["weight"]),
+            sign["category"],
+            float(sign["weight"]),
             re.compile(
-                re.sub(r"\{(\w+)\}", lambda part: "(?:%s)" % table["parts"][part[1]], one["pattern"]),
+                re.sub(r"\{(\w+)\}", lambda part: "(?:%s)" % table["parts"][part[1]], sign["pattern"]),
                 re.IGNORECASE,
             ),
         )
-        for one in table["signs"]
+        for sign in table["signs"]
     )
 
 

@@ -32,7 +32,9 @@ def repeats(many: Sequence[dict[str, Any]]) -> dict[int, tuple[int, str]]:
         if earlier != at:
             found[at] = (earlier, SAME)
         elif len(terms) >= _FEWEST and at < _MAX_COMPARED:
-            near = next((one for one, other in before if _is_near(terms, other)), None)
+            near = next(
+                (earlier for earlier, earlier_terms in before if _is_near(terms, earlier_terms)), None
+            )
             if near is None:
                 before.append((at, terms))
             else:
@@ -41,11 +43,11 @@ def repeats(many: Sequence[dict[str, Any]]) -> dict[int, tuple[int, str]]:
 
 
 def _text(data: dict[str, Any]) -> str:
-    said = data["content"].get(categories()[data["category"]].primary, "")
-    return "\n".join(map(str, said)) if isinstance(said, list) else str(said)
+    content = data["content"].get(categories()[data["category"]].primary, "")
+    return "\n".join(map(str, content)) if isinstance(content, list) else str(content)
 
 
-def _is_near(one: frozenset[str], other: frozenset[str]) -> bool:
-    if {word for word in one ^ other if word.isdigit()}:
+def _is_near(terms: frozenset[str], other: frozenset[str]) -> bool:
+    if {word for word in terms ^ other if word.isdigit()}:
         return False  # another limit or version
-    return len(one & other) >= _SHARED * len(one | other)
+    return len(terms & other) >= _SHARED * len(terms | other)

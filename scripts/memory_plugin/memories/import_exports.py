@@ -40,13 +40,15 @@ _DAY = 10
 def items_in(value: object) -> list[object] | None:
     """Return the items in a JSON document; None if the document itself is one item."""
     if isinstance(value, list):
-        return _with_graph([{"text": one} if isinstance(one, str) else one for one in value])
+        return _with_graph([{"text": entry} if isinstance(entry, str) else entry for entry in value])
     if not isinstance(value, dict):
         return None
     if isinstance(value.get("entities"), list):
         relations = value.get("relations")
-        rows = [_as_row(one, "entity") for one in value["entities"]]
-        rows += [_as_row(one, "relation") for one in (relations if isinstance(relations, list) else [])]
+        rows = [_as_row(entity, "entity") for entity in value["entities"]]
+        rows += [
+            _as_row(relation, "relation") for relation in (relations if isinstance(relations, list) else [])
+        ]
         return _with_graph(rows)
     for name in _LISTS:
         found = value.get(name)
@@ -55,8 +57,8 @@ def items_in(value: object) -> list[object] | None:
     return None
 
 
-def _as_row(one: object, kind: str) -> object:
-    return {**one, "type": kind} if isinstance(one, dict) else one
+def _as_row(entry: object, kind: str) -> object:
+    return {**entry, "type": kind} if isinstance(entry, dict) else entry
 
 
 def _with_graph(rows: list[object]) -> list[object]:
@@ -64,8 +66,8 @@ def _with_graph(rows: list[object]) -> list[object]:
     related: dict[str, list[str]] = {}
     for row in rows:
         if _is(row, "relation"):
-            said = " ".join(str(row.get(name, "")) for name in ("from", "relationType", "to"))  # type: ignore[attr-defined]
-            related.setdefault(str(row.get("from", "")), []).append(said.replace("_", " "))  # type: ignore[attr-defined]
+            sentence = " ".join(str(row.get(name, "")) for name in ("from", "relationType", "to"))  # type: ignore[attr-defined]
+            related.setdefault(str(row.get("from", "")), []).append(sentence.replace("_", " "))  # type: ignore[attr-defined]
     found: list[object] = []
     for row in rows:
         if _is(row, "entity"):
@@ -88,10 +90,10 @@ def _is(row: object, kind: str) -> bool:
 def _observed(row: dict[str, Any], related: list[str]) -> list[object]:
     name, kind = str(row["name"]), str(row.get("entityType", ""))
     seen = row["observations"] if isinstance(row["observations"], list) else []
-    texts = [one for one in seen if isinstance(one, str) and one.strip()]
+    texts = [text for text in seen if isinstance(text, str) and text.strip()]
     if not texts:
         return [{"text": line, "tags": [name]} for line in related]
-    about = {"tags": [one for one in (name, kind) if one], "context": "; ".join(related)}
+    about = {"tags": [tag for tag in (name, kind) if tag], "context": "; ".join(related)}
     spoken = name.replace("_", " ")
     return [
         {"text": text if spoken.lower() in text.lower() else "%s: %s" % (spoken, text), **about}

@@ -12,7 +12,7 @@ from .record import MAX_TITLE
 __all__ = [
     "first_sentence",
     "is_general",
-    "says_something",
+    "is_usable_title",
     "shortened",
     "title_for",
     "without_markdown",
@@ -57,10 +57,10 @@ def first_sentence(text: str) -> str:
     for part in re.split(r"\n\s*\n|\n(?=\s*(?:[-*+]|\d{1,3}[.)])\s)|\n(?=```)", text.strip()):
         line = without_markdown(part)
         if line:
-            found = _SENTENCE_END.search(line)
-            if found and found[0] == "?" and found.end() <= _SHORTEST_CUT:
-                found = _SENTENCE_END.search(line, found.end())
-            return (line[: found.end()] if found else line).rstrip(" .:;,")
+            match = _SENTENCE_END.search(line)
+            if match and match[0] == "?" and match.end() <= _SHORTEST_CUT:
+                match = _SENTENCE_END.search(line, match.end())
+            return (line[: match.end()] if match else line).rstrip(" .:;,")
     return ""
 
 
@@ -68,7 +68,7 @@ def shortened(text: str, most: int = MAX_TITLE) -> str:
     """Return a text of at most `most` characters, cut where a clause ends, or else a word."""
     if len(text) <= most:
         return text
-    ends = [found.start() for found in _CLAUSE.finditer(text, 0, most) if found.start() >= _SHORTEST_CUT]
+    ends = [match.start() for match in _CLAUSE.finditer(text, 0, most) if match.start() >= _SHORTEST_CUT]
     balanced = [
         end
         for end in ends
@@ -90,7 +90,7 @@ def is_general(heading: str) -> bool:
     return len(words) <= _MOST_GENERAL and all(word in _general() for word in words)
 
 
-def says_something(heading: str) -> bool:
+def is_usable_title(heading: str) -> bool:
     """Return whether a heading is enough of a title for the text below it."""
     return len(_WORD.findall(heading)) >= _FEWEST and not is_general(heading)
 

@@ -48,8 +48,8 @@ _EVERYTHING = ("**", "*", "**/*", "")
 
 def bound_files(fields: Fields) -> list[str]:
     """Return the paths and patterns to which a rule file applies."""
-    named = [one.strip() for name in _BOUND for one in _listed(fields.get(name, []))]
-    return [one for one in named if one not in _EVERYTHING][:_MAX_FILES]
+    named = [path.strip() for name in _BOUND for path in _listed(fields.get(name, []))]
+    return [path for path in named if path not in _EVERYTHING][:_MAX_FILES]
 
 
 def statement_data(
@@ -59,7 +59,7 @@ def statement_data(
     heading = without_markdown(section.heading)
     chosen = category or category_of(statement.text, heading, section.above, statement.is_procedure)
     spans = _CODE_SPAN.findall("%s %s %s" % (section.above, section.heading, statement.text))
-    files = [one for one in spans if _PATH.match(one)]
+    files = [span for span in spans if _PATH.match(span)]
     item = {
         "title": statement.title or stem,
         "body": _FENCE.sub("", statement.text) if chosen == _RUNBOOK else statement.text,
@@ -73,8 +73,8 @@ def statement_data(
 
 def _topic(heading: str, above: str) -> list[str]:
     """Return the short headings above a statement, as tags."""
-    plain = (without_number(one).lower() for one in (without_markdown(above), heading))
-    return [re.sub(r"[^\w]+", "-", one).strip("-") for one in plain if 0 < len(one.split()) <= 2]
+    plain = (without_number(heading).lower() for heading in (without_markdown(above), heading))
+    return [re.sub(r"[^\w]+", "-", heading).strip("-") for heading in plain if 0 < len(heading.split()) <= 2]
 
 
 def note_data(fields: Fields, text: str, stem: str, category: str) -> dict[str, Any]:
@@ -99,23 +99,23 @@ def note_data(fields: Fields, text: str, stem: str, category: str) -> dict[str, 
 def _note_title(fields: Fields, headings: list[str], text: str, stem: str) -> str:
     """Return the title of a note: the first of its names that says something; a name such as `feedback_tests` is a file's."""
     names = [_one(fields, "title"), _one(fields, "name"), _one(fields, "description"), *headings[:1]]
-    kept = [without_number(without_markdown(one)) for one in names if one and not _FILE_NAME.match(one)]
-    said = [one for one in kept if not is_general(one)]
-    return shortened(said[0]) if said else title_for(text) or (kept or [stem])[0]
+    kept = [without_number(without_markdown(name)) for name in names if name and not _FILE_NAME.match(name)]
+    telling = [name for name in kept if not is_general(name)]
+    return shortened(telling[0]) if telling else title_for(text) or (kept or [stem])[0]
 
 
 def _why(text: str) -> str:
-    found = _WHY.search(text)
-    return without_markdown(found[1]) if found else ""
+    match = _WHY.search(text)
+    return without_markdown(match[1]) if match else ""
 
 
 def _about(fields: Fields) -> dict[str, Any]:
     """Return the fields at a note's head except its title, under the names that `_item` uses."""
     found: dict[str, Any] = {"tags": _listed(fields.get("tags", []))}
     for name, others in _HEAD_FIELDS.items():
-        said = [value for other in others for value in _listed(fields.get(other, []))]
-        if said:
-            found[name] = said
+        values = [value for other in others for value in _listed(fields.get(other, []))]
+        if values:
+            found[name] = values
     context = _one(fields, "context") or _one(fields, "problem")
     return {**found, "context": context} if context else found
 

@@ -68,10 +68,10 @@ def _read_folder(path: str, category: str, reading: Reading) -> None:
         path = inner
     names = set(os.listdir(path))
     records = [
-        (file, one.name)
-        for one in categories().values()
-        if one.folder in names
-        for file in _files(os.path.join(path, one.folder), (".json",))
+        (file, known.name)
+        for known in categories().values()
+        if known.folder in names
+        for file in _files(os.path.join(path, known.folder), (".json",))
     ]
     if records:  # without any it is no store: many projects keep Markdown in docs/decisions
         for file, name in records:
@@ -131,9 +131,11 @@ def _read_markdown(path: str, text: str, category: str, reading: Reading) -> Non
         source = "%s:%d" % (path, record.line + skipped)
         _collect(reading, source, path, partial(record_data, record, category, {}))
     for section in [] if records else parts:
-        for one in statements_in(section):
-            source = "%s:%d" % (path, one.line + skipped)
-            _collect(reading, source, path, partial(statement_data, one, section, stem, category, bound))
+        for statement in statements_in(section):
+            source = "%s:%d" % (path, statement.line + skipped)
+            _collect(
+                reading, source, path, partial(statement_data, statement, section, stem, category, bound)
+            )
 
 
 def _is_rule_file(path: str, fields: Fields) -> bool:
@@ -196,15 +198,15 @@ def _read_index(path: str, reading: Reading) -> None:
 
 
 def _from_index(line: str) -> dict[str, Any]:
-    found = _INDEX_LINE.match(line.rstrip())
-    if found is None:
+    match = _INDEX_LINE.match(line.rstrip())
+    if match is None:
         raise InvalidMemory("expected `- [CATEGORY] title -> path #tags:a,b`")
     # The path is the last thing that an arrow leads to, since a title may hold one.
-    title, _, rest = found[2].rpartition(_ARROW) if _ARROW in found[2] else (found[2], "", "")
+    title, _, rest = match[2].rpartition(_ARROW) if _ARROW in match[2] else (match[2], "", "")
     tags = rest.partition(_TAGS)[2] or title.partition(_TAGS)[2]
     title = title.partition(_TAGS)[0].strip()
     return item_data(
-        {"title": title, "body": title, "tags": tags.split(",")}, category_named(found[1].strip()).name
+        {"title": title, "body": title, "tags": tags.split(",")}, category_named(match[1].strip()).name
     )
 
 

@@ -17,7 +17,7 @@ from .trust import TRUSTED, load_trust
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
     from .stores import Store
     from .survey import Item
     from .writing import Written
@@ -46,15 +46,15 @@ class Removal(NamedTuple):
     goes_at: str
 
 
-def save(places: Places, store: Store, data: dict[str, Any], approved: bool, how: str = "save") -> Written:
+def save(paths: Paths, store: Store, data: dict[str, Any], approved: bool, how: str = "save") -> Written:
     """Store a memory. If the user asked for it (`approved`), it is trusted at once; else it is pending until they accept it."""
-    written = writing.add(places, store, data)
-    _trust(places, [written], approved, how)
+    written = writing.add(paths, store, data)
+    _trust(paths, [written], approved, how)
     return written
 
 
 def save_all(
-    places: Places, store: Store, many: Iterable[dict[str, Any]], approved: bool
+    paths: Paths, store: Store, many: Iterable[dict[str, Any]], approved: bool
 ) -> list[Written | InvalidMemory]:
     """Store many memories as `save` does; return for each what was written or why it was refused.
 
@@ -62,28 +62,30 @@ def save_all(
     """
     results: list[Written | InvalidMemory] = []
     try:
-        results.extend(_added(places, store, data) for data in many)
+        results.extend(_added(paths, store, data) for data in many)
     finally:
-        _trust(places, (one for one in results if not isinstance(one, InvalidMemory)), approved, "import")
+        _trust(
+            paths, (result for result in results if not isinstance(result, InvalidMemory)), approved, "import"
+        )
         catalog.rebuild(store)
     return results
 
 
-def _added(places: Places, store: Store, data: dict[str, Any]) -> Written | InvalidMemory:
+def _added(paths: Paths, store: Store, data: dict[str, Any]) -> Written | InvalidMemory:
     try:
-        return writing.add(places, store, data, listed=False)
+        return writing.add(paths, store, data, listed=False)
     except InvalidMemory as error:
         return error
 
 
-def _trust(places: Places, many: Iterable[Written], approved: bool, how: str) -> None:
+def _trust(paths: Paths, many: Iterable[Written], approved: bool, how: str) -> None:
     """Trust what was written, if the user approved it. The files exist already and are pending until this succeeds."""
     if approved:
-        load_trust(places).accept([written.stored for written in many if written.is_exact], how)
+        load_trust(paths).accept([written.stored for written in many if written.is_exact], how)
 
 
 def edit(
-    places: Places,
+    paths: Paths,
     stored: StoredMemory,
     fields: Callable[[dict[str, Any]], dict[str, Any]],
     summary: str,
@@ -100,12 +102,12 @@ def edit(
         seen.append(present == stored.memory.data)
         return with_change(present, summary, fields(present))
 
-    written = writing.change(places, stored, changed)
-    _trust(places, [written], approved and all(seen), "edit")
+    written = writing.change(paths, stored, changed)
+    _trust(paths, [written], approved and all(seen), "edit")
     return written
 
 
-def supersede(places: Places, old: Item, new: Item) -> StoredMemory:
+def supersede(paths: Paths, old: Item, new: Item) -> StoredMemory:
     """Mark one memory as replaced by another, as the user asked; return the older one after the change.
 
     Both files name the other, and the newer one is written first, so an interruption leaves either the old state or a superseded memory. A
@@ -115,12 +117,12 @@ def supersede(places: Places, old: Item, new: Item) -> StoredMemory:
     names = older_names(old.stored.key, old.stored.memory.supersedes, new.stored.key)
     if new.trust == TRUSTED and set(names).difference(new.stored.memory.supersedes):
         summary = "supersedes " + old.stored.memory.id
-        edit(places, new.stored, partial(_with_older, names), summary, approved=True)
+        edit(paths, new.stored, partial(_with_older, names), summary, approved=True)
     if old.trust != TRUSTED or old.stored.store != new.stored.store:
         return old.stored
     mark = {"superseded_by": name_for(new.stored.key, old.stored.key)}
     summary = "superseded by " + new.stored.memory.id
-    return edit(places, old.stored, lambda _: mark, summary, approved=True).stored
+    return edit(paths, old.stored, lambda _: mark, summary, approved=True).stored
 
 
 def _with_older(names: list[str], data: dict[str, Any]) -> dict[str, Any]:
@@ -129,19 +131,19 @@ def _with_older(names: list[str], data: dict[str, Any]) -> dict[str, Any]:
     return {"supersedes": list(dict.fromkeys([*kept, *names]))[:MAX_SUPERSEDES]}
 
 
-def unsupersede(places: Places, old: StoredMemory, newer: Iterable[Item], approved: bool) -> StoredMemory:
+def unsupersede(paths: Paths, old: StoredMemory, newer: Iterable[Item], approved: bool) -> StoredMemory:
     """Undo `supersede`, so that a memory is recalled again; return it after the change.
 
     `newer` are the memories that name it in `supersedes`. Those that are not trusted stay as they are, and so do all unless the user
     `approved`, since a change would make them pending.
     """
-    for one in newer:
-        if approved and one.trust == TRUSTED:
+    for item in newer:
+        if approved and item.trust == TRUSTED:
             summary = "does not supersede %s any more" % old.memory.id
-            edit(places, one.stored, partial(_without, old), summary, approved)
+            edit(paths, item.stored, partial(_without, old), summary, approved)
     if not old.memory.superseded_by:
         return old
-    return edit(places, old, lambda _: {"superseded_by": None}, "not superseded any more", approved).stored
+    return edit(paths, old, lambda _: {"superseded_by": None}, "not superseded any more", approved).stored
 
 
 def _without(old: StoredMemory, data: dict[str, Any]) -> dict[str, Any]:
@@ -152,7 +154,7 @@ def _without(old: StoredMemory, data: dict[str, Any]) -> dict[str, Any]:
 
 
 def rewrite(
-    places: Places, stored: StoredMemory, data: dict[str, Any], summary: str, approved: bool
+    paths: Paths, stored: StoredMemory, data: dict[str, Any], summary: str, approved: bool
 ) -> Written:
     """Replace all fields of a memory with the user's edit. Raises InvalidMemory if someone else changed the memory in the meantime."""
 
@@ -163,12 +165,12 @@ def rewrite(
             )
         return with_change(data, summary, {})
 
-    written = writing.change(places, stored, replaced)
-    _trust(places, [written], approved, "edit")
+    written = writing.change(paths, stored, replaced)
+    _trust(paths, [written], approved, "edit")
     return written
 
 
-def redact(places: Places, stored: StoredMemory) -> Written:
+def redact(paths: Paths, stored: StoredMemory) -> Written:
     """Remove secrets and hidden characters from a memory's file; it stays trusted if its text is the trusted text that was examined."""
     seen: list[bool] = []
 
@@ -176,54 +178,54 @@ def redact(places: Places, stored: StoredMemory) -> Written:
         seen.append(present == stored.memory.data)
         return with_change(present, "secrets taken out", {})
 
-    was_trusted = load_trust(places).is_trusted(stored)
-    written = writing.change(places, stored, cleaned)
-    _trust(places, [written], was_trusted and all(seen), "redact")
+    was_trusted = load_trust(paths).is_trusted(stored)
+    written = writing.change(paths, stored, cleaned)
+    _trust(paths, [written], was_trusted and all(seen), "redact")
     return written
 
 
-def forget(places: Places, stored: StoredMemory, reason: str, at_once: bool, grace_days: int) -> Removal:
+def forget(paths: Paths, stored: StoredMemory, reason: str, at_once: bool, grace_days: int) -> Removal:
     """Retire a memory, or delete its file at once. A retired file is deleted after the grace period.
 
     Trust is withdrawn first, so that a file that remains or reappears is pending.
     """
-    trust = load_trust(places)
+    trust = load_trust(paths)
     if at_once:
         trust.erase(stored)
-        return Removal(stored.memory.id, writing.remove(places, stored), "")
+        return Removal(stored.memory.id, writing.remove(paths, stored), "")
     trust.withdraw(stored)
-    said = clean_text(reason, "retired_reason", [])
+    reason_text = clean_text(reason, "retired_reason", [])
     fields = {
         "record_status": RETIRED,
         "retired_at": now_iso(),
-        "retired_reason": said or "forgotten by the user",
+        "retired_reason": reason_text or "forgotten by the user",
     }
-    _move(places, stored, fields, "retired")
+    _move(paths, stored, fields, "retired")
     return Removal(stored.memory.id, [], _after(str(fields["retired_at"]), grace_days))
 
 
-def archive(places: Places, stored: StoredMemory, reason: str) -> Written:
+def archive(paths: Paths, stored: StoredMemory, reason: str) -> Written:
     """Keep a memory forever without recalling it."""
-    said = clean_text(reason, "archived_reason", [])
+    reason_text = clean_text(reason, "archived_reason", [])
     return _move(
-        places,
+        paths,
         stored,
-        {"record_status": ARCHIVED, "archived_at": now_iso(), "archived_reason": said},
+        {"record_status": ARCHIVED, "archived_at": now_iso(), "archived_reason": reason_text},
         "archived",
     )
 
 
-def restore(places: Places, stored: StoredMemory, approved: bool) -> Written:
+def restore(paths: Paths, stored: StoredMemory, approved: bool) -> Written:
     """Make a retired or archived memory active again. Raises InvalidMemory when it is active."""
     if stored.memory.status == ACTIVE:
         raise InvalidMemory("%s is active already" % stored.memory.id)
     dropped = {"retired_at": None, "retired_reason": None, "archived_at": None, "archived_reason": None}
     fields = {name: value for name, value in dropped.items() if name in stored.memory.data}
-    return edit(places, stored, lambda _: {"record_status": ACTIVE, **fields}, "restored", approved)
+    return edit(paths, stored, lambda _: {"record_status": ACTIVE, **fields}, "restored", approved)
 
 
-def _move(places: Places, stored: StoredMemory, fields: dict[str, Any], summary: str) -> Written:
-    return writing.change(places, stored, lambda data: with_change(data, summary, fields), cleaned=False)
+def _move(paths: Paths, stored: StoredMemory, fields: dict[str, Any], summary: str) -> Written:
+    return writing.change(paths, stored, lambda data: with_change(data, summary, fields), cleaned=False)
 
 
 def _after(moment: str, days: int) -> str:
@@ -234,13 +236,13 @@ def _after(moment: str, days: int) -> str:
         return ""
 
 
-def remove_expired_retired(places: Places, store: Store, grace_days: int) -> list[str]:
+def remove_expired_retired(paths: Paths, store: Store, grace_days: int) -> list[str]:
     """Delete the files of memories that were forgotten before the grace period began; return the deleted paths.
 
     Temporary files of killed writers are deleted too.
     """
-    gone = writing.sweep(places, store)
-    trust = load_trust(places)
+    gone = writing.sweep(paths, store)
+    trust = load_trust(paths)
     for stored in list(all_memories(store)):
         goes_at = _after(str(stored.memory.data.get("retired_at") or ""), grace_days)
         if (
@@ -250,5 +252,5 @@ def remove_expired_retired(places: Places, store: Store, grace_days: int) -> lis
             and trust.is_forgotten(stored)
         ):
             trust.erase(stored)
-            gone += writing.remove(places, stored)
+            gone += writing.remove(paths, stored)
     return gone

@@ -34,10 +34,10 @@ def front_matter(text: str) -> tuple[dict[str, str | list[str]], str, int]:
     Understood are `name: value`, quoted values, `[a, b]`, lists with dashes and indented blocks after `|` or `>`; all that notes use of
     YAML.  Names come in lower case.
     """
-    found = _FRONT.match(text)
-    if found is None:
+    match = _FRONT.match(text)
+    if match is None:
         return {}, text, 0
-    return _fields(found[1].splitlines()), text[found.end() :], found[0].count("\n")
+    return _fields(match[1].splitlines()), text[match.end() :], match[0].count("\n")
 
 
 def _fields(lines: list[str]) -> dict[str, str | list[str]]:
@@ -85,7 +85,7 @@ def sections(text: str) -> list[Section]:
             continue
         found.append(_section(heading, open_headings, lines, line_of))
         level = len(mark[1])
-        open_headings = [one for one in open_headings if one[0] < level] + [(level, mark[2])]
+        open_headings = [heading for heading in open_headings if heading[0] < level] + [(level, mark[2])]
         heading, line_of, lines = mark[2], number, []
     found.append(_section(heading, open_headings, lines, line_of))
     return [section for section in found if section.text]

@@ -54,16 +54,16 @@ def records_in(text: str, parts: list[Section], stem: str) -> list[WrittenRecord
     title = top if top and not _role(top) else ""
     whole = _record(title or stem.replace("-", " ").replace("_", " "), parts)
     if whole is not None:
-        said = title_for(whole.fields.get(_ANSWER, ""))
-        return [whole if title or len(said.split()) < _FEWEST_WORDS else whole._replace(title=said)]
+        answer = title_for(whole.fields.get(_ANSWER, ""))
+        return [whole if title or len(answer.split()) < _FEWEST_WORDS else whole._replace(title=answer)]
     groups: dict[str, list[Section]] = {}
     for part in parts:
         owner = part.heading if any(other.above == part.heading for other in parts) else part.above
         groups.setdefault(owner, []).append(part)
-    found = [_record(owner, group) for owner, group in groups.items() if owner]
+    written_records = [_record(owner, group) for owner, group in groups.items() if owner]
     return (
-        [record for record in found if record is not None]
-        if found and all(found) and "" not in groups
+        [record for record in written_records if record is not None]
+        if written_records and all(written_records) and "" not in groups
         else []
     )
 
@@ -82,7 +82,10 @@ def _record(title: str, parts: list[Section]) -> WrittenRecord | None:
             else "%s: %s" % (part.heading, part.text)
         )
         fields.setdefault(role or _NOTES, []).append(named)
-    below = all(not _role(one.heading) or one.above in ("", title) or _role(one.above) for one in parts)
+    below = all(
+        not _role(section.heading) or section.above in ("", title) or _role(section.above)
+        for section in parts
+    )
     around = set(owners) - {_ANSWER, "steps"}
     if not below or not around or len(around) == len(set(owners)) or len(owners) != len(set(owners)):
         return None
@@ -106,8 +109,8 @@ def _record(title: str, parts: list[Section]) -> WrittenRecord | None:
 
 def _status_line(notes: str) -> dict[str, str]:
     """Return the status that a line above the sections gives."""
-    found = _STATUS_LINE.search(notes)
-    return {"status": found[1].strip()} if found else {}
+    match = _STATUS_LINE.search(notes)
+    return {"status": match[1].strip()} if match else {}
 
 
 def _title(title: str, answer: str) -> str:
@@ -132,7 +135,9 @@ def questions_in(text: str) -> list[str]:
     """Return the questions that a text asks."""
     sentences = (_MARK.sub("", part).strip().lstrip("#").strip() for part in _SENTENCE_END.split(text))
     return _distinct(
-        one for one in sentences if one.endswith(("?", "\uff1f")) and _SHORTEST <= len(one) <= _LONGEST
+        sentence
+        for sentence in sentences
+        if sentence.endswith(("?", "\uff1f")) and _SHORTEST <= len(sentence) <= _LONGEST
     )
 
 

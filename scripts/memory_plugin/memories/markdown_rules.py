@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from .import_titles import (
     first_sentence,
     is_general,
-    says_something,
+    is_usable_title,
     shortened,
     title_for,
     without_markdown,
@@ -53,16 +53,16 @@ def statements_in(section: Section) -> list[Statement]:
     if not rules or _are_names(rules):
         return [_whole(section, blocks)]
     lead, rest = _lead(blocks)
-    found: list[Statement] = []
+    statements: list[Statement] = []
     for block in rest:
         if block.kind == _RULE:
-            found.append(_rule(block, section, lead))
-        elif found:  # a paragraph or code after a rule explains it
-            found[-1] = found[-1]._replace(text="%s\n\n%s" % (found[-1].text, block.text))
+            statements.append(_rule(block, section, lead))
+        elif statements:  # a paragraph or code after a rule explains it
+            statements[-1] = statements[-1]._replace(text="%s\n\n%s" % (statements[-1].text, block.text))
         else:
             title = title_for(block.text, section.heading)
-            found.append(Statement(title, block.text, "", False, section.first + block.line))
-    return found
+            statements.append(Statement(title, block.text, "", False, section.first + block.line))
+    return statements
 
 
 def _rule(block: _Block, section: Section, lead: str) -> Statement:
@@ -97,7 +97,7 @@ def _whole(section: Section, blocks: list[_Block]) -> Statement:
     items = [first_sentence(block.text) for block in blocks if block.kind == _RULE]
     sentence = ", ".join(items) if items else first_sentence(section.text) or _first_command(section.text)
     procedure = sum(block.kind in (_STEP, _CODE) for block in blocks) * 2 > len(blocks)
-    if says_something(heading) or not sentence:
+    if is_usable_title(heading) or not sentence:
         title = shortened(heading)
     elif general and len(_WORD.findall(sentence)) > _FEWEST_WORDS and not items and not section.above:
         title = shortened(sentence)

@@ -13,6 +13,7 @@ from ..kernel.clock import now_iso
 from ..kernel.fastjson import digest, loads
 from ..kernel.paths import data_path
 from .guard import Guard, InvalidGuard, parse_guard
+from .invalid_memory import InvalidMemory
 
 __all__ = [
     "ACTIVE",
@@ -62,10 +63,6 @@ _FIELD = re.compile(r"[a-z]{1,20}(?:_[a-z]{1,20}){0,4}\Z")
 _STATUSES = (ACTIVE, RETIRED, ARCHIVED)
 
 
-class InvalidMemory(ValueError):
-    """Raised for a memory that cannot be used; the text names the field, what was expected and what was found."""
-
-
 class Category(NamedTuple):
     """One kind of memory: its folder in a store, its label, and the fields of its content in reading order."""
 
@@ -112,10 +109,10 @@ def categories() -> dict[str, Category]:
 
 def category_named(name: str) -> Category:
     """Return the category of that name, in any spelling (`TECH_DEBT`, `tech-debt`). Raises InvalidMemory, which lists all categories."""
-    found = categories().get(name.strip().lower().replace("-", "_"))
-    if found is None:
+    category = categories().get(name.strip().lower().replace("-", "_"))
+    if category is None:
         raise InvalidMemory("category: expected one of %s, got %r" % (", ".join(categories()), name))
-    return found
+    return category
 
 
 def parse_memory(data: object, identity: str, category: Category) -> Memory:
@@ -182,10 +179,10 @@ def _status(value: object) -> str:
 
 def _expiry(data: dict[str, Any]) -> str:
     """Return when a memory expires, as `now_iso` writes it; a date means the end of its day. Empty for never and for an invalid date."""
-    found = _DATE.match(_written_expiry(data))
-    if found is None:
+    match = _DATE.match(_written_expiry(data))
+    if match is None:
         return ""
-    day, clock, offset = found.group("day"), found.group("clock") or "23:59:59", found.group("offset") or "Z"
+    day, clock, offset = match.group("day"), match.group("clock") or "23:59:59", match.group("offset") or "Z"
     try:
         # Python 3.9 reads neither `Z` nor an offset without a colon.
         zone = "+00:00" if offset in "Zz" else "%s:%s" % (offset[:3], offset[-2:])
@@ -326,11 +323,11 @@ def body_text(memory: Memory, longest_context: int | None = None) -> str:
     for name in names:
         text = _readable(content.get(name))
         if text:
-            lines.append(text if name == category.primary else "%s: %s" % (_spoken(name), text))
+            lines.append(text if name == category.primary else "%s: %s" % (_label(name), text))
     return "\n".join(lines)
 
 
-def _spoken(name: str) -> str:
+def _label(name: str) -> str:
     """Return a field's name with spaces. An irregular name is kept, since it may be a key that is recognized by its underscores."""
     return name.replace("_", " ") if _FIELD.match(name) else name
 
@@ -346,6 +343,6 @@ def _readable(value: object) -> str:
         return "; ".join(filter(None, map(_readable, value)))
     if isinstance(value, dict):
         return ", ".join(
-            "%s: %s" % (_spoken(k), t) for k, t in ((k, _readable(v)) for k, v in value.items()) if t
+            "%s: %s" % (_label(k), t) for k, t in ((k, _readable(v)) for k, v in value.items()) if t
         )
     return ""

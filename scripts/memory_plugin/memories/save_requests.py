@@ -61,18 +61,18 @@ def _phrases(table: dict[str, Any], name: str) -> list[str]:
 def _own_request(text: str, is_cut: bool, table: dict[str, Any], groups: list[list[str]]) -> str:
     strong, weak, approving, unspaced = groups
     paragraphs = _paragraphs(_own_lines(_unquoted(_untagged(_unfenced(text))), table))
-    said = "\n".join(paragraphs)
+    text = "\n".join(paragraphs)
     if not paragraphs or any(mark in text for mark in table["about_text"]["values"]):
         return NOTHING
     near = [paragraphs[0]] if is_cut else [paragraphs[0], paragraphs[-1]]
     near = [paragraph for paragraph in near if len(paragraph) <= _LONGEST_PARAGRAPH]
     is_short = len(paragraphs) == 1 and len(text) <= _SHORT
-    if is_short and _asks(said, approving, table, starts_sentence=True):
+    if is_short and _asks(text, approving, table, starts_sentence=True):
         return APPROVAL
-    if is_short and _asks(said, weak, table, starts_sentence=True):
+    if is_short and _asks(text, weak, table, starts_sentence=True):
         return SAVE
-    asks = any(_asks(one, strong, table, starts_sentence=False) for one in near)
-    return SAVE if asks or any(phrase in one for one in near for phrase in unspaced) else NOTHING
+    asks = any(_asks(paragraph, strong, table, starts_sentence=False) for paragraph in near)
+    return SAVE if asks or any(phrase in paragraph for paragraph in near for phrase in unspaced) else NOTHING
 
 
 def _unfenced(text: str) -> str:
@@ -138,28 +138,31 @@ def _own_lines(text: str, table: dict[str, Any]) -> list[str]:
     kept: list[str] = []
     lines = text.splitlines()
     for number, line in enumerate(lines):
-        said = line.strip()
+        stripped = line.strip()
         if (
-            said.startswith(_RULES)
-            or said.startswith(tuple(table["greetings"]["values"]))
-            or _is_stamped(said)
+            stripped.startswith(_RULES)
+            or stripped.startswith(tuple(table["greetings"]["values"]))
+            or _is_stamped(stripped)
         ):
             break
         below = any(map(str.strip, lines[number + 1 :]))
-        if kept and below and said.strip(" ,.!-") in table["sign_offs"]["values"]:
+        if kept and below and stripped.strip(" ,.!-") in table["sign_offs"]["values"]:
             return []  # what is above it is the letter
-        if line.startswith(_INDENTED) or said.startswith(">") or _is_listed(said):
+        if line.startswith(_INDENTED) or stripped.startswith(">") or _is_listed(stripped):
             continue
-        before, colon, _ = said.partition(": ")
+        before, colon, _ = stripped.partition(": ")
         announces = colon and not _may_precede(before, table)
-        kept.append(before if announces else said)
-        words = set(" ".join(c if c.isalnum() or c in "-'" else " " for c in said).split())
-        padded = " %s " % " ".join(said.split())
+        kept.append(before if announces else stripped)
+        words = set(" ".join(c if c.isalnum() or c in "-'" else " " for c in stripped).split())
+        padded = " %s " % " ".join(stripped.split())
         if (
             announces
-            or (said.endswith(":") and below)
+            or (stripped.endswith(":") and below)
             or (
-                below and any(one in words or " %s " % one in padded for one in table["announcing"]["values"])
+                below
+                and any(
+                    phrase in words or " %s " % phrase in padded for phrase in table["announcing"]["values"]
+                )
             )
         ):
             break
@@ -186,7 +189,7 @@ def _is_listed(line: str) -> bool:
 
 
 def _paragraphs(lines: list[str]) -> list[str]:
-    return [one.strip() for one in "\n".join(lines).split("\n\n") if one.strip()]
+    return [part.strip() for part in "\n".join(lines).split("\n\n") if part.strip()]
 
 
 def _asks(text: str, phrases: list[str], table: dict[str, Any], *, starts_sentence: bool) -> bool:
@@ -206,7 +209,11 @@ def _is_request(text: str, at: int, table: dict[str, Any], starts_sentence: bool
     before = text[start:at]
     if any(word.strip(_CLAUSES) in table["others"]["values"] for word in before.split()):
         return False
-    if ends and text[min(ends)] in "?\uff1f" and not any(one in before for one in table["asking"]["values"]):
+    if (
+        ends
+        and text[min(ends)] in "?\uff1f"
+        and not any(phrase in before for phrase in table["asking"]["values"])
+    ):
         return False
     clause = before if starts_sentence else before[1 + max(before.rfind(sign) for sign in _CLAUSES) :]
     for sign in _CLAUSES:

@@ -201,7 +201,9 @@ class _ScriptReader(WordReader):
         return False
 
     def _redirect(self, block: _Block) -> None:
-        sign = next(one for one in _REDIRECTIONS if self.text.startswith(one, self.at))
+        sign = next(
+            redirection for redirection in _REDIRECTIONS if self.text.startswith(redirection, self.at)
+        )
         words = block.command.words
         joined = self.at > 0 and self.text[self.at - 1] not in " \t\n"
         if words and joined and sign[0] != "&" and words[-1].isdigit() and words[-1].isascii():

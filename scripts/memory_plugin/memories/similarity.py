@@ -52,21 +52,21 @@ class Similarity:
         """
         if plain_title(new.title) == plain_title(old.title):
             return SAME_TITLE
-        one, other = self._terms(new), self._terms(old)
-        text = self._cosine(one.text, other.text)
+        terms, other = self._terms(new), self._terms(old)
+        text = self._cosine(terms.text, other.text)
         repeats = text >= _setting("near_duplicate")
         if new.category == old.category in _QUESTIONS and (
-            _numbers_differ(one.title, other.title) if repeats else self._same_question(one, other, text)
+            _numbers_differ(terms.title, other.title) if repeats else self._same_question(terms, other, text)
         ):
             return _SAME_QUESTION % old.category.replace("_", " ")
         return NEAR_DUPLICATE if repeats else ""
 
-    def _same_question(self, one: _Terms, other: _Terms, text: float) -> bool:
-        around = _setting("tags") * _shared(one.tags, other.tags)
-        around += _setting("files") * _shared(one.files, other.files)
+    def _same_question(self, terms: _Terms, other: _Terms, text: float) -> bool:
+        around = _setting("tags") * _shared(terms.tags, other.tags)
+        around += _setting("files") * _shared(terms.files, other.files)
         if not around and text < _setting("text_alone"):
             return False
-        total = _setting("title") * self._cosine(one.title, other.title) + _setting("text") * text + around
+        total = _setting("title") * self._cosine(terms.title, other.title) + _setting("text") * text + around
         return total >= _setting("same_question")
 
     def _terms(self, memory: Memory) -> _Terms:
@@ -81,22 +81,22 @@ class Similarity:
             self._known[key] = _Terms(stems, stems | rest, tags, frozenset(memory.files))
         return self._known[key]
 
-    def _cosine(self, one: frozenset[str], other: frozenset[str]) -> float:
-        size = sqrt(self._square(one) * self._square(other))
-        return self._square(one & other) / size if size else 0.0
+    def _cosine(self, terms: frozenset[str], other: frozenset[str]) -> float:
+        size = sqrt(self._square(terms) * self._square(other))
+        return self._square(terms & other) / size if size else 0.0
 
     def _square(self, terms: frozenset[str]) -> float:
         """Return the squared length of a vector of terms, each weighed by how few memories hold it (idf)."""
         return sum(log(1 + self._number / max(1, self._held[term])) ** 2 for term in terms)
 
 
-def _shared(one: frozenset[str], other: frozenset[str]) -> float:
-    return len(one & other) / min(len(one), len(other)) if one and other else 0.0
+def _shared(terms: frozenset[str], other: frozenset[str]) -> float:
+    return len(terms & other) / min(len(terms), len(other)) if terms and other else 0.0
 
 
-def _numbers_differ(one: frozenset[str], other: frozenset[str]) -> bool:
+def _numbers_differ(terms: frozenset[str], other: frozenset[str]) -> bool:
     """Return whether both titles contain numbers that differ: then a limit or a version was changed, not repeated."""
-    numbers, others = (frozenset(filter(str.isdigit, title)) for title in (one, other))
+    numbers, others = (frozenset(filter(str.isdigit, title)) for title in (terms, other))
     return bool(numbers and others) and numbers != others
 
 

@@ -6,7 +6,7 @@ import os
 from typing import NamedTuple
 
 from ..kernel.fastjson import digest
-from ..kernel.paths import Places, main_worktree
+from ..kernel.paths import Paths, main_worktree
 from .record import categories
 
 __all__ = [
@@ -44,9 +44,9 @@ def store_key(store: Store) -> str:
     return "%s-%s" % (store.scope, digest(os.fsencode(os.path.realpath(store.root)), 8))
 
 
-def project_store(places: Places) -> Store:
+def project_store(paths: Paths) -> Store:
     """Return the store of the project; a linked worktree without one of its own shares that of the main worktree."""
-    root = places.project_root
+    root = paths.project_root
     main = main_worktree(root)
     if main is not None and not os.path.isdir(_inside(root)) and os.path.isdir(_inside(main)):
         root = main
@@ -57,25 +57,25 @@ def _inside(root: str) -> str:
     return os.path.join(root, ".claude", "memory")
 
 
-def user_store(places: Places) -> Store | None:
+def user_store(paths: Paths) -> Store | None:
     """Return the user's own store, for all projects; None without a config folder."""
-    return Store(USER, os.path.join(places.config_dir, "memory"), None) if places.config_dir else None
+    return Store(USER, os.path.join(paths.config_dir, "memory"), None) if paths.config_dir else None
 
 
-def stores(places: Places) -> list[Store]:
+def stores(paths: Paths) -> list[Store]:
     """Return the stores that are searched together, the project's first."""
-    found = [project_store(places)]
-    user = user_store(places)
+    found = [project_store(paths)]
+    user = user_store(paths)
     if user is not None and os.path.realpath(user.root) == os.path.realpath(found[0].root):
         return [user]
     return found + ([user] if user else [])
 
 
-def named_store(places: Places, scope: str) -> Store:
+def named_store(paths: Paths, scope: str) -> Store:
     """Return the store of that scope. Raises RuntimeError for the user's store without a config folder."""
     if scope == PROJECT:
-        return project_store(places)
-    user = user_store(places)
+        return project_store(paths)
+    user = user_store(paths)
     if user is None:
-        raise RuntimeError(places.why_no_state)
+        raise RuntimeError(paths.why_no_state)
     return user

@@ -54,10 +54,10 @@ def named_keys(name: str, key: str) -> Iterator[str]:
     if ":" in name:
         yield name
     elif "/" in name:
-        yield from ("%s:%s" % (one, name) for one in scopes)
+        yield from ("%s:%s" % (scope, name) for scope in scopes)
     else:
         folders = [category] + [other for other in categories() if other != category]
-        yield from ("%s:%s/%s" % (one, folder, name) for one in scopes for folder in folders)
+        yield from ("%s:%s/%s" % (scope, folder, name) for scope in scopes for folder in folders)
 
 
 def name_for(key: str, beside: str) -> str:
@@ -116,7 +116,14 @@ def resolve(links: Mapping[str, Link], find: Callable[[str], Link | None]) -> Re
 
 
 def _target(name: str, key: str, find: Callable[[str], Link | None]) -> str:
-    return next((one for one in named_keys(name, key) if one != key and find(one) is not None), "")
+    return next(
+        (
+            named_key
+            for named_key in named_keys(name, key)
+            if named_key != key and find(named_key) is not None
+        ),
+        "",
+    )
 
 
 def _reached(key: str, newer: dict[str, list[str]]) -> list[str]:
@@ -124,10 +131,10 @@ def _reached(key: str, newer: dict[str, list[str]]) -> list[str]:
     found: list[str] = []
     ahead = newer.get(key, [])[:_MAX_STEPS]
     while ahead and len(found) < _MAX_STEPS:
-        one = ahead.pop(0)
-        if one not in found:
-            found.append(one)
-            ahead += newer.get(one, [])[:_MAX_STEPS]
+        key = ahead.pop(0)
+        if key not in found:
+            found.append(key)
+            ahead += newer.get(key, [])[:_MAX_STEPS]
     return found
 
 

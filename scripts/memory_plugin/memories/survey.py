@@ -17,7 +17,7 @@ from .trust_migration import migrate_trust
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
 
 __all__ = [
     "Item",
@@ -63,31 +63,31 @@ class Survey(NamedTuple):
     left_alone: list[str]
 
 
-def survey(places: Places, accept_from: Collection[str] = (), scope: str = "") -> Survey:
+def survey(paths: Paths, accept_from: Collection[str] = (), scope: str = "") -> Survey:
     """Return everything in the stores, or in those of one scope, without changing any trust.
 
     `accept_from` is the user's setting of that name. Raises TrustUnreadable, and Busy while records of 0.1.0 are migrated elsewhere.
     """
-    found = Survey([], [], [])
+    result = Survey([], [], [])
     trust = None
-    if places.state_dir is not None:
-        migrate_trust(places)
-        trust = load_trust(places, accept_from)
-    for store in stores(places):
-        problems = found.problems if scope in ("", store.scope) else []
+    if paths.state_dir is not None:
+        migrate_trust(paths)
+        trust = load_trust(paths, accept_from)
+    for store in stores(paths):
+        problems = result.problems if scope in ("", store.scope) else []
         reason = why_not_read(store)
         if reason and scope in ("", store.scope):
-            found.left_alone.append(reason)
-        found.items.extend(
-            _item(stored, trust, places.why_no_state) for stored in all_memories(store, problems)
+            result.left_alone.append(reason)
+        result.items.extend(
+            _item(stored, trust, paths.why_no_state) for stored in all_memories(store, problems)
         )
-    superseded = supersession(found.items).superseded
-    found.items[:] = [
+    superseded = supersession(result.items).superseded
+    result.items[:] = [
         item._replace(superseded_by=superseded.get(item.stored.key, ""))
-        for item in found.items
+        for item in result.items
         if scope in ("", item.stored.store.scope)
     ]
-    return found
+    return result
 
 
 def _item(stored: StoredMemory, trust: Trust | None, why_no_state: str) -> Item:
@@ -128,7 +128,7 @@ def naming(items: list[Item], old: Item) -> list[Item]:
 
 def successors(items: list[Item], item: Item) -> list[str]:
     """Return the keys of the memories that replace this one, the nearest first."""
-    by_key = {one.stored.key: one.superseded_by for one in items}
+    by_key = {other.stored.key: other.superseded_by for other in items}
     found: list[str] = []
     key = by_key.get(item.stored.key, "")
     while key and key not in found:

@@ -22,7 +22,7 @@ from .trust_file import Decision, DecisionFile, TrustUnreadable, decision_paths,
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
     from .files import StoredMemory
     from .record import Memory
     from .stores import Store
@@ -77,29 +77,29 @@ def canonical(value: object) -> object:
     return [canonical(item) for item in value] if isinstance(value, (list, tuple)) else value
 
 
-def load_trust(places: Places, accept_from: Collection[str] = ()) -> Trust:
+def load_trust(paths: Paths, accept_from: Collection[str] = ()) -> Trust:
     """Return the texts that the user trusts and rejected, in all stores; `accept_from` is the user's own setting of that name.
 
     Raises TrustUnreadable when a record exists and cannot be read, Busy when another process holds a damaged one, and RuntimeError without
     a state folder.
     """
-    return Trust(places, accept_from)
+    return Trust(paths, accept_from)
 
 
 class Trust:
     """The texts that the user trusts and those that the user rejected. Every change is on the disk when its method returns."""
 
-    __slots__ = ("_places", "accept_from", "rejected", "trusted")
+    __slots__ = ("_paths", "accept_from", "rejected", "trusted")
 
-    def __init__(self, places: Places, accept_from: Collection[str] = ()) -> None:
-        self._places = places
+    def __init__(self, paths: Paths, accept_from: Collection[str] = ()) -> None:
+        self._paths = paths
         self.accept_from = frozenset(accept_from)
-        self.trusted, self.rejected = map(DecisionFile, decision_paths(places))
+        self.trusted, self.rejected = map(DecisionFile, decision_paths(paths))
         self._load()
 
     def _load(self, locked: bool = False) -> None:
         for file in (self.trusted, self.rejected):
-            file.load(None if locked else partial(trust_lock, self._places))
+            file.load(None if locked else partial(trust_lock, self._paths))
 
     def state_of(self, stored: StoredMemory) -> str:
         """Return whether exactly this text is TRUSTED, REJECTED, or PENDING."""
@@ -130,37 +130,41 @@ class Trust:
         Raises OSError, after which none of them is trusted by this.
         """
         known = [(stored, text_digests(stored.memory)) for stored in memories]
-        with trust_lock(self._places):
+        with trust_lock(self._paths):
             self._load(locked=True)
-            new = [one for one in known if not _holds(self.trusted.last_of(one[1].full), WITHDRAWN)]
+            new = [pair for pair in known if not _holds(self.trusted.last_of(pair[1].full), WITHDRAWN)]
             for stored, digests in new:
                 self._keep_text(stored, digests.full)
-            rejected_before = [one for one in known if _holds(self.rejected.last_of(one[1].text), LIFTED)]
-            self.rejected.append(self._decision(stored, one.text, LIFTED) for stored, one in rejected_before)
-            self.trusted.append(self._decision(stored, one.full, how) for stored, one in new)
+            rejected_before = [pair for pair in known if _holds(self.rejected.last_of(pair[1].text), LIFTED)]
+            self.rejected.append(
+                self._decision(stored, digests.text, LIFTED) for stored, digests in rejected_before
+            )
+            self.trusted.append(self._decision(stored, digests.full, how) for stored, digests in new)
 
     def reject(self, *memories: StoredMemory) -> None:
         """Reject these texts under any id and in any project, until the user saves or accepts them. Raises OSError."""
-        with trust_lock(self._places):
+        with trust_lock(self._paths):
             self.rejected.append(
                 self._decision(stored, text_digests(stored.memory).text, REJECTED) for stored in memories
             )
 
     def withdraw(self, stored: StoredMemory) -> None:
         """Withdraw trust from every text of this memory, older ones included. Raises OSError."""
-        with trust_lock(self._places):
+        with trust_lock(self._paths):
             self._load(locked=True)
             now, digests = self._every_text(stored)
-            held = [one for one in digests if _holds(self.trusted.last_of(one), WITHDRAWN)]
-            self.trusted.append(now._replace(digest=one) for one in held or [now.digest])
+            held = [digest for digest in digests if _holds(self.trusted.last_of(digest), WITHDRAWN)]
+            self.trusted.append(now._replace(digest=digest) for digest in held or [now.digest])
 
     def erase(self, stored: StoredMemory) -> None:
         """Withdraw trust, and delete the kept texts and the name of this memory; a rejected text stays rejected. Raises OSError."""
-        with trust_lock(self._places):
+        with trust_lock(self._paths):
             self._load(locked=True)
             now, digests = self._every_text(stored)
-            self.trusted.rewrite(lambda one: None if one.digest in digests else one)
-            self.rejected.rewrite(lambda one: one._replace(id="") if one.name == now.name else one)
+            self.trusted.rewrite(lambda decision: None if decision.digest in digests else decision)
+            self.rejected.rewrite(
+                lambda decision: decision._replace(id="") if decision.name == now.name else decision
+            )
             for full in digests:
                 with suppress(FileNotFoundError):
                     os.unlink(self._text_path(full))
@@ -169,7 +173,7 @@ class Trust:
         """Return the decision that ends trust in this text, and the digests of it and of all older ones of its name in this project."""
         now = self._decision(stored, text_digests(stored.memory).full, WITHDRAWN)
         older = self.trusted.all_named(now.name)
-        return now, list(dict.fromkeys([now.digest, *(one.digest for one in older)]))
+        return now, list(dict.fromkeys([now.digest, *(decision.digest for decision in older)]))
 
     def last_trusted(self, stored: StoredMemory) -> dict[str, Any] | None:
         """Return the last trusted version of a memory of this name in this project, redacted; None when none is kept."""
@@ -210,10 +214,12 @@ class Trust:
         """
         new = self._unnamed(memories)
         if new:
-            with suppress(OSError), trust_lock(self._places, 0.0):
+            with suppress(OSError), trust_lock(self._paths, 0.0):
                 self._load(locked=True)
                 named = self._unnamed(new)
-                self.trusted.append(self._decision(one, text_digests(one.memory).full, SEEN) for one in named)
+                self.trusted.append(
+                    self._decision(stored, text_digests(stored.memory).full, SEEN) for stored in named
+                )
 
     def _unnamed(self, memories: Iterable[StoredMemory]) -> list[StoredMemory]:
         """Return those whose text is trusted, and whose name is not known in this project."""
@@ -235,7 +241,7 @@ class Trust:
         replace_file(path, dumps(cleaned).encode("ascii"), durable=False)
 
     def _text_path(self, full: str) -> str:
-        return self._places.state("trust", "texts", full + ".json")
+        return self._paths.state("trust", "texts", full + ".json")
 
     def _decision(self, stored: StoredMemory, of: str, how: str) -> Decision:
         return Decision(of, how, self._project(stored.store), stored.memory.category, stored.memory.id)
@@ -244,8 +250,8 @@ class Trust:
         """Return the name of the project that a store belongs to, which for a linked worktree may be the main one."""
         if store.worktree is None:
             return USER
-        own = store.worktree == self._places.project_root
-        return (self._places if own else locate(store.worktree)).project_key
+        own = store.worktree == self._paths.project_root
+        return (self._paths if own else locate(store.worktree)).project_key
 
 
 def _holds(decision: Decision | None, ended: str) -> bool:

@@ -19,7 +19,7 @@ from ..kernel.locks import FileLock
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
 
 __all__ = ["Decision", "DecisionFile", "TrustUnreadable", "decision_paths", "trust_lock"]
 
@@ -62,14 +62,14 @@ class Decision(NamedTuple):
         return dumps(fields).encode("ascii")[1:]
 
 
-def decision_paths(places: Places) -> tuple[str, str]:
+def decision_paths(paths: Paths) -> tuple[str, str]:
     """Return the paths of the records of trusted and of rejected texts."""
-    return places.state("trust", "trusted.jsonl"), places.state("trust", "rejected.jsonl")
+    return paths.state("trust", "trusted.jsonl"), paths.state("trust", "rejected.jsonl")
 
 
-def trust_lock(places: Places, wait: float = _LOCK_WAIT) -> FileLock:
+def trust_lock(paths: Paths, wait: float = _LOCK_WAIT) -> FileLock:
     """Return the one lock of all records of trust, waited for at most `wait` seconds."""
-    folder = places.state("locks")
+    folder = paths.state("locks")
     make_folder(folder)
     return FileLock(os.path.join(folder, "trust.lock"), wait)
 
@@ -146,7 +146,7 @@ class DecisionFile:
     def all_named(self, name: bytes) -> list[Decision]:
         """Return every decision about the memory with this `Decision.name`, the oldest first."""
         lines = (line for line in self._data.splitlines() if name in line)
-        return [found for line in lines if (found := _decision(line)) is not None]
+        return [decision for line in lines if (decision := _decision(line)) is not None]
 
     def since(self, end: tuple[int, int]) -> list[Decision] | None:
         """Return the decisions appended after `end`; None if the file was replaced or truncated."""
@@ -154,16 +154,20 @@ class DecisionFile:
             return []
         if (self.end[0] != end[0] and end != NOTHING) or self.end[1] < end[1]:
             return None
-        return [found for line in self._data[end[1] :].splitlines() if (found := _decision(line)) is not None]
+        return [
+            decision
+            for line in self._data[end[1] :].splitlines()
+            if (decision := _decision(line)) is not None
+        ]
 
     def _last(self, mark: bytes, rest: bytes) -> Decision | None:
         self._asked += 1
         at = self._data.rfind(mark + rest) if self._asked < _FEW else self._table(mark).get(rest, -1)
         while at >= 0:
             start = self._data.rfind(b"\n", 0, at) + 1
-            found = _decision(self._line(start))
-            if found is not None:
-                return found
+            decision = _decision(self._line(start))
+            if decision is not None:
+                return decision
             at = self._data.rfind(mark + rest, 0, start)
         return None
 
@@ -207,9 +211,9 @@ class DecisionFile:
         """Replace each decision by the result of `changed` (None removes it); all other lines stay. Raises OSError."""
         kept = []
         for line in self._data.splitlines(keepends=True):
-            found = _decision(line)
-            new = None if found is None else changed(found)
-            if found is None or new == found:
+            decision = _decision(line)
+            new = None if decision is None else changed(decision)
+            if decision is None or new == decision:
                 kept.append(line)
             elif new is not None:
                 kept.append(line[: line.index(_NAME)] + new.name + b"\n")

@@ -14,7 +14,7 @@ from .trust import canonical, load_trust
 from .trust_file import TrustUnreadable
 
 if TYPE_CHECKING:
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
     from .files import FileProblem, StoredMemory
     from .record import Memory
     from .stores import Store
@@ -25,12 +25,12 @@ MIGRATED = "migrated"
 _MAX_BYTES = 64 << 20
 
 
-def has_old_trust(places: Places) -> bool:
+def has_old_trust(paths: Paths) -> bool:
     """Return whether a store at hand has a record of 0.1.0 that was not migrated yet."""
-    return any(os.path.lexists(_old_path(places, store)) for store in stores(places))
+    return any(os.path.lexists(_old_path(paths, store)) for store in stores(paths))
 
 
-def migrate_trust(places: Places, most: int | None = None) -> bool:
+def migrate_trust(paths: Paths, most: int | None = None) -> bool:
     """Trust the texts that 0.1.0 trusted and that are unchanged; return False if a store is left for later.
 
     A store is left if it has more than `most` files or could not be read completely.
@@ -38,15 +38,15 @@ def migrate_trust(places: Places, most: int | None = None) -> bool:
     An old record is deleted after everything in it is recorded, so that this may be interrupted at any point. Raises OSError.
     """
     complete = True
-    for store in stores(places):
-        path = _old_path(places, store)
+    for store in stores(paths):
+        path = _old_path(paths, store)
         if not os.path.lexists(path) or not os.path.isdir(store.root):
             continue
         if most is not None and sum(len(listing(folder)) for _, folder in category_folders(store)) > most:
             complete = False
             continue
         found = _record_of(path, store)
-        trust = load_trust(places)
+        trust = load_trust(paths)
         known = found.get("trusted")
         problems: list[FileProblem] = []
         memories = list(all_memories(store, problems))
@@ -54,16 +54,16 @@ def migrate_trust(places: Places, most: int | None = None) -> bool:
             complete = False  # what could not be read this time may be trusted
             continue
         if isinstance(known, dict):
-            trust.accept([one for one in memories if _is_known(one, known)], MIGRATED)
-        for one in memories:
-            if one.memory.status == RETIRED and found.get("mine") is True:
-                trust.withdraw(one)  # the user forgot it, so its file goes after the grace period
+            trust.accept([stored for stored in memories if _is_known(stored, known)], MIGRATED)
+        for stored in memories:
+            if stored.memory.status == RETIRED and found.get("mine") is True:
+                trust.withdraw(stored)  # the user forgot it, so its file goes after the grace period
         os.unlink(path)
     return complete
 
 
-def _old_path(places: Places, store: Store) -> str:
-    return places.state("trust", store_key(store) + ".json")
+def _old_path(paths: Paths, store: Store) -> str:
+    return paths.state("trust", store_key(store) + ".json")
 
 
 def _record_of(path: str, store: Store) -> dict[str, object]:

@@ -16,7 +16,7 @@ from .stores import USER, store_key
 from .trust import text_digests
 
 if TYPE_CHECKING:
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
     from .hygiene import Redacted
     from .stores import Store
 
@@ -39,14 +39,14 @@ class Written(NamedTuple):
     is_exact: bool = True
 
 
-def store_lock(places: Places, store: Store, wait: float = LOCK_WAIT) -> FileLock:
+def store_lock(paths: Paths, store: Store, wait: float = LOCK_WAIT) -> FileLock:
     """Return the lock of a store, waited for at most `wait` seconds; it is in our state folder, so that a repository gets no lock files."""
-    folder = places.state("locks")
+    folder = paths.state("locks")
     make_folder(folder)
     return FileLock(os.path.join(folder, store_key(store) + ".lock"), wait)
 
 
-def add(places: Places, store: Store, data: dict[str, Any], listed: bool = True) -> Written:
+def add(paths: Paths, store: Store, data: dict[str, Any], listed: bool = True) -> Written:
     """Store a new memory under its id, or one made from its title; if the same title and content exist, return that memory.
 
     Not `listed` leaves the readable index to a later `catalog.rebuild`.
@@ -57,7 +57,7 @@ def add(places: Places, store: Store, data: dict[str, Any], listed: bool = True)
     category = categories()[data["category"]]
     requested_id = data.get("id")
     base = str(requested_id) if is_id(requested_id) else slug(data["title"])
-    with store_lock(places, store):
+    with store_lock(paths, store):
         _begin(store)
         for number in range(1, _MAX_SAME_TITLE):
             identity = base if number == 1 else "%s-%d" % (base[:74], number)
@@ -92,7 +92,7 @@ def _is_exact(there: StoredMemory, data: dict[str, Any]) -> bool:
 
 
 def change(
-    places: Places,
+    paths: Paths,
     stored: StoredMemory,
     edit: Callable[[dict[str, Any]], dict[str, Any]],
     cleaned: bool = True,
@@ -103,7 +103,7 @@ def change(
     """
     store = stored.store
     _refuse_foreign(store)
-    with store_lock(places, store):
+    with store_lock(paths, store):
         fresh = read_memory(store, categories()[stored.memory.category], stored.path)
         data = edit(fresh.memory.data)
         redacted: list[Redacted] = []
@@ -114,18 +114,18 @@ def change(
         return Written(changed, redacted, False)
 
 
-def remove(places: Places, stored: StoredMemory) -> list[str]:
+def remove(paths: Paths, stored: StoredMemory) -> list[str]:
     """Delete a memory's file permanently; return the deleted paths."""
     _refuse_foreign(stored.store)
-    with store_lock(places, stored.store):
+    with store_lock(paths, stored.store):
         os.unlink(stored.path)
         _list(stored.store, None, stored.path)
     return [stored.path]
 
 
-def sweep(places: Places, store: Store) -> list[str]:
+def sweep(paths: Paths, store: Store) -> list[str]:
     """Delete the temporary files of killed writers and return their paths; while the lock is held, no other writer has any."""
-    with store_lock(places, store):
+    with store_lock(paths, store):
         folders = [store.root, *(folder for _, folder in category_folders(store))]
         drafts = [
             entry.path

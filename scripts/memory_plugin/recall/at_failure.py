@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .at_tool import apply_feedback, fill_in
 from .failures import FailedCommand, grade
-from .history import FAILURE, RecallHistory, left_for_tools
+from .history import FAILURE, RecallHistory, remaining_for_tools
 from .lookup import Lookup
 
 TYPE_CHECKING = False
@@ -41,8 +41,8 @@ def failed_command(payload: dict[str, object]) -> FailedCommand | None:
 
 def recall_at_failure(answer: ToolAnswer, failed: FailedCommand, agent: str, context: Context) -> bool:
     """Fill in the answer to a failed command; return whether the index needs a refresh in the background."""
-    places, settings = context.places, context.settings
-    if not left_for_tools(RecallHistory(places, context.session, FAILURE, agent), settings):
+    paths, settings = context.paths, context.settings
+    if not remaining_for_tools(RecallHistory(paths, context.session, FAILURE, agent), settings):
         answer.silent("disabled")
         return False
     lookup = Lookup(context.within(_SECONDS))

@@ -12,7 +12,7 @@ from ..kernel.fastjson import digest
 from ..kernel.files import Unreadable, read_regular
 from ..kernel.locks import Busy
 from .decision import Limits, choose, render_answer
-from .history import TOOL, RecallHistory, left_for_tools
+from .history import TOOL, RecallHistory, remaining_for_tools
 from .index_file import INDEX_ERRORS, failure_reason, index_path, open_index
 from .named_files import FILE, FOLDER, PATTERN, WAYS
 from .ranking import CATEGORIES, HIT_COLUMNS, Hit
@@ -30,7 +30,7 @@ _MAX_CHARACTERS = 9000
 _MAX_FILE = 512 * 1024
 _LOCK_TRIES = 3
 _BOTH, _ONE = "both", "one"  # as judges approve: the full text, or a pointer
-_ORDER = ("CONSTRAINT", *(one for one in CATEGORIES if one != "CONSTRAINT"))
+_ORDER = ("CONSTRAINT", *(category for category in CATEGORIES if category != "CONSTRAINT"))
 
 
 class ToolAnswer:
@@ -61,7 +61,7 @@ class ToolAnswer:
 
 def recall_at_file(answer: ToolAnswer, named: dict[str, str], agent: str, context: Context) -> ToolAnswer:
     """Fill in and return the answer to a call on a file; `named` maps each memory that names the file to the way in which it does."""
-    if not left_for_tools(RecallHistory(context.places, context.session, TOOL, agent), context.settings):
+    if not remaining_for_tools(RecallHistory(context.paths, context.session, TOOL, agent), context.settings):
         return answer.silent("disabled")
     try:
         hits = _documents(named, context)
@@ -79,7 +79,7 @@ def _is_sure(way: str) -> bool:
 
 def _documents(named: dict[str, str], context: Context) -> list[Hit]:
     """Return the memories that may be injected, the most certain first, with the shift of their thresholds. Raises INDEX_ERRORS."""
-    connection = open_index(index_path(context.places))
+    connection = open_index(index_path(context.paths))
     try:
         rows = connection.execute(
             "SELECT %s, updated_at FROM documents WHERE injectable = 1 AND key IN (%s)"
@@ -90,7 +90,7 @@ def _documents(named: dict[str, str], context: Context) -> list[Hit]:
         connection.close()
     now = now_iso()
     found = [(Hit(row[:-1], 0.0, 1.0, {"way": named[row[0]]}), row[-1]) for row in rows]
-    found.sort(key=lambda one: one[1], reverse=True)
+    found.sort(key=lambda pair: pair[1], reverse=True)
     hits = [hit for hit, _ in found if not hit.expires_at or hit.expires_at > now]
     hits.sort(key=lambda hit: (WAYS.index(named[hit.key]), _rank(hit.category)))
     apply_feedback(hits, context)
@@ -103,11 +103,11 @@ def _rank(category: str) -> int:
 
 def apply_feedback(hits: list[Hit], context: Context) -> None:
     """Set each hit's threshold shift from feedback: a memory that users called wrong gets only a pointer here."""
-    if not os.path.exists(context.places.state("feedback.json")):
+    if not os.path.exists(context.paths.state("feedback.json")):
         return
     from .feedback import Feedback
 
-    feedback = Feedback(context.places)
+    feedback = Feedback(context.paths)
     for hit in hits:
         hit.shift = feedback.shift(hit.key)
 
@@ -119,7 +119,7 @@ def fill_in(
     place = str(answer.record["place"])
     for attempt in range(_LOCK_TRIES):
         try:
-            with RecallHistory(context.places, context.session, place, agent) as history:
+            with RecallHistory(context.paths, context.session, place, agent) as history:
                 return _choose(answer, hits, approvals, history, context)
         except Busy:
             if attempt == _LOCK_TRIES - 1 or not context.deadline.remaining():
@@ -133,7 +133,7 @@ def _choose(
     answer: ToolAnswer, hits: list[Hit], approvals: dict[str, str], history: RecallHistory, context: Context
 ) -> ToolAnswer:
     settings = context.settings
-    left = left_for_tools(history, settings)
+    left = remaining_for_tools(history, settings)
     limits = Limits(settings, _MAX_CHARACTERS)
     limits.max_inject = min(limits.max_inject, _MOST_TEXTS, left)
     limits.max_pointers = min(limits.max_pointers, _MOST_POINTERS, left)

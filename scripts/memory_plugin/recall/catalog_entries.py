@@ -97,7 +97,7 @@ def _is_current(path: str, known: str) -> bool:
 def recently_used(context: Context) -> dict[str, str]:
     """Return key -> time of memories recently used by replies or called useful, as read from the end of the ledger."""
     try:
-        with open(open_ledger(context.places, context.settings, "feedback").path(), "rb") as file:
+        with open(open_ledger(context.paths, context.settings, "feedback").path(), "rb") as file:
             size = file.seek(0, os.SEEK_END)
             file.seek(max(0, size - _TAIL_BYTES))
             lines = file.read(_TAIL_BYTES).split(b"\n")
@@ -105,7 +105,7 @@ def recently_used(context: Context) -> dict[str, str]:
         return {}
     found: dict[str, str] = {}
     for line in lines[1:] if size > _TAIL_BYTES else lines:
-        found.update(_used(line, context.places.project_key))
+        found.update(_used(line, context.paths.project_key))
     return found
 
 

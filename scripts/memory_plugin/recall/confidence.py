@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from math import exp, inf, log
 
-from .signals import Held, match_signals, prompt_signals, unlikely
+from .signals import Held, log_improbability, match_signals, prompt_signals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def confidences(
     found = []
     for match in matches[: model.confidence["looked_at"]]:
         signals = {**shared, **match_signals(match, matches, held)}
-        signals["unlikely"] = unlikely(match, terms, documents, mean_length, model.ranking["prior"])
+        signals["unlikely"] = log_improbability(match, terms, documents, mean_length, model.ranking["prior"])
         signals["surprise"] = signals["unlikely"] - log(documents)
         signals["concerns"] = logistic(signals, model.confidence["concerns"])
         signals["stands_out"] = logistic(signals, model.confidence["stands_out"])
@@ -79,8 +79,8 @@ def confidences(
 
 def _least(sure: list[Confidence]) -> Confidence:
     """Return the confidence for matches too far down to be examined: the minimum of those above them."""
-    least = min(sure, key=lambda one: one.confidence)
-    pointer = min(one.pointer_confidence for one in sure)
+    least = min(sure, key=lambda confidence: confidence.confidence)
+    pointer = min(confidence.pointer_confidence for confidence in sure)
     return Confidence(least.confidence, pointer, least.signals)
 
 

@@ -24,11 +24,11 @@ __all__ = [
     "Limits",
     "choose",
     "estimated_tokens",
-    "own_threshold",
     "pointer_line",
     "receipt",
     "render",
     "render_answer",
+    "shifted_threshold",
     "tokens_of",
 ]
 
@@ -116,12 +116,12 @@ def _deserves(hit: Hit, approval: str, limits: Limits) -> tuple[bool, bool]:
     """Return whether a hit qualifies for its full text, and whether for a pointer."""
     if approval:
         return approval == "both", approval != "none" and limits.max_pointers > 0
-    full = hit.confidence >= own_threshold(limits.inject_threshold, hit.shift)
-    pointer = hit.pointer_confidence >= own_threshold(limits.pointer_threshold, hit.shift)
+    full = hit.confidence >= shifted_threshold(limits.inject_threshold, hit.shift)
+    pointer = hit.pointer_confidence >= shifted_threshold(limits.pointer_threshold, hit.shift)
     return full, limits.max_pointers > 0 and pointer
 
 
-def own_threshold(threshold: float, shift: float) -> float:
+def shifted_threshold(threshold: float, shift: float) -> float:
     """Return a threshold of the settings moved by a memory's shift, bounded so that the memory is neither always nor never recalled."""
     if not shift:
         return threshold
@@ -278,12 +278,12 @@ def receipt(full: list[Hit], pointers: list[Hit], which: str) -> str:
     """
     if which not in ("injected", "all"):
         return ""
-    said = []
+    parts = []
     if full:
-        said.append("told Claude " + _titles(full))
+        parts.append("told Claude " + _titles(full))
     if pointers and which == "all":
-        said.append(("pointed to " if said else "pointed Claude to ") + _titles(pointers))
-    return "memory: " + "; ".join(said) if said else ""
+        parts.append(("pointed to " if parts else "pointed Claude to ") + _titles(pointers))
+    return "memory: " + "; ".join(parts) if parts else ""
 
 
 def _titles(hits: list[Hit]) -> str:

@@ -33,7 +33,7 @@ __all__ = [
     "cost",
     "find_due",
     "prompt_share",
-    "round_share",
+    "share_per_round",
     "within_share",
 ]
 
@@ -178,7 +178,7 @@ def within_share(work: list[DueWork], trust: Trust, edited: set[str], share: Sha
     """
     due = [(at, file) for at, part in enumerate(work) for file in part.changed]
     if len(due) > share.files or sum(cost(file.size) for _, file in due) > share.characters:
-        due.sort(key=lambda one: _urgency(one[1], work[one[0]].store, edited, trust, share.wanted))
+        due.sort(key=lambda pair: _urgency(pair[1], work[pair[0]].store, edited, trust, share.wanted))
     taken: list[list[DueFile]] = [[] for _ in work]
     left: list[list[DueFile]] = [[] for _ in work]
     full = False
@@ -225,7 +225,7 @@ def prompt_share() -> Share:
     return Share(PROMPT_FILES, LARGEST, PROMPT_ENTRIES)
 
 
-def round_share() -> Share:
+def share_per_round() -> Share:
     """Return the share of one round of a command or background process; other processes get the index between rounds."""
     return Share(ROUND_FILES, ROUND_CHARACTERS)
 

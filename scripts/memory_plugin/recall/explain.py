@@ -6,10 +6,10 @@ from math import floor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernel.ledger import Ledger
-from .decision import own_threshold
+from .decision import shifted_threshold
 
 if TYPE_CHECKING:
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
 
 __all__ = [
     "PLACES",
@@ -111,22 +111,22 @@ class Outcome(NamedTuple):
     lacks_words: bool
 
 
-def decisions(places: Places, session: str = "", last: int = 20) -> list[dict[str, Any]]:
+def decisions(paths: Paths, session: str = "", last: int = 20) -> list[dict[str, Any]]:
     """Return the last decisions for this project, newest first; only those of `session` if it is given."""
     rows: list[dict[str, Any]] = []
-    for row in Ledger(places.state(), "recalls").rows():
-        if row.get("project") == places.project_key and (not session or row.get("session") == session):
+    for row in Ledger(paths.state(), "recalls").rows():
+        if row.get("project") == paths.project_key and (not session or row.get("session") == session):
             rows.append(row)
             del rows[:-last]
     return rows[::-1]
 
 
-def find_decision(places: Places, which: str, session: str = "", place: str = "") -> dict[str, Any] | None:
+def find_decision(paths: Paths, which: str, session: str = "", place: str = "") -> dict[str, Any] | None:
     """Return the decision about one prompt, named `last` or by its id or the start of it; None if there is none.
 
     If a turn has several decisions, return that of the prompt itself, or of `place` if it is given.
     """
-    rows = decisions(places, session, last=_ALL)
+    rows = decisions(paths, session, last=_ALL)
     if which != _LAST:
         rows = [row for row in rows if str(row.get("prompt_id") or "").startswith(which)]
     if place:
@@ -134,13 +134,13 @@ def find_decision(places: Places, which: str, session: str = "", place: str = ""
     return next((row for row in rows if _place(row) == _PROMPT), rows[0] if rows else None)
 
 
-def same_turn(places: Places, row: dict[str, Any]) -> list[dict[str, Any]]:
+def same_turn(paths: Paths, row: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the decisions at other places in the same turn, the oldest first."""
     prompt_id, session = row.get("prompt_id"), str(row.get("session") or "")
     if not prompt_id:
         return []
-    rows = decisions(places, session, last=_ALL)[::-1]
-    return [one for one in rows if one.get("prompt_id") == prompt_id and one != row]
+    rows = decisions(paths, session, last=_ALL)[::-1]
+    return [other for other in rows if other.get("prompt_id") == prompt_id and other != row]
 
 
 def _place(row: dict[str, Any]) -> str:
@@ -170,9 +170,9 @@ def _what(row: dict[str, Any]) -> str:
 
 
 def _guard_sentence(row: dict[str, Any]) -> str:
-    said = _GUARDED.get(str(row.get("outcome")), "a guarded call went through")
+    outcome_text = _GUARDED.get(str(row.get("outcome")), "a guarded call went through")
     why = reason_text(str(row.get("reason") or ""))
-    return "%s (%s)%s" % (said, ", ".join(_keys(row, "guards")), ": " + why if why else "")
+    return "%s (%s)%s" % (outcome_text, ", ".join(_keys(row, "guards")), ": " + why if why else "")
 
 
 def reason_text(reason: str) -> str:
@@ -213,9 +213,9 @@ def thresholds(row: dict[str, Any]) -> tuple[float | None, float | None]:
 def outcomes(row: dict[str, Any]) -> list[Outcome]:
     """Return the outcomes of one decision's candidates: the injected ones, then the pointers, then the rest, each best first."""
     listed = row.get("candidates")
-    candidates = [one for one in listed if isinstance(one, dict)] if isinstance(listed, list) else []
-    found = [_outcome(one, row) for one in candidates]
-    return sorted(found, key=lambda one: SAID.index(one.said))
+    candidates = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
+    found = [_outcome(candidate, row) for candidate in candidates]
+    return sorted(found, key=lambda outcome: SAID.index(outcome.said))
 
 
 def _outcome(candidate: dict[str, Any], row: dict[str, Any]) -> Outcome:
@@ -240,7 +240,7 @@ def _outcome(candidate: dict[str, Any], row: dict[str, Any]) -> Outcome:
 
 def _moved(threshold: float | None, candidate: dict[str, Any]) -> float | None:
     """Return the threshold that applied to one candidate, which feedback may have shifted."""
-    return None if threshold is None else own_threshold(threshold, _number(candidate.get("shift")) or 0.0)
+    return None if threshold is None else shifted_threshold(threshold, _number(candidate.get("shift")) or 0.0)
 
 
 def _opinion(key: object, row: dict[str, Any]) -> str:
@@ -251,9 +251,9 @@ def _opinion(key: object, row: dict[str, Any]) -> str:
     if not isinstance(pair, list) or len(pair) != 2:
         return ""
     words = [
-        "%s%s" % ("" if said else "not ", name)
-        for name, said in zip(("relevant", "useful"), pair)
-        if isinstance(said, bool)
+        "%s%s" % ("" if vote else "not ", name)
+        for name, vote in zip(("relevant", "useful"), pair)
+        if isinstance(vote, bool)
     ]
     return "; the judges: " + ", ".join(words) if words else ""
 

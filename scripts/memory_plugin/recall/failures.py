@@ -71,7 +71,7 @@ def failure_signals(failed: FailedCommand, hits: list[Hit]) -> list[dict[str, fl
     found = []
     for hit in hits[:LOOKED_AT]:
         terms = _terms(hit.parts)
-        others = max((one.score for one in hits if one is not hit), default=0.0)
+        others = max((other.score for other in hits if other is not hit), default=0.0)
         found.append(
             {
                 **{name: hit.signals[name] for name in ("answers", "concerns", "title_held", "pairs")},

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import Any
 
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
 
 __all__ = ["USED", "USEFUL", "WRONG", "Feedback", "record_feedback", "reset_feedback"]
 
@@ -41,10 +41,10 @@ class Feedback:
 
     __slots__ = ("_entries", "_project")
 
-    def __init__(self, places: Places) -> None:
+    def __init__(self, paths: Paths) -> None:
         """Read the file; a missing or damaged one counts as empty."""
-        self._project = places.project_key
-        self._entries = _entries(read_state(_path(places), _MAX_BYTES))
+        self._project = paths.project_key
+        self._entries = _entries(read_state(_path(paths), _MAX_BYTES))
 
     def shift(self, key: str) -> float:
         """Return the shift of a memory's thresholds against the settings, from -0.2 to 0.45; 0 without feedback."""
@@ -65,37 +65,37 @@ class Feedback:
         return value if isinstance(value, str) else ""
 
 
-def record_feedback(places: Places, keys: Iterable[str], kind: str) -> None:
+def record_feedback(paths: Paths, keys: Iterable[str], kind: str) -> None:
     """Add one to the USED, USEFUL or WRONG count of each memory. Raises OSError, and Busy if another process holds the file."""
-    with _locked(places):
-        entries = _entries_to_change(places)
+    with _locked(paths):
+        entries = _entries_to_change(paths)
         for key in keys:
-            entry = entries.setdefault(_mark(places.project_key, key), {})
+            entry = entries.setdefault(_mark(paths.project_key, key), {})
             entry[kind] = _count(entry, kind) + 1
             entry["time"] = now_iso()
             if kind == USED:
                 entry["used_at"] = entry["time"]
-        _write(places, entries)
+        _write(paths, entries)
 
 
-def reset_feedback(places: Places, keys: Iterable[str] | None) -> int:
+def reset_feedback(paths: Paths, keys: Iterable[str] | None) -> int:
     """Delete the feedback on some memories (None: on all, of every project); return how many had any. Raises OSError and Busy."""
-    with _locked(places):
-        entries = _entries_to_change(places)
-        marks = list(entries) if keys is None else [_mark(places.project_key, key) for key in keys]
+    with _locked(paths):
+        entries = _entries_to_change(paths)
+        marks = list(entries) if keys is None else [_mark(paths.project_key, key) for key in keys]
         known = [mark for mark in marks if entries.pop(mark, None) is not None]
         if known:
-            _write(places, entries)
+            _write(paths, entries)
     return len(known)
 
 
-def _path(places: Places) -> str:
-    return places.state("feedback.json")
+def _path(paths: Paths) -> str:
+    return paths.state("feedback.json")
 
 
-def _locked(places: Places) -> FileLock:
-    make_folder(places.state("locks"))
-    return FileLock(places.state("locks", "feedback.lock"), _LOCK_WAIT)
+def _locked(paths: Paths) -> FileLock:
+    make_folder(paths.state("locks"))
+    return FileLock(paths.state("locks", "feedback.lock"), _LOCK_WAIT)
 
 
 def _mark(project: str, key: str) -> str:
@@ -116,23 +116,23 @@ def _count(entry: dict[str, Any], kind: str) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
 
-def _entries_to_change(places: Places) -> dict[str, dict[str, Any]]:
+def _entries_to_change(paths: Paths) -> dict[str, dict[str, Any]]:
     """Return the file's entries; a damaged file is first renamed to keep it. Raises OSError if the file cannot be read.
 
     An unreadable file must not count as empty, because replacing it would lose the feedback.
     """
     try:
-        data = loads(read_regular(_path(places), _MAX_BYTES)[0].decode("utf-8"))
+        data = loads(read_regular(_path(paths), _MAX_BYTES)[0].decode("utf-8"))
     except FileNotFoundError:
         return {}
     except ValueError:
-        os.replace(_path(places), _path(places) + ".damaged")
+        os.replace(_path(paths), _path(paths) + ".damaged")
         return {}
     return _entries(data) if isinstance(data, dict) else {}
 
 
-def _write(places: Places, entries: dict[str, dict[str, Any]]) -> None:
+def _write(paths: Paths, entries: dict[str, dict[str, Any]]) -> None:
     if len(entries) > _MAX_ENTRIES:
         newest = sorted(entries, key=lambda mark: str(entries[mark].get("time")))[-_MAX_ENTRIES:]
         entries = {mark: entries[mark] for mark in newest}
-    write_state(_path(places), {"schema": _SCHEMA, "memories": entries}, durable=True)
+    write_state(_path(paths), {"schema": _SCHEMA, "memories": entries}, durable=True)

@@ -135,8 +135,8 @@ def _is_command(text: str) -> bool:
 
 def split_words(text: str) -> list[str]:
     """Return the words of a text; apostrophes and hyphens inside a word are kept."""
-    spaced = "".join(c if c.isalnum() or c in _WORD_MARKS else " " for c in text)
-    return [word.strip(_WORD_MARKS) for word in spaced.split() if word.strip(_WORD_MARKS)]
+    padded_words = "".join(c if c.isalnum() or c in _WORD_MARKS else " " for c in text)
+    return [word.strip(_WORD_MARKS) for word in padded_words.split() if word.strip(_WORD_MARKS)]
 
 
 def effective_length(text: str) -> int:
@@ -163,12 +163,12 @@ def last_turn(path: str) -> str:
 
     Never raises: a transcript that is missing, is a pipe, or has only other records has no turn.
     """
-    from ..kernel.transcript.tail import asked, records_backwards, replied
+    from ..kernel.transcript.tail import records_backwards, reply_text_of, user_input_of
 
     question = reply = ""
     for record in records_backwards(path, _TAIL_BYTES, _TAIL_LINES):
-        reply = reply or without_private(replied(record)).strip()
-        question = without_private(asked(record)[1]).strip()
+        reply = reply or without_private(reply_text_of(record)).strip()
+        question = without_private(user_input_of(record)[1]).strip()
         if question:
             break
     return turn_text(question, reply)

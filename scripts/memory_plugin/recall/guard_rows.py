@@ -23,7 +23,7 @@ from .index_file import meta_get, meta_set
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
     from ..kernel.sqlite import Connection
     from ..memories.files import StoredMemory
     from ..memories.record import Memory
@@ -40,21 +40,21 @@ class GuardRows:
 
     __slots__ = ("_rows",)
 
-    def __init__(self, places: Places, connection: Connection) -> None:
+    def __init__(self, paths: Paths, connection: Connection) -> None:
         """Read the rows from the index, or from the prepared file if the index is new, since its memories arrive round by round."""
         saved = meta_get(connection, _META)
-        rows = loads(saved) if saved else saved_rows(places)
+        rows = loads(saved) if saved else saved_rows(paths)
         self._rows: dict[str, dict[str, Any]] = rows if isinstance(rows, dict) else {}
 
-    def update(self, found: Iterable[StoredMemory], trust: Trust) -> None:
+    def update(self, memories: Iterable[StoredMemory], trust: Trust) -> None:
         """Update the rows for memories that were just read."""
-        for stored in found:
+        for stored in memories:
             self._rows.pop(stored.key, None)
             version = guarded_version(stored, trust)
             if version is not None:
                 self._rows[stored.key] = _row(stored, version)
 
-    def save(self, places: Places, connection: Connection) -> None:
+    def save(self, paths: Paths, connection: Connection) -> None:
         """Save the rows in the index, inside the caller's transaction, and write those in force to the prepared file.
 
         Rows of deleted files are dropped. If the file cannot be written now, a later refresh writes it.
@@ -65,7 +65,7 @@ class GuardRows:
             meta_set(connection, _META, saved)
         replaced = _replaced(connection, self._rows) if self._rows else set()
         with suppress(OSError):
-            write_guard_file(places, [row for key, row in sorted(self._rows.items()) if key not in replaced])
+            write_guard_file(paths, [row for key, row in sorted(self._rows.items()) if key not in replaced])
 
 
 def _replaced(connection: Connection, rows: dict[str, dict[str, Any]]) -> set[str]:
@@ -77,7 +77,10 @@ def _replaced(connection: Connection, rows: dict[str, dict[str, Any]]) -> set[st
     for key, _, names in links(connection):
         document = find_document(connection, key) if names else None
         if document is not None and document.trust == TRUSTED:
-            meant = (next((one for one in named_keys(name, key) if one in rows), "") for name in names)
+            meant = (
+                next((named_key for named_key in named_keys(name, key) if named_key in rows), "")
+                for name in names
+            )
             named.update(meant)
     superseded = superseded_documents(connection)
     return {

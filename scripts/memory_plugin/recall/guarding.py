@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..kernel.context import Context
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
     from ..memories.guard_file import GuardFile, GuardInForce
     from .history import RecallHistory
 
@@ -105,12 +105,12 @@ class GuardAnswer:
 def match_call(call: ToolCall, prepared: GuardFile, root: str) -> list[GuardMatch]:
     """Return the guards that cover a call, each with the first of its commands or patterns that matches."""
     if prepared.may_cover_command(call.command):
-        found = _match_command(call.command, prepared)
+        matches = _match_command(call.command, prepared)
     elif call.path and prepared.has_files:
-        found = _match_path(call, prepared, root)
+        matches = _match_path(call, prepared, root)
     else:
         return []
-    return [match for match in found if _is_in_force(match.guard)]
+    return [match for match in matches if _is_in_force(match.guard)]
 
 
 def _match_command(command: str, prepared: GuardFile) -> list[GuardMatch]:
@@ -128,12 +128,12 @@ def _match_path(call: ToolCall, prepared: GuardFile, root: str) -> list[GuardMat
     from ..memories.guarded_files import covers, paths_below
 
     paths = paths_below(root, call.path, call.folder)
-    found = []
+    matches = []
     for guard in prepared.guards:
-        pattern = next((one for one in guard.files if any(covers(one, path) for path in paths)), "")
+        pattern = next((file for file in guard.files if any(covers(file, path) for path in paths)), "")
         if pattern:
-            found.append(GuardMatch(guard, pattern))
-    return found
+            matches.append(GuardMatch(guard, pattern))
+    return matches
 
 
 def _is_in_force(guard: GuardInForce) -> bool:
@@ -144,10 +144,10 @@ def _is_in_force(guard: GuardInForce) -> bool:
     return guard.until > now_iso()
 
 
-def guarded_call(payload: dict[str, object], places: Places, prepared: GuardFile) -> GuardedCall | None:
+def guarded_call(payload: dict[str, object], paths: Paths, prepared: GuardFile) -> GuardedCall | None:
     """Return the call with the guards that cover it; None if there are none."""
     call = ToolCall(payload)
-    matches = match_call(call, prepared, places.project_root)
+    matches = match_call(call, prepared, paths.project_root)
     return GuardedCall(call, matches, prepared) if matches else None
 
 
@@ -183,7 +183,7 @@ def _not_reminded(guarded: GuardedCall, context: Context) -> list[GuardMatch]:
         return []
     for attempt in range(_LOCK_TRIES):
         try:
-            with RecallHistory(context.places, context.session, GUARD, guarded.call.agent) as history:
+            with RecallHistory(context.paths, context.session, GUARD, guarded.call.agent) as history:
                 return _note_due(guarded, history)
         except Busy:
             if attempt == _LOCK_TRIES - 1 or not context.deadline.remaining():
@@ -242,7 +242,7 @@ def _mark_key(match: GuardMatch) -> str:
 def _reminder(due: list[GuardMatch], prepared: GuardFile) -> str:
     """Return the reason shown to Claude: the guard's pattern, the memories, and that a repeated call goes through."""
     covered = "; ".join(
-        '"%s" covers `%s`' % (prepared.text(one.guard.key, "title"), one.pattern) for one in due
+        '"%s" covers `%s`' % (prepared.text(match.guard.key, "title"), match.pattern) for match in due
     )
     lines = [_HELD_BACK % covered[:_MAX_COVERED], _BECAUSE]
     room = _MAX_REASON - sum(map(len, lines)) - len(_AFTER)

@@ -22,7 +22,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
 
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
     from ..kernel.settings.load import Settings
 
 __all__ = [
@@ -34,7 +34,7 @@ __all__ = [
     "TOOL",
     "RecallHistory",
     "forget_session",
-    "left_for_tools",
+    "remaining_for_tools",
 ]
 
 PROMPT, CATALOG, TOOL, FAILURE = "prompt", "catalog", "tool", "failure"
@@ -46,22 +46,24 @@ _OPEN = (
 )
 
 
-def forget_session(places: Places, session: str) -> None:
+def forget_session(paths: Paths, session: str) -> None:
     """Delete the history of a session whose context was compacted or cleared. Its sub-agents keep theirs: each has its own context.
 
     Raises OSError, but not for a session without a record.
     """
     try:
-        os.unlink(session_file(places, session))
+        os.unlink(session_file(paths, session))
     except FileNotFoundError:
         return
 
 
-def left_for_tools(history: RecallHistory, settings: Settings) -> int:
+def remaining_for_tools(history: RecallHistory, settings: Settings) -> int:
     """Return how many memories tool calls may still inject or point to in this session; 0 if that is switched off."""
     if not (settings.flag("retrieval.enabled") and settings.flag("retrieval.tool.enabled")):
         return 0
-    return max(0, settings.integer("retrieval.tool.max_per_session") - sum(history.told_at(TOOL, FAILURE)))
+    return max(
+        0, settings.integer("retrieval.tool.max_per_session") - sum(history.injected_counts(TOOL, FAILURE))
+    )
 
 
 class RecallHistory:
@@ -85,13 +87,13 @@ class RecallHistory:
         "turn",
     )
 
-    def __init__(self, places: Places, session: str, place: str = PROMPT, agent: str = "") -> None:
+    def __init__(self, paths: Paths, session: str, place: str = PROMPT, agent: str = "") -> None:
         self._place = place
         self._handle = -1
         self._path = ""
         if session:
             part = "agent-" + _digest(agent) if agent else ""
-            self._path = session_file(places, session, part)
+            self._path = session_file(paths, session, part)
         self._read(self._content())
 
     def _content(self) -> bytes:
@@ -137,14 +139,14 @@ class RecallHistory:
 
     def was_injected(self, key: str, text: str, repeat_after: int) -> bool:
         """Return whether exactly this text of a memory was injected at any place fewer than `repeat_after` turns ago."""
-        said, turn = self._injected.get(_digest(key), ("", 0))
-        return said == _digest(text) and self.turn - turn < repeat_after
+        digest, turn = self._injected.get(_digest(key), ("", 0))
+        return digest == _digest(text) and self.turn - turn < repeat_after
 
     def was_pointed(self, key: str, line: str) -> bool:
         """Return whether exactly this line was given as a pointer to a memory at any place."""
         return self._pointed.get(_digest(key)) == _digest(line)
 
-    def told_at(self, *places: str) -> tuple[int, int]:
+    def injected_counts(self, *places: str) -> tuple[int, int]:
         """Return how many full texts and how many pointers these places gave in this session, for their common limit."""
         found = [self._counts.get(place, (0, 0)) for place in places]
         return sum(counts[0] for counts in found), sum(counts[1] for counts in found)
@@ -230,7 +232,7 @@ class RecallHistory:
         row: dict[str, object] = {"place": self._place}
         if self.header_said:
             row["header"] = True
-        row.update((name, said) for name, said in self._said.items() if said)
+        row.update((name, value) for name, value in self._said.items() if value)
         line = b"\n" + dumps(row).encode("ascii")
         if os.write(self._handle, line) != len(line):
             raise OSError(errno.ENOSPC, "disk full")

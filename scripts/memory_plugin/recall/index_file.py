@@ -11,7 +11,7 @@ import os
 from time import time
 
 from ..kernel.fastjson import dumps, loads
-from ..kernel.files import in_words
+from ..kernel.files import error_text
 from ..kernel.locks import FileLock
 from ..kernel.sqlite import Connection, SqliteError, connect
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from types import TracebackType
 
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
 
 __all__ = [
     "INDEX_ERRORS",
@@ -59,7 +59,7 @@ __all__ = [
 # index by `refresh_model`.
 SCHEMA = 8
 # Of the hygiene rules and their code: an index that older rules redacted is rebuilt. `python3 tests/config/rules_digest.py` writes it.
-RULES_DIGEST = 0x416D01
+RULES_DIGEST = 0x29C0A2
 _version = [SCHEMA | RULES_DIGEST << 8]
 # Marks the posting of a term in a strong field; no term contains it, because it is not a character of words.
 STRONG_MARK = "+"
@@ -97,13 +97,13 @@ class IndexLocked(IndexUnusable):
 INDEX_ERRORS = (SqliteError, IndexUnavailable, ValueError, TypeError, LookupError)
 
 
-def index_path(places: Places) -> str:
+def index_path(paths: Paths) -> str:
     """Return the path of the index file of a project.
 
     Its name includes the layout number: a command installed by pip may have another version than the plugin, and without the number the two
     would keep rebuilding each other's index.
     """
-    return places.state("index", "%s.%d.sqlite3" % (places.project_key, SCHEMA))
+    return paths.state("index", "%s.%d.sqlite3" % (paths.project_key, SCHEMA))
 
 
 def refresh_lock(path: str, wait: float) -> FileLock:
@@ -155,7 +155,7 @@ def create_index(path: str, fts5: bool = True) -> Connection:
         os.replace(temporary, path)
     except (OSError, SqliteError) as error:
         _remove(temporary)
-        raise IndexUnusable("cannot create %s: %s" % (path, in_words(error))) from None
+        raise IndexUnusable("cannot create %s: %s" % (path, error_text(error))) from None
     _remove(path + "-journal")
     return _connect(path, 0.05)
 

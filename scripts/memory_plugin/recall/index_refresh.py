@@ -23,7 +23,7 @@ from ..memories.trust import PENDING, load_trust
 from ..memories.trust_file import decision_paths
 from ..memories.trust_migration import migrate_trust
 from .documents import memory_document
-from .due_files import View, find_due, round_share, within_share
+from .due_files import View, find_due, share_per_round, within_share
 from .guard_rows import GuardRows
 from .index_documents import count_documents, files_by_trust, files_of_texts, scrub, total_documents
 from .index_file import (
@@ -50,7 +50,7 @@ from .superseding import apply_supersession
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
     from ..kernel.settings.load import Settings
     from ..kernel.sqlite import Connection
     from ..memories.trust import Trust
@@ -78,39 +78,39 @@ _WATCHED_PENDING = 50
 _MIGRATED_BY_PROMPT = 200  # memories of a store whose trust 0.1.0 recorded; more are read in the background
 
 
-def refresh_index(places: Places, settings: Settings, rounds: int = _MAX_ROUNDS) -> RefreshReport:
+def refresh_index(paths: Paths, settings: Settings, rounds: int = _MAX_ROUNDS) -> RefreshReport:
     """Bring the index fully up to date, creating it when it is missing or damaged.
 
     It works in rounds of about 10,000 typical memories, between which other processes can use the index; with fewer `rounds` than needed,
     the report says how many files are left. Raises IndexUnavailable when it cannot be created, Busy when another process keeps the lock,
     OSError for the disk.
     """
-    path = index_path(places)
+    path = index_path(paths)
     make_folder(os.path.dirname(path))
     done: set[str] = set()
-    total = _refresh_round(path, places, settings, done)
+    total = _refresh_round(path, paths, settings, done)
     for _ in range(1, rounds):
         if not total.left:
             break
         sleep(_PAUSE)
-        total = total._replace(left=0).plus(_refresh_round(path, places, settings, done))
+        total = total._replace(left=0).plus(_refresh_round(path, paths, settings, done))
     return total
 
 
-def _refresh_round(path: str, places: Places, settings: Settings, done: set[str]) -> RefreshReport:
+def _refresh_round(path: str, paths: Paths, settings: Settings, done: set[str]) -> RefreshReport:
     with refresh_lock(path, _LOCK_WAIT):
         try:
-            return _refresh_all(open_index(path, timeout=_WRITER_WAIT), places, settings, done)
+            return _refresh_all(open_index(path, timeout=_WRITER_WAIT), paths, settings, done)
         except INDEX_ERRORS as error:
             if is_locked(error):
                 raise
             done.clear()
-            return _refresh_all(create_index(path), places, settings, done)
+            return _refresh_all(create_index(path), paths, settings, done)
 
 
-def scrub_index(places: Places) -> None:
+def scrub_index(paths: Paths) -> None:
     """Erase the text of deleted memories from the index file. Raises IndexUnavailable, SqliteError, and Busy after 20 seconds."""
-    path = index_path(places)
+    path = index_path(paths)
     with (
         refresh_lock(path, _LOCK_WAIT),
         closing(open_index(path, timeout=_WRITER_WAIT)) as connection,
@@ -118,25 +118,25 @@ def scrub_index(places: Places) -> None:
         scrub(connection)
 
 
-def rebuild_index(places: Places, settings: Settings) -> RefreshReport:
+def rebuild_index(paths: Paths, settings: Settings) -> RefreshReport:
     """Replace a damaged index with a new one. Raises as `refresh_index` does."""
-    path = index_path(places)
+    path = index_path(paths)
     with refresh_lock(path, _LOCK_WAIT):
         create_index(path).close()
-    return refresh_index(places, settings)
+    return refresh_index(paths, settings)
 
 
-def _refresh_all(connection: Connection, places: Places, settings: Settings, done: set[str]) -> RefreshReport:
+def _refresh_all(connection: Connection, paths: Paths, settings: Settings, done: set[str]) -> RefreshReport:
     with closing(connection):
         # A writer that spills its cache locks readers out until it commits.
         connection.execute("PRAGMA cache_spill = OFF")
         refresh_model(connection)
-        return refresh(connection, places, settings, full=True, share=round_share(), done=done)
+        return refresh(connection, paths, settings, full=True, share=share_per_round(), done=done)
 
 
 def refresh(
     connection: Connection,
-    places: Places,
+    paths: Paths,
     settings: Settings,
     full: bool = False,
     share: Share | None = None,
@@ -148,13 +148,13 @@ def refresh(
     `edited` are files known to differ from the index; `done` are those that an earlier round has read, and gets those of this one.
     The caller must hold `refresh_lock`.
     """
-    share = share or round_share()
+    share = share or share_per_round()
     if _is_large(connection, share):
         return RefreshReport(left=1)
-    migrated = migrate_trust(places, None if share.entries is None else _MIGRATED_BY_PROMPT)
+    migrated = migrate_trust(paths, None if share.entries is None else _MIGRATED_BY_PROMPT)
     # First the marks, then the records and the files: what changes in between belongs to the next refresh.
-    marks = snapshot(_watched(places, settings))
-    trust = load_trust(places, settings.texts("trust.accept_from"))
+    marks = snapshot(_watched(paths, settings))
+    trust = load_trust(paths, settings.texts("trust.accept_from"))
     decided, seen = _decided(connection, trust)
     view = View(
         changed_paths(connection),
@@ -165,25 +165,25 @@ def refresh(
         set() if done is None else done,
         share.entries,
     )
-    run = RefreshPass(connection, trust, view, marks, GuardRows(places, connection))
-    work = [find_due(connection, store, view) for store in stores(places)]
+    run = RefreshPass(connection, trust, view, marks, GuardRows(paths, connection))
+    work = [find_due(connection, store, view) for store in stores(paths)]
     aside = trust.trusted.set_aside or trust.rejected.set_aside
     problem = "a damaged record of trust was set aside" if aside else ""
     report = RefreshReport(left=int(not migrated), problem=problem)
     for part in within_share(work, trust, view.edited, share):
         report = report.plus(refresh_store(run, part))
-    folders = native_folders(places) if settings.flag("native.enabled") else []
+    folders = native_folders(paths) if settings.flag("native.enabled") else []
     if full or view.edited or view.has_changed(*_native_paths(folders)):
         report = report.plus(refresh_notes(run, folders, share))
     run.marks.update(snapshot(files_by_trust(connection, PENDING, _WATCHED_PENDING)))
     with transaction(connection):
-        apply_supersession(connection, lambda document, phrases: _read_again(places, document, phrases))
+        apply_supersession(connection, lambda document, phrases: _read_again(paths, document, phrases))
         save_snapshot(connection, run.marks)
         meta_set(connection, _INACTIVE, dumps(view.inactive))
         meta_set(connection, _DECIDED, seen)
-        run.guards.save(places, connection)
-    if full or report.has_changes() or not os.path.lexists(named_files_path(places)):
-        prepare_named_files(places, connection)
+        run.guards.save(paths, connection)
+    if full or report.has_changes() or not os.path.lexists(named_files_path(paths)):
+        prepare_named_files(paths, connection)
     return report
 
 
@@ -195,10 +195,10 @@ def _is_large(connection: Connection, share: Share) -> bool:
     return indexed > share.entries or len(meta_get(connection, _INACTIVE) or "") > _MAX_INACTIVE
 
 
-def _read_again(places: Places, document: Document, inherited: tuple[str, ...]) -> Document | None:
+def _read_again(paths: Paths, document: Document, inherited: tuple[str, ...]) -> Document | None:
     """Return a document rebuilt from its file, with the phrases that it inherits; None if the file has changed since."""
-    store = next((store for store in stores(places) if store.scope == document.scope), None)
-    category = next(one for one in categories().values() if one.label == document.category)
+    store = next((store for store in stores(paths) if store.scope == document.scope), None)
+    category = next(category for category in categories().values() if category.label == document.category)
     try:
         stored = None if store is None else read_memory(store, category, document.path)
     except (InvalidMemory, Unreadable, FileNotFoundError):
@@ -215,17 +215,17 @@ def _inactive_files(connection: Connection) -> dict[str, str]:
     return {k: v for k, v in found.items() if isinstance(v, str)} if isinstance(found, dict) else {}
 
 
-def _watched(places: Places, settings: Settings) -> list[str]:
+def _watched(paths: Paths, settings: Settings) -> list[str]:
     """Return the folders and files whose change makes the index out of date."""
-    paths = [os.path.join(places.project_root, ".claude", "memory"), *decision_paths(places)]
-    if places.config_dir:
-        paths.append(os.path.join(places.config_dir, "settings.json"))  # for `trust.accept_from`
-    for store in stores(places):
-        paths.append(store.root)
-        paths += [os.path.join(store.root, category.folder) for category in categories().values()]
+    watched = [os.path.join(paths.project_root, ".claude", "memory"), *decision_paths(paths)]
+    if paths.config_dir:
+        watched.append(os.path.join(paths.config_dir, "settings.json"))  # for `trust.accept_from`
+    for store in stores(paths):
+        watched.append(store.root)
+        watched += [os.path.join(store.root, category.folder) for category in categories().values()]
     if settings.flag("native.enabled"):
-        paths += _native_paths(native_folders(places))
-    return list(dict.fromkeys(paths))
+        watched += _native_paths(native_folders(paths))
+    return list(dict.fromkeys(watched))
 
 
 def _decided(connection: Connection, trust: Trust) -> tuple[set[str] | None, str]:
@@ -250,9 +250,9 @@ def _native_paths(folders: list[str]) -> list[str]:
     return [path for folder in folders for path in (folder, os.path.join(folder, "MEMORY.md"))]
 
 
-def index_state(places: Places) -> dict[str, object]:
+def index_state(paths: Paths) -> dict[str, object]:
     """Return the state of the index for a person: `state` is whole, behind, missing or unusable; with `memories`, `bytes`, the `path`."""
-    path = index_path(places)
+    path = index_path(paths)
     state: dict[str, object] = {"path": path, "state": "whole", "memories": 0, "bytes": 0, "reason": ""}
     try:
         connection = open_index(path)
@@ -267,7 +267,7 @@ def index_state(places: Places) -> dict[str, object]:
             bytes=os.path.getsize(path),
         )
         state["age_seconds"] = round(now() - os.path.getmtime(path))
-        state["store"] = project_store(places).root
+        state["store"] = project_store(paths).root
     finally:
         connection.close()
     return state

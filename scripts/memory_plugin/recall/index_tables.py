@@ -9,7 +9,7 @@ from ..kernel.data import load_data
 from ..kernel.fastjson import dumps
 from ..kernel.sqlite import SqliteError
 from .index_file import POSTINGS, meta_set
-from .query import by_first_word
+from .query import index_by_first_word
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ def model() -> str:
         intent: [passage for passages in by_language.values() for passage in passages]  # type: ignore[attr-defined]
         for intent, by_language in _values("intents").items()
     }
-    prepared = {"intents": sorted(intents), "passages": by_first_word(intents)}
+    prepared = {"intents": sorted(intents), "passages": index_by_first_word(intents)}
     return dumps({**prepared, **{name: _values(name) for name in _FILES}})
 
 

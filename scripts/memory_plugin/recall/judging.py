@@ -244,8 +244,8 @@ def _approvals(answered: list[set[str]], shown: list[Hit], verification: str) ->
 def _pairs(answers: list[set[str] | None], shown: list[Hit]) -> dict[str, tuple[bool | None, bool | None]]:
     """Return the answers about each hit; one combined answer counts for both."""
     both = answers * 2 if len(answers) == 1 else answers
-    said = [[None if answer is None else hit.key in answer for hit in shown] for answer in both]
-    return {hit.key: (relevant, useful) for hit, relevant, useful in zip(shown, *said)}
+    votes = [[None if answer is None else hit.key in answer for hit in shown] for answer in both]
+    return {hit.key: (relevant, useful) for hit, relevant, useful in zip(shown, *votes)}
 
 
 def _spent(verdicts: list[Verdict]) -> dict[str, object]:

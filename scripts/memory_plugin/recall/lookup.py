@@ -134,7 +134,7 @@ class Lookup:
 
     def _open(self) -> bool:
         try:
-            self._connection = open_index(index_path(self._context.places))
+            self._connection = open_index(index_path(self._context.paths))
         except IndexMissing:
             return self._create()
         except IndexUnavailable as error:
@@ -149,7 +149,7 @@ class Lookup:
 
         If several hooks find no index, one creates it while the others wait a moment.
         """
-        path = index_path(self._context.places)
+        path = index_path(self._context.paths)
         try:
             make_folder(os.path.dirname(path))
             with refresh_lock(path, min(_CREATE_WAIT, self._context.deadline.remaining())):
@@ -176,7 +176,7 @@ class Lookup:
         """Remove a damaged index; return whether it is gone."""
         self.close()
         self._connection = None
-        path = index_path(self._context.places)
+        path = index_path(self._context.paths)
         try:
             with refresh_lock(path, 0.0):
                 os.unlink(path)
@@ -187,7 +187,7 @@ class Lookup:
     def _refresh(self, edited: list[str] | None = None) -> bool:
         """Bring the index up to date; wait briefly for another process that does so, because it usually reads only a few files."""
         try:
-            with refresh_lock(index_path(self._context.places), _REFRESH_WAIT):
+            with refresh_lock(index_path(self._context.paths), _REFRESH_WAIT):
                 return self._read_share(edited)
         except Busy:
             self.problem = "refreshed_elsewhere"
@@ -204,9 +204,9 @@ class Lookup:
         assert self._connection is not None
         self._share = self._share or prompt_share()  # one share for all refreshes of this prompt
         self._share.wanted = self._wanted
-        places, settings = self._context.places, self._context.settings
+        paths, settings = self._context.paths, self._context.settings
         try:
-            report = refresh(self._connection, places, settings, share=self._share, edited=edited or ())
+            report = refresh(self._connection, paths, settings, share=self._share, edited=edited or ())
         except SqliteError as error:
             self.problem = failure_reason(error)
             if is_damaged(error):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..kernel.clock import Deadline, now_iso
-from ..kernel.files import in_words
+from ..kernel.files import error_text
 from ..kernel.sqlite import SqliteError
 from ..memories.claude_notes import native_folders, notes
 from ..memories.survey import supersession, survey
@@ -27,7 +27,7 @@ from .index_refresh import is_active, rebuild_index, refresh_index
 from .ranking import analyze, candidate_backend, load_model, rank
 
 if TYPE_CHECKING:
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
     from ..kernel.settings.load import Settings
     from ..kernel.sqlite import Connection
     from .ranking import Hit
@@ -58,27 +58,27 @@ class Neighbors(NamedTuple):
     stop: dict[str, frozenset[str]]
 
 
-def search(places: Places, settings: Settings, query: str, limit: int) -> Found:
+def search(paths: Paths, settings: Settings, query: str, limit: int) -> Found:
     """Return the best memories of all scopes, also those that are pending, have expired or are superseded.
 
     The index is brought up to date first, and rebuilt when it turns out to be damaged; where that fails, every file is read.
     Raises IndexUnavailable where there is no SQLite, RuntimeError without a state folder.
     """
     try:
-        refresh_index(places, settings, rounds=1)
-        return _search_index(places, settings, query, limit)
+        refresh_index(paths, settings, rounds=1)
+        return _search_index(paths, settings, query, limit)
     except (IndexUnavailable, SqliteError, OSError) as error:
-        found = _ask(_temporary_index(places, settings), settings, query, limit)
-        return found._replace(problem=in_words(error))
+        result = _ask(_temporary_index(paths, settings), settings, query, limit)
+        return result._replace(problem=error_text(error))
 
 
-def neighbors(places: Places, settings: Settings, texts: list[str], limit: int) -> Neighbors | None:
+def neighbors(paths: Paths, settings: Settings, texts: list[str], limit: int) -> Neighbors | None:
     """Return the `limit` nearest memories of each text, from the index as it is.
 
     Texts that remain after ten seconds get none. Returns None if no index answers, because a duplicate check must not make a save fail.
     """
     try:
-        connection = open_index(index_path(places), timeout=1.0)
+        connection = open_index(index_path(paths), timeout=1.0)
     except (IndexUnavailable, RuntimeError):
         return None
     deadline = Deadline(_SECONDS)
@@ -100,20 +100,20 @@ def neighbors(places: Places, settings: Settings, texts: list[str], limit: int) 
     return Neighbors(found, stop)
 
 
-def _search_index(places: Places, settings: Settings, query: str, limit: int) -> Found:
+def _search_index(paths: Paths, settings: Settings, query: str, limit: int) -> Found:
     try:
-        return _ask(open_index(index_path(places), timeout=1.0), settings, query, limit)
+        return _ask(open_index(index_path(paths), timeout=1.0), settings, query, limit)
     except INDEX_ERRORS as error:
         if is_locked(error):
             raise
-    rebuild_index(places, settings)
-    return _ask(open_index(index_path(places), timeout=1.0), settings, query, limit)
+    rebuild_index(paths, settings)
+    return _ask(open_index(index_path(paths), timeout=1.0), settings, query, limit)
 
 
-def _temporary_index(places: Places, settings: Settings) -> Connection:
+def _temporary_index(paths: Paths, settings: Settings) -> Connection:
     """Return an in-memory index of all files, for one query."""
     connection = create_index_in_memory()
-    items = survey(places, settings.texts("trust.accept_from")).items
+    items = survey(paths, settings.texts("trust.accept_from")).items
     resolution = supersession(items)
     documents = [
         memory_document(item.stored, item.trust, resolution.inherited.get(item.stored.key, ()))
@@ -121,7 +121,7 @@ def _temporary_index(places: Places, settings: Settings) -> Connection:
         if is_active(item.stored)
     ]
     if settings.flag("native.enabled"):
-        documents += [note_document(note) for folder in native_folders(places) for note in notes(folder)]
+        documents += [note_document(note) for folder in native_folders(paths) for note in notes(folder)]
     with transaction(connection):
         put(connection, documents)
         set_superseded(connection, resolution.superseded)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
 
 __all__ = ["FILE", "FOLDER", "KIN", "PATTERN", "TEXT", "NamedFiles", "named_files_path", "write_named_files"]
 
@@ -39,13 +39,13 @@ class NamedFiles:
 
     __slots__ = ("_lines", "_patterns")
 
-    def __init__(self, places: Places) -> None:
+    def __init__(self, paths: Paths) -> None:
         self._lines = b""
         self._patterns: list[tuple[str, str]] = []
         try:
-            head, _, lines = read_regular(named_files_path(places), _MAX_BYTES)[0].partition(b"\n")
+            head, _, lines = read_regular(named_files_path(paths), _MAX_BYTES)[0].partition(b"\n")
             data = loads(head.decode("ascii"))
-            if isinstance(data, dict) and data["schema"] == SCHEMA and data["root"] == places.project_root:
+            if isinstance(data, dict) and data["schema"] == SCHEMA and data["root"] == paths.project_root:
                 self._patterns = [(str(pattern), str(key)) for pattern, key in data["patterns"]]
                 self._lines = b"\n" + lines
         except (FileNotFoundError, Unreadable, ValueError, KeyError, TypeError):
@@ -62,9 +62,9 @@ class NamedFiles:
         path, folder = _given_path(payload), payload.get("cwd")
         paths = paths_below(root, path, folder if isinstance(folder, str) else "") if path else []
         found: dict[str, str] = {}
-        for one in paths:
-            is_new = payload.get("tool_name") == _CREATES and not os.path.lexists(os.path.join(root, one))
-            for key, way in self.naming(one, is_new=is_new).items():
+        for path in paths:
+            is_new = payload.get("tool_name") == _CREATES and not os.path.lexists(os.path.join(root, path))
+            for key, way in self.naming(path, is_new=is_new).items():
                 _add(found, key, way)
         return found
 
@@ -191,20 +191,20 @@ def _decoded(path: bytes) -> str:
     return str(loads('"%s"' % path.decode("ascii")))
 
 
-def named_files_path(places: Places) -> str:
+def named_files_path(paths: Paths) -> str:
     """Return the path of the project's file. Raises RuntimeError without a state folder."""
-    return places.state("index", places.project_key + ".files")
+    return paths.state("index", paths.project_key + ".files")
 
 
-def write_named_files(places: Places, named: Iterable[tuple[str, str, str]]) -> bool:
+def write_named_files(paths: Paths, named: Iterable[tuple[str, str, str]]) -> bool:
     """Write the file if its content changed, delete it if no file is named, and return whether it changed. Raises OSError.
 
     `named` has a path or pattern, a memory's key, and the way.
     """
-    return replace_if_changed(named_files_path(places), _content(places, named), _MAX_BYTES)
+    return replace_if_changed(named_files_path(paths), _content(paths, named), _MAX_BYTES)
 
 
-def _content(places: Places, named: Iterable[tuple[str, str, str]]) -> bytes:
+def _content(paths: Paths, named: Iterable[tuple[str, str, str]]) -> bytes:
     patterns: set[tuple[str, str]] = set()
     ways: dict[str, dict[str, str]] = {}
     for path, key, way in named:
@@ -214,7 +214,7 @@ def _content(places: Places, named: Iterable[tuple[str, str, str]]) -> bytes:
             _add(ways.setdefault(_folded(path), {}), key, way)
     if not patterns and not ways:
         return b""
-    head = {"schema": SCHEMA, "root": places.project_root, "patterns": sorted(patterns)[:_MAX_PATTERNS]}
+    head = {"schema": SCHEMA, "root": paths.project_root, "patterns": sorted(patterns)[:_MAX_PATTERNS]}
     lines = sorted(
         _encoded(path) + b"\t" + dumps(sorted(marks.items())).encode("ascii") for path, marks in ways.items()
     )

@@ -14,7 +14,7 @@ from .named_files import FILE, PATTERN, TEXT, write_named_files
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
     from ..kernel.sqlite import Connection
 
 __all__ = ["named_in_files", "named_in_text", "prepare_named_files"]
@@ -29,20 +29,20 @@ _FEWEST_FOLDERS = 2
 _MAX_LENGTH = 300
 
 
-def prepare_named_files(places: Places, connection: Connection) -> None:
+def prepare_named_files(paths: Paths, connection: Connection) -> None:
     """Update the prepared file. If it cannot be written now, a later refresh writes it."""
     with suppress(OSError):
-        write_named_files(places, _named(places, connection))
+        write_named_files(paths, _named(paths, connection))
 
 
-def _named(places: Places, connection: Connection) -> Iterator[tuple[str, str, str]]:
+def _named(paths: Paths, connection: Connection) -> Iterator[tuple[str, str, str]]:
     rows = connection.execute(
         "SELECT key, scope, files, inject FROM documents WHERE injectable = 1 AND scope != 'native' ORDER BY key"
     )
     for key, scope, files, inject in rows:
         found = loads(files)
         for entry in found if isinstance(found, list) else ():
-            for path, way in named_in_files(str(entry), places.project_root):
+            for path, way in named_in_files(str(entry), paths.project_root):
                 # A memory of the user's own is about many projects, which have files of the same name.
                 if scope == _PROJECT or way == PATTERN:
                     yield path, key, way

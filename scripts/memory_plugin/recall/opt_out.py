@@ -72,7 +72,7 @@ class OptOut:
         if not verb or _follows(words, at + 1, self._table["turned_round_by"]):
             return False
         before = words[: start - len(verb)]
-        if any(_ends_with(before, one.split()) for one in self._table["not_after"]):
+        if any(_ends_with(before, phrase.split()) for phrase in self._table["not_after"]):
             return False
         alone = len(verb) == 1 and verb[0] in self._table["verbs_of_many"]
         return not alone or not self._words["many"].isdisjoint(words[start : at + 1])
@@ -116,7 +116,7 @@ class OptOut:
 def _sequences(phrases: list[str]) -> dict[str, list[list[str]]]:
     """Return phrases as lists of words, the longest first, by their last word."""
     found: dict[str, list[list[str]]] = {}
-    for words in sorted((phrase.split() for phrase in set(phrases)), key=lambda one: (-len(one), one)):
+    for words in sorted((phrase.split() for phrase in set(phrases)), key=lambda words: (-len(words), words)):
         found.setdefault(words[-1], []).append(words)
     return found
 

@@ -14,7 +14,7 @@ from ..kernel.state_file import read_state, write_state
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
     from ..kernel.sqlite import Connection
 
 __all__ = ["due_notice", "pending_keys"]
@@ -33,21 +33,21 @@ def pending_keys(connection: Connection) -> list[str]:
     return [key for (key,) in rows]
 
 
-def due_notice(places: Places, connection: Connection | None) -> str:
+def due_notice(paths: Paths, connection: Connection | None) -> str:
     """Return a line for the user about the memories that await approval, once per set of memories; else an empty text.
 
     `connection` is the index, None where it cannot answer. Raises SqliteError.
     """
-    folder = places.state("trust")
+    folder = paths.state("trust")
     if any(_looks_unreadable(os.path.join(folder, name)) for name in _RECORDS):
         from ..memories.trust import load_trust
 
         try:
-            load_trust(places)
+            load_trust(paths)
         except OSError as error:
             return "memory: " + cause(error)
     pending = [] if connection is None else pending_keys(connection)
-    if not pending or _has_old_records(places, folder) or not _is_due(places, pending):
+    if not pending or _has_old_records(paths, folder) or not _is_due(paths, pending):
         return ""
     subject = "1 memory awaits" if len(pending) == 1 else "%d memories await" % len(pending)
     return (
@@ -66,7 +66,7 @@ def _looks_unreadable(path: str) -> bool:
     return not modes.S_ISREG(status.st_mode) or not os.access(path, os.R_OK)
 
 
-def _has_old_records(places: Places, folder: str) -> bool:
+def _has_old_records(paths: Paths, folder: str) -> bool:
     try:
         names = os.listdir(folder)
     except OSError:
@@ -75,12 +75,12 @@ def _has_old_records(places: Places, folder: str) -> bool:
         return False
     from ..memories.trust_migration import has_old_trust
 
-    return has_old_trust(places)
+    return has_old_trust(paths)
 
 
-def _is_due(places: Places, pending: list[str]) -> bool:
+def _is_due(paths: Paths, pending: list[str]) -> bool:
     """Return whether this set of memories was never mentioned before, and record it as mentioned."""
-    path = places.state("notices", places.project_key + ".json")
+    path = paths.state("notices", paths.project_key + ".json")
     told = digest("\n".join(pending).encode("utf-8", "replace"))
     if read_state(path).get(_PENDING) == told:
         return False

@@ -83,7 +83,7 @@ def recall(answer: Answer, prompt: Prompt, room: int, context: Context) -> Answe
         return answer.silent(refusal, "skipped")
     from .history import RecallHistory
 
-    history = RecallHistory(context.places, context.session)
+    history = RecallHistory(context.paths, context.session)
     decide(answer, prompt, before, room, history, context)
     _save(history, answer)
     return answer
@@ -138,11 +138,11 @@ def check(prompt: Prompt, settings: Settings) -> tuple[str, str]:
 
 def _apply_feedback(hits: list[Hit], context: Context) -> None:
     """Shift the thresholds of the hits with feedback; usually there is no such file."""
-    if not hits or not os.path.exists(context.places.state("feedback.json")):
+    if not hits or not os.path.exists(context.paths.state("feedback.json")):
         return
     from .feedback import Feedback
 
-    feedback = Feedback(context.places)
+    feedback = Feedback(context.paths)
     for hit in hits:
         hit.shift = feedback.shift(hit.key)
 

@@ -21,12 +21,12 @@ __all__ = [
     "Query",
     "Term",
     "analyze",
-    "by_first_word",
     "correct",
-    "found_intents",
+    "index_by_first_word",
+    "intents_in",
     "is_one_edit",
+    "padded_words",
     "rarities",
-    "spaced",
     "weighted",
 ]
 
@@ -73,12 +73,12 @@ def _ends(text: str) -> str:
     return text if len(text) <= MAX_CHARACTERS else text[:half] + " " + text[-half:]
 
 
-def spaced(text: str) -> str:
+def padded_words(text: str) -> str:
     """Return the text folded, in lower case, its words separated and surrounded by single spaces, without punctuation."""
     return " %s " % " ".join(fold(text).lower().translate(_SPACES).split())
 
 
-def by_first_word(intents: dict[str, list[str]]) -> dict[str, str]:
+def index_by_first_word(intents: dict[str, list[str]]) -> dict[str, str]:
     """Return lines "intent passage" by the first word of the passage, "" for scripts without spaces, given the passages by intent.
 
     One text per word is parsed four times faster than a list of pairs, and most words are never looked up.
@@ -91,13 +91,13 @@ def by_first_word(intents: dict[str, list[str]]) -> dict[str, str]:
     return {first: "\n".join(lines) for first, lines in found.items()}
 
 
-def found_intents(text: str, passages: dict[str, str]) -> set[str]:
-    """Return the intents whose passages occur in a prompt; `passages` has the form that `by_first_word` returns.
+def intents_in(text: str, passages: dict[str, str]) -> set[str]:
+    """Return the intents whose passages occur in a prompt; `passages` has the form that `index_by_first_word` returns.
 
     A passage matches whole words, or any place in a script without spaces; `*` stands for up to 40 characters, `^` for the prompt's
     beginning. A question mark makes a question.
     """
-    plain = spaced(text)
+    plain = padded_words(text)
     found = {QUESTION} if any(mark in text for mark in _QUESTION_MARKS) else set()
     candidates = set(plain.split())
     if not plain.isascii():

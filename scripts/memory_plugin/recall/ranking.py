@@ -198,7 +198,7 @@ def _hits(connection: Connection, matches: list[Match], sure: list[Confidence]) 
     select = "SELECT rowid, %s FROM documents WHERE rowid IN (%s)"
     rows = connection.execute(select % (HIT_COLUMNS, ",".join("?" * len(rowids))), rowids)
     columns = {row[0]: row[1:] for row in rows}
-    return [_hit(columns[match.rowid], match, found) for match, found in zip(matches, sure)]
+    return [_hit(columns[match.rowid], match, confidence) for match, confidence in zip(matches, sure)]
 
 
 def _hit(columns: tuple[str, ...], match: Match, sure: Confidence) -> Hit:

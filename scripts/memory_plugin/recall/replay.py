@@ -11,7 +11,7 @@ from ..kernel.clock import iso
 from ..kernel.text.tags import without_private
 from ..kernel.transcript.lines import Lines
 from ..kernel.transcript.reader import open_transcript
-from ..kernel.transcript.tail import asked, replied
+from ..kernel.transcript.tail import reply_text_of, user_input_of
 from .gate import Prompt, turn_text
 from .pipeline import Answer, check, decide
 
@@ -57,10 +57,10 @@ def past_prompts(path: str, oldest: float) -> Iterator[PastPrompt]:
     question = reply = ""
     with open_transcript(path) as file:
         for record in Lines(file):
-            text = replied(record)
+            text = reply_text_of(record)
             if text:
                 reply = without_private(text).strip()
-            kind, said = asked(record)
+            kind, prompt = user_input_of(record)
             if kind != "prompt":
                 continue
             identity = str(record.get("uuid") or "")
@@ -69,8 +69,8 @@ def past_prompts(path: str, oldest: float) -> Iterator[PastPrompt]:
             seen.add(identity)
             time = str(record.get("timestamp") or "")
             if not time or time >= first:
-                yield PastPrompt(said, turn_text(question, reply), time, identity)
-            question, reply = without_private(said).strip(), ""
+                yield PastPrompt(prompt, turn_text(question, reply), time, identity)
+            question, reply = without_private(prompt).strip(), ""
 
 
 def replay_prompt(past: PastPrompt, history: RecallHistory, context: Context, room: int) -> Result:

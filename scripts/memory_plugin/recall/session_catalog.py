@@ -66,7 +66,7 @@ def is_catalog_on(context: Context) -> bool:
 
 def current_index(context: Context) -> Connection | None:
     """Return the index, first brought up to date if that takes little time; None if it cannot answer."""
-    path = index_path(context.places)
+    path = index_path(context.paths)
     try:
         connection = open_index(path)
         if changed_paths(connection) == set():
@@ -96,18 +96,20 @@ def session_catalog(connection: Connection, source: str, context: Context) -> Ca
         return None
     answer = CatalogAnswer(CATALOG)
     answer.record["source"] = source
-    history = RecallHistory(context.places, context.session, CATALOG)
-    content = "\n".join([one.inject for one in rules] + sorted(one.title for one in titles))
+    history = RecallHistory(context.paths, context.session, CATALOG)
+    content = "\n".join([entry.inject for entry in rules] + sorted(entry.title for entry in titles))
     known: set[str] = set()
     if source == _RESUME:
         if history.was_pointed(_WHOLE, content):
             return answer
-        known = {one.key for one in rules if history.was_injected(one.key, one.inject, _FOREVER)}
-        known |= {one.key for one in titles if history.was_pointed(_LISTED + one.key, one.title)}
+        known = {entry.key for entry in rules if history.was_injected(entry.key, entry.inject, _FOREVER)}
+        known |= {entry.key for entry in titles if history.was_pointed(_LISTED + entry.key, entry.title)}
     history.note_pointed(_WHOLE, content)
     total = count_memories(connection) - len(known)
-    ordered = _in_order(connection, [one for one in titles if one.key not in known], known, total, context)
-    _tell(answer, [one for one in rules if one.key not in known], ordered, total, history, context)
+    ordered = _in_order(
+        connection, [entry for entry in titles if entry.key not in known], known, total, context
+    )
+    _tell(answer, [entry for entry in rules if entry.key not in known], ordered, total, history, context)
     return answer
 
 
@@ -116,21 +118,23 @@ def _in_order(
 ) -> list[Entry]:
     """Return the titles, recently used and changed ones first; in a store too large for a catalog, those related to the work come first."""
     used = recently_used(context)
-    there = {one.key for one in titles} | known
+    there = {entry.key for entry in titles} | known
     ordered = titles + named_titles(connection, [key for key in used if key not in there][-_MOST_USED:])
-    ordered.sort(key=lambda one: (max(used.get(one.key, ""), one.updated_at), one.key in used), reverse=True)
+    ordered.sort(
+        key=lambda entry: (max(used.get(entry.key, ""), entry.updated_at), entry.key in used), reverse=True
+    )
     if total <= _FITS:
         return ordered
-    near = [one for one in near_titles(connection, _work(context)) if one.key not in known]
-    keys = {one.key for one in near}
-    return near + [one for one in ordered if one.key not in keys]
+    near = [entry for entry in near_titles(connection, _work(context)) if entry.key not in known]
+    keys = {entry.key for entry in near}
+    return near + [entry for entry in ordered if entry.key not in keys]
 
 
 def _work(context: Context) -> str:
     """Return the words of the branch's name and of the changed files."""
     from .working_tree import branch_name, changed_files
 
-    root = context.places.project_root
+    root = context.paths.project_root
     return "\n".join([branch_name(root), *changed_files(root)])
 
 
@@ -143,7 +147,7 @@ def subagent_rules(connection: Connection, agent: str, context: Context) -> Cata
     if not rules:
         return None
     answer = CatalogAnswer(SUBAGENT)
-    history = RecallHistory(context.places, context.session, SUBAGENT, agent)
+    history = RecallHistory(context.paths, context.session, SUBAGENT, agent)
     _tell(answer, rules, [], 0, history, context)
     return answer
 
@@ -160,21 +164,21 @@ def _tell(
     max_tokens = context.settings.integer("retrieval.catalog.max_tokens")
     if answer.record["place"] == SUBAGENT:
         max_tokens = min(_SUBAGENT_TOKENS, max_tokens)
-    block = arrange([one.rule for one in rules], [one.title for one in titles], max_tokens)
+    block = arrange([entry.rule for entry in rules], [entry.title for entry in titles], max_tokens)
     told, listed = rules[: len(block.rules)], titles[: len(block.titles)]
     if not told and not listed:
         return
-    for one in told:
-        history.note_injected(one.key, one.inject)
-    for one in listed:
-        history.note_pointed(_LISTED + one.key, one.title)
+    for entry in told:
+        history.note_injected(entry.key, entry.inject)
+    for entry in listed:
+        history.note_pointed(_LISTED + entry.key, entry.title)
     left = max(0, total - len(told) - len(listed))
     answer.context = block.render(left)
     answer.receipt = _receipt(len(told), len(listed))
     answer.record.update(
         outcome="injected" if told else "listed",
         reason="",
-        injected=[one.key for one in told],
+        injected=[entry.key for entry in told],
         listed=len(listed),
         unlisted=left,
         tokens=estimated_tokens(answer.context),

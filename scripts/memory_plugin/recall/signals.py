@@ -9,7 +9,7 @@ from __future__ import annotations
 from math import lgamma, log, sqrt
 
 from ..kernel.text.tokens import is_whole
-from .query import found_intents, spaced
+from .query import intents_in, padded_words
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def prompt_signals(query: Query, terms: list[Term], documents: int, model: Model
         found = term.strong + term.weak
         known += log((found + prior * term.share + 0.1) / (documents + prior)) / len(topical)
         contrast += log((found + 0.1) / (documents + 1) / max(term.share, _RAREST)) / len(topical)
-    intents = found_intents(query.text, model.passages)
+    intents = intents_in(query.text, model.passages)
     return {
         "known": max(_KNOWN_BY_FEW, known) if topical else _KNOWN_BY_FEW,
         "contrast": contrast,
@@ -81,7 +81,7 @@ class Held:
         self.heaviest = max(self.masses.values(), default=0.0) + _TINY
         self.rarities = rarities
         self.alike = {stem[:_ALIKE] for stem in self.masses if len(stem) >= _ALIKE}
-        self.plain = spaced(query.text)
+        self.plain = padded_words(query.text)
         by_word = {word: term.stem for term in terms for word in term.words}
         order = [by_word[word] for word in query.words if word in by_word]
         self.pairs = {pair for pair in zip(order, order[1:]) if pair[0] != pair[1]}
@@ -197,7 +197,9 @@ def _are_neighbors(pair: tuple[str, str], fields: tuple[str, ...]) -> bool:
     return False
 
 
-def unlikely(match: Match, terms: list[Term], documents: int, mean_length: float, prior: float) -> float:
+def log_improbability(
+    match: Match, terms: list[Term], documents: int, mean_length: float, prior: float
+) -> float:
     """Return how unlikely it is that the document contains these terms by chance, as a log.
 
     The number of ways to choose as many of the prompt's terms, times the chance that a document of this length holds them all, is what

@@ -124,14 +124,14 @@ def _looks_unchanged(file: DueFile, known: dict[str, tuple[str, str, str]]) -> b
 
 def _refresh_batch(run: RefreshPass, work: DueWork) -> RefreshReport:
     """Read and index some files of a store."""
-    found, unreadable = _read(run, work)
-    run.trust.note_names(found)
-    run.guards.update(found, run.trust)
+    memories, unreadable = _read(run, work)
+    run.trust.note_names(memories)
+    run.guards.update(memories, run.trust)
     run.view.done.update(file.path for file in work.changed)
     known = file_stamps(run.connection, work.store.scope)
     gone = work.gone + [known[path][0] for path in unreadable if path in known]
-    regraded = _write(run, found, known, gone)
-    return RefreshReport(len(found) - regraded, len(gone), regraded, len(unreadable))
+    regraded = _write(run, memories, known, gone)
+    return RefreshReport(len(memories) - regraded, len(gone), regraded, len(unreadable))
 
 
 def _read(run: RefreshPass, work: DueWork) -> tuple[list[StoredMemory], list[str]]:
@@ -140,7 +140,7 @@ def _read(run: RefreshPass, work: DueWork) -> tuple[list[StoredMemory], list[str
     A file that could not be read this time is in neither, and is due again.
     """
     inactive = run.view.inactive
-    found: list[StoredMemory] = []
+    memories: list[StoredMemory] = []
     unreadable: list[str] = []
     failed: list[DueFile] = []
     for file in work.changed:
@@ -158,11 +158,11 @@ def _read(run: RefreshPass, work: DueWork) -> tuple[list[StoredMemory], list[str
                 # Another process may be writing it still, which does not change its folder.
                 run.check_again([file])
             continue
-        found.append(stored)
+        memories.append(stored)
         if not is_active(stored):
             inactive[file.path] = file.mark
     _leave(run, work.store, failed)
-    return found, unreadable
+    return memories, unreadable
 
 
 def is_active(stored: StoredMemory) -> bool:
@@ -172,7 +172,7 @@ def is_active(stored: StoredMemory) -> bool:
 
 def _write(
     run: RefreshPass,
-    found: list[StoredMemory],
+    memories: list[StoredMemory],
     known: dict[str, tuple[str, str, str]],
     gone: list[str],
 ) -> int:
@@ -184,10 +184,10 @@ def _write(
     superseded = superseded_documents(connection)
     with transaction(connection):
         drop(connection, gone)
-    for start in range(0, len(found), _BATCH):
+    for start in range(0, len(memories), _BATCH):
         with transaction(connection):
             documents = []
-            for stored in found[start : start + _BATCH]:
+            for stored in memories[start : start + _BATCH]:
                 trust = run.trust.state_of(stored)
                 injectable = may_inject(stored, trust) and stored.key not in superseded
                 if not is_active(stored):

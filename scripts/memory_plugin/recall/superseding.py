@@ -65,13 +65,13 @@ def apply_supersession(
 
 
 def _resolve(connection: Connection, linked: list[tuple[str, str, list[str]]]) -> Resolution:
-    said = {key: (by, tuple(named)) for key, by, named in linked}
+    claims = {key: (by, tuple(named)) for key, by, named in linked}
     known: dict[str, Link | None] = {}
 
     def find(key: str) -> Link | None:
         if key not in known:
             document = find_document(connection, key)
-            by, named = said.get(key, ("", ()))
+            by, named = claims.get(key, ("", ()))
             known[key] = (
                 None
                 if document is None or document.scope not in (PROJECT, USER)
@@ -79,7 +79,7 @@ def _resolve(connection: Connection, linked: list[tuple[str, str, list[str]]]) -
             )
         return known[key]
 
-    links = {key: link for key in said if (link := find(key)) is not None}
+    links = {key: link for key in claims if (link := find(key)) is not None}
     return resolve(links, find)
 
 

@@ -55,7 +55,7 @@ def injected_in_session(context: Context) -> dict[str, InjectedMemory]:
 
     A guard counts as followed until Claude repeats the call that it denied. Empty if the ledger cannot be read.
     """
-    ledger = open_ledger(context.places, context.settings, "recalls")
+    ledger = open_ledger(context.paths, context.settings, "recalls")
     try:
         with open(ledger.path(), "rb") as file:
             size = file.seek(0, os.SEEK_END)
@@ -83,7 +83,7 @@ def _row(line: bytes, context: Context) -> dict[str, Any]:
         return {}
     if not isinstance(row, dict) or row.get("session") != context.session:
         return {}
-    is_here = row.get("project") == context.places.project_key and row.get("place") not in _ELSEWHERE
+    is_here = row.get("project") == context.paths.project_key and row.get("place") not in _ELSEWHERE
     return row if is_here else {}
 
 
@@ -96,8 +96,10 @@ def find_uses(
     told: dict[str, InjectedMemory], reply: str, transcript: str, context: Context, prompt_id: str = ""
 ) -> list[str]:
     """Return which of these memories the last reply used, and the guards that it followed on this prompt."""
-    followed = [key for key, one in told.items() if one.followed and prompt_id and one.prompt_id == prompt_id]
-    others = {key: one for key, one in told.items() if key not in followed}
+    followed = [
+        key for key, memory in told.items() if memory.followed and prompt_id and memory.prompt_id == prompt_id
+    ]
+    others = {key: memory for key, memory in told.items() if key not in followed}
     return followed + (_found_in_reply(others, reply, transcript, context) if others else [])
 
 
@@ -113,24 +115,24 @@ def _found_in_reply(
     prompted = _stems("\n".join(turn.prompt for turn in turns)[:_MAX_CHARACTERS])
     texts = {
         call: reply[-_MAX_CHARACTERS:] + "\n" + _calls(turns, call)
-        for call in {_injecting_call(one) for one in told.values()}
+        for call in {_injecting_call(memory) for memory in told.values()}
     }
-    stems = {call: _stems(said) - prompted for call, said in texts.items()}
+    stems = {call: _stems(reply) - prompted for call, reply in texts.items()}
     if not any(stems.values()):
         return []
     try:
-        connection = open_index(index_path(context.places))
+        connection = open_index(index_path(context.paths))
     except INDEX_ERRORS:
         return []
     try:
         return [
             key
-            for key, one in told.items()
+            for key, memory in told.items()
             if _is_used(
                 connection,
                 key,
-                stems[_injecting_call(one)],
-                "" if one.place == _TOOL else texts[_injecting_call(one)],
+                stems[_injecting_call(memory)],
+                "" if memory.place == _TOOL else texts[_injecting_call(memory)],
             )
         ]
     except SqliteError:
@@ -165,7 +167,7 @@ def _stems(text: str) -> set[str]:
     return {form(word).partition("~")[0] for word in words(text)}
 
 
-def _is_used(connection: Connection, key: str, stems: set[str], said: str) -> bool:
+def _is_used(connection: Connection, key: str, stems: set[str], reply: str) -> bool:
     """Return whether `said` contains a path of a memory, or `stems` its rare words; `said` is empty for a memory injected at its file."""
     row = connection.execute(
         "SELECT vectors.title || vectors.tags || vectors.body, documents.files FROM documents "
@@ -174,7 +176,7 @@ def _is_used(connection: Connection, key: str, stems: set[str], said: str) -> bo
     ).fetchone()
     if row is None:
         return False
-    if any(path in said for path in _paths(row[1])):
+    if any(path in reply for path in _paths(row[1])):
         return True
     from ..kernel.text.tokens import is_whole
 

@@ -9,7 +9,7 @@ from ..kernel.overrides import load_or_shipped
 from ..kernel.stats import Proportion, share, share_difference
 
 if TYPE_CHECKING:
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
 
 __all__ = ["CorrectionEffect", "EffectMeter", "measure_effect"]
 
@@ -101,17 +101,17 @@ class EffectMeter:
             return
         if row.get("kind") == "judged":
             if row.get("outcome") == "ok" and isinstance(row.get("levels"), dict):
-                for one in self._awaited.get(identity, ()):
-                    one.levels = row["levels"]
+                for awaited in self._awaited.get(identity, ()):
+                    awaited.levels = row["levels"]
             return
         session = (row.get("project"), row.get("session"))
         drift, after = self._open.get(session, ("", ""))
         if drift and identity != drift and after in ("", identity):
-            found = self._next.setdefault(drift, _Next())
-            found.fill(row)
-            if found.id:
+            next_item = self._next.setdefault(drift, _Next())
+            next_item.fill(row)
+            if next_item.id:
                 self._open[session] = (drift, identity)
-                self._awaited.setdefault(identity, [found])
+                self._awaited.setdefault(identity, [next_item])
         elif drift and identity not in (drift, after):
             del self._open[session]
         if identity in self._drifts:
@@ -134,13 +134,13 @@ class EffectMeter:
         return CorrectionEffect(corrected, control, share_difference(corrected, control), unanswered)
 
 
-def measure_effect(places: Places, since: str = "") -> CorrectionEffect:
+def measure_effect(paths: Paths, since: str = "") -> CorrectionEffect:
     """Return the effect of the corrections since a time."""
     meter = EffectMeter()
-    for row in Ledger(places.state(), "drift").rows():
+    for row in Ledger(paths.state(), "drift").rows():
         if str(row.get("time")) >= since:
             meter.add_drift(row)
-    for row in Ledger(places.state(), "scores").rows():
+    for row in Ledger(paths.state(), "scores").rows():
         meter.add_score(row)
     return meter.effect()
 

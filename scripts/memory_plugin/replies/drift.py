@@ -125,6 +125,4 @@ def record_drift(
         context.append("drift", record)
     finally:
         if wanted and not is_control:
-            ReplyState(context.places, context.session).save_correction(
-                score_id, text, table["pending_hours"]
-            )
+            ReplyState(context.paths, context.session).save_correction(score_id, text, table["pending_hours"])

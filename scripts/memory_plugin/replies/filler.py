@@ -193,7 +193,7 @@ def rule_problem(entry: object, classes: Mapping[str, frozenset[str]]) -> str:
 
 def find_filler(prose: Prose, rules: FillerRules) -> list[FillerMatch]:
     """Return the filler phrases from left to right, at most 1,000; of two that overlap, the longer one."""
-    found: list[FillerMatch] = []
+    filler_matches: list[FillerMatch] = []
     starters = rules.starters
     # `end`: the word after the last opener. `inherited`: that opener's level, which an opener right after it shares ("Oh, great!").
     end = inherited = -1
@@ -206,16 +206,16 @@ def find_filler(prose: Prose, rules: FillerRules) -> list[FillerMatch]:
             if not match.rule.exempt and not (
                 match.rule.unless_concrete and _is_concrete(prose, rules, match)
             ):
-                found.append(match)
+                filler_matches.append(match)
             end = match.end_word
             inherited = _inherited_level(prose, end, level)
         elif level >= LINE and prose.words[at] in rules.chain:
             end = at + 1
             is_interjection = prose.words[at] in rules.interjections
             inherited = level if is_interjection else _inherited_level(prose, end, level)
-        if len(found) == MAX_MATCHES:
+        if len(filler_matches) == MAX_MATCHES:
             break
-    return found
+    return filler_matches
 
 
 def _inherited_level(prose: Prose, at: int, level: int) -> int:

@@ -34,7 +34,7 @@ def may_request_grade(context: Context, *, judges_off: bool) -> bool:
     settings = context.settings
     if settings.text("scoring.mode") != "hybrid" or not settings.judge_asked_for("scoring") or judges_off:
         return False
-    return not ReplyState(context.places, context.session).is_judge_disabled()
+    return not ReplyState(context.paths, context.session).is_judge_disabled()
 
 
 class GradeRequest:

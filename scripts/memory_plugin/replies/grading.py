@@ -66,9 +66,9 @@ def read_turn(path: str) -> tuple[str, list[str]]:
     message = ""
     calls: list[str] = []
     for turn in turns_since_prompt(path, _TAIL_BYTES):
-        said = [said.text for said in turn.said if said.kind in (PROMPT, COMMAND)]
-        if said:
-            message, calls = "\n".join(said), []
+        texts = [entry.text for entry in turn.user_texts if entry.kind in (PROMPT, COMMAND)]
+        if texts:
+            message, calls = "\n".join(texts), []
         calls += ["%s(%s) -> %s" % (call.name, _arguments(call), _result(call)) for call in turn.calls]
     return message, calls
 

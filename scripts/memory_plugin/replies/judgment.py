@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ..kernel.overrides import load_or_shipped
 from .drift import Drift, raise_drift, record_drift
 from .grading import GradeMaterial, grade_question
-from .reply_state import ReplyState, attempt_all, count_judged
+from .reply_state import ReplyState, count_judged, run_steps
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -36,17 +36,17 @@ def grade_reply(
     material = GradeMaterial(request.query_type, user, calls, request.shown_text(), phrases)
     question = grade_question(material, context.settings.texts("scoring.judge.dimensions"))
     verdict = judge.ask(question, context.deadline, again=True)
-    errors = attempt_all(lambda: context.append("scores", _judged_record(request, verdict, judge.model)))
+    errors = run_steps(lambda: context.append("scores", _judged_record(request, verdict, judge.model)))
     if verdict.values is not None:
         values = verdict.values
-        errors += attempt_all(
-            lambda: count_judged(context.places),
+        errors += run_steps(
+            lambda: count_judged(context.paths),
             lambda: _append_override(request, values, context),
             lambda: _add_drift(request, values["levels"], context),
         )
     elif verdict.failure in DISABLING_FAILURES:
-        state = ReplyState(context.places, context.session)
-        errors += attempt_all(lambda: state.disable_judge(verdict.failure))
+        state = ReplyState(context.paths, context.session)
+        errors += run_steps(lambda: state.disable_judge(verdict.failure))
     if errors:
         raise errors[0]
     return verdict.failure
@@ -116,7 +116,7 @@ def _add_drift(request: GradeRequest, levels: dict[str, int], context: Context) 
     drift = raise_drift(before, levels, load_or_shipped("replies", "drift"))
     if drift is None:
         return
-    is_current = ReplyState(context.places, context.session).replies() == request.turn
+    is_current = ReplyState(context.paths, context.session).replies() == request.turn
     kind = "raised" if request.drift else "drift"
     may_correct = not request.drift and is_current
     record_drift(drift, request.id, request.prompt_id, context, kind=kind, may_correct=may_correct)

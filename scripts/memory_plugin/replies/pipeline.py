@@ -8,8 +8,8 @@ from .escalation import EscalationThresholds, decide_escalation, is_sampled
 from .filler import load_filler_rules
 from .query_types import AMBIGUOUS, load_query_classifier
 from .reply_signals import load_word_lists, measure_reply
-from .reply_state import ReplyState, attempt_all
-from .transcript_replies import read_last_reply, score_id
+from .reply_state import ReplyState, run_steps
+from .transcript_replies import holds_private_prompt, read_last_reply, score_id
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def score_reply(reply: CompletedReply, context: Context) -> ScoredReply:
     query_type, drafting = (
         load_query_classifier().classify(last.prompt) if last.prompt else (AMBIGUOUS, False)
     )
-    scorer = ReplyScorer(settings, context.places.state_dir)
+    scorer = ReplyScorer(settings, context.paths.state_dir)
     score = scorer.score(reply.text, query_type, drafting)
     identity = score_id(context.session, reply.prompt_id, reply.text)
     record = _score_record(identity, score, settings)
@@ -133,25 +133,32 @@ def score_reply(reply: CompletedReply, context: Context) -> ScoredReply:
         transcript=reply.transcript,
         record=last.record if last.text == reply.text else "",
     )
-    if settings.flag("scoring.keep_text"):
-        from ..kernel.hygiene import redact
-        from ..kernel.text.tags import without_private
-
-        record["text"] = redact(without_private(reply.text), "ledger").text
     scored = ScoredReply(reply, score, record)
     scored.errors += [scorer.error] if scorer.error else []
-    scored.errors += attempt_all(
+    if settings.flag("scoring.keep_text"):
+        scored.errors += run_steps(lambda: _keep_text(scored))
+    scored.errors += run_steps(
         lambda: _count_reply(record, context), lambda: context.append("scores", record)
     )
     drift = score.drift
     if drift is not None:
-        scored.errors += attempt_all(lambda: record_drift(drift, identity, reply.prompt_id, context))
+        scored.errors += run_steps(lambda: record_drift(drift, identity, reply.prompt_id, context))
     return scored
+
+
+def _keep_text(scored: ScoredReply) -> None:
+    """Add the redacted reply to the record, unless it may repeat a private part of a prompt of its session. Raises OSError."""
+    from ..kernel.hygiene import redact
+    from ..kernel.text.tags import without_private
+
+    reply = scored.reply
+    if without_private(reply.prompt) == reply.prompt and not holds_private_prompt(reply.transcript):
+        scored.record["text"] = redact(without_private(reply.text), "ledger").text
 
 
 def _count_reply(record: dict[str, Any], context: Context) -> None:
     """Add the reply's number in its session to the record, and discard a correction that came too late for this reply."""
-    state = ReplyState(context.places, context.session)
+    state = ReplyState(context.paths, context.session)
     record["turn"] = state.count_reply()
     state.discard_correction()
 

@@ -16,14 +16,14 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
 
 __all__ = [
     "ReplyState",
     "StateNotSaved",
-    "attempt_all",
     "count_judged",
     "reset_tuning_reminder",
+    "run_steps",
     "tuning_reminder",
 ]
 
@@ -37,7 +37,7 @@ class StateNotSaved(OSError):
     """Raised when the state of a session could not be saved; the text says what and why, without a path."""
 
 
-def attempt_all(*steps: Callable[[], object]) -> list[OSError]:
+def run_steps(*steps: Callable[[], object]) -> list[OSError]:
     """Run every step even if an earlier one failed; return the errors of the disk."""
     errors: list[OSError] = []
     for step in steps:
@@ -51,10 +51,10 @@ def attempt_all(*steps: Callable[[], object]) -> list[OSError]:
 class ReplyState:
     """The state of one session's replies."""
 
-    __slots__ = ("_places", "_session")
+    __slots__ = ("_paths", "_session")
 
-    def __init__(self, places: Places, session: str) -> None:
-        self._places = places
+    def __init__(self, paths: Paths, session: str) -> None:
+        self._paths = paths
         self._session = session
 
     def replies(self) -> int:
@@ -111,7 +111,7 @@ class ReplyState:
         return (drift_id, text) if 0 <= now() - saved < hours * 3600 else ("", "")
 
     def _path(self, part: str) -> str:
-        return session_file(self._places, self._session, part)
+        return session_file(self._paths, self._session, part)
 
     def _read(self, part: str) -> dict[str, object]:
         return read_state(self._path(part), _MAX_BYTES)
@@ -123,29 +123,29 @@ class ReplyState:
             raise StateNotSaved("%s was not saved: %s" % (what, cause(error))) from None
 
 
-def count_judged(places: Places) -> None:
+def count_judged(paths: Paths) -> None:
     """Count one more judged reply. Two at once may lose one, which only delays the reminder. Raises OSError."""
-    noted = _read_tuning(places)
+    noted = _read_tuning(paths)
     value = {"since": now(), "said": 0, **noted, "judged": noted.get("judged", 0) + 1}
-    write_state(places.state(_TUNING), value)
+    write_state(paths.state(_TUNING), value)
 
 
-def reset_tuning_reminder(places: Places) -> None:
+def reset_tuning_reminder(paths: Paths) -> None:
     """Start counting again after `memory tune` was run. Raises OSError."""
-    write_state(places.state(_TUNING), {"since": now(), "said": 0, "judged": 0})
+    write_state(paths.state(_TUNING), {"since": now(), "said": 0, "judged": 0})
 
 
-def tuning_reminder(places: Places) -> str:
+def tuning_reminder(paths: Paths) -> str:
     """Return one line for the user once a week and twenty judged replies have passed since `memory tune`; else an empty text.
 
     The line is given once: it is marked as said before it is returned.
     """
-    noted = _read_tuning(places)
+    noted = _read_tuning(paths)
     judged, since = noted.get("judged", 0), noted.get("since", now())
     if judged < _ENOUGH_JUDGED or now() - since < _WEEK or noted.get("said"):
         return ""
     try:
-        write_state(places.state(_TUNING), {**noted, "said": 1})
+        write_state(paths.state(_TUNING), {**noted, "said": 1})
     except OSError:
         return ""
     return (
@@ -154,6 +154,6 @@ def tuning_reminder(places: Places) -> str:
     )
 
 
-def _read_tuning(places: Places) -> dict[str, float]:
-    value = read_state(places.state(_TUNING))
+def _read_tuning(paths: Paths) -> dict[str, float]:
+    value = read_state(paths.state(_TUNING))
     return {name: float(number) for name, number in value.items() if isinstance(number, (int, float))}

@@ -11,7 +11,7 @@ from ..kernel.stats import Proportion, share
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
 
 __all__ = [
     "PastScore",
@@ -58,14 +58,14 @@ class ScoreGroup(NamedTuple):
     density: float | None
 
 
-def read_scores(places: Places, since: str = "", project: str = "") -> tuple[list[PastScore], int]:
+def read_scores(paths: Paths, since: str = "", project: str = "") -> tuple[list[PastScore], int]:
     """Return the scored replies since a time (as `kernel.clock.iso` writes it), oldest first, and the number of unusable lines.
 
     A reply that was scored twice counts once, by its last record.
     """
     scores: dict[str, dict[str, Any]] = {}
     judged: dict[str, dict[str, Any]] = {}
-    rows = Ledger(places.state(), "scores").rows()
+    rows = Ledger(paths.state(), "scores").rows()
     bad = 0
     for row in rows:
         identity, time = row.get("id"), row.get("time")
@@ -79,7 +79,7 @@ def read_scores(places: Places, since: str = "", project: str = "") -> tuple[lis
             scores[identity] = row
     _fill_models(list(scores.values()))
     found = [_past_score(row, judged.get(identity)) for identity, row in scores.items()]
-    return [one for one in found if one is not None], bad + rows.skipped + found.count(None)
+    return [score for score in found if score is not None], bad + rows.skipped + found.count(None)
 
 
 def _fill_models(rows: list[dict[str, Any]]) -> None:
@@ -128,8 +128,8 @@ def _past_score(row: dict[str, Any], judged: dict[str, Any] | None) -> PastScore
 def group_scores(scores: Iterable[PastScore], key: Callable[[PastScore], str]) -> list[ScoreGroup]:
     """Return the replies grouped by a key, the largest group first."""
     groups: dict[str, list[PastScore]] = {}
-    for one in scores:
-        groups.setdefault(key(one), []).append(one)
+    for score in scores:
+        groups.setdefault(key(score), []).append(score)
     return sorted(
         (_group(name, ones) for name, ones in groups.items()), key=lambda group: (-group.replies, group.name)
     )
@@ -137,25 +137,25 @@ def group_scores(scores: Iterable[PastScore], key: Callable[[PastScore], str]) -
 
 def _group(name: str, scores: Sequence[PastScore]) -> ScoreGroup:
     count = len(scores)
-    densities = [one.density for one in scores if one.density is not None]
+    densities = [score.density for score in scores if score.density is not None]
     return ScoreGroup(
         name or "unknown",
         count,
-        share(sum(one.padding > 0 for one in scores), count),
-        share(sum(bool(one.drift) for one in scores), count),
-        share(sum(one.escalated for one in scores), count),
+        share(sum(score.padding > 0 for score in scores), count),
+        share(sum(bool(score.drift) for score in scores), count),
+        share(sum(score.escalated for score in scores), count),
         sum(densities) / len(densities) if densities else None,
     )
 
 
 def group_by_day(scores: Iterable[PastScore]) -> list[ScoreGroup]:
     """Return the replies by day (UTC), oldest first; days without replies are left out."""
-    return sorted(group_scores(scores, lambda one: one.time[:_DAY]), key=lambda group: group.name)
+    return sorted(group_scores(scores, lambda score: score.time[:_DAY]), key=lambda group: group.name)
 
 
 def count_patterns(scores: Iterable[PastScore]) -> list[tuple[str, int]]:
     """Return how often each rule matched, the most frequent first."""
-    return Counter(rule for one in scores for rule in one.rules).most_common()
+    return Counter(rule for score in scores for rule in score.rules).most_common()
 
 
 def missed_by_rules(scores: Iterable[PastScore]) -> Proportion:
@@ -163,7 +163,7 @@ def missed_by_rules(scores: Iterable[PastScore]) -> Proportion:
 
     The gate let them pass, so this is the only honest estimate of what rules miss: nothing else looks at such replies.
     """
-    judged = [one.judged for one in scores if one.audited and one.judged is not None]
+    judged = [score.judged for score in scores if score.audited and score.judged is not None]
     return share(sum(_found_something(row) for row in judged), len(judged))
 
 

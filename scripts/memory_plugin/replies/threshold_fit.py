@@ -67,17 +67,19 @@ class ThresholdFit(NamedTuple):
 
 def measured_replies(scores: Iterable[PastScore]) -> list[MeasuredReply]:
     """Return the replies of at least 20 words with a density."""
-    found = []
-    for one in scores:
-        words, preamble, kind = (one.row.get(name) for name in ("words", "preamble_words", "query_type"))
+    replies = []
+    for score in scores:
+        words, preamble, kind = (score.row.get(name) for name in ("words", "preamble_words", "query_type"))
         if (
-            one.density is not None
+            score.density is not None
             and isinstance(words, int)
             and isinstance(preamble, int)
             and words >= _FEWEST_WORDS
         ):
-            found.append(MeasuredReply(str(kind), one.model, one.padding, preamble, thousandths(one.density)))
-    return found
+            replies.append(
+                MeasuredReply(str(kind), score.model, score.padding, preamble, thousandths(score.density))
+            )
+    return replies
 
 
 def escalated_share(replies: Sequence[MeasuredReply], bounds: EscalationThresholds) -> Proportion:
@@ -96,7 +98,9 @@ def fit_thresholds(replies: Sequence[MeasuredReply], bounds: EscalationThreshold
     Of the combinations that come equally near to 25%, in whole percent, the one that changes least wins.
     """
     before = escalated_share(replies, bounds)
-    densities = {kind: sorted(one.density for one in replies if one.kind == kind) for kind in QUERY_TYPES}
+    densities = {
+        kind: sorted(reply.density for reply in replies if reply.kind == kind) for kind in QUERY_TYPES
+    }
     best: tuple[tuple[int, int, int], EscalationThresholds] = (_loss(before, bounds, bounds), bounds)
     if before.value is None or not LOWEST <= before.value <= HIGHEST:
         for quantile in _QUANTILES:
@@ -108,7 +112,7 @@ def fit_thresholds(replies: Sequence[MeasuredReply], bounds: EscalationThreshold
                     best = loss, trial
     chosen = best[1]
     after = escalated_share(replies, chosen)
-    rows = Counter(_row(one, chosen).row for one in replies)
+    rows = Counter(_row(reply, chosen).row for reply in replies)
     return ThresholdFit(
         chosen.thresholds,
         chosen.preamble_min,
@@ -146,14 +150,14 @@ def _loss(
     return off, abs(trial.preamble_min - present.preamble_min), moved
 
 
-def _row(one: MeasuredReply, bounds: EscalationThresholds) -> EscalationDecision:
-    return find_row(one.padding, one.preamble, one.density, bounds.threshold(one.kind), bounds)
+def _row(reply: MeasuredReply, bounds: EscalationThresholds) -> EscalationDecision:
+    return find_row(reply.padding, reply.preamble, reply.density, bounds.threshold(reply.kind), bounds)
 
 
 def _escalating(replies: Sequence[MeasuredReply], bounds: EscalationThresholds) -> Counter[str]:
     found: Counter[str] = Counter()
-    for one in replies:
-        decision = _row(one, bounds)
+    for reply in replies:
+        decision = _row(reply, bounds)
         if decision.escalate:
             found[decision.row] += 1
     return found
@@ -165,5 +169,5 @@ def _blocking_row(replies: Sequence[MeasuredReply], after: Proportion, bounds: E
         return ""
     if after.value > HIGHEST:
         return _escalating(replies, bounds).most_common(1)[0][0]
-    passed = Counter(_row(one, bounds).row for one in replies if not _row(one, bounds).escalate)
+    passed = Counter(_row(reply, bounds).row for reply in replies if not _row(reply, bounds).escalate)
     return passed.most_common(1)[0][0]

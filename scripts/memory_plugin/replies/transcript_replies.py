@@ -7,20 +7,21 @@ from __future__ import annotations
 
 import os
 
-from ..kernel.fastjson import digest
+from ..kernel.fastjson import digest, loads
 from ..kernel.ledger import Ledger
-from ..kernel.transcript.tail import asked, records_backwards, replied
+from ..kernel.transcript.tail import records_backwards, reply_text_of, user_input_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Any
 
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
 
 __all__ = [
     "LastReply",
     "RereadReply",
+    "holds_private_prompt",
     "read_last_reply",
     "reread_last_scored",
     "reread_replies",
@@ -76,6 +77,30 @@ def read_last_reply(path: str) -> LastReply:
     return reply
 
 
+def holds_private_prompt(path: str) -> bool:
+    """Return whether a prompt of a transcript has a `<private>` part, which any later reply may repeat. Raises OSError."""
+    from ..kernel.transcript.lines import MAX_LINE
+
+    if not os.path.isfile(path):
+        return False
+    with open(path, "rb") as file:
+        while line := file.readline(MAX_LINE):
+            if b"private" in line.lower() and _is_private_prompt(line):
+                return True
+    return False
+
+
+def _is_private_prompt(line: bytes) -> bool:
+    from ..kernel.text.tags import without_private
+
+    try:
+        record = loads(line.decode("utf-8"))
+    except ValueError:
+        return False
+    words = user_input_of(record)[1] if isinstance(record, dict) else ""
+    return without_private(words) != words
+
+
 def _add_record(reply: LastReply, record: dict[str, Any]) -> None:
     """Fill in the empty fields from one record; records come newest first."""
     kind = record.get("type")
@@ -84,8 +109,8 @@ def _add_record(reply: LastReply, record: dict[str, Any]) -> None:
     elif reply.asked:  # an earlier turn: only its model is of use, since it is most likely the same
         return
     elif kind == "user":
-        said, reply.prompt = asked(record)
-        reply.asked = bool(said)
+        kind, reply.prompt = user_input_of(record)
+        reply.asked = bool(kind)
     elif kind == "last-prompt" and reply.repeated is None:
         reply.repeated = _repeated_prompt(record.get("lastPrompt"))
     elif kind == "api-request" and record.get("querySource") in _MAIN_SOURCES:  # written before the reply is
@@ -98,15 +123,15 @@ def _add_answer(reply: LastReply, record: dict[str, Any]) -> None:
     if not isinstance(message, dict) or message.get("model") == _SYNTHETIC or record.get("isSidechain"):
         return
     reply.model = reply.model or _short(message.get("model"))
-    text = "" if reply.text or reply.asked else replied(record)
+    text = "" if reply.text or reply.asked else reply_text_of(record)
     if text:
         reply.text, reply.record = text, _short(record.get("uuid"))
 
 
 def _repeated_prompt(text: object) -> str | None:
     """Return the words of a prompt that the client repeats, of a slash command its arguments; None when no person typed it."""
-    said, words = asked({"type": "user", "message": {"content": text}})
-    if not said:
+    kind, words = user_input_of({"type": "user", "message": {"content": text}})
+    if not kind:
         return None
     return words.partition(" ")[2] if words.startswith("/") else words
 
@@ -127,16 +152,16 @@ class RereadReply:
         self.calls = calls
 
 
-def reread_last_scored(places: Places) -> RereadReply | None:
+def reread_last_scored(paths: Paths) -> RereadReply | None:
     """Return the last scored reply of this project whose transcript can still be read, or None."""
     rows = [
         row
-        for row in Ledger(places.state(), "scores").rows()
-        if row.get("kind") == "score" and row.get("project") == places.project_key
+        for row in Ledger(paths.state(), "scores").rows()
+        if row.get("kind") == "score" and row.get("project") == paths.project_key
     ]
     for row in reversed(rows[-_RECENT:]):
-        for found in reread_replies([row]):
-            return found
+        for reply in reread_replies([row]):
+            return reply
     return None
 
 
@@ -160,14 +185,14 @@ def _reread_transcript(path: str, rows: list[dict[str, Any]]) -> Iterator[Reread
     prompt = ""
     calls: list[str] = []
     for record in _records(path):
-        said, words = asked(record)
-        if said:
+        kind, words = user_input_of(record)
+        if kind:
             prompt, calls = words, []
         message = record.get("message")
         if record.get("type") != "assistant" or not isinstance(message, dict) or record.get("isSidechain"):
             continue
         calls += _call_names(message.get("content"))
-        text = replied(record)
+        text = reply_text_of(record)
         row = by_record.get(record.get("uuid")) or next(
             (row for row in without_record if _is_score_of(row, text)), None
         )

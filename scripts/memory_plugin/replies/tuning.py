@@ -78,9 +78,9 @@ class TuningStudy(NamedTuple):
 
 def study_scores(scores: Sequence[PastScore], rules: FillerRules) -> TuningStudy:
     """Return what the judged replies among some scores say about the rules."""
-    judged = [one for one in scores if one.judged is not None]
-    escalated = [one.judged for one in judged if one.escalated and one.judged is not None]
-    texts = {reply.id: reply for reply in reread_replies(one.row for one in judged)}
+    judged = [score for score in scores if score.judged is not None]
+    escalated = [score.judged for score in judged if score.escalated and score.judged is not None]
+    texts = {reply.id: reply for reply in reread_replies(score.row for score in judged)}
     agreement = share(sum(row.get("agrees") is True for row in escalated), len(escalated))
     return TuningStudy(
         len(judged),
@@ -95,8 +95,8 @@ def study_scores(scores: Sequence[PastScore], rules: FillerRules) -> TuningStudy
 def _cleared(judged: Sequence[PastScore]) -> list[RuleClearance]:
     """Return the rules with verdicts, the most cleared first. One cleared every time, at least five times, is proposed for exemption."""
     verdicts: dict[str, list[bool]] = {}
-    for one in judged:
-        given = (one.judged or {}).get("phrases")
+    for score in judged:
+        given = (score.judged or {}).get("phrases")
         for pair in given if isinstance(given, list) else ():
             if (
                 isinstance(pair, list)
@@ -105,11 +105,14 @@ def _cleared(judged: Sequence[PastScore]) -> list[RuleClearance]:
                 and isinstance(pair[1], bool)
             ):
                 verdicts.setdefault(pair[0], []).append(pair[1])
-    found = [
+    clearances = [
         RuleClearance(rule, share(given.count(False), len(given)), _always_cleared(given))
         for rule, given in verdicts.items()
     ]
-    return sorted(found, key=lambda one: (-(one.cleared.value or 0.0), -one.cleared.n, one.rule))
+    return sorted(
+        clearances,
+        key=lambda clearance: (-(clearance.cleared.value or 0.0), -clearance.cleared.n, clearance.rule),
+    )
 
 
 def _always_cleared(verdicts: list[bool]) -> bool:
@@ -121,17 +124,17 @@ def _candidates(
 ) -> list[PhraseCandidate]:
     """Return the phrases that the judge quoted, then those that tell padded replies from others, the most frequent first."""
     quoted, padded, others = _Occurrences(), _Occurrences(), _Occurrences()
-    for one in judged:
-        reply = texts.get(one.id)
-        if reply is None or one.judged is None:
+    for score in judged:
+        reply = texts.get(score.id)
+        if reply is None or score.judged is None:
             continue
-        quoted.add(_quoted_phrases(one.judged, reply.text), one.session)
-        levels = one.judged.get("levels")
+        quoted.add(_quoted_phrases(score.judged, reply.text), score.session)
+        levels = score.judged.get("levels")
         is_severe = isinstance(levels, dict) and any(
             levels.get(name, 0) >= _SEVERE_LEVEL for name in ("VDet", "EPad")
         )
-        (padded if is_severe and one.padding == 0 else others).add(_phrases(reply.text), one.session)
-    found = [
+        (padded if is_severe and score.padding == 0 else others).add(_phrases(reply.text), score.session)
+    candidates = [
         PhraseCandidate(phrase, count, "judge", count >= _ENOUGH_REPLIES, quoted.position(phrase))
         for phrase, count in quoted.replies.most_common(_MAX_QUOTED)
         if not find_filler(read_prose(phrase), rules)  # a rule knows it by now
@@ -147,8 +150,8 @@ def _candidates(
             and not others.replies[phrase]
             and len(padded.sessions[phrase]) >= _ENOUGH_SESSIONS
         )
-        found.append(PhraseCandidate(phrase, count, "verbose", is_sure, padded.position(phrase)))
-    return found[:_MAX_CANDIDATES]
+        candidates.append(PhraseCandidate(phrase, count, "verbose", is_sure, padded.position(phrase)))
+    return candidates[:_MAX_CANDIDATES]
 
 
 class _Occurrences:
@@ -243,9 +246,12 @@ def propose_pack(study: TuningStudy, state_dir: str | None) -> tuple[dict[str, A
     before = read_user_pack(state_dir)
     exempt = dict(before.get("exempt") or {})
     rules = list(before.get("rules") or [])
-    for one in study.cleared:
-        if one.exempt:
-            exempt.setdefault(one.rule, "cleared by the judge in %d of %d" % (one.cleared.k, one.cleared.n))
+    for clearance in study.cleared:
+        if clearance.exempt:
+            exempt.setdefault(
+                clearance.rule,
+                "cleared by the judge in %d of %d" % (clearance.cleared.k, clearance.cleared.n),
+            )
     classes = word_classes(load_rule_table())
     present = {pattern for rule in rules if isinstance(rule, dict) for pattern in rule.get("patterns") or ()}
     for candidate in study.candidates:

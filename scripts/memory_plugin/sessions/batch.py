@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernel.clock import Deadline, iso, now
 from ..kernel.fastjson import digest
-from ..kernel.files import in_words
+from ..kernel.files import error_text
 from ..kernel.judge.asking import FOLDER
 from ..kernel.judge.batches import MAX_BATCH_BYTES, Batches, request_size
 from ..kernel.judge.budget import Caps, Settlement, SpendingBudget
@@ -73,8 +73,8 @@ class _Sender:
     def __init__(self, scorer: SessionScorer, judge: Judge) -> None:
         self.scorer = scorer
         self.model = judge.model
-        self.state = SubmittedBatches(scorer.places)
-        accounts = SpendingBudget(scorer.places.state(FOLDER))
+        self.state = SubmittedBatches(scorer.paths)
+        accounts = SpendingBudget(scorer.paths.state(FOLDER))
         self.client = Batches(judge.access(), judge.model, scorer.settings, accounts.refused(judge.server))
         self.batches: list[str] = []
         self.sessions = 0
@@ -119,7 +119,7 @@ class _Sender:
 
 def waiting(scorer: SessionScorer) -> list[Row]:
     """Return the batches that were submitted and not collected yet."""
-    return SubmittedBatches(scorer.places).waiting()
+    return SubmittedBatches(scorer.paths).waiting()
 
 
 def submit(
@@ -145,7 +145,9 @@ def submit(
                 continue
             _reserve([item for item, _ in asked], scorer)
         except (JudgeError, OSError) as error:
-            refused[os.path.basename(path)] = error.name if isinstance(error, JudgeError) else in_words(error)
+            refused[os.path.basename(path)] = (
+                error.name if isinstance(error, JudgeError) else error_text(error)
+            )
             continue
         sender.add(asked)
     sender.send()
@@ -178,7 +180,7 @@ def _reserve(items: Sequence[Row], scorer: SessionScorer) -> None:
     """Reserve the price of one session within the caps. Raises Failed."""
     settings = scorer.settings
     caps = Caps(*(settings.number("judge.caps.%s_usd" % span) for span in ("session", "day")))
-    accounts = SpendingBudget(scorer.places.state(FOLDER))
+    accounts = SpendingBudget(scorer.paths.state(FOLDER))
     accounts.admit(items[0]["session"], _SERVER, [item["reserved"] for item in items], caps)
 
 
@@ -190,39 +192,39 @@ def _release(items: Sequence[Row], scorer: SessionScorer) -> None:
 
 def collect(scorer: SessionScorer) -> Collected:
     """Fetch finished batches and grade their sessions, one process at a time. Raises Failed; earlier grades are kept."""
-    state = SubmittedBatches(scorer.places)
-    found = Collected([], {}, [])
+    state = SubmittedBatches(scorer.paths)
+    collected = Collected([], {}, [])
     try:
         with state.collecting():
             for batch in state.waiting():
-                _collect_one(batch, state, scorer, found)
+                _collect_one(batch, state, scorer, collected)
     except Busy:
         return Collected([], {}, [str(batch.get("id")) for batch in state.waiting()])
-    return found
+    return collected
 
 
-def _collect_one(batch: Row, state: SubmittedBatches, scorer: SessionScorer, found: Collected) -> None:
+def _collect_one(batch: Row, state: SubmittedBatches, scorer: SessionScorer, collected: Collected) -> None:
     judge = scorer.judge("")
     client = Batches(judge.access(), str(batch.get("model")), scorer.settings)
     identity = str(batch.get("id") or "") or _claimed(batch, client, state, scorer)
     if identity is None:
         return
     if not identity or not _is_ended(batch, identity, client):
-        found.pending.append(identity or "a batch that the provider has not shown yet")
+        collected.pending.append(identity or "a batch that the provider has not shown yet")
         return
     answers = {} if _age(batch) > _KEPT_SECONDS else client.results(identity, Deadline(_UPLOAD_SECONDS))
     parts = frozenset().union(*(answer.parts for answer in answers.values()))
     if parts:
-        SpendingBudget(scorer.places.state(FOLDER)).note_refused(judge.server, parts)
+        SpendingBudget(scorer.paths.state(FOLDER)).note_refused(judge.server, parts)
     failed: dict[str, Row] = {}
     for path in dict.fromkeys(item["path"] for item in batch["items"]):
         items = [item for item in batch["items"] if item["path"] == path]
         row = _graded(path, items, answers, scorer, str(batch.get("model")))
         if isinstance(row, str):
             failed[path] = {"why": row, "keys": [item["key"] for item in items]}
-            found.failed[os.path.basename(path)] = row
+            collected.failed[os.path.basename(path)] = row
         else:
-            found.rows.append(row)
+            collected.rows.append(row)
     state.close(batch, failed)
 
 
@@ -284,7 +286,7 @@ def _graded(
     try:
         prepared = prepare(path, scorer.settings)
     except OSError as error:
-        return in_words(error)
+        return error_text(error)
     asked = questions(prepared)
     if [question.key("anthropic", model) for question in asked] != [item["key"] for item in items]:
         return "the transcript changed since it was submitted"
@@ -334,6 +336,6 @@ def _settle(
         spent = 0.0 if answer is None else reserved if answer.cost is None else answer.cost
         ends.append(Settlement(reserved, spent, "", None))
     try:
-        SpendingBudget(scorer.places.state(FOLDER)).settle(session, _SERVER, ends)
+        SpendingBudget(scorer.paths.state(FOLDER)).settle(session, _SERVER, ends)
     except JudgeError:
         return  # what was reserved stays spent

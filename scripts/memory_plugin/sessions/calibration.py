@@ -165,7 +165,7 @@ def compare(
     Levels give exact agreement, kappa and weighted kappa; numbers give agreement within 0.05, mean absolute error, mean difference
     (ours minus theirs) and Spearman's rho.
     """
-    found = []
+    agreements = []
     for name in (*dimensions(), OVERALL):
         shared = sorted(
             session
@@ -173,8 +173,8 @@ def compare(
             if name in ours[session] and name in theirs[session]
         )
         pairs = [(float(ours[session][name]), float(theirs[session][name])) for session in shared]
-        found.append(Agreement(name, len(pairs), _figures(pairs, dimensions().get(name))))
-    return found
+        agreements.append(Agreement(name, len(pairs), _figures(pairs, dimensions().get(name))))
+    return agreements
 
 
 def _figures(pairs: Sequence[tuple[float, float]], dimension: ScoreDimension | None) -> dict[str, Estimate]:

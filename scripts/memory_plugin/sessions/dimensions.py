@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 __all__ = [
     "OVERALL",
     "ScoreDimension",
-    "band_of",
     "causes",
     "changed_weights",
     "dimensions",
+    "improvement_band",
     "limit",
     "overall",
     "overall_description",
@@ -101,7 +101,7 @@ def overall(scores: Mapping[str, float], *, renormalize: bool = False) -> float 
     return round(sum(d.normalized(scores[name]) * d.weight for name, d in known.items()) / weight, 4)
 
 
-def band_of(score: float) -> str:
+def improvement_band(score: float) -> str:
     """Return how much improvement an overall score calls for: critical, significant, moderate, minor or none."""
     thresholds = _table()["bands"]["thresholds"]
     return str([name for name, threshold in thresholds if score >= threshold][-1])

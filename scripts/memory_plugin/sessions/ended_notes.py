@@ -16,35 +16,35 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
 
 __all__ = ["ended_folder", "leave_note", "pending_notes"]
 
 _MAX_NOTE = 16_384
 
 
-def ended_folder(places: Places) -> str:
+def ended_folder(paths: Paths) -> str:
     """Return the folder of the notes. Raises RuntimeError without a state folder."""
-    return places.state("grading", "ended")
+    return paths.state("grading", "ended")
 
 
-def leave_note(places: Places, session: str, transcript: str) -> None:
+def leave_note(paths: Paths, session: str, transcript: str) -> None:
     """Write the note of a session that ended. Raises OSError."""
     name = digest((session + transcript).encode("utf-8", "replace"), 8) + ".json"
     note: dict[str, Any] = {
         "session": session,
         "transcript": transcript,
-        "project": places.project_root,
+        "project": paths.project_root,
         "ended": now_iso(),
     }
-    write_state(os.path.join(ended_folder(places), name), note)
+    write_state(os.path.join(ended_folder(paths), name), note)
 
 
-def pending_notes(places: Places) -> Iterator[tuple[str, dict[str, Any]]]:
+def pending_notes(paths: Paths) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the path and content of each note of this project. Raises FileNotFoundError when there never was one."""
-    folder = ended_folder(places)
+    folder = ended_folder(paths)
     for name in sorted(os.listdir(folder)):
         path = os.path.join(folder, name)
         note = read_state(path, _MAX_NOTE)
-        if isinstance(note.get("transcript"), str) and note.get("project") == places.project_root:
+        if isinstance(note.get("transcript"), str) and note.get("project") == paths.project_root:
             yield path, note

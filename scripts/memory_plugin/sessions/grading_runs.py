@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernel.clock import now_iso
-from ..kernel.files import cause, in_words
+from ..kernel.files import cause, error_text
 from ..kernel.judge.errors import JudgeError
 from ..kernel.locks import Busy, FileLock
 from .batch import collect, submit
@@ -45,7 +45,7 @@ def grade_one_by_one(
     Each grade is written immediately, so a second run continues where the first was stopped. A failure that would also affect the next
     session ends the run.
     """
-    todo = list(paths) if again else ungraded(paths, scorer.places, scorer.settings)
+    todo = list(paths) if again else ungraded(paths, scorer.paths, scorer.settings)
     failed: dict[str, str] = {}
     rows: list[dict[str, Any]] = []
     for at, path in enumerate(todo):
@@ -55,7 +55,7 @@ def grade_one_by_one(
         try:
             graded = grade_session(path, scorer)
         except OSError as error:
-            failed[path] = in_words(error)
+            failed[path] = error_text(error)
             continue
         if graded.stored:
             rows.append(graded.row or {})
@@ -92,7 +92,7 @@ def run_batch(
     """Collect finished batches, then submit what is not graded yet, or everything with `again`. Raises Failed."""
     collected = collect(scorer)
     graded = {row["session"] for row in collected.rows}
-    wanted = paths if again else ungraded(paths, scorer.places, scorer.settings)
+    wanted = paths if again else ungraded(paths, scorer.paths, scorer.settings)
     todo = [path for path in wanted if not any(name in path for name in graded)]
     sent = submit(todo, scorer, lambda at: progress("%d of %d sessions read" % (at, len(todo))), again=again)
     failed = {**collected.failed, **_by_name(sent.refused)}
@@ -106,18 +106,18 @@ def grade_ended(scorer: SessionScorer, report: Callable[[str, str], None]) -> in
     A note is deleted before its session is graded, so a session that causes a crash is not tried again. `report` is called with the session
     and the problem.
     """
-    places, settings = scorer.places, scorer.settings
+    paths, settings = scorer.paths, scorer.settings
     done = 0
     try:
-        with FileLock(os.path.join(os.path.dirname(ended_folder(places)), "ended.lock"), 0.0):
-            for path, note in pending_notes(places):
+        with FileLock(os.path.join(os.path.dirname(ended_folder(paths)), "ended.lock"), 0.0):
+            for path, note in pending_notes(paths):
                 os.unlink(path)
                 done += _grade_note(note, scorer, report)
     except (Busy, FileNotFoundError):
         return 0
     if done and settings.flag("sessions.langfuse.automatic"):
         try:
-            send_scores(places, settings, scorer.off, _SEND_SECONDS, lambda _: None)
+            send_scores(paths, settings, scorer.off, _SEND_SECONDS, lambda _: None)
         except (JudgeError, OSError) as error:
             why = error.name if isinstance(error, JudgeError) else type(error).__name__
             report("", "the scores are not sent yet: %s" % why)
@@ -149,7 +149,7 @@ def _graded_today(scorer: SessionScorer) -> int:
     day = now_iso()[:10]
     by = [
         row.get("scorer")
-        for row in session_ledger(scorer.places, scorer.settings).rows()
+        for row in session_ledger(scorer.paths, scorer.settings).rows()
         if row.get("kind") == SCORE and str(row.get("time")).startswith(day)
     ]
     return sum(isinstance(scorer, dict) and scorer.get("automatic") is True for scorer in by)

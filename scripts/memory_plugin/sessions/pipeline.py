@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from ..kernel.judge.asking import Judge
     from ..kernel.judge.question import Verdict
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
     from ..kernel.settings.load import Settings
 
 __all__ = ["GradeResult", "SessionScorer", "grade_prepared", "grade_session", "keep_grade", "store_reply"]
@@ -26,19 +26,19 @@ _ENDS_SESSION = frozenset(["over_budget", "disabled", "no_key", "circuit_open", 
 
 
 class SessionScorer(NamedTuple):
-    """The context for grading: places, settings, and why no judge may be asked (empty if one may).
+    """The context for grading: paths, settings, and why no judge may be asked (empty if one may).
 
     `request` names a grading whose price the user agreed to, so that it has the cap of a request; empty for any other.
     """
 
-    places: Places
+    paths: Paths
     settings: Settings
     off: str = ""
     request: str = ""
 
     def judge(self, session: str) -> Judge:
         """Return the judge of sessions; the cap per session is counted for the session that is graded."""
-        context = Context(self.places, self.settings, Deadline(0), session)
+        context = Context(self.paths, self.settings, Deadline(0), session)
         return judge_for("sessions", context, off=self.off, request=self.request)
 
     def price(self, prepared: PreparedSession) -> float:
@@ -113,11 +113,11 @@ def keep_grade(
     failures: list[str],
 ) -> GradeResult:
     """Write a grade, in place of the session's earlier one."""
-    places, settings = scorer.places, scorer.settings
-    before = latest_rows(places, settings).get(session_id(prepared))
-    row = grade_row(prepared, found, by, settings, places, before)
+    paths, settings = scorer.paths, scorer.settings
+    before = latest_rows(paths, settings).get(session_id(prepared))
+    row = grade_row(prepared, found, by, settings, paths, before)
     try:
-        append_row(places, settings, row)
+        append_row(paths, settings, row)
     except RowNotWritten as error:
         return GradeResult(prepared, row, failures, str(error))
     return GradeResult(prepared, row, failures, "")

@@ -11,14 +11,14 @@ from ..kernel.fastjson import digest, loads
 from ..kernel.files import read_regular
 from ..kernel.ledger import open_ledger
 from ..kernel.paths import locate
-from .dimensions import OVERALL, band_of, dimensions, overall
+from .dimensions import OVERALL, dimensions, improvement_band, overall
 from .scoring_request import rubric_digest
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..kernel.ledger import Ledger
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
     from ..kernel.settings.load import Settings
     from .scoring_request import PreparedSession
 
@@ -56,28 +56,28 @@ def session_id_of(path: str, session: str) -> str:
     return name if _UUID.match(name) else session or name
 
 
-def session_ledger(places: Places, settings: Settings) -> Ledger:
+def session_ledger(paths: Paths, settings: Settings) -> Ledger:
     """Return the ledger of sessions. Raises RuntimeError without a state folder."""
-    return open_ledger(places, settings, _NAME)
+    return open_ledger(paths, settings, _NAME)
 
 
 class RowNotWritten(OSError):
     """The ledger did not take a row; the text says why."""
 
 
-def append_row(places: Places, settings: Settings, row: dict[str, Any]) -> None:
+def append_row(paths: Paths, settings: Settings, row: dict[str, Any]) -> None:
     """Write a row. Raises RowNotWritten."""
     fields = {name: value for name, value in row.items() if name not in ("session", "project")}
-    project = row.get("project") or places.project_key
-    problem = session_ledger(places, settings).append(row["session"], project, fields)
+    project = row.get("project") or paths.project_key
+    problem = session_ledger(paths, settings).append(row["session"], project, fields)
     if problem:
         raise RowNotWritten(problem)
 
 
-def latest_rows(places: Places, settings: Settings, kind: str = SCORE) -> dict[str, dict[str, Any]]:
+def latest_rows(paths: Paths, settings: Settings, kind: str = SCORE) -> dict[str, dict[str, Any]]:
     """Return the current row of each session, by session id, in the order in which they were written."""
     found: dict[str, dict[str, Any]] = {}
-    for row in session_ledger(places, settings).rows():
+    for row in session_ledger(paths, settings).rows():
         if (
             row.get("kind") == kind
             and isinstance(row.get("session"), str)
@@ -93,7 +93,7 @@ def grade_row(
     grade: dict[str, Any],
     scorer: dict[str, Any],
     settings: Settings,
-    places: Places,
+    paths: Paths,
     before: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """Return the row for a grade: scores, overall, what is missing, and who scored it.
@@ -111,7 +111,7 @@ def grade_row(
         "kind": SCORE,
         "id": digest(session_id(prepared).encode("utf-8", "replace"), 8),
         "session": session_id(prepared),
-        "project": locate(totals.folder).project_key if os.path.isabs(totals.folder) else places.project_key,
+        "project": locate(totals.folder).project_key if os.path.isabs(totals.folder) else paths.project_key,
         "stamp": (before or {}).get("stamp") or _ledger_time(totals.started) or now_iso(),
         "scorer": {
             **scorer,
@@ -120,10 +120,10 @@ def grade_row(
             "tokens": round(prepared.tokens),
             "left_out": prepared.left_out,
         },
-        "subject": score_subject(prepared.path, places),
+        "subject": score_subject(prepared.path, paths),
         "dimensions": found,
         OVERALL: total,
-        "improvement": None if total is None else band_of(total),
+        "improvement": None if total is None else improvement_band(total),
         "missing": [name for name in dimensions() if name not in found],
         "root_cause": grade["root_cause"],
         "improvements": grade["improvements"],
@@ -138,9 +138,9 @@ def grade_row(
     }
 
 
-def score_subject(path: str, places: Places) -> dict[str, str]:
+def score_subject(path: str, paths: Paths) -> dict[str, str]:
     """Return what the scores are about in Langfuse: the session, or for one that was read from there its first trace."""
-    inside = os.path.dirname(os.path.abspath(path)) == pulled_folder(places)
+    inside = os.path.dirname(os.path.abspath(path)) == pulled_folder(paths)
     try:
         source = loads(read_regular(path + SOURCE, 4096)[0].decode("utf-8")) if inside else None
     except (OSError, ValueError):
@@ -149,9 +149,9 @@ def score_subject(path: str, places: Places) -> dict[str, str]:
     return {"kind": "trace", "id": trace} if isinstance(trace, str) and trace else {"kind": "session"}
 
 
-def pulled_folder(places: Places) -> str:
+def pulled_folder(paths: Paths) -> str:
     """Return the folder of sessions that were read from Langfuse."""
-    return places.state("grading", "pulled")
+    return paths.state("grading", "pulled")
 
 
 def scores_of(row: dict[str, Any]) -> dict[str, float]:
@@ -169,12 +169,12 @@ def scores_of(row: dict[str, Any]) -> dict[str, float]:
     return found
 
 
-def ungraded(paths: Sequence[str], places: Places, settings: Settings) -> list[str]:
+def ungraded(transcripts: Sequence[str], paths: Paths, settings: Settings) -> list[str]:
     """Return the transcripts without a complete grade by the present rubric, and those that changed since."""
-    rows = latest_rows(places, settings)
+    rows = latest_rows(paths, settings)
     return [
         path
-        for path in paths
+        for path in transcripts
         if not _is_current(rows.get(os.path.splitext(os.path.basename(path))[0]), _size(path))
     ]
 

@@ -66,7 +66,9 @@ class TranscriptDigest:
         entry = self._entry(turn)
         if not self.task and entry.get("user"):
             self.task = excerpt(
-                "\n".join(said.text for said in turn.said if said.kind in ("prompt", "command")),
+                "\n".join(
+                    message.text for message in turn.user_texts if message.kind in ("prompt", "command")
+                ),
                 self._max_characters["task"],
             )
         shown = ShownTurn(entry, tokens_of(dumps(entry)))
@@ -77,13 +79,13 @@ class TranscriptDigest:
 
     def _entry(self, turn: Turn) -> dict[str, Any]:
         entry: dict[str, Any] = {"turn": turn.number}
-        said = [
-            ("" if said.kind in ("prompt", "command") else "[%s] " % said.kind) + said.text
-            for said in turn.said
-            if said.kind != "local"
+        texts = [
+            ("" if message.kind in ("prompt", "command") else "[%s] " % message.kind) + message.text
+            for message in turn.user_texts
+            if message.kind != "local"
         ]
-        if said:
-            entry["user"] = excerpt("\n".join(said), self._max_characters["prompt"])
+        if texts:
+            entry["user"] = excerpt("\n".join(texts), self._max_characters["prompt"])
         if turn.texts:
             entry["reply"] = excerpt("\n".join(turn.texts), self._max_characters["reply"])
         if turn.calls:
@@ -119,22 +121,22 @@ class TranscriptDigest:
 
 def split_turns(shown: Sequence[ShownTurn], threshold: float, target: float) -> list[Chunk]:
     """Return the turns in one chunk, or, above `threshold` tokens, in chunks of equal size near `target`, cut between turns."""
-    total = sum(one.tokens for one in shown)
+    total = sum(entry.tokens for entry in shown)
     if total <= threshold:
-        return [Chunk([one.turn for one in shown], total)]
+        return [Chunk([entry.turn for entry in shown], total)]
     size = total / math.ceil(total / target)
-    found: list[Chunk] = []
+    chunks: list[Chunk] = []
     turns: list[dict[str, Any]] = []
     tokens = before = 0.0
-    for one in shown:
-        boundary = size * (len(found) + 1)
-        if turns and before + one.tokens / 2 > boundary:
-            found.append(Chunk(turns, tokens))
+    for entry in shown:
+        boundary = size * (len(chunks) + 1)
+        if turns and before + entry.tokens / 2 > boundary:
+            chunks.append(Chunk(turns, tokens))
             turns, tokens = [], 0.0
-        turns.append(one.turn)
-        tokens += one.tokens
-        before += one.tokens
-    return [*found, Chunk(turns, tokens)]
+        turns.append(entry.turn)
+        tokens += entry.tokens
+        before += entry.tokens
+    return [*chunks, Chunk(turns, tokens)]
 
 
 def signal_facts(signals: SessionSignals) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from ..memories.claude_notes import native_folders
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
 
 __all__ = [
     "TranscriptNotFound",
@@ -43,7 +43,7 @@ def is_session_id(name: str) -> bool:
     return _ID.match(name) is not None
 
 
-def find_transcript(places: Places, name: str) -> str:
+def find_transcript(paths: Paths, name: str) -> str:
     """Return the path of a transcript: the file itself, or the session whose id is or begins with `name`. Raises TranscriptNotFound."""
     if os.path.isfile(name):
         return os.path.abspath(name)
@@ -51,30 +51,30 @@ def find_transcript(places: Places, name: str) -> str:
         raise TranscriptNotFound("no transcript at %s" % name)
     found = [
         path
-        for folder in _folders(places)
+        for folder in _folders(paths)
         for path in _transcripts(folder)
         if os.path.basename(path).startswith(name)
     ]
     if not found:
-        raise TranscriptNotFound("no session %s under %s" % (name, _root(places)))
+        raise TranscriptNotFound("no session %s under %s" % (name, _root(paths)))
     if len({os.path.basename(path) for path in found}) > 1:
         raise TranscriptNotFound("%d sessions begin with %s; give more of the id" % (len(found), name))
     return max(found, key=_modified)
 
 
-def current_transcript(places: Places, session: str) -> str:
+def current_transcript(paths: Paths, session: str) -> str:
     """Return the present session's transcript; outside of a session, the newest of the project. Raises TranscriptNotFound."""
     if session:
-        return find_transcript(places, session)
-    found = project_transcripts(places)
+        return find_transcript(paths, session)
+    found = project_transcripts(paths)
     if not found:
-        raise TranscriptNotFound("no session of this project under %s" % _root(places))
+        raise TranscriptNotFound("no session of this project under %s" % _root(paths))
     return found[-1]
 
 
-def project_transcripts(places: Places) -> list[str]:
+def project_transcripts(paths: Paths) -> list[str]:
     """Return the transcripts of this project, the newest last, without those of sub-agents."""
-    found = [path for memory in native_folders(places) for path in _transcripts(os.path.dirname(memory))]
+    found = [path for memory in native_folders(paths) for path in _transcripts(os.path.dirname(memory))]
     return sorted(found, key=_modified)
 
 
@@ -87,13 +87,13 @@ def transcripts_below(folder: str) -> list[str]:
     return found
 
 
-def _root(places: Places) -> str:
-    return os.path.join(places.config_dir or "", "projects")
+def _root(paths: Paths) -> str:
+    return os.path.join(paths.config_dir or "", "projects")
 
 
-def _folders(places: Places) -> list[str]:
+def _folders(paths: Paths) -> list[str]:
     try:
-        with os.scandir(_root(places)) as entries:
+        with os.scandir(_root(paths)) as entries:
             return [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)][:_MAX_FOLDERS]
     except OSError:
         return []
@@ -147,7 +147,7 @@ def _last_words(path: str, wanted: str) -> str:
     try:
         with open_transcript(path) as file:
             for turn in Reader(file):
-                asked = asked or any(wanted in said.text for said in turn.said)
+                asked = asked or any(wanted in entry.text for entry in turn.user_texts)
                 read = read or any(_COMMAND in call.text("command") for call in turn.calls)
                 words = "\n".join(turn.texts) or words
     except OSError:

@@ -115,25 +115,25 @@ class Timeline:
         time = turn.time[11:16]
         if time and len(self._times) < _MAX_TIMES:
             self._times[turn.number] = time
-        for said in turn.said:
-            if said.kind in ("prompt", "command") and len(self._prompts) < _MAX_PROMPTS:
-                self._prompts.append(Moment(turn.number, time, said.kind, said.text[: 10 * _WIDTH]))
+        for entry in turn.user_texts:
+            if entry.kind in ("prompt", "command") and len(self._prompts) < _MAX_PROMPTS:
+                self._prompts.append(Moment(turn.number, time, entry.kind, entry.text[: 10 * _WIDTH]))
 
     def moments(self, detections: Detections, most: int) -> list[Moment]:
         """Return at most `most` moments in order; prompts and problems are kept before the rest."""
-        found = list(self._prompts)
+        moments = list(self._prompts)
         for entry in signal_entries():
             if "timeline" in entry:
-                found += [
+                moments += [
                     Moment(s.turn, self._times.get(s.turn, ""), entry["timeline"], s.what)
                     for s in detections.by_signal[entry["id"]]
                 ]
-        if len(found) > most:
+        if len(moments) > most:
             plain = {
                 entry["timeline"]
                 for entry in signal_entries()
                 if entry.get("timeline") and entry["tone"] != "bad"
             }
-            found.sort(key=lambda moment: moment.kind in plain)
-        shown = sorted(found[:most], key=lambda moment: moment.turn)
+            moments.sort(key=lambda moment: moment.kind in plain)
+        shown = sorted(moments[:most], key=lambda moment: moment.turn)
         return [moment._replace(what=one_line(moment.what, _WIDTH)) for moment in shown]

@@ -43,16 +43,16 @@ def pipeline_heads(command: str) -> list[Head]:
     if _PLAIN.fullmatch(command):
         plain = _unwrapped(command.split())
         return [Head(tuple(plain))] if plain else []
-    found: list[Head] = []
+    heads: list[Head] = []
     commands = list(_commands(_without_documents(command)))
     strict = any(words[:1] == ["set"] and "pipefail" in words for words, _ in commands)
     before = ""
     for (words, operator), shown in zip(commands, _failure_shows(commands)):
         plain = _unwrapped(words) if before not in _PIPES else []
         if plain:
-            found.append(Head(tuple(plain), not shown or (operator in _PIPES and not strict)))
+            heads.append(Head(tuple(plain), not shown or (operator in _PIPES and not strict)))
         before = operator
-    return found
+    return heads
 
 
 def _commands(command: str) -> Iterator[tuple[list[str], str]]:
@@ -70,9 +70,9 @@ def _commands(command: str) -> Iterator[tuple[list[str], str]]:
         yield words, ""
 
 
-def _unquote(found: re.Match[str]) -> str:
+def _unquote(match: re.Match[str]) -> str:
     """Return a quoted piece without its quotes."""
-    single, double, escaped = found.groups()
+    single, double, escaped = match.groups()
     if double is not None:
         return _ESCAPED.sub(r"\1", double)
     return str(single if single is not None else escaped)

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from ..kernel.clock import now_iso
 from ..kernel.fastjson import dumps, loads
-from ..kernel.files import Unreadable, in_words, make_folder, read_regular, replace_file
+from ..kernel.files import Unreadable, error_text, make_folder, read_regular, replace_file
 from ..kernel.judge.errors import JudgeError
 from ..kernel.locks import FileLock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ..kernel.paths import Places
+    from ..kernel.paths import Paths
 
     Row = dict[str, Any]
 
@@ -36,8 +36,8 @@ class SubmittedBatches:
 
     __slots__ = ("_folder",)
 
-    def __init__(self, places: Places) -> None:
-        self._folder = places.state("grading")
+    def __init__(self, paths: Paths) -> None:
+        self._folder = paths.state("grading")
 
     def waiting(self) -> list[Row]:
         """Return the batches that were not collected yet; none when the file is damaged."""
@@ -109,7 +109,7 @@ class SubmittedBatches:
                 yield data
                 replace_file(self._path(), dumps(data).encode("ascii"))
         except OSError as error:
-            raise JudgeError("no_state", "grading/batches.json: %s" % in_words(error)) from None
+            raise JudgeError("no_state", "grading/batches.json: %s" % error_text(error)) from None
 
     def _path(self) -> str:
         return os.path.join(self._folder, "batches.json")

@@ -31,7 +31,7 @@ def checked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ch
         content["memory"] = {**({"judge": content["memory"]["judge"]} if judge else {}), **(memory or {})}
         path.write_text(json.dumps(content), encoding="utf-8")
         monkeypatch.setattr(module, "iso", lambda _: day + "T00:00:00Z")
-        return module.models(CommandContext(bench.places, Console(io.StringIO(), io.StringIO()), Taint()))
+        return module.models(CommandContext(bench.paths, Console(io.StringIO(), io.StringIO()), Taint()))
 
     return look
 

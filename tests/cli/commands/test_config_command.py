@@ -38,7 +38,7 @@ def test_a_value_decided_by_the_project_is_reported_as_such(project: Project) ->
     path = project.write(".claude/settings.json", {"memory": {"retrieval": {"max_inject": 1}}})
     lines = project.cli("config", "set", KEY, "2").stdout.splitlines()
     assert lines[0].startswith(KEY + " is still 1, decided by the project's files: written to ")
-    assert lines[1] == "in this project %s decides: 1" % path
+    assert lines[1] == "In this project, %s overrides it: 1" % path
 
 
 def test_json(project: Project) -> None:
@@ -82,7 +82,7 @@ def test_show_of_one_key_says_what_it_means(project: Project) -> None:
     assert project.cli("config", "show", KEY).stdout.splitlines()[2:] == [
         "",
         "Most memories injected in full for one prompt; 0: nothing is injected, and no pointers.",
-        "value: a whole number from 0 to 10; default: 3; a project's files may only lower it or switch it off",
+        "value: a whole number from 0 to 10; default: 3; a project's files may only lower it or turn it off",
     ]
 
 
@@ -203,7 +203,7 @@ def test_switching_a_judge_on_says_what_is_sent_and_what_it_may_cost(project: Pr
 def test_a_value_that_the_project_overrides_is_reported(project: Project) -> None:
     path = project.write(".claude/settings.json", {"memory": {"retrieval": {"max_inject": 1}}})
     run = project.cli("config", "set", KEY, "2")
-    assert run.stdout.splitlines()[1] == "in this project %s decides: 1" % path
+    assert run.stdout.splitlines()[1] == "In this project, %s overrides it: 1" % path
 
 
 def test_prices_of_the_users_own_are_one_value(project: Project) -> None:

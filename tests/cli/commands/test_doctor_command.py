@@ -93,6 +93,8 @@ def stored(name: str, content: object) -> Callable[[Project], object]:
         pytest.param(settings({"memory": {"judge": {"base_url": "http://x"}}}), "settings", "warn", "base_url", id="refused key"),
         pytest.param(settings('{\n"env": {\n"NODE_ENV": "x",\n"HTTPS_PROXY": "y"}}'), "project environment", "warn",
                      "settings.json:4 sets HTTPS_PROXY", id="a proxy"),
+        pytest.param(settings({"env": {"N%05d" % n: "x" for n in range(5000)}}), "project environment", "note",
+                     "4980 more names", id="many names"),
         pytest.param(settings({"env": {"NODE_ENV": "x"}}), "project environment", "note", "sets NODE_ENV", id="a harmless name"),
         pytest.param(settings({"env": {"PATH": "x"}}), "PATH", "warn", "no plugin can prevent", id="the path"),
         pytest.param(broken_link, "stores", "warn", "symbolic link", id="a linked store"),

@@ -40,7 +40,7 @@ def test_what_was_said_decides_about_the_next_prompt_and_why_says_so(stored: Pro
 
 
 def test_feedback_lists_what_was_said(stored: Project) -> None:
-    assert stored.cli("feedback").stdout.startswith("nothing was said about any memory")
+    assert stored.cli("feedback").stdout.startswith("No memory has been rated")
     stored.cli("useful", ID)
     shown = stored.cli("feedback").stdout
     assert ID in shown

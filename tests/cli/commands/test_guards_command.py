@@ -162,7 +162,7 @@ def test_a_guard_that_cannot_be_read_is_listed_with_the_reason(project: Project)
     (one,) = project.cli("guards", "--json").json["guards"]
     assert (one["state"], one["guard"]) == ("invalid", None)
     assert one["problem"].startswith("guard.commands: expected a list of texts, got str")
-    assert "its guard cannot hold: guard.commands" in project.cli("show", "damaged").stdout
+    assert "its guard is invalid: guard.commands" in project.cli("show", "damaged").stdout
 
 
 @pytest.mark.parametrize(
@@ -178,7 +178,7 @@ def test_testing_a_command(project: Project, command: str, matched: list[str]) -
     found = project.cli("guards", "test", command, "--json").json["matches"]
     assert [one["matched"] for one in found] == matched
     said = project.cli("guards", "test", command).stdout
-    assert ("` covers it" in said, "no guard in force" in said) == (bool(matched), not matched)
+    assert ("` covers it" in said, "No guard in force" in said) == (bool(matched), not matched)
     assert not os.path.exists(os.path.join(project.state, "recalls.jsonl"))
 
 

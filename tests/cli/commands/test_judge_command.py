@@ -54,7 +54,7 @@ class Desk:
     def context(self) -> CommandContext:
         """Return the context of one run."""
         self.out, self.err = io.StringIO(), io.StringIO()
-        return CommandContext(self.bench.places, Console(self.out, self.err), self.taint)
+        return CommandContext(self.bench.paths, Console(self.out, self.err), self.taint)
 
     def run(self, *words: str) -> Done:
         """Return the result of one run, with the settings file as it is."""
@@ -181,7 +181,7 @@ def test_a_local_model_needs_no_key_and_is_distinguished(desk: MakeDesk) -> None
     made.bench.env = {}
     made.bench.settings()
     done = made.run("on")
-    assert "Key: none is needed, the model runs on this machine." in done.out
+    assert "Key: not needed, the model runs on this machine." in done.out
     assert "llama runs on this machine; the caps assume" in done.out
     made.bench.judge["prices"] = {"llama": [0, 0]}
     made.bench.settings()
@@ -278,10 +278,10 @@ def test_reset_lets_a_session_ask_again_and_keeps_the_bill(desk: MakeDesk) -> No
 def test_stats(desk: MakeDesk) -> None:
     made = desk()
     made.run("check")
-    places = made.bench.places
+    paths = made.bench.paths
     verdicts = {"a": [True, True], "b": [True, False], "c": [False, False], "d": [None, True], "e": "x"}
     for judged in ({"path": "judged", "verdicts": verdicts}, {"path": "rules"}, "nonsense", None):
-        Ledger(places.state(), "recalls").append("s", places.project_key, {"judge": judged})
+        Ledger(paths.state(), "recalls").append("s", paths.project_key, {"judge": judged})
     found = made.run("stats", "--json").json
     assert found["calls"]["outcomes"] == {"ok": 1}
     assert (found["calls"]["tokens_in"], found["calls"]["cost_unknown"]) == (200, 0)
@@ -296,10 +296,10 @@ def test_stats(desk: MakeDesk) -> None:
 
 def keep_nothing(bench: Bench, times: int) -> None:
     """Record decisions in which the judges approved no memory."""
-    places = bench.places
+    paths = bench.paths
     judged = {"path": "judged", "verdicts": {"a": [False, False]}}
     for _ in range(times):
-        Ledger(places.state(), "recalls").append("s", places.project_key, {"judge": judged})
+        Ledger(paths.state(), "recalls").append("s", paths.project_key, {"judge": judged})
 
 
 def test_a_judge_that_keeps_nothing_is_reported(desk: MakeDesk) -> None:
@@ -308,7 +308,7 @@ def test_a_judge_that_keeps_nothing_is_reported(desk: MakeDesk) -> None:
     assert "kept no memory" not in made.run("stats").out
     assert doctors_check(made.context()).status == "ok"
     keep_nothing(made.bench, 1)
-    assert opinions(made.bench.places, 30).none_kept == 20
+    assert opinions(made.bench.paths, 30).none_kept == 20
     assert "kept no memory in the last 20 decisions" in made.run("stats").out
     check = doctors_check(made.context())
     assert (check.status, check.fix) == ("warn", "memory judge check")
@@ -339,7 +339,7 @@ def test_the_doctor_reports_a_refused_key_and_damaged_files(
     made = desk(answer({}, 403))
     made.run("check")
     assert "memory judge reset" in doctors_check(made.context()).fix
-    with open(made.bench.places.state("judge", "accounts.json"), "w", encoding="ascii") as file:
+    with open(made.bench.paths.state("judge", "accounts.json"), "w", encoding="ascii") as file:
         file.write("{")
     check = doctors_check(made.context())
     assert (check.status, "reset" in check.fix) == ("warn", True)

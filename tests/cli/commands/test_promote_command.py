@@ -23,7 +23,7 @@ def test_notes_are_listed_and_counted(noted: Project) -> None:
     ]
     assert noted.cli("list", "--json").json["notes"] == rows
     assert "MEMORY.md#2\tDeploy" in noted.cli("list", "--notes").stdout
-    assert "also 2 notes of Claude Code's own memory" in noted.cli("list").stdout
+    assert "Also 2 notes in Claude Code's own memory" in noted.cli("list").stdout
     assert "own memory" not in noted.cli("list", "--scope", "project").stdout
     assert noted.cli("status", "--json").json["notes"] == 2
     assert "notes of Claude Code's own memory: 2" in noted.cli("status").stdout

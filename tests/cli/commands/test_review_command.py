@@ -189,7 +189,7 @@ def test_accept_all_leaves_guards_out_and_says_of_which_categories(team: Project
     run = team.cli("accept", "--all")
     assert run.returncode == 0
     assert "accepted 4 memories (3 decision, 1 runbook)" in run.stdout
-    assert "left out, since a guard is accepted by name or with --guards: cy-guard" in run.stdout
+    assert "not accepted, because they have a guard (name them, or use --guards): cy-guard" in run.stdout
     assert trust(team)["cy-guard"] == "pending"
     run = team.cli("accept", "--all", "--guards")
     assert "guard: the first time" in run.stdout
@@ -244,7 +244,7 @@ def test_reject_names_what_it_cannot_reject(team: Project) -> None:
     team.cli("accept", "bo-one")
     team.cli("reject", "loose")
     assert "memory forget bo-one" in team.cli("reject", "bo-one").stderr
-    assert "rejected already" in team.cli("reject", "loose").stderr
+    assert "already rejected" in team.cli("reject", "loose").stderr
     assert team.cli("reject").returncode == 2
     assert team.cli("reject", "loose", "--group", "g1").returncode == 2
     assert trust(team)["bo-one"] == "trusted"

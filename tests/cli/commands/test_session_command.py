@@ -183,7 +183,7 @@ def test_label_and_calibrate(project: Project) -> None:
         by_name["goal_achievement"]["exact"]["value"],
         by_name["tool_efficiency"]["mae"]["value"],
     ) == (3, 1.0, 0.1)
-    assert "too few for a conclusion" in project.cli("calibrate").stdout
+    assert "too few to draw conclusions" in project.cli("calibrate").stdout
     assert len(project.ledger("sessions")) == 6
 
 
@@ -347,7 +347,7 @@ def test_a_long_session_is_graded_once_its_price_is_agreed_to(project: Project) 
     path = priced(project)
     refused = project.cli("session", "score", path, **KEYED)
     assert (refused.returncode, refused.stdout) == (1, "")
-    assert "nothing was asked: grading this session of about " in refused.stderr
+    assert "no judge was asked: grading this session of about " in refused.stderr
     assert "--yes" in refused.stderr
     assert project.ledger("judge-calls") == []
     asked = project.cli("session", "score", path, "--yes", "--json", **KEYED)

@@ -17,15 +17,15 @@ KEY = "scoring.escalation.thresholds.code"
 def ledger(project: Project, count: int) -> None:
     """Write scored replies, all about code, nearly all of them dense."""
     draw = random.Random(1)
-    with at_home(project) as places:
-        book = Ledger(places.state(), "scores")
+    with at_home(project) as paths:
+        book = Ledger(paths.state(), "scores")
         for number in range(count):
             row: dict[str, object] = {
                 "kind": "score", "id": "i%d" % number, "padding_count": 0, "matches": [], "preamble_words": 0, "words": 80,
                 "density": round(draw.gauss(0.7, 0.05), 3), "query_type": "code", "threshold": 0.44, "escalate": False,
                 "gate": "clean", "model": "claude-opus-5-5",
             }  # fmt: skip
-            book.append("s", places.project_key, row)
+            book.append("s", paths.project_key, row)
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +72,7 @@ def test_too_few_replies_are_an_error(project: Project) -> None:
 @pytest.mark.parametrize("arguments", [["--undo"], ["--thresholds", "--undo", "--apply"]])
 def test_undo_goes_with_thresholds_alone(project: Project, arguments: list[str]) -> None:
     run = project.cli("tune", *arguments)
-    assert (run.returncode, "--undo goes with --thresholds" in run.stderr) == (2, True)
+    assert (run.returncode, "--undo requires --thresholds" in run.stderr) == (2, True)
 
 
 def test_a_project_cannot_set_them(project: Project) -> None:

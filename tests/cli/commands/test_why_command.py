@@ -104,9 +104,9 @@ def test_lines_keep_to_the_width_of_a_terminal(asked: Project, monkeypatch: pyte
     monkeypatch.setenv("COLUMNS", "70")
     monkeypatch.setenv("NO_COLOR", "1")
     screen = Terminal()
-    with at_home(asked) as places:
-        row = find_decision(places, "last") or {}
-        session = SimpleNamespace(console=Console(screen), places=places, accept_from="everyone")
+    with at_home(asked) as paths:
+        row = find_decision(paths, "last") or {}
+        session = SimpleNamespace(console=Console(screen), paths=paths, accept_from="everyone")
         quiet = {
             **row,
             "injected": [],

@@ -19,6 +19,10 @@ def test_occurrences_may_overlap() -> None:
     assert Anchors("----").places("--") == [0, 1, 2]
 
 
+def test_a_foreign_letter_is_no_question_mark() -> None:
+    assert Anchors("\u0456?\u0456").places("?") == [1]
+
+
 @given(st.text(alphabet="ab_-.: \u0130\u212a\U0001f600"), st.sampled_from(["a", "ab", "a_", "b.a", ": a"]))
 def test_the_vocabulary_of_long_texts_changes_nothing(text: str, keyword: str) -> None:
     short, long = Anchors(text), Anchors(text + " " * anchors._LONG)

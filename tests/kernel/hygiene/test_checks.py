@@ -22,6 +22,8 @@ VALID = [
     pytest.param("ipv6", "1:2:3:4:5:6:7:8", id="all eight groups"),
     pytest.param("ipv6", "::ffff:10.20.0.1", id="with an IPv4 end"),
     pytest.param("phone", "+49 30 901820", id="international"),
+    pytest.param("phone", "+22 33 44 23 42", id="three different digits"),
+    pytest.param("bsn", "123456782", id="dutch number"),
     pytest.param("phone-national", "079 2718 1155", id="national"),
     pytest.param("rrn", "991231-1000007", id="korean number of the last day of a year"),
     pytest.param("rrn", "850929-1000080", id="korean number whose remainder is one"),
@@ -53,6 +55,8 @@ INVALID = [
     pytest.param("phone", "+1 23", id="too few digits"),
     pytest.param("phone", "(49 30 901820", id="open bracket"),
     pytest.param("phone", "111 111 1111", id="one digit over and over"),
+    pytest.param("phone", "121 212 1212", id="two digits over and over"),
+    pytest.param("bsn", "12345677", id="dutch number of eight digits"),
     pytest.param("phone-national", "05-11-2024", id="date"),
     pytest.param("rrn", "901301-2000011", id="korean number of a thirteenth month"),
     pytest.param("rrn", "900132-2000011", id="korean number of a thirty-second day"),
@@ -89,3 +93,20 @@ def test_one_wrong_digit_never_passes(digits: str, place: int, shift: int) -> No
 @given(value=st.text(alphabet="0123456789abcdefGB:.-+() \u0660\u00b2", min_size=4, max_size=40))
 def test_no_candidate_breaks_a_check(check: str, value: str) -> None:
     assert 0 <= CHECKS[check](value) <= len(value)
+
+
+# As countries print them: ISO 13616, SWIFT's registry.
+IBAN_LENGTHS = {
+    "NO": 15, "BE": 16, "NL": 18, "MK": 19, "AT": 20, "CH": 21, "DE": 22, "AE": 23, "ES": 24, "PT": 25, "TR": 26, "FR": 27, "PL": 28,
+    "BR": 29, "KW": 30, "MT": 31, "LC": 32, "RU": 33,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("country", "length"), IBAN_LENGTHS.items())
+def test_each_country_has_its_length_of_account(country: str, length: int) -> None:
+    iban = CHECKS["iban"]
+    for characters in (length - 1, length, length + 1):
+        account = "7" * (characters - 4)
+        number = int(account + "".join(str(int(letter, 36)) for letter in country) + "00")
+        written = "%s%02d%s" % (country, 98 - number % 97, account)
+        assert iban(written) == (length if characters == length else 0)

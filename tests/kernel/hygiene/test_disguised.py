@@ -96,6 +96,11 @@ def test_what_only_looks_disguised_is_kept(text: str) -> None:
     assert findings(text) == []
 
 
+def test_a_row_within_a_sentence_ends_no_search_for_tables() -> None:
+    text = "see | this | row |\n\n| password | %s |\n" % WORD
+    assert WORD not in redact(text).text
+
+
 def test_places_are_those_of_the_original() -> None:
     text = "a\u00a0b p\u0430ssword:\u00a0%s\u200b end" % WORD
     (found,) = findings(text)

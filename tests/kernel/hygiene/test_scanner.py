@@ -145,3 +145,36 @@ def test_filters_look_at_each_character_a_bounded_number_of_times(monkeypatch: p
     assert redacted.findings
     assert looked_at < 40 * len(text), "of all rules together"
     assert redact(redacted.text).text == redacted.text
+
+
+def test_a_finding_inside_a_disguise_and_one_outside_are_both_found() -> None:
+    away = " lorem ipsum " * 100
+    hidden = "password" + "\u200b: kZ8wQ2mVx7Lp"
+    for text in (KEY + away + hidden, hidden + away + KEY, hidden + " " + KEY + away + hidden):
+        found = redact(text).text
+        assert "kZ8wQ2mVx7Lp" not in found
+        assert KEY not in found
+        assert redact(found).text == found
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            ["a", " ", "\n", "\u0435", "\u200b", "%3D", "'+'", KEY, "password: ", "kZ8wQ2mVx7Lp", "x@y.org"]
+        )
+    )
+)
+def test_what_one_scan_leaves_another_leaves_too(pieces: list[str]) -> None:
+    once = redact("".join(pieces)).text
+    assert redact(once).text == once
+
+
+def test_a_value_that_ends_at_a_marker_is_no_finding_wherever_it_is() -> None:
+    text = "lorem ipsum " * 20 + "password: kZ8wQm4tRx2v[redacted:github-token]"
+    assert redact(text).text == text
+
+
+def test_a_word_far_after_a_number_is_no_context() -> None:
+    number = "5551 2344"
+    assert [found.kind for found in findings(number + " is my phone")] == ["phone"]
+    assert findings(number + " lorem ipsum dolor sit amet consectetur phone") == []

@@ -10,7 +10,7 @@ from memory_plugin.kernel.clock import Deadline
 from memory_plugin.kernel.context import Context
 from memory_plugin.kernel.judge.asking import Judge
 from memory_plugin.kernel.judge.question import Question, Verdict, chosen_indices, load_rubric
-from memory_plugin.kernel.paths import Places, locate
+from memory_plugin.kernel.paths import Paths, locate
 from memory_plugin.kernel.settings.load import Settings, load
 
 KEY = "sk-made-up-0123456789abcdef"
@@ -95,7 +95,7 @@ class Bench:
             json.dump({"memory": memory}, file)
 
     @property
-    def places(self) -> Places:
+    def paths(self) -> Paths:
         """Where things lie."""
         return locate(self.project)
 
@@ -103,7 +103,7 @@ class Bench:
         """Return a judge."""
         settings = self.settings()
         model = settings.text("retrieval.judge.model")
-        context = Context(self.places, settings, Deadline(60), session)
+        context = Context(self.paths, settings, Deadline(60), session)
         return Judge("retrieval", model, context, off=off, helper=helper)
 
     def ask(
@@ -114,14 +114,14 @@ class Bench:
 
     def script(self, *replies: dict[str, object]) -> None:
         """Set what the scripted backend answers."""
-        folder = self.places.state("judge")
+        folder = self.paths.state("judge")
         os.makedirs(folder, exist_ok=True)
         with open(os.path.join(folder, "script.json"), "w", encoding="utf-8") as file:
             json.dump({"replies": replies}, file)
 
     def calls(self) -> list[dict[str, Any]]:
         """Return the lines of judge-calls.jsonl."""
-        path = os.path.join(self.places.state(), "judge-calls.jsonl")
+        path = os.path.join(self.paths.state(), "judge-calls.jsonl")
         if not os.path.exists(path):
             return []
         with open(path, encoding="utf-8") as file:
@@ -130,7 +130,7 @@ class Bench:
     def written(self) -> str:
         """Everything in the state folder, as one text."""
         found = []
-        for folder, _, names in os.walk(self.places.state()):
+        for folder, _, names in os.walk(self.paths.state()):
             for name in names:
                 with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file:
                     found.append(file.read())

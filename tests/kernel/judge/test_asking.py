@@ -80,7 +80,7 @@ def test_an_unknown_models_cost_is_unknown_and_counts(make_bench: MakeBench) -> 
         bench.retrieval["model"] = "brand-new-model"
         assert bench.ask().cost is None
     assert bench.calls()[0]["cost_usd"] is None
-    assert SpendingBudget(bench.places.state("judge")).figures(SESSION).day == pytest.approx(0.0033)
+    assert SpendingBudget(bench.paths.state("judge")).figures(SESSION).day == pytest.approx(0.0033)
 
 
 @pytest.mark.parametrize(
@@ -206,8 +206,8 @@ def test_without_a_state_folder_no_judge_is_asked(make_bench: MakeBench) -> None
     with serving(GOOD) as api:
         bench = make_bench("anthropic", api.url)
         judge = bench.asker()
-        Path(bench.places.state()).parent.mkdir(parents=True)
-        Path(bench.places.state()).write_text("no folder", encoding="ascii")
+        Path(bench.paths.state()).parent.mkdir(parents=True)
+        Path(bench.paths.state()).write_text("no folder", encoding="ascii")
         assert judge.ask(question(), Deadline(5)).failure == "no_state"
         assert api.connections == 0
 

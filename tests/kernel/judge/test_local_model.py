@@ -86,7 +86,7 @@ def test_a_model_on_this_machine_is_asked_and_answers(make_bench: MakeBench, lla
     bench.retrieval["model"] = "small"
     judge = bench.asker()
     judge.access()
-    accounts = SpendingBudget(bench.places.state("judge"))
+    accounts = SpendingBudget(bench.paths.state("judge"))
     accounts.note_refused(judge.server, frozenset(["schema"]))
     verdict = judge.ask(QUESTIONS[name], Deadline(_ASK_SECONDS))
     assert verdict.failure in ("", "parse_error", "truncated"), verdict.detail

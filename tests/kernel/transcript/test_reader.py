@@ -20,7 +20,7 @@ from memory_plugin.kernel.transcript import reader as reader_module
 from memory_plugin.kernel.transcript.content import tokens_of
 from memory_plugin.kernel.transcript.reader import Reader, open_transcript, turns_since_prompt
 from memory_plugin.kernel.transcript.turn import RecentSet, Totals, Turn
-from memory_plugin.kernel.transcript.user_rows import kind_of, spoken
+from memory_plugin.kernel.transcript.user_rows import kind_of, user_text
 from tests.kernel.transcript.rows import answer, call, lines, result, row, said, user
 from tests.project import PLUGIN_ROOT
 
@@ -132,12 +132,12 @@ def test_rows_that_are_no_prompt(entry: dict[str, Any]) -> None:
 )
 def test_kinds_of_rows_in_the_users_place(one: dict[str, Any], kind: str) -> None:
     turns, _ = read(lines(one, answer("m1", said("ok"))))
-    assert [said.kind for said in turns[0].said] == [kind]
+    assert [said.kind for said in turns[0].user_texts] == [kind]
 
 
 def test_a_command_says_its_name_and_arguments() -> None:
     text = "<command-message>x</command-message>\n<command-name>/memory:save</command-name>\n<command-args>use tabs</command-args>"
-    assert spoken("command", text) == "/memory:save use tabs"
+    assert user_text("command", text) == "/memory:save use tabs"
 
 
 def test_sub_agents_are_counted_aside_and_read_in_a_file_of_their_own() -> None:
@@ -194,7 +194,7 @@ def test_odd_files(data: bytes, prompts: int, bad: int) -> None:
 def test_a_line_above_the_bound_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(lines_module, "MAX_LINE", 2000)
     turns, totals = read(lines(user("a"), user("x" * 9000), user("b")))
-    assert ([said.text for said in turns[0].said], totals.dropped) == (["a", "b"], 1)
+    assert ([said.text for said in turns[0].user_texts], totals.dropped) == (["a", "b"], 1)
 
 
 NAMES = ["type", "id", "text", "content", "input", "name", "usage", "tool_use_id"]

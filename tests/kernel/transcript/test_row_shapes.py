@@ -60,7 +60,7 @@ def test_prompts_that_were_typed_while_the_model_worked(
     rows: list[dict[str, Any]], prompts: list[str]
 ) -> None:
     turns, _ = read(answer("m1", call("c1")), *rows, result("c1"), answer("m2", said("ok")))
-    assert [said.text for turn in turns for said in turn.said if said.kind == "prompt"] == prompts
+    assert [said.text for turn in turns for said in turn.user_texts if said.kind == "prompt"] == prompts
 
 
 NOTE = "<ide_selection>The user selected line 3</ide_selection>"
@@ -81,7 +81,7 @@ NOTE = "<ide_selection>The user selected line 3</ide_selection>"
 )  # fmt: skip
 def test_notes_in_front_of_a_prompt(one: dict[str, Any], kind: str, text: str) -> None:
     turns, _ = read(one, answer("m1", said("ok")))
-    assert [(said.kind, said.text) for said in turns[0].said] == [(kind, text)]
+    assert [(said.kind, said.text) for said in turns[0].user_texts] == [(kind, text)]
 
 
 def test_a_session_that_begins_with_an_inline_sub_agent_is_read() -> None:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.kernel.transcript.tail import asked, plain_text, records_backwards, replied
+from memory_plugin.kernel.transcript.tail import plain_text, records_backwards, reply_text_of, user_input_of
 
 
 def row(kind: str, content: object, **fields: object) -> dict[str, Any]:
@@ -54,7 +54,7 @@ def row(kind: str, content: object, **fields: object) -> dict[str, Any]:
     ],
 )
 def test_what_a_person_said(record: dict[str, Any], said: tuple[str, str]) -> None:
-    assert asked(record) == said
+    assert user_input_of(record) == said
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_what_a_person_said(record: dict[str, Any], said: tuple[str, str]) -> No
     ],
 )
 def test_what_the_model_said(record: dict[str, Any], text: str) -> None:
-    assert replied(record) == text
+    assert reply_text_of(record) == text
 
 
 def test_the_youngest_comes_first_and_only_the_tail_is_read(tmp_path: Path) -> None:
@@ -108,4 +108,4 @@ def test_any_bytes_are_read(tmp_path_factory: pytest.TempPathFactory, data: byte
 )
 def test_any_content_has_a_text(content: object) -> None:
     assert isinstance(plain_text(content), str)
-    assert isinstance(asked({"type": "user", "message": {"content": content}})[1], str)
+    assert isinstance(user_input_of({"type": "user", "message": {"content": content}})[1], str)

@@ -11,6 +11,7 @@ import json
 import math
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -239,8 +240,9 @@ class Langfuse:
                     **headers,
                 }.items():
                     self.send_header(name, value)
-                self.end_headers()
-                self.wfile.write(data)
+                with suppress(ConnectionError):  # a sender that was killed
+                    self.end_headers()
+                    self.wfile.write(data)
 
             do_GET = do_POST = _serve  # noqa: N815
 

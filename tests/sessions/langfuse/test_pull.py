@@ -93,8 +93,8 @@ OTHERS = [{**OBSERVATIONS[0], "traceId": "other", "sessionId": "other"}]
 def pulled(bench: Bench) -> str:
     """Pull the session; return its path."""
     scorer = bench.scorer
-    client = LangfuseClient(find_access(scorer.places, scorer.settings), Deadline(20))
-    return keep_session(scorer.places, SESSION, read_session(client, probe(client), SESSION))
+    client = LangfuseClient(find_access(scorer.paths, scorer.settings), Deadline(20))
+    return keep_session(scorer.paths, SESSION, read_session(client, probe(client), SESSION))
 
 
 @pytest.mark.parametrize("langfuse", ["v4", "v3"], indirect=True)
@@ -132,7 +132,7 @@ def test_its_scores_go_to_the_first_trace(graded: Bench, langfuse: Langfuse) -> 
 @pytest.mark.parametrize("langfuse", ["v4", "v3"], indirect=True)
 def test_a_session_that_is_not_there(graded: Bench, langfuse: Langfuse) -> None:
     scorer = graded.scorer
-    client = LangfuseClient(find_access(scorer.places, scorer.settings), Deadline(20))
+    client = LangfuseClient(find_access(scorer.paths, scorer.settings), Deadline(20))
     assert read_session(client, probe(client), "no/such session") == []
 
 
@@ -198,7 +198,7 @@ def read_with(bench: Bench, langfuse: Langfuse, payload: object) -> list[Trace]:
     langfuse.before = lambda *_: (200, payload, {})
     scorer = bench.scorer
     return read_session(
-        LangfuseClient(find_access(scorer.places, scorer.settings), Deadline(20)), {"sessions": "v4"}, SESSION
+        LangfuseClient(find_access(scorer.paths, scorer.settings), Deadline(20)), {"sessions": "v4"}, SESSION
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -33,19 +34,19 @@ class Killed(BaseException):
 def run(bench: Bench, seconds: float = 20, looks: tuple[float, ...] = (0.0, 0.0)) -> PushResult:
     """Run the sender once, from the ledger on."""
     scorer = bench.scorer
-    access = find_access(scorer.places, scorer.settings)
-    outbox = Outbox(scorer.places, access)
+    access = find_access(scorer.paths, scorer.settings)
+    outbox = Outbox(scorer.paths, access)
     with outbox.lock():
         outbox.reload()
         outbox.enqueue(
-            body for row in latest_rows(scorer.places, scorer.settings).values() for body in score_bodies(row)
+            body for row in latest_rows(scorer.paths, scorer.settings).values() for body in score_bodies(row)
         )
         return push(outbox, LangfuseClient(access, Deadline(seconds)), lambda _: None, looks)
 
 
 def outbox_of(bench: Bench) -> Outbox:
     scorer = bench.scorer
-    return Outbox(scorer.places, find_access(scorer.places, scorer.settings))
+    return Outbox(scorer.paths, find_access(scorer.paths, scorer.settings))
 
 
 def on_server(langfuse: Langfuse) -> Counter[tuple[str, str]]:
@@ -209,14 +210,14 @@ def test_a_score_that_is_refused_does_not_stop_the_others(graded: Bench, langfus
     outbox = outbox_of(graded)
     good = next(
         body
-        for row in latest_rows(graded.scorer.places, graded.scorer.settings).values()
+        for row in latest_rows(graded.scorer.paths, graded.scorer.settings).values()
         for body in score_bodies(row)
     )
     bad = [{**good, "id": "bad", "name": ""}, {**good, "id": "also", "sessionId": ""}]
     outbox.enqueue([bad[0], {**good, "id": "fine"}, bad[1]])
     found = push(
         outbox,
-        LangfuseClient(find_access(graded.scorer.places, graded.scorer.settings), Deadline(20)),
+        LangfuseClient(find_access(graded.scorer.paths, graded.scorer.settings), Deadline(20)),
         lambda _: None,
         (0.0,),
     )
@@ -325,4 +326,21 @@ def test_a_server_that_was_probed_wrongly_is_probed_again(graded: Bench, langfus
     with pytest.raises(JudgeError):
         run(graded)
     assert run(graded).waiting == 0
+    assert on_server(langfuse) == EVERYTHING
+
+
+@every_mode
+@pytest.mark.parametrize("strange", ["no object", {}], ids=["text", "empty object"])
+def test_a_proxys_200_to_the_first_score_is_not_the_servers(
+    graded: Bench, langfuse: Langfuse, strange: object
+) -> None:
+    """It once taught the wrong form, after which the server refused every score for good."""
+    langfuse.before = lambda method, path, _: (
+        (200, strange, {}) if method == "POST" and path.endswith("/scores") else None
+    )
+    with suppress(JudgeError):
+        run(graded)
+    langfuse.before = lambda *_: None
+    while outbox_of(graded).waiting:
+        run(graded)
     assert on_server(langfuse) == EVERYTHING

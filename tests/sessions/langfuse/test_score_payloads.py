@@ -29,12 +29,12 @@ from tests.sessions.langfuse.server import Langfuse
 def run(bench: Bench) -> None:
     """Run the sender once."""
     scorer = bench.scorer
-    assert send_scores(scorer.places, scorer.settings, "", 20, lambda _: None).waiting == 0
+    assert send_scores(scorer.paths, scorer.settings, "", 20, lambda _: None).waiting == 0
 
 
 def test_configs_are_found_among_many_and_created_once(graded: Bench, langfuse: Langfuse) -> None:
     scorer = graded.scorer
-    client = LangfuseClient(find_access(scorer.places, scorer.settings), Deadline(20))
+    client = LangfuseClient(find_access(scorer.paths, scorer.settings), Deadline(20))
     for n in range(120):
         langfuse._post_config({"name": "other %d" % n, "dataType": "NUMERIC"})
     other_scale = {**score_configs()["tool_efficiency"], "maxValue": 10}
@@ -70,7 +70,7 @@ def test_an_unscored_dimension_is_not_sent_as_zero(graded: Bench, langfuse: Lang
      {"name": "goal_achievement", "dataType": "CATEGORICAL", "value": 2}],
 )  # fmt: skip
 def test_what_the_server_would_drop_is_found_before(graded: Bench, change: dict[str, Any]) -> None:
-    rows = latest_rows(graded.scorer.places, graded.scorer.settings)
+    rows = latest_rows(graded.scorer.paths, graded.scorer.settings)
     good = next(
         body for row in rows.values() for body in score_bodies(row) if body["name"] == "tool_efficiency"
     )
@@ -105,10 +105,10 @@ def test_keys_and_address_must_be_valid(
     if host:
         scorer.settings.put("sessions.langfuse.host", host, "user")
     with pytest.raises(JudgeError) as failed:
-        find_access(scorer.places, scorer.settings)
+        find_access(scorer.paths, scorer.settings)
     assert failed.value.name == failure
     with pytest.raises(JudgeError, match="disabled"):
-        find_access(scorer.places, scorer.settings, "the project sets LANGFUSE_HOST")
+        find_access(scorer.paths, scorer.settings, "the project sets LANGFUSE_HOST")
 
 
 def test_keys_stay_out_of_files(graded: Bench, langfuse: Langfuse) -> None:

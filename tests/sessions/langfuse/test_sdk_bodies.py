@@ -33,7 +33,7 @@ def known(model: Any, body: dict[str, Any]) -> None:  # noqa: ANN401
 def scores(graded: Bench) -> list[dict[str, Any]]:
     """Return the scores of one graded session."""
     scorer = graded.scorer
-    return score_bodies(next(iter(latest_rows(scorer.places, scorer.settings).values())))
+    return score_bodies(next(iter(latest_rows(scorer.paths, scorer.settings).values())))
 
 
 def test_scores_are_of_langfuses_type(graded: Bench) -> None:

@@ -33,6 +33,7 @@ __all__ = [
 
 _OTHERS = 0o077
 _MAX_SETTINGS = 1 << 20
+_MOST_NAMES = 20  # of variables, in one report
 
 
 def python(_context: CommandContext) -> Check:
@@ -59,18 +60,18 @@ def sqlite(_context: CommandContext) -> Check:
 
 def state_folder(context: CommandContext) -> Check:
     """Check that the folder for ledgers, trust and the index is writable, and private."""
-    places = context.places
-    if places.state_dir is None:
-        why, _, advice = places.why_no_state.partition("; ")
-        fix = _fix_without_home(context) if places.config_dir is None else advice
+    paths = context.paths
+    if paths.state_dir is None:
+        why, _, advice = paths.why_no_state.partition("; ")
+        fix = _fix_without_home(context) if paths.config_dir is None else advice
         return Check("state folder", FAIL, "%s; nothing is recalled or stored" % why, fix)
-    folder = _nearest(places.state_dir)
+    folder = _nearest(paths.state_dir)
     if not os.path.isdir(folder) or not os.access(folder, os.W_OK | os.X_OK):
         fix = "make it a folder that you can write to"
         return Check("state folder", FAIL, "%s is not writable, so nothing can be stored" % folder, fix)
-    if folder == places.state_dir and os.name == "posix" and os.stat(folder).st_mode & _OTHERS:
+    if folder == paths.state_dir and os.name == "posix" and os.stat(folder).st_mode & _OTHERS:
         return Check("state folder", WARN, "other users can read %s" % folder, "chmod 700 %s" % folder)
-    return Check("state folder", OK, places.state_dir)
+    return Check("state folder", OK, paths.state_dir)
 
 
 def _fix_without_home(context: CommandContext) -> str:
@@ -106,18 +107,18 @@ def recall(context: CommandContext) -> Check:
 def environment(context: CommandContext) -> Check:
     """Report what the project's settings put into the environment of hooks, by file and line."""
     taint = context.taint
-    details = [
-        "%s:%s sets %s" % (path, _line(path, name), name) for name, path in sorted(taint.names.items())
-    ]
+    risky = sorted(name for name in taint.names if is_sensitive(name))
+    listed = list(dict.fromkeys([*risky, *sorted(taint.names)]))[:_MOST_NAMES]
+    details = ["%s:%s sets %s" % (taint.names[name], _line(taint.names[name], name), name) for name in listed]
+    details += ["%d more names" % (len(taint.names) - len(listed))] if len(taint.names) > len(listed) else []
     details += ["%s cannot be read" % path for path in taint.unread]
     if not details:
         return Check("project environment", OK, "the project's settings set no environment for hooks")
-    risky = sorted(name for name in taint.names if is_sensitive(name))
     if not risky and not taint.unread:
         text = "the project's settings set variables that memory does not use"
         return Check("project environment", NOTE, text, "", tuple(details))
     text = "the project's settings set %s: memory ignores it, and judges stay off" % (
-        ", ".join(risky) or "variables in a file that cannot be read"
+        ", ".join(risky[:_MOST_NAMES]) or "variables in a file that cannot be read"
     )
     return Check(
         "project environment", WARN, text, "read these lines before you trust the project", tuple(details)

@@ -32,13 +32,13 @@ _TRY = "memory judge check"
 
 def judge(context: CommandContext) -> Check:
     """Check that the judges that are on can be asked; without a key, say what works anyway."""
-    if context.places.state_dir is None:
+    if context.paths.state_dir is None:
         return Check(_JUDGE, NOTE, "off, because there is no state folder")
     features = [feature for feature in FEATURES if context.settings.judge_asked_for(feature)]
     if not features:
         text = "off; rules alone decide, without any model"
         return Check(_JUDGE, NOTE, text, "memory judge on")
-    for feature in filter(lambda one: _is_asked(context, one), features):
+    for feature in filter(lambda name: _is_asked(context, name), features):
         problem = _problem(context, feature)
         if problem is not None:
             return problem
@@ -52,15 +52,15 @@ def _is_asked(context: CommandContext, feature: str) -> bool:
 
 def _variables(context: CommandContext, features: list[str]) -> Check | None:
     """Return the check that reports ignored variables of the user; None if there are none."""
-    said = dict.fromkeys(
-        said
+    warnings = dict.fromkeys(
+        warning
         for feature in features
         for judge in judges_of(context, feature)
         if judge.unready() is None
-        for said in judge.warnings()
+        for warning in judge.warnings()
     )
     fix = "correct the file or the variable, then run: %s" % _TRY
-    return Check(_JUDGE, WARN, "on, but a variable is ignored", fix, tuple(said)) if said else None
+    return Check(_JUDGE, WARN, "on, but a variable is ignored", fix, tuple(warnings)) if warnings else None
 
 
 def switches(context: CommandContext) -> Check:
@@ -69,7 +69,7 @@ def switches(context: CommandContext) -> Check:
     if not found:
         return Check(_SWITCHES, OK, "every setting of the judges has an effect")
     status = WARN if any(map(context.settings.judge_asked_for, FEATURES)) else NOTE
-    return Check(_SWITCHES, status, found[0].says, found[0].fix, tuple(one.says for one in found[1:]))
+    return Check(_SWITCHES, status, found[0].says, found[0].fix, tuple(switch.says for switch in found[1:]))
 
 
 def _problem(context: CommandContext, feature: str) -> Check | None:
@@ -96,13 +96,13 @@ def _problem(context: CommandContext, feature: str) -> Check | None:
 def _accounts(context: CommandContext, features: list[str]) -> Check:
     """Check what earlier calls recorded: costs, failures and votes."""
     try:
-        figures = SpendingBudget(context.places.state(FOLDER)).figures(context.session)
+        figures = SpendingBudget(context.paths.state(FOLDER)).figures(context.session)
     except JudgeError as failed:
         return Check(_JUDGE, WARN, failed.detail, explain_failure(failed.name, features[0]).do)
     if figures.off:
         words = explain_failure(figures.off, features[0])
         return Check(_JUDGE, WARN, words.says, words.do)
-    silent = opinions(context.places, _DAYS).none_kept
+    silent = opinions(context.paths, _DAYS).none_kept
     if silent >= KEPT_NOTHING:
         return Check(
             _JUDGE, WARN, "on, but the judges kept no memory in the last %d decisions" % silent, _TRY
@@ -124,17 +124,17 @@ def models(context: CommandContext) -> Check:
     """Check for a model that its vendor retires soon, or whose price is unknown."""
     configured = _configured(context)
     today = iso(now())[:10]
-    ending = [(one, said) for one in configured for said in [_ending(one, today)] if said]
-    details = tuple(said for _, said in ending)
+    ending = [(model, sentence) for model in configured for sentence in [_ending(model, today)] if sentence]
+    details = tuple(sentence for _, sentence in ending)
     if ending:
         # A model of a judge that is off is worth a note, not a warning.
-        status = WARN if any(one.on for one, _ in ending) else NOTE
+        status = WARN if any(model.on for model, _ in ending) else NOTE
         fix = "memory config set %s MODEL" % ending[0][0].keys[0]
         text = "%d of %s retired or soon to be" % (len(ending), counted(len(configured), "configured model"))
         return Check(_MODELS, status, text, fix, details)
-    unpriced = [one for one in configured if one.on and not _price_known(one.judge, context)]
+    unpriced = [model for model in configured if model.on and not _price_known(model.judge, context)]
     if unpriced:
-        names = ", ".join(one.judge.model for one in unpriced)
+        names = ", ".join(model.judge.model for model in unpriced)
         fix = "memory config set judge.prices '{\"%s\": [IN, OUT]}'" % unpriced[0].judge.model
         text = (
             "the price of %s is unknown, so the caps assume a high one; set it in US dollars per million tokens"
@@ -162,11 +162,11 @@ def _configured(context: CommandContext) -> list[_Configured]:
     return list(found.values())
 
 
-def _ending(one: _Configured, today: str) -> str:
+def _ending(model: _Configured, today: str) -> str:
     """Return a sentence about a model that was or will soon be retired; empty for any other."""
-    if one.judge.backend == "scripted":
+    if model.judge.backend == "scripted":
         return ""
-    family = family_of(one.judge.model, one.judge.backend)
+    family = family_of(model.judge.model, model.judge.backend)
     if not family.ends:
         return ""
     days = (date.fromisoformat(family.ends) - date.fromisoformat(today)).days
@@ -178,7 +178,7 @@ def _ending(one: _Configured, today: str) -> str:
         else "was retired on %s" % family.ends
     )
     instead = "; requests then go to %s" % family.then if family.then else ""
-    return "%s (%s) %s%s" % (one.judge.model, ", ".join(dict.fromkeys(one.keys)), when, instead)
+    return "%s (%s) %s%s" % (model.judge.model, ", ".join(dict.fromkeys(model.keys)), when, instead)
 
 
 def _warn_days() -> int:

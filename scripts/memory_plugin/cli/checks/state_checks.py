@@ -33,10 +33,10 @@ _LANGFUSE = "langfuse"
 
 def index(context: CommandContext) -> Check:
     """Check that the index is intact and up to date."""
-    if context.places.state_dir is None:
+    if context.paths.state_dir is None:
         return Check("index", NOTE, "there is none without a state folder")
     try:
-        state = index_state(context.places)
+        state = index_state(context.paths)
     except SqliteError as error:
         return Check("index", WARN, "unusable: %s; it will be rebuilt" % error, _REFRESH)
     named = state["state"]
@@ -52,7 +52,7 @@ def index(context: CommandContext) -> Check:
 
 def ledgers(context: CommandContext) -> Check:
     """Check that every line of the ledgers can be read."""
-    folder = context.places.state_dir
+    folder = context.paths.state_dir
     skipped = []
     for name in _ledger_names(folder):
         rows = Ledger(folder or "", name).rows()
@@ -76,11 +76,11 @@ def _ledger_names(folder: str | None) -> list[str]:
 
 def events(context: CommandContext) -> Check:
     """Report problems of hooks in the last days."""
-    if context.places.state_dir is None:
+    if context.paths.state_dir is None:
         return Check("events", NOTE, "none are recorded without a state folder")
     oldest = iso(now() - _DAYS * 86400)
     rows = [
-        row for row in Ledger(context.places.state_dir, "events").rows() if str(row.get("time", "")) >= oldest
+        row for row in Ledger(context.paths.state_dir, "events").rows() if str(row.get("time", "")) >= oldest
     ]
     if not rows:
         return Check("events", OK, "no problem in a hook in the last %d days" % _DAYS)
@@ -98,24 +98,24 @@ def events(context: CommandContext) -> Check:
 
 def langfuse(context: CommandContext) -> Check:
     """Check whether scores can be sent to a server, and how many are pending."""
-    places, settings = context.places, context.settings
-    if places.state_dir is None or not is_configured(places, settings):
+    paths, settings = context.paths, context.settings
+    if paths.state_dir is None or not is_configured(paths, settings):
         return Check(_LANGFUSE, OK, "not set up; scores of sessions stay on this machine")
     try:
-        found = outbox_overview(places, settings, find_access(places, settings, session_scorer(context).off))
+        overview = outbox_overview(paths, settings, find_access(paths, settings, session_scorer(context).off))
     except JudgeError as failed:
         fix = "" if failed.name == "disabled" else "memory langfuse check"
         return Check(_LANGFUSE, WARN, "nothing is sent: %s" % failed.detail, fix)
     text = "%s is set up (memory langfuse check asks whether it answers); %s sent" % (
-        found.host,
-        counted(found.sent, "score"),
+        overview.host,
+        counted(overview.sent, "score"),
     )
-    waiting = found.unqueued + found.waiting
-    if found.refused:
-        why = tuple(sorted(set(found.refused.values())))[:_SHOWN]
-        text += ", %d to send, %d refused by the server" % (waiting, len(found.refused))
+    waiting = overview.unqueued + overview.waiting
+    if overview.refused:
+        why = tuple(sorted(set(overview.refused.values())))[:_SHOWN]
+        text += ", %d to send, %d refused by the server" % (waiting, len(overview.refused))
         return Check(_LANGFUSE, WARN, text, "memory langfuse setup, then memory langfuse push", why)
-    address = tuple(address_words(context, server_route(places, settings), HOSTS))
+    address = tuple(address_words(context, server_route(paths, settings), HOSTS))
     if waiting:
         return Check(_LANGFUSE, NOTE, "%s, %d to send" % (text, waiting), "memory langfuse push", address)
     return Check(_LANGFUSE, OK, text + ", nothing is pending", "", address)

@@ -38,24 +38,24 @@ _UNCUT = 1 << 20
 _MAX_SCANNED = 2 << 20  # bytes: 3,000 usual memories, and five seconds of text made to keep the rules busy
 
 
-def unread_stores(_context: CommandContext, found: Survey) -> Check:
+def unread_stores(_context: CommandContext, survey: Survey) -> Check:
     """Report stores that are not read at all."""
-    if found.left_alone:
+    if survey.left_alone:
         fix = "make it a regular folder that you own"
-        return Check("stores", WARN, "not read: " + "; ".join(found.left_alone), fix)
-    scopes = Counter(item.stored.store.scope for item in found.items)
+        return Check("stores", WARN, "not read: " + "; ".join(survey.left_alone), fix)
+    scopes = Counter(item.stored.store.scope for item in survey.items)
     parts = [
         "%s %s" % (counted(number, "memory"), _SCOPES[scope]) for scope, number in sorted(scopes.items())
     ]
     return Check("stores", OK, ", ".join(parts) or "nothing is stored yet")
 
 
-def files(_context: CommandContext, found: Survey) -> Check:
+def files(_context: CommandContext, survey: Survey) -> Check:
     """Report files in a store that are not memories."""
-    if not found.problems:
+    if not survey.problems:
         return Check("files", OK, "every file is a memory")
     details = tuple(
-        "%s: %s" % (problem.path, plain(problem.reason, _MAX_REASON)) for problem in found.problems
+        "%s: %s" % (problem.path, plain(problem.reason, _MAX_REASON)) for problem in survey.problems
     )
     text = "%s cannot be read and will not be recalled" % counted(len(details), "file")
     return Check(
@@ -67,9 +67,9 @@ def files(_context: CommandContext, found: Survey) -> Check:
     )
 
 
-def names(_context: CommandContext, found: Survey) -> Check:
+def names(_context: CommandContext, survey: Survey) -> Check:
     """Report memories whose data names another id or category than their path; the path decides."""
-    wrong = tuple(detail for item in found.items for detail in _disagreements(item))
+    wrong = tuple(detail for item in survey.items for detail in _disagreements(item))
     if wrong:
         return Check(
             "names",
@@ -83,23 +83,21 @@ def names(_context: CommandContext, found: Survey) -> Check:
 
 def _disagreements(item: Item) -> list[str]:
     memory = item.stored.memory
-    said = [
+    stated = [
         (name, memory.data.get(name), place)
         for name, place in (("id", memory.id), ("category", memory.category))
     ]
     return [
         "%s: contains %s %s" % (item.stored.path, name, shown_line(str(value)[:80]))
-        for name, value, place in said
+        for name, value, place in stated
         if value is not None and value != place
     ]
 
 
-def secrets(context: CommandContext, _found: Survey) -> Check:
+def secrets(context: CommandContext, _survey: Survey) -> Check:
     """Report secrets in the stores by file, line and rule; never their value."""
     roots = [
-        store.root
-        for store in stores(context.places)
-        if not why_not_read(store) and os.path.isdir(store.root)
+        store.root for store in stores(context.paths) if not why_not_read(store) and os.path.isdir(store.root)
     ]
     scan = scan_paths(roots, max_bytes=_MAX_SCANNED)
     places = scan.places
@@ -113,9 +111,9 @@ def secrets(context: CommandContext, _found: Survey) -> Check:
     return Check("secrets", WARN, text, "run memory scan --fix, and replace what was exposed", details)
 
 
-def hidden_characters(_context: CommandContext, found: Survey) -> Check:
+def hidden_characters(_context: CommandContext, survey: Survey) -> Check:
     """Report titles with invisible characters."""
-    paths = tuple(item.stored.path for item in found.items if _hides(item.stored.memory.title))
+    paths = tuple(item.stored.path for item in survey.items if _hides(item.stored.memory.title))
     if paths:
         text = "%s hidden characters, which are removed before it is shown" % (
             "1 title contains" if len(paths) == 1 else "%d titles contain" % len(paths)
@@ -139,19 +137,19 @@ def _hides(title: str) -> bool:
     return plain(title, _UNCUT) != visible
 
 
-def expired(_context: CommandContext, found: Survey) -> Check:
+def expired(_context: CommandContext, survey: Survey) -> Check:
     """Report expired memories, and expiry dates that are not dates."""
-    names = shortest_names(found.items)
-    paths = tuple(names[item.stored.key] for item in found.items if life_cycle_state(item) == EXPIRED)
+    names = shortest_names(survey.items)
+    paths = tuple(names[item.stored.key] for item in survey.items if life_cycle_state(item) == EXPIRED)
     if paths:
         text = "%s expired and no longer recalled" % (
             "1 memory is" if len(paths) == 1 else "%d memories are" % len(paths)
         )
         return Check("expired", NOTE, text, "memory edit ID --expires DATE, or memory archive ID", paths)
     unread = tuple(
-        "%s: %s" % (names[item.stored.key], shown_line(said))
-        for item in found.items
-        if (said := unreadable_expiry(item.stored.memory))
+        "%s: %s" % (names[item.stored.key], shown_line(expiry))
+        for item in survey.items
+        if (expiry := unreadable_expiry(item.stored.memory))
     )
     if unread:
         text = "the expiry of these memories is not a date, so they never expire"
@@ -159,21 +157,21 @@ def expired(_context: CommandContext, found: Survey) -> Check:
     return Check("expired", OK, "none")
 
 
-def superseded(_context: CommandContext, found: Survey) -> Check:
+def superseded(_context: CommandContext, survey: Survey) -> Check:
     """Report superseded memories without a successor: it does not exist, or they supersede each other."""
-    names = shortest_names(found.items)
+    names = shortest_names(survey.items)
     lost = tuple(
         "%s: superseded by %s, which does not exist"
         % (names[item.stored.key], shown_line(item.superseded_by))
-        for item in found.items
+        for item in survey.items
         if item.superseded_by and item.superseded_by not in names
     )
-    circular = [key for key in supersession(found.items).circular if key in names]
+    circular = [key for key in supersession(survey.items).circular if key in names]
     details = lost + tuple("%s: supersedes a memory that supersedes it" % names[key] for key in circular)
     if not details:
         return Check("superseded", OK, "every superseded memory has a successor")
     name = next(
-        (names[item.stored.key] for item in found.items if item.superseded_by not in ("", *names)), ""
+        (names[item.stored.key] for item in survey.items if item.superseded_by not in ("", *names)), ""
     )
     fix = "memory restore %s, or memory forget the same id" % (name or names[circular[0]])
     return Check(
@@ -181,16 +179,16 @@ def superseded(_context: CommandContext, found: Survey) -> Check:
     )
 
 
-def duplicates(_context: CommandContext, found: Survey) -> Check:
+def duplicates(_context: CommandContext, survey: Survey) -> Check:
     """Report active memories with the same title."""
     titles: dict[str, list[Item]] = {}
-    for item in sorted(found.items, key=lambda item: item.stored.memory.updated_at):
+    for item in sorted(survey.items, key=lambda item: item.stored.memory.updated_at):
         if life_cycle_state(item) == ACTIVE:
             titles.setdefault(" ".join(item.stored.memory.title.casefold().split()), []).append(item)
     groups = [items for items in titles.values() if len(items) > 1]
     if not groups:
         return Check("duplicates", OK, "no duplicate titles")
-    names = shortest_names(found.items)
+    names = shortest_names(survey.items)
     named = [[names[item.stored.key] for item in items] for items in groups]
     details = tuple(
         "%s: %s" % (shown_line(items[-1].stored.memory.title), ", ".join(ids))

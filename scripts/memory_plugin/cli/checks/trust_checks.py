@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 __all__ = ["accept_from", "pending", "record"]
 
 
-def pending(_context: CommandContext, found: Survey) -> Check:
+def pending(_context: CommandContext, survey: Survey) -> Check:
     """Report memories that await approval."""
-    items = [item for item in found.items if item.waits]
+    items = [item for item in survey.items if item.waits]
     if not items:
         return Check("waiting", OK, "no memory awaits approval")
     text = "%s approval and will not be recalled until then" % (
@@ -31,13 +31,13 @@ def pending(_context: CommandContext, found: Survey) -> Check:
     return Check("waiting", NOTE, text, fix)
 
 
-def record(context: CommandContext, _found: Survey) -> Check:
-    """Report damage in the records of what the user trusted and rejected. Records that cannot be read stop the survey."""
-    if context.places.state_dir is None:
+def record(context: CommandContext, _survey: Survey) -> Check:
+    """Report damage in the records of what the user trusted and rejected. Records that cannot be read stop the whole check."""
+    if context.paths.state_dir is None:
         return Check("trust", OK, "nothing is recorded without a state folder")
-    trust = load_trust(context.places)
+    trust = load_trust(context.paths)
     damaged = sum(file.damaged_lines() for file in (trust.trusted, trust.rejected))
-    folder = context.places.state("trust")
+    folder = context.paths.state("trust")
     names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
     kept = tuple(os.path.join(folder, name) for name in names if ".damaged-" in name)
     if kept:
@@ -49,7 +49,7 @@ def record(context: CommandContext, _found: Survey) -> Check:
     return Check("trust", OK, "the record of what you trust is complete")
 
 
-def accept_from(context: CommandContext, _found: Survey) -> Check:
+def accept_from(context: CommandContext, _survey: Survey) -> Check:
     """Report whether this project's memories are accepted as they come, and entries that can never apply."""
     name, roots = "accept_from", context.accept_from
     wrong = tuple(
@@ -60,7 +60,7 @@ def accept_from(context: CommandContext, _found: Survey) -> Check:
     if wrong:
         fix = "name git roots by their real paths: memory config set trust.accept_from"
         return Check(name, WARN, "trust.accept_from has entries that never apply", fix, wrong)
-    if context.places.project_root in roots:
+    if context.paths.project_root in roots:
         text = "memories of this project are accepted as they come, except guards, because trust.accept_from names it"
         return Check(name, NOTE, text, "memory config unset trust.accept_from")
     return Check(name, OK, "no memory of this project is accepted without you")

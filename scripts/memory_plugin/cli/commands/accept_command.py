@@ -37,25 +37,29 @@ EXAMPLES = """\
 """
 
 DONE = 0
-_GUARDS_INSIDE = "nothing was changed: inside the client, name each memory with a guard, so that the user decides about that one"
+_GUARDS_INSIDE = "nothing was changed: inside the client, accept memories with a guard by name, so that the user decides about each"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("ids", nargs="*", metavar="ID", help="ids, or category/id; or a candidate's id")
-    parser.add_argument("--all", action="store_true", help="all pending memories, except those with a guard")
-    parser.add_argument("--guards", action="store_true", help="with --all: those with a guard too")
-    parser.add_argument("--group", metavar="GROUP", default="", help="a group that memory review shows")
+    parser.add_argument(
+        "ids", nargs="*", metavar="ID", help="memory ids (id or category/id), or candidate ids"
+    )
+    parser.add_argument(
+        "--all", action="store_true", help="accept all pending memories, except those with a guard"
+    )
+    parser.add_argument("--guards", action="store_true", help="with --all: include memories with a guard")
+    parser.add_argument("--group", metavar="GROUP", default="", help="a group listed by memory review")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Accept the named memories, a group or all, and print them. Needs approval; for all, a person in a terminal is asked."""
+    """Accept the named memories, a group, or all, and print them. Requires approval; --all asks for confirmation in a terminal."""
     if bool(arguments.ids) + arguments.all + bool(arguments.group) != 1:
         raise UsageError(
-            "name the memories to accept, or use --all, or --group with a group of memory review"
+            "name the memories to accept, or use --all, or --group with a group listed by memory review"
         )
     if arguments.guards and not arguments.all:
-        raise UsageError("--guards: expected --all with it; a memory that is named needs no --guards")
+        raise UsageError("--guards only works with --all; a memory that you name needs no --guards")
     context.require_approval("accept memories")
     if arguments.guards and context.inside_client:
         raise CommandError(_GUARDS_INSIDE)
@@ -64,12 +68,12 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     candidates = named_candidates(arguments.ids)
     if candidates:
         return _accept_candidates(candidates, arguments, context)
-    found = survey(context.places, context.accept_from).items
+    items = survey(context.paths, context.accept_from).items
     if arguments.all:
         # Superseded ones too: the memory that replaces one inherits its phrases only from a trusted text.
-        pending = [item for item in found if item.trust == PENDING and item.stored.memory.status == ACTIVE]
-        return _accept_all(arguments, context, pending, found)
-    chosen = [choose(found, name) for name in dict.fromkeys(arguments.ids)]
+        pending = [item for item in items if item.trust == PENDING and item.stored.memory.status == ACTIVE]
+        return _accept_all(arguments, context, pending, items)
+    chosen = [choose(items, name) for name in dict.fromkeys(arguments.ids)]
     _accept(chosen, arguments, context, [])
     return DONE
 
@@ -77,7 +81,9 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
 def _accept_group(arguments: argparse.Namespace, context: CommandContext) -> int:
     source, group = find_group(context, arguments.group)
     if not group.together:
-        raise UsageError("%s: its entries are decided one by one; name their ids" % arguments.group)
+        raise UsageError(
+            "%s: the entries of this group are decided one by one; name their ids" % arguments.group
+        )
     _print_entries(group.together, source.apply(ACCEPT, group.together).lines, arguments, context)
     return DONE
 
@@ -104,13 +110,13 @@ def _print_entries(
 
 
 def _accept_all(
-    arguments: argparse.Namespace, context: CommandContext, waiting: list[Item], found: list[Item]
+    arguments: argparse.Namespace, context: CommandContext, waiting: list[Item], items: list[Item]
 ) -> int:
     chosen = [item for item in waiting if arguments.guards or not holds_guard(item.stored)]
-    names = shortest_names(found)
+    names = shortest_names(items)
     left_out = [names[item.stored.key] for item in waiting if item not in chosen]
     asks = bool(chosen) and not arguments.json and has_terminal()
-    if asks and not context.console.confirm("accept %s?" % _of_which_categories(chosen)):
+    if asks and not context.console.confirm("accept %s?" % _count_by_category(chosen)):
         context.console.line("nothing was changed; to read them first: memory review")
         return DONE
     _accept(chosen, arguments, context, left_out)
@@ -120,7 +126,7 @@ def _accept_all(
 def _accept(
     chosen: list[Item], arguments: argparse.Namespace, context: CommandContext, left_out: list[str]
 ) -> None:
-    load_trust(context.places).accept([item.stored for item in chosen], "accept")
+    load_trust(context.paths).accept([item.stored for item in chosen], "accept")
     refresh_index(context)
     if arguments.json:
         accepted = [item.stored.memory.id for item in chosen]
@@ -129,7 +135,7 @@ def _accept(
     for item in chosen:
         _print(item, context)
     if arguments.all:
-        _print_sum(chosen, left_out, context)
+        _print_summary(chosen, left_out, context)
 
 
 def _print(item: Item, context: CommandContext) -> None:
@@ -141,18 +147,18 @@ def _print(item: Item, context: CommandContext) -> None:
         context.console.line("  it replaces " + ", ".join(map(shown_line, memory.supersedes)))
 
 
-def _print_sum(chosen: list[Item], left_out: list[str], context: CommandContext) -> None:
+def _print_summary(chosen: list[Item], left_out: list[str], context: CommandContext) -> None:
     if not chosen:
         context.console.line("no memory was pending" if not left_out else "nothing was accepted")
     else:
-        context.console.line("accepted %s" % _of_which_categories(chosen))
+        context.console.line("accepted %s" % _count_by_category(chosen))
     if left_out:
-        text = "left out, since a guard is accepted by name or with --guards: %s"
+        text = "not accepted, because they have a guard (name them, or use --guards): %s"
         context.console.line(text % ", ".join(left_out))
 
 
-def _of_which_categories(chosen: list[Item]) -> str:
-    """Return how many memories these are, and of which categories."""
+def _count_by_category(chosen: list[Item]) -> str:
+    """Return the number of memories, in total and by category."""
     of = Counter(item.stored.memory.category for item in chosen)
     parts = ", ".join("%d %s" % (number, category) for category, number in sorted(of.items()))
     return "%s (%s)" % (counted(len(chosen), "memory"), parts)

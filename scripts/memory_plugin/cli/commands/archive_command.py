@@ -26,27 +26,27 @@ EXAMPLES = """\
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("id", metavar="ID", help="its id, or category/id")
-    parser.add_argument("--reason", default="", metavar="TEXT", help="why; kept in the file")
+    parser.add_argument("id", metavar="ID", help="the memory's id, or category/id")
+    parser.add_argument("--reason", default="", metavar="TEXT", help="the reason, kept in the file")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Stop recalling the memory; its file stays."""
-    items = survey(context.places, context.accept_from).items
+    items = survey(context.paths, context.accept_from).items
     item = choose(items, arguments.id)
     guarded = is_guarded(item.stored, context)
     if guarded:
         context.require_approval("archive a memory with a guard")
-    written = archive(context.places, item.stored, arguments.reason)
-    if guarded:  # as long as the archived text is not trusted, the guard of the last trusted one holds
-        load_trust(context.places).accept([written.stored], "archive")
+    written = archive(context.paths, item.stored, arguments.reason)
+    if guarded:  # until the archived version is trusted, the guard of the last trusted version stays in force
+        load_trust(context.paths).accept([written.stored], "archive")
     refresh_index(context)
     if arguments.json:
         context.console.json(as_json(item._replace(stored=written.stored)))
     else:
         named = item.stored.memory.id, shortest_names(items)[item.stored.key]
         context.console.line("archived: %s; to bring it back: memory restore %s" % named)
-        after = survey(context.places, context.accept_from).items
+        after = survey(context.paths, context.accept_from).items
         for line in replaced_lines(items, after, item.stored.key):
             context.console.line(line)
     return 0

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
 DONE = 0
-HELP = "score 20 sessions yourself, one by one, and see how well the scorer agrees with you"
+HELP = "score 20 sessions yourself and measure how well the scorer agrees with you"
 EXAMPLES = """\
-  memory calibrate              on a terminal: shows a session, asks for six scores, goes on to the next; q stops, and it resumes
-  memory calibrate --report     only the comparison, with the labels so far
+  memory calibrate              in a terminal: shows each session and asks for six scores; q quits, and the next run resumes
+  memory calibrate --report     only compare, using the labels so far
   memory calibrate --sessions 40 --folder ~/old-transcripts
-  memory calibrate labels.csv   a header line with session and the dimensions, then a line per session
+  memory calibrate labels.csv   a header row (session and the dimensions), then one row per session
   memory calibrate labels.json --json
 """
 
@@ -37,17 +37,21 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "file",
         nargs="?",
         metavar="FILE",
-        help="the scores of a person: JSON, JSON lines or CSV (default: your labels)",
+        help="a person's scores: JSON, JSON Lines or CSV (default: your labels)",
     )
     parser.add_argument(
-        "--sessions", type=int, default=SERIES, metavar="N", help="how many to label (%d)" % SERIES
+        "--sessions",
+        type=int,
+        default=SERIES,
+        metavar="N",
+        help="how many sessions to label (default: %d)" % SERIES,
     )
     parser.add_argument(
         "--folder", default="", metavar="DIR", help="a folder of transcripts (default: this project's)"
     )
-    parser.add_argument("--report", action="store_true", help="ask nothing, only compare")
+    parser.add_argument("--report", action="store_true", help="compare without asking for scores")
     parser.add_argument(
-        "--ask", action="store_true", help="ask also without a terminal, with answers from standard input"
+        "--ask", action="store_true", help="ask even without a terminal, reading answers from standard input"
     )
 
 
@@ -57,9 +61,9 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     asks = arguments.ask or not (arguments.file or arguments.report or arguments.json)
     if arguments.ask or (asks and context.console.can_ask()):
         _label(arguments, context)
-    ours = {name: with_overall(row) for name, row in latest_rows(context.places, context.settings).items()}
+    ours = {name: with_overall(row) for name, row in latest_rows(context.paths, context.settings).items()}
     try:
-        theirs = read_labels(arguments.file) if arguments.file else _kept(context)
+        theirs = read_labels(arguments.file) if arguments.file else _own_labels(context)
     except UnreadableLabels as error:
         raise CommandError(str(error)) from None
     shared = sorted(ours.keys() & theirs.keys())
@@ -68,47 +72,51 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
             "no session is both scored and labeled: %d scored (memory session score), %d labeled (memory label)"
             % (len(ours), len(theirs))
         )
-    found = compare(ours, theirs)
+    agreements = compare(ours, theirs)
     if arguments.json:
-        context.console.json({"sessions": len(shared), "dimensions": [_record(one) for one in found]})
+        context.console.json(
+            {"sessions": len(shared), "dimensions": [_record(agreement) for agreement in agreements]}
+        )
         return DONE
     context.console.line(
         "%s scored by both%s"
         % (
             counted(len(shared), "session"),
-            "; fewer than %d are too few for a conclusion" % SERIES if len(shared) < SERIES else "",
+            "; fewer than %d sessions are too few to draw conclusions" % SERIES
+            if len(shared) < SERIES
+            else "",
         )
     )
     rows = [
-        [one.dimension, str(one.n), name, _figure(figure)]
-        for one in found
-        for name, figure in one.figures.items()
+        [agreement.dimension, str(agreement.n), name, _figure(figure)]
+        for agreement in agreements
+        for name, figure in agreement.figures.items()
     ]
     context.console.table(["dimension", "n", "figure", "value and 95% interval"], rows)
     return DONE
 
 
 def _label(arguments: argparse.Namespace, context: CommandContext) -> None:
-    """Ask for the scores of sessions that have none yet."""
+    """Ask for the scores of sessions that have no label yet."""
     context.require_approval("store scores as their own")
     folder = arguments.folder
-    paths = transcripts_below(folder) if folder else project_transcripts(context.places)
+    paths = transcripts_below(folder) if folder else project_transcripts(context.paths)
     labeled = label_series(context, paths, arguments.sessions)
     context.console.line("%s labeled; to go on: memory calibrate" % counted(labeled, "session"))
 
 
-def _kept(context: CommandContext) -> dict[str, dict[str, float]]:
+def _own_labels(context: CommandContext) -> dict[str, dict[str, float]]:
     return {
-        name: with_overall(row) for name, row in latest_rows(context.places, context.settings, LABEL).items()
+        name: with_overall(row) for name, row in latest_rows(context.paths, context.settings, LABEL).items()
     }
 
 
-def _record(one: Agreement) -> dict[str, Any]:
+def _record(agreement: Agreement) -> dict[str, Any]:
     figures = {
         name: {key: _rounded(value) for key, value in figure._asdict().items()}
-        for name, figure in one.figures.items()
+        for name, figure in agreement.figures.items()
     }
-    return {"dimension": one.dimension, "n": one.n, **figures}
+    return {"dimension": agreement.dimension, "n": agreement.n, **figures}
 
 
 def _rounded(value: float | None) -> float | None:

@@ -67,7 +67,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 
 def _manage(action: str, rest: list[str], arguments: argparse.Namespace, context: CommandContext) -> int:
-    file = CandidateFile(context.places)
+    file = CandidateFile(context.paths)
     if action == _LIST:
         return _list(arguments, file, context)
     context.require_approval("change what was captured")
@@ -75,7 +75,7 @@ def _manage(action: str, rest: list[str], arguments: argparse.Namespace, context
         return _clear(arguments, file, context)
     if not rest:
         raise UsageError("name the candidates to drop, or the kinds that you never want")
-    known = [one.id for one in file.load().open] if action == _DROP else list(KINDS)
+    known = [candidate.id for candidate in file.load().open] if action == _DROP else list(KINDS)
     unknown = [name for name in rest if name not in known]
     if unknown:
         raise UsageError("%s: expected one of %s" % (unknown[0], ", ".join(known) or "no candidate at all"))
@@ -104,8 +104,8 @@ def _look(arguments: argparse.Namespace, context: CommandContext) -> int:
     paths = list(arguments.what)
     if arguments.project or arguments.days is not None:
         paths += project_transcripts(context, arguments.days)
-    file = CandidateFile(context.places)
-    before = {one.id for one in file.load().open}
+    file = CandidateFile(context.paths)
+    before = {candidate.id for candidate in file.load().open}
     at, watch = Progress(0, 0, 0, 0, 0), section_watch(context)
     for at in capture_files(list(dict.fromkeys(paths)), may_use, context, watch, again=arguments.again):
         done = at.read + at.known + at.unreadable
@@ -128,10 +128,12 @@ def _report(
     file: CandidateFile,
     context: CommandContext,
 ) -> int:
-    found = file.load().open
-    new = [one for one in found if one.id not in before]
+    candidates = file.load().open
+    new = [candidate for candidate in candidates if candidate.id not in before]
     if arguments.json:
-        context.console.json({**at._asdict(), "new": [one.id for one in new], "open": len(found)})
+        context.console.json(
+            {**at._asdict(), "new": [candidate.id for candidate in new], "open": len(candidates)}
+        )
         return FAILED if at.unreadable else DONE
     line = "read %s (%d MB)" % (counted(at.read, "transcript"), at.size >> 20)
     line += ", %d read before" % at.known if at.known else ""
@@ -140,9 +142,9 @@ def _report(
     if not (at.read or at.known or at.unreadable):
         context.console.line(_NO_SESSIONS)
     context.console.line(
-        "%s new, %d open; nothing is kept without you" % (counted(len(new), "candidate"), len(found))
+        "%s new, %d open; nothing is kept without you" % (counted(len(new), "candidate"), len(candidates))
     )
-    if found:
+    if candidates:
         context.console.line("to keep or drop them: memory review, or /memory:review in Claude Code")
     return FAILED if at.unreadable else DONE
 
@@ -159,19 +161,19 @@ def _clear(arguments: argparse.Namespace, file: CandidateFile, context: CommandC
 def _list(arguments: argparse.Namespace, file: CandidateFile, context: CommandContext) -> int:
     candidates = file.load()
     if arguments.json:
-        found = [one.to_json() for one in candidates.open]
+        found = [candidate.to_json() for candidate in candidates.open]
         context.console.json(
             {"candidates": found, "dropped": len(candidates.closed), "silenced": candidates.silenced}
         )
         return DONE
     if not candidates.open:
         context.console.line("Nothing worth keeping was found.")
-    for one in candidates.open:
-        seen = ", seen in %d sessions" % len(one.sessions) if len(one.sessions) > 1 else ""
-        context.console.line("%s  %s%s" % (one.id, one.kind.replace("_", " "), seen))
-        context.console.paragraph(shown_line(one.quote), "  ", 2)
-        if one.contradicts:
-            context.console.line("  it contradicts " + shown_line(one.contradicts))
+    for candidate in candidates.open:
+        seen = ", seen in %d sessions" % len(candidate.sessions) if len(candidate.sessions) > 1 else ""
+        context.console.line("%s  %s%s" % (candidate.id, candidate.kind.replace("_", " "), seen))
+        context.console.paragraph(shown_line(candidate.quote), "  ", 2)
+        if candidate.contradicts:
+            context.console.line("  it contradicts " + shown_line(candidate.contradicts))
     if candidates.open:
         context.console.line("to keep or drop them: memory review")
     return DONE

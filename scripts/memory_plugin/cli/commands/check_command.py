@@ -1,4 +1,4 @@
-"""`memory check`: is everything right with the memories of a repository? For a commit hook and for CI."""
+"""`memory check`: validate the memories of a repository, in a commit hook or CI."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
-HELP = "check the memories of a repository, for a commit hook or CI"
+HELP = "validate the memories of a repository, for a commit hook or CI"
 EXAMPLES = """\
   memory check                            this project's store
   memory check ../shop --json             another project
@@ -38,28 +38,28 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Print each problem as `path:line: rule: text`. The exit code is 1 if there is any, 2 for a path without a store."""
     require_existing(*arguments.paths)
-    chosen = arguments.paths or [context.places.project_root]
+    chosen = arguments.paths or [context.paths.project_root]
     stores = {path: store_around(path) for path in chosen}
     lost = [path for path in arguments.paths if stores[path] is None]
     if lost:
         raise UsageError(
-            "%s: no store of memories is here or above; expected .claude/memory" % plain(lost[0], _MAX_PATH)
+            "%s: no memory store (.claude/memory) in this folder or its parents" % plain(lost[0], _MAX_PATH)
         )
     number, findings = 0, []
     for store in dict.fromkeys(store for store in stores.values() if store is not None):
-        wanted = [path for path, one in stores.items() if one == store]
+        wanted = [path for path, found_store in stores.items() if found_store == store]
         memories, found = check_store(store)
         number += memories
-        findings += [one for one in found if _is_wanted(one, wanted, store)]
+        findings += [finding for finding in found if _is_wanted(finding, wanted, store)]
     if arguments.json:
-        context.console.json({"memories": number, "findings": [one._asdict() for one in findings]})
+        context.console.json({"memories": number, "findings": [finding._asdict() for finding in findings]})
     else:
         _print(findings, number, context)
     return FOUND if findings else DONE
 
 
 def _is_wanted(finding: Finding, wanted: list[str], store: Store) -> bool:
-    """Return whether one of the given paths is the finding's file, or a folder around it."""
+    """Return whether one of the given paths is the finding's file or contains it."""
     paths = [os.path.abspath(path) for path in wanted]
     return any(
         path == store.root
@@ -71,9 +71,9 @@ def _is_wanted(finding: Finding, wanted: list[str], store: Store) -> bool:
 
 def _print(findings: list[Finding], number: int, context: CommandContext) -> None:
     here = os.getcwd() + os.sep
-    for one in findings:
-        path = plain(one.path.removeprefix(here), _MAX_PATH)
-        place = "%s:%d" % (path, one.line) if one.line else path
-        context.console.line("%s: %s: %s" % (place, one.rule, one.text))
+    for finding in findings:
+        path = plain(finding.path.removeprefix(here), _MAX_PATH)
+        place = "%s:%d" % (path, finding.line) if finding.line else path
+        context.console.line("%s: %s: %s" % (place, finding.rule, finding.text))
     found = counted(len(findings), "problem") if findings else "no problems"
     context.console.line("%s in %s" % (found, counted(number, "memory")))

@@ -1,4 +1,4 @@
-"""`memory completions`: print a script with which a shell completes commands and options."""
+"""`memory completions`: print a shell completion script."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 
 def _words(parser: argparse.ArgumentParser) -> list[str]:
-    """Return the long options of a command, and its actions or choices."""
+    """Return the long options of a command, and its subcommands or choices."""
     found = ["--help"]
     for action in parser._actions:  # noqa: SLF001 (argparse has no public way to list them)
         found += [option for option in action.option_strings if option.startswith("--")]

@@ -5,7 +5,6 @@ Exit codes: 0 done, 1 failed or problems found, 2 unknown key or invalid value.
 
 from __future__ import annotations
 
-import argparse
 import json
 from typing import TYPE_CHECKING
 
@@ -29,6 +28,8 @@ from ..command_context import CommandError, UsageError, add_common_options
 from ..judge_switches import missing_switches
 
 if TYPE_CHECKING:
+    import argparse
+
     from ..command_context import CommandContext
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
@@ -44,11 +45,11 @@ EXAMPLES = """\
   memory config set retrieval.max_inject 2
   memory config set hygiene.allow '["email"]'
   memory config unset retrieval.max_inject        back to the default
-  memory config check                             what in your files is invalid or refused
+  memory config check                             list invalid and refused settings
 """
 _PROJECT = {
     "any": "set it",
-    "lower": "only lower it or switch it off",
+    "lower": "only lower it or turn it off",
     "raise": "only raise it",
     "never": "not set it",
 }
@@ -62,17 +63,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     show = _action(actions, "show", "print the settings in effect", "memory config show retrieval --origin")
     show.add_argument("key", nargs="?", default="", metavar="BLOCK|KEY", help="only this block or key")
-    show.add_argument("--origin", action="store_true", help="show which file decides, and what was refused")
+    show.add_argument(
+        "--origin", action="store_true", help="show which file sets each key, and what was refused"
+    )
     get = _action(actions, "get", "print one value", "memory config get retrieval.max_inject")
     get.add_argument("key", metavar="KEY")
     change = _action(actions, "set", "set a key in your own file", "memory config set retrieval.max_inject 2")
     change.add_argument("key", metavar="KEY")
-    change.add_argument("value", metavar="VALUE", help="a JSON value; a text needs no quotes")
-    take = _action(
-        actions, "unset", "remove a key or a block from your own file", "memory config unset search"
-    )
+    change.add_argument("value", metavar="VALUE", help="a JSON value; text needs no quotes")
+    take = _action(actions, "unset", "remove a key or block from your own file", "memory config unset search")
     take.add_argument("key", metavar="BLOCK|KEY")
-    _action(actions, "check", "list what is invalid or refused", "memory config check --json")
+    _action(actions, "check", "list invalid and refused settings", "memory config check --json")
 
 
 def _action(
@@ -83,7 +84,6 @@ def _action(
         help=purpose,
         description=purpose,
         epilog="example:\n  " + example,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     add_common_options(parser)
     return parser
@@ -111,7 +111,7 @@ def _show(name: str, arguments: argparse.Namespace, context: CommandContext) -> 
         context.console.json(_shown_as_json(rows, context.settings))
     elif arguments.origin:
         context.console.table(["key", "value", "decided by"], [_origin_row(row) for row in rows])
-        _say_files_and_problems(context)
+        _print_files_and_problems(context)
     else:
         context.console.table(["key", "value"], [[row.key, _written(row.value)] for row in rows])
         _explain(name, context)
@@ -151,7 +151,7 @@ def _written(value: object) -> str:
     return value if isinstance(value, str) and value else json.dumps(value)
 
 
-def _say_files_and_problems(context: CommandContext) -> None:
+def _print_files_and_problems(context: CommandContext) -> None:
     context.console.line()
     for layer, path in context.settings.files.items():
         context.console.line("%s: %s" % (layer, terminal_safe(path)))
@@ -184,7 +184,7 @@ def _set(name: str, arguments: argparse.Namespace, context: CommandContext) -> i
         raise _unknown_key(name)
     value = parsed(key, arguments.value)
     context.require_approval("change settings")
-    change = set_value(context.places.config_dir, name, value)
+    change = set_value(context.paths.config_dir, name, value)
     return _report(name, change, arguments, context, _notes(key, value, context))
 
 
@@ -192,28 +192,28 @@ def _unset(name: str, arguments: argparse.Namespace, context: CommandContext) ->
     if not name.strip("."):
         raise _unknown_key(name)
     context.require_approval("change settings")
-    change = unset(context.places.config_dir, name)
+    change = unset(context.paths.config_dir, name)
     if not change.changed and name not in keys() and not is_block(name):
         raise _unknown_key(name)
     return _report(name, change, arguments, context, _judge_notes(context, _reloaded(context)))
 
 
 def _reloaded(context: CommandContext) -> Settings:
-    return load(context.places.config_dir, context.places.project_root)
+    return load(context.paths.config_dir, context.paths.project_root)
 
 
 def _notes(key: Key, value: object, context: CommandContext) -> list[str]:
-    """Return notes about a key just set: another file decides, or a judge is now on or still off."""
+    """Return notes on a key that was just set: another file overrides it, or a judge is now on or still off."""
     now = _reloaded(context)
     notes = _judge_notes(context, now)
     if now.get(key.name) != value and now.origin(key.name) in now.files:
         decider = terminal_safe(now.files[now.origin(key.name)])
-        notes.append("in this project %s decides: %s" % (decider, _written(now.get(key.name))))
+        notes.append("In this project, %s overrides it: %s" % (decider, _written(now.get(key.name))))
     feature, in_judge, _ = key.name.partition(".judge.")
     if in_judge and not now.judge_asked_for(feature):
         notes.append("its judge is off; to switch it on: memory judge on %s" % feature)
     else:
-        notes += ["%s; run: %s" % one for one in missing_switches(now, feature.partition(".")[0])]
+        notes += ["%s; run: %s" % switch for switch in missing_switches(now, feature.partition(".")[0])]
     return notes
 
 
@@ -244,7 +244,7 @@ def _report(
 
 
 def _becomes(name: str, before: Settings, now: Settings) -> str:
-    """Return the new value of a key and the old one; for a block only its name."""
+    """Return a key with its new and old value, or the name of a block."""
     if name not in keys():
         return readable(name)
     old, new = _in_effect(name, before), _in_effect(name, now)
@@ -260,7 +260,7 @@ def _in_effect(name: str, settings: Settings) -> str:
 def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
     settings = context.settings
     unused = override_problems()
-    notes = ["%s; run: %s" % one for one in missing_switches(settings)]
+    notes = ["%s; run: %s" % switch for switch in missing_switches(settings)]
     if arguments.json:
         records = [problem_record(problem) for problem in settings.problems]
         context.console.json(
@@ -282,7 +282,7 @@ def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 
 def _unknown_key(name: str) -> UsageError:
-    """Return the error for a name that is not a key, with the most likely one."""
+    """Return the error for an unknown key, with the closest known one."""
     if is_block(name):
         return UsageError("%s is a block of keys; to list them: memory config show %s" % (name, name))
     near, successor = nearest_key(name), replaced_by(name)

@@ -1,4 +1,4 @@
-"""`memory demo`: show what Claude would be told, and why, in a small made-up project; nothing of it is kept."""
+"""`memory demo`: run recall in a small sample project and show what Claude would see, and why. Nothing is kept."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Iterator
 
-    from ...kernel.paths import Places
+    from ...kernel.paths import Paths
     from ..command_context import CommandContext
     from ..console import Console
 
-HELP = "show in a small invented project what Claude would be told, and why"
+HELP = "run recall in a small sample project: what Claude would see, and why"
 EXAMPLES = """\
   memory demo
-  memory demo --json          with each text as Claude gets it
+  memory demo --json          includes each text exactly as Claude receives it
 """
 _NAMES = ("CLAUDE_CONFIG_DIR", "HOME")
 _SECONDS = 5.0
@@ -47,8 +47,8 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     with open(data_path("demo", "lantern.json"), encoding="utf-8") as handle_:
         story: Any = loads(handle_.read())
     with tempfile.TemporaryDirectory(prefix="memory-demo-") as folder, _home_in(folder):
-        places = _project(folder, story)
-        shown = [_answer(places, number, prompt) for number, prompt in enumerate(story["prompts"], 1)]
+        paths = _project(folder, story)
+        shown = [_answer(paths, number, prompt) for number, prompt in enumerate(story["prompts"], 1)]
     if arguments.json:
         context.console.json(
             {"project": story["project"], "memories": len(story["memories"]), "prompts": shown}
@@ -60,7 +60,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 @contextmanager
 def _home_in(folder: str) -> Iterator[None]:
-    """Set the home folder to one in `folder`, so that the demo neither sees nor changes the user's own memories."""
+    """Use a home folder inside `folder`, so that the demo neither reads nor changes the user's own memories."""
     before = {name: os.environ.get(name) for name in _NAMES}
     os.environ["HOME"] = os.path.join(folder, "home")
     os.environ["CLAUDE_CONFIG_DIR"] = os.path.join(folder, "home", ".claude")
@@ -75,27 +75,27 @@ def _home_in(folder: str) -> Iterator[None]:
                 os.environ[name] = value
 
 
-def _project(folder: str, story: dict[str, Any]) -> Places:
+def _project(folder: str, story: dict[str, Any]) -> Paths:
     root = os.path.join(folder, "lantern")
     os.makedirs(os.path.join(root, ".git"))
-    places = locate(root)
+    paths = locate(root)
     for memory in story["memories"]:
         extra = {name: memory[name] for name in ("tags", "related_files", "asked_as") if name in memory}
         save(
-            places,
-            project_store(places),
+            paths,
+            project_store(paths),
             new_memory(category_named(memory["category"]), "", memory["title"], memory["content"], extra),
             approved=True,
         )
-    refresh_index(places, load(places.config_dir, places.project_root))
-    return places
+    refresh_index(paths, load(paths.config_dir, paths.project_root))
+    return paths
 
 
-def _answer(places: Places, number: int, prompt: str) -> dict[str, Any]:
-    """Return what the hook answers to one prompt, and what its ledger says about it."""
+def _answer(paths: Paths, number: int, prompt: str) -> dict[str, Any]:
+    """Return the hook's response to one prompt, and the decision in its ledger."""
     event: dict[str, object] = {"prompt": prompt, "session_id": "demo", "prompt_id": "demo-%d" % number}
-    output: Any = handle(event, places, Taint(), Deadline(_SECONDS))
-    row = find_decision(places, "demo-%d" % number) or {}
+    output: Any = handle(event, paths, Taint(), Deadline(_SECONDS))
+    row = find_decision(paths, "demo-%d" % number) or {}
     told = output["hookSpecificOutput"]["additionalContext"] if output else ""
     return {
         "prompt": prompt,
@@ -125,7 +125,7 @@ def _show(console: Console, story: dict[str, Any], shown: list[dict[str, Any]]) 
 
 
 def _without_marks(told: str) -> list[str]:
-    """Return the lines of what Claude is told, without the marks that tell it where a memory begins and ends."""
+    """Return the lines that Claude sees, without the tags that mark where a memory begins and ends."""
     return [line for line in told.splitlines() if not _MARK.fullmatch(line)]
 
 

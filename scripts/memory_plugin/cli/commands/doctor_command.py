@@ -1,10 +1,10 @@
-"""`memory doctor`: find problems, and say how to fix them."""
+"""`memory doctor`: find problems and explain how to fix them."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Callable
 
-from ...kernel.files import in_words
+from ...kernel.files import error_text
 from ...kernel.text.clean import plain
 from ...memories.survey import survey
 from ...memories.trust import TrustUnreadable
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 __all__ = ["CHECKS", "EXAMPLES", "HELP", "STORE_CHECKS", "configure", "examine", "run"]
 
-HELP = "find problems, and say how to fix them"
+HELP = "find problems and explain how to fix them"
 EXAMPLES = """\
   memory doctor
   memory doctor --json
 """
 
 DONE, FOUND = 0, 1
-# To add a check: a function in `cli/checks`, a line here, a test.
+# To add a check: a function in `cli/checks`, a line here, and a test.
 CHECKS: tuple[Callable[[CommandContext], Check], ...] = (
     installation.python,
     installation.sqlite,
@@ -69,26 +69,26 @@ def configure(_parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Print every check. The exit code is 1 if one warns or fails."""
+    """Print every check. The exit code is 1 if any check warns or fails."""
     checks = examine(context)
-    sound = all(check.status in (OK, NOTE) for check in checks)
+    is_healthy = all(check.status in (OK, NOTE) for check in checks)
     if arguments.json:
-        context.console.json({"ok": sound, "checks": [check._asdict() for check in checks]})
+        context.console.json({"ok": is_healthy, "checks": [check._asdict() for check in checks]})
     else:
         for check in checks:
             _print(check, context)
-    return DONE if sound else FOUND
+    return DONE if is_healthy else FOUND
 
 
 def examine(context: CommandContext) -> list[Check]:
     """Return the results of all checks."""
     try:
-        found = survey(context.places, context.accept_from)
+        result = survey(context.paths, context.accept_from)
     except TrustUnreadable as error:
-        fix = "make the file readable; only if it is lost, move it away and accept your memories again"
-        broken = Check("trust", FAIL, in_words(error), fix)
+        fix = "make the file readable; if it cannot be recovered, move it away and accept your memories again"
+        broken = Check("trust", FAIL, error_text(error), fix)
         return [*(check(context) for check in CHECKS), broken]
-    return [check(context) for check in CHECKS] + [check(context, found) for check in STORE_CHECKS]
+    return [check(context) for check in CHECKS] + [check(context, result) for check in STORE_CHECKS]
 
 
 def _print(check: Check, context: CommandContext) -> None:

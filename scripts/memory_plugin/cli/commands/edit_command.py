@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Any, Callable
 
-from ...kernel.files import in_words
+from ...kernel.files import error_text
 from ...memories.lifecycle import edit, rewrite, supersede, unsupersede
 from ...memories.record import ACTIVE, MAX_TITLE, InvalidMemory, body_content, categories
 from ...memories.similarity import plain_title
@@ -39,10 +39,10 @@ __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
 HELP = "change a memory"
 EXAMPLES = """\
-  memory edit use-postgres                          all of it, in $EDITOR
+  memory edit use-postgres                          opens all of it in $EDITOR
   memory edit use-postgres --title "Postgres 17 for billing" --add-tag upgrade
   memory edit freeze --expires 2031-12-31           or: --expires never
-  memory edit freeze --asked-as "can I ship on the 29th"     one more phrase; --asked-as none removes all
+  memory edit freeze --asked-as "can I ship on the 29th"     adds a phrase; --asked-as none removes all
   memory edit use-mysql --superseded-by use-postgres
 """
 
@@ -52,22 +52,20 @@ _NONE = "none"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("id", metavar="ID", help="its id, or category/id")
+    parser.add_argument("id", metavar="ID", help="the memory's id, or category/id")
     parser.add_argument("--title", metavar="TEXT", help="one line, at most %d characters" % MAX_TITLE)
+    parser.add_argument("--body", metavar="TEXT|-", help="replace the main text; - reads standard input")
     parser.add_argument(
-        "--body", metavar="TEXT|-", help="replaces the category's main field; - reads standard input"
+        "--add-tag", action="append", default=[], metavar="TAG", help="add a tag; can be repeated"
     )
-    parser.add_argument(
-        "--add-tag", action="append", default=[], metavar="TAG", help="one more tag; repeat it for more"
-    )
-    parser.add_argument("--superseded-by", metavar="ID|none", help="the memory that replaces it")
+    parser.add_argument("--superseded-by", metavar="ID|none", help="the memory that replaces this one")
     add_fields(parser)
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Change the memory. Without approval, the changed memory is pending."""
     check_fields(arguments)
-    items = survey(context.places, context.accept_from).items
+    items = survey(context.paths, context.accept_from).items
     item = choose(items, arguments.id)
     named = _named(arguments)
     if named or arguments.superseded_by is not None:
@@ -80,9 +78,9 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         if named:
             change = _change(arguments, context, item.stored)
             summary = "edited: " + ", ".join(named)
-            written = edit(context.places, item.stored, change, summary, approved)
+            written = edit(context.paths, item.stored, change, summary, approved)
         if arguments.superseded_by is not None:
-            trust = load_trust(context.places, context.accept_from)
+            trust = load_trust(context.paths, context.accept_from)
             item = item._replace(stored=written.stored, trust=trust.state_of(written.stored))
             written = written._replace(stored=_resupersede(context, item, successor, items, approved))
         _report(arguments, context, written)
@@ -92,7 +90,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     if _has_terminal(context):
         return _edit_by_hand(arguments, context, item, items)
     raise UsageError(
-        "name what to change, such as --title or --body; in a terminal, edit alone opens $EDITOR"
+        "name what to change, such as --title or --body; in a terminal, `memory edit ID` opens $EDITOR"
     )
 
 
@@ -130,16 +128,16 @@ def _edit_by_hand(
         return DONE
     try:
         _refuse_title(items, item, draft.data)
-        written = rewrite(context.places, stored, draft.data, "edited by hand", context.is_approved)
+        written = rewrite(context.paths, stored, draft.data, "edited by hand", context.is_approved)
     except (InvalidMemory, OSError) as error:
-        raise InvalidMemory("%s; your draft is %s" % (in_words(error), draft.path)) from None
+        raise InvalidMemory("%s; your draft is %s" % (error_text(error), draft.path)) from None
     draft.discard()
     _report(arguments, context, written)
     return DONE
 
 
 def _named(arguments: argparse.Namespace) -> list[str]:
-    """Return the names of the given options that change something."""
+    """Return the names of the options that change something."""
     options = (
         "title",
         "body",
@@ -160,11 +158,11 @@ def _named(arguments: argparse.Namespace) -> list[str]:
 def _change(
     arguments: argparse.Namespace, context: CommandContext, stored: StoredMemory
 ) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    """Return a function that applies the options to a memory's data, which is read again when it is written."""
+    """Return a function that applies the options to a memory's data, which is read again just before writing."""
     given = {"title": arguments.title, "tags": arguments.tags}
     fixed: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     if arguments.files is not None:
-        fixed["related_files"] = project_files(arguments.files, context.places)
+        fixed["related_files"] = project_files(arguments.files, context.paths)
     if arguments.expires is not None:
         fixed["expires_at"] = arguments.expires or None
     content = _content(arguments, stored)
@@ -180,14 +178,14 @@ def _change(
         if content:
             made["content"] = {**data["content"], **content}
         if _names_guard(arguments):
-            made["guard"] = guard_of(arguments, context.places, data.get("guard"))
+            made["guard"] = guard_of(arguments, context.paths, data.get("guard"))
         return made
 
     return fields
 
 
 def _phrases(present: object, given: list[str]) -> list[str]:
-    """Return the phrases of a memory followed by the given ones; `none` removes the present ones."""
+    """Return the present phrases followed by the given ones; `none` removes the present ones."""
     kept = [phrase for phrase in present if isinstance(phrase, str)] if isinstance(present, list) else []
     if _NONE in given:
         kept, given = [], [phrase for phrase in given if phrase != _NONE]
@@ -195,7 +193,7 @@ def _phrases(present: object, given: list[str]) -> list[str]:
 
 
 def _successor(name: str | None, item: Item, items: list[Item]) -> Item | None:
-    """Return the memory named by --superseded-by. Raises InvalidMemory for the memory itself, and for one that it replaces."""
+    """Return the memory named by --superseded-by. Raises InvalidMemory for the memory itself, or one that it replaces."""
     if name in (None, _NONE):
         return None
     chosen = choose(items, str(name))
@@ -218,13 +216,13 @@ def _successor(name: str | None, item: Item, items: list[Item]) -> Item | None:
 def _resupersede(
     context: CommandContext, item: Item, successor: Item | None, items: list[Item], approved: bool
 ) -> StoredMemory:
-    """Set the memory that replaces this one, or remove it; return this one as it is then."""
+    """Set or remove the memory that replaces this one; return the updated memory."""
     if successor is None:
-        return unsupersede(context.places, item.stored, naming(items, item), approved)
+        return unsupersede(context.paths, item.stored, naming(items, item), approved)
     if approved:
-        return supersede(context.places, item, successor)
+        return supersede(context.paths, item, successor)
     mark = {"superseded_by": name_for(successor.stored.key, item.stored.key)}
-    return edit(context.places, item.stored, lambda _: mark, "edited: superseded by", approved=False).stored
+    return edit(context.paths, item.stored, lambda _: mark, "edited: superseded by", approved=False).stored
 
 
 def _content(arguments: argparse.Namespace, stored: StoredMemory) -> dict[str, Any]:
@@ -241,15 +239,17 @@ def _content(arguments: argparse.Namespace, stored: StoredMemory) -> dict[str, A
 
 def _report(arguments: argparse.Namespace, context: CommandContext, written: Written) -> None:
     refresh_index(context)
-    items = survey(context.places, context.accept_from).items
+    items = survey(context.paths, context.accept_from).items
     item = choose(items, written.stored.key)
     if arguments.json:
-        context.console.json({**as_json(item), "redacted": [found._asdict() for found in written.redacted]})
+        context.console.json(
+            {**as_json(item), "redacted": [redaction._asdict() for redaction in written.redacted]}
+        )
         return
     context.console.line("changed: %s (%s)" % (item.stored.memory.id, status_text(item)))
     for rule, field in dict.fromkeys(written.redacted):
         context.console.line("  redacted in %s: %s" % (field, rule))
     if item.waits:
         context.console.line(
-            "  it awaits approval: memory accept %s" % shortest_names(items)[item.stored.key]
+            "  It awaits approval: memory accept %s" % shortest_names(items)[item.stored.key]
         )

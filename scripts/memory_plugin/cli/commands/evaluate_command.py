@@ -22,7 +22,7 @@ from ...evaluation.pipeline import EvaluationPlan, evaluate_all, summarize
 from ...evaluation.report import markdown_report, summary_line
 from ...kernel.clock import Deadline
 from ...kernel.context import LedgerError
-from ...kernel.files import Unreadable, in_words, read_regular, replace_file
+from ...kernel.files import Unreadable, error_text, read_regular, replace_file
 from ...kernel.settings.advice import terminal_safe
 from ..command_context import CommandError, UsageError, require_existing, require_known
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
-HELP = "evaluate conversations: gates decide by rules, then a jury of models scores"
+HELP = "evaluate conversations: rule-based gates first, then scores from a jury of models"
 EXAMPLES = """\
   memory evaluate --gates-only talk.jsonl                     {"turn": 1, "role": "user", "content": "..."} on each line
   memory evaluate 0d1ec0de-0000-4000-8000-000000000001        a session by its id
@@ -85,17 +85,17 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Evaluate the inputs. The exit code says pass, fail, or could not be judged."""
+    """Evaluate the inputs. The exit code tells pass, fail, or could not be judged."""
     _expect_files(arguments)
     try:
         packs = _packs(arguments, context)
         if arguments.agreement:
             return _compare_with_labels(arguments, packs, context)
-        files = find_inputs(arguments.inputs or list(filter(None, [context.session])), context.places)
+        files = find_inputs(arguments.inputs or list(filter(None, [context.session])), context.paths)
         plan, subject = _plan(arguments, packs, context)
         earlier = EarlierResults(arguments.resume)
     except (EvaluationError, FileNotFoundError) as error:
-        raise UsageError(in_words(error)) from None
+        raise UsageError(error_text(error)) from None
     if not files:
         raise UsageError("nothing to evaluate: name a file or a session")
     if not 1 <= arguments.runs <= 100:
@@ -105,12 +105,12 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     except EvaluationError as error:
         raise CommandError(str(error), UNJUDGED if arguments.subject else USAGE) from None
     except (Unreadable, FileNotFoundError) as error:
-        raise UsageError(in_words(error)) from None
+        raise UsageError(error_text(error)) from None
     return _report(arguments, context, summarize(results))
 
 
 def _expect_files(arguments: argparse.Namespace) -> None:
-    """Raise UsageError for a named file, or a folder to write to, that does not exist, before any work is done."""
+    """Raise UsageError if a named file or output folder does not exist, before any work starts."""
     for name in arguments.pack or ():
         require_known(name, pack_names())
     if arguments.rubric:
@@ -121,7 +121,7 @@ def _expect_files(arguments: argparse.Namespace) -> None:
 
 
 def _packs(arguments: argparse.Namespace, context: CommandContext) -> list[RulePack]:
-    """Return the packs to use. Raises EvaluationError for one with errors, and for one without gates, which would pass everything."""
+    """Return the packs to use. Raises EvaluationError for a pack with errors, or one without gates, which would pass everything."""
     wanted = arguments.pack or context.settings.texts("evaluation.packs")
     for name in wanted:
         if name not in pack_names() and check_pack(name).faults:
@@ -130,7 +130,7 @@ def _packs(arguments: argparse.Namespace, context: CommandContext) -> list[RuleP
     for pack in packs:
         if not pack.gates:
             raise EvaluationError(
-                "%s has no gates; it is a base for other packs; see: memory rules list" % pack.id
+                "%s has no gates: it is only a base for other packs; see: memory rules list" % pack.id
             )
     return packs
 
@@ -201,7 +201,7 @@ def _show(context: CommandContext, entry: dict[str, Any]) -> None:
 
 def _append_to_ledger(context: CommandContext, entry: dict[str, Any]) -> None:
     """Append a record to evaluations.jsonl: figures and rule ids, no text of the conversation."""
-    if context.places.state_dir is None:
+    if context.paths.state_dir is None:
         return
     names = (
         "digest",

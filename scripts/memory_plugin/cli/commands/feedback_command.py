@@ -1,4 +1,4 @@
-"""`memory feedback`: show what was said about single memories and which ones replies used, and take it back."""
+"""`memory feedback`: show or reset the ratings of memories and the record of which ones replies used."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
-HELP = "show your feedback on memories and which of them replies used, or take it back"
+HELP = "show your ratings of memories and which of them replies used, or reset them"
 EXAMPLES = """\
   memory feedback
   memory feedback --json
@@ -33,26 +33,26 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("action", nargs="?", choices=["show", _RESET], default="show")
     parser.add_argument(
-        "ids", nargs="*", metavar="ID", help="with reset: the memories to forget the feedback on"
+        "ids", nargs="*", metavar="ID", help="with reset: the memories whose feedback to delete"
     )
-    parser.add_argument("--all", action="store_true", help="with reset: all memories of all projects")
+    parser.add_argument("--all", action="store_true", help="with reset: all memories in all projects")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Show or reset the feedback. A reset needs approval."""
+    """Show or reset the feedback. A reset requires approval."""
     if arguments.action == _RESET:
         return _reset(arguments, context)
     if arguments.ids or arguments.all:
         raise UsageError("only `memory feedback reset` takes ids or --all")
-    feedback = Feedback(context.places)
-    items = survey(context.places, context.accept_from).items
+    feedback = Feedback(context.paths)
+    items = survey(context.paths, context.accept_from).items
     known = [item for item in items if any(feedback.counts(item.stored.key).values())]
     if arguments.json:
         context.console.json({"memories": [as_json(item, feedback, context) for item in known]})
     elif known:
         _show(known, shortest_names(items), feedback, context)
     else:
-        context.console.line("nothing was said about any memory, and no reply used one yet")
+        context.console.line("No memory has been rated, and no reply has used one yet.")
     return 0
 
 
@@ -75,9 +75,9 @@ def _reset(arguments: argparse.Namespace, context: CommandContext) -> int:
     context.require_approval("reset feedback")
     keys = None
     if arguments.ids:
-        items = survey(context.places, context.accept_from).items
+        items = survey(context.paths, context.accept_from).items
         keys = [choose(items, name).stored.key for name in dict.fromkeys(arguments.ids)]
-    count = reset_feedback(context.places, keys)
+    count = reset_feedback(context.paths, keys)
     context.append("feedback", {"kind": _RESET, "memories": keys or [], "all": keys is None})
     if arguments.json:
         context.console.json({"reset": count})

@@ -1,4 +1,4 @@
-"""`memory forget`: stop recalling a memory at once, and delete its file later or now."""
+"""`memory forget`: stop recalling a memory, and delete its file after a grace period or at once."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
-HELP = "stop recalling a memory, and delete its file later"
+HELP = "stop recalling a memory, and delete its file after a grace period"
 EXAMPLES = """\
   memory forget use-mysql
   memory forget use-mysql --reason "we moved to Postgres"
@@ -33,10 +33,10 @@ _ALREADY = "%s is already forgotten%s; to bring it back: memory restore %s; to d
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("id", metavar="ID", help="its id, or category/id")
+    parser.add_argument("id", metavar="ID", help="the memory's id, or category/id")
     parser.add_argument("--now", action="store_true", help="delete the file at once, permanently")
     parser.add_argument(
-        "--reason", default="", metavar="TEXT", help="why; kept in the file until it is deleted"
+        "--reason", default="", metavar="TEXT", help="the reason, kept in the file until it is deleted"
     )
 
 
@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Forget the memory; print what was removed, and when its file will be deleted."""
     if arguments.now:
         context.require_approval("delete a memory permanently")
-    items = survey(context.places, context.accept_from).items
+    items = survey(context.paths, context.accept_from).items
     item = choose(items, arguments.id)
     name = shortest_names(items)[item.stored.key]
     if item.stored.memory.status == RETIRED and not arguments.now:
@@ -52,7 +52,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     if is_guarded(item.stored, context):
         context.require_approval("forget a memory with a guard")
     days = context.settings.integer("memories.grace_period_days")
-    removal = forget(context.places, item.stored, arguments.reason, arguments.now, days)
+    removal = forget(context.paths, item.stored, arguments.reason, arguments.now, days)
     behind = not refresh_index(context, scrub=arguments.now)
     removed = [] if behind else ["the index and its caches"]
     removed += ["the store's index.md", "the record of its trust"]
@@ -69,7 +69,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
             % (removal.goes_at[:10], name)
         )
         context.console.line("  " + item.stored.path)
-    after = survey(context.places, context.accept_from).items
+    after = survey(context.paths, context.accept_from).items
     for line in replaced_lines(items, after, item.stored.key):
         context.console.line(line)
     return DONE

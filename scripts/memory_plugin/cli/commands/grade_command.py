@@ -1,4 +1,4 @@
-"""`memory grade`: judge one reply that the Stop hook hands over on standard input; for the plugin itself."""
+"""`memory grade`: judge one reply, given by the Stop hook on standard input. Used by the plugin itself."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
 DONE, FAILED = 0, 1
-HELP = "judge one reply that the Stop hook hands over (used by the plugin itself)"
+HELP = "judge one reply, given by the Stop hook on standard input (used by the plugin itself)"
 EXAMPLES = """\
   memory grade < request.json
 """
@@ -33,24 +33,24 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare no arguments of its own."""
 
 
-def run(arguments: argparse.Namespace, context: CommandContext) -> int:  # noqa: ARG001  (every command is given the same)
-    """Judge the reply. The result goes to the ledgers, and a refusal that disables the judge for the session to the events."""
+def run(arguments: argparse.Namespace, context: CommandContext) -> int:  # noqa: ARG001  (every command has this signature)
+    """Judge the reply and record the result; a failure that disables the judge for the session is recorded as an event."""
     try:
         request = GradeRequest.from_json(sys.stdin.buffer.read(_MAX_BYTES))
     except ValueError:
         raise UsageError("expected a grade request of the Stop hook on standard input") from None
-    settings, places = context.settings, context.places
+    settings, paths = context.settings, context.paths
     user, calls = read_turn(path(request.transcript))
     deadline = Deadline(settings.integer("scoring.judge.timeout_ms") / 1000)
-    timed = Context(places, settings, deadline, identity(request.session))
+    timed = Context(paths, settings, deadline, identity(request.session))
     try:
         failure = grade_reply(request, user, calls, scoring_judge(timed, _reason_off(context)), timed)
     except OSError as error:
-        note(places, timed.session, EVENT, PROBLEM, str(error))
+        note(paths, timed.session, EVENT, PROBLEM, str(error))
         return FAILED
     if failure in DISABLING_FAILURES:
-        what = "no judge for the replies of this session: %s; see: memory judge check" % failure
-        note(places, timed.session, EVENT, "judge", what)
+        what = "replies of this session are no longer judged: %s; see: memory judge check" % failure
+        note(paths, timed.session, EVENT, "judge", what)
     return FAILED if failure else DONE
 
 

@@ -1,4 +1,4 @@
-"""`memory guards`: which constraints hold, and what a command or a file would meet."""
+"""`memory guards`: list the guards, or test what they would do about a command or a file."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
-HELP = "list the guards, or test what one would answer"
+HELP = "list the guards, or test what they would do about a command or a file"
 EXAMPLES = """\
   memory guards
   memory guards test "cd app && git push --force"
@@ -48,7 +48,7 @@ _OFF = "guards are switched off: memory config set guards.enabled true"
 
 
 class _Listed(NamedTuple):
-    """A memory with a guard: its state, the version that is in force or awaits approval, and why it cannot be enforced (usually empty)."""
+    """A memory with a guard: its state, the version in force or pending, and why the guard is invalid (usually empty)."""
 
     item: Item
     state: str
@@ -62,14 +62,14 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "tested", nargs="?", metavar="COMMAND", help="the command line to test; it is not run"
     )
-    parser.add_argument("--file", metavar="PATH", help="test a change of this file")
+    parser.add_argument("--file", metavar="PATH", help="test a change to this file")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """List the guards with their state, or print which of them cover a command or a file."""
     if arguments.action == _LIST:
         if arguments.tested is not None or arguments.file is not None:
-            raise UsageError("expected no command and no file; to test one: memory guards test")
+            raise UsageError("list takes no command or file; to test one: memory guards test")
         return _list(arguments, context)
     if (arguments.tested is None) == (arguments.file is None):
         raise UsageError("test: expected a command or --file PATH")
@@ -77,29 +77,29 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 
 def _list(arguments: argparse.Namespace, context: CommandContext) -> int:
-    items = survey(context.places, context.accept_from).items
+    items = survey(context.paths, context.accept_from).items
     found = _listed(items, context)
     enabled = context.settings.flag("guards.enabled")
     if arguments.json:
         rows = [
-            {"id": one.item.stored.memory.id, "key": one.item.stored.key, "title": shown_line(one.version.title),
-             "state": one.state, "guard": guard_as_json(one.version), "problem": shown_line(one.problem)}
-            for one in found
+            {"id": row.item.stored.memory.id, "key": row.item.stored.key, "title": shown_line(row.version.title),
+             "state": row.state, "guard": guard_as_json(row.version), "problem": shown_line(row.problem)}
+            for row in found
         ]  # fmt: skip
         context.console.json({"enabled": enabled, "guards": rows})
         return DONE
     names = shortest_names(items)
-    for one in found:
-        context.console.line("%s  %s" % (names[one.item.stored.key], shown_line(one.version.title)))
-        said = one.problem or (guard_in_words(one.version.guard) if one.version.guard else "")
-        context.console.paragraph("%s: %s" % (one.state, shown_line(said, _LONGEST)), "  ", 2)
-        if one.state in (PENDING, LAST_TRUSTED):
+    for row in found:
+        context.console.line("%s  %s" % (names[row.item.stored.key], shown_line(row.version.title)))
+        description = row.problem or (guard_in_words(row.version.guard) if row.version.guard else "")
+        context.console.paragraph("%s: %s" % (row.state, shown_line(description, _LONGEST)), "  ", 2)
+        if row.state in (PENDING, LAST_TRUSTED):
             context.console.line(
-                "  the text in its file awaits approval: memory accept " + names[one.item.stored.key]
+                "  The version in its file awaits approval: memory accept " + names[row.item.stored.key]
             )
     if not found:
         context.console.line(
-            'no memory holds a guard; to add one: memory edit ID --guard-command "git push --force"'
+            'No memory has a guard. To add one: memory edit ID --guard-command "git push --force"'
         )
     if not enabled:
         context.console.line(_OFF)
@@ -107,12 +107,12 @@ def _list(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 
 def _listed(items: list[Item], context: CommandContext) -> list[_Listed]:
-    if context.places.state_dir is None:
+    if context.paths.state_dir is None:
         return []
-    trust = load_trust(context.places, context.accept_from)
+    trust = load_trust(context.paths, context.accept_from)
     enabled = context.settings.flag("guards.enabled")
     rows = [row for item in items if (row := _row(item, trust, enabled=enabled)) is not None]
-    return sorted(rows, key=lambda one: one.item.stored.key)
+    return sorted(rows, key=lambda row: row.item.stored.key)
 
 
 def _row(item: Item, trust: Trust, *, enabled: bool) -> _Listed | None:
@@ -129,10 +129,10 @@ def _row(item: Item, trust: Trust, *, enabled: bool) -> _Listed | None:
 
 
 def _test(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Print what the guards in force would do at a call, from the file that the hook reads."""
+    """Print what the guards in force would do, using the same file that the hook reads."""
     refresh_index(context)
     matches = _matches(arguments, context)
-    prepared = GuardFile(context.places) if context.places.state_dir is not None else None
+    prepared = GuardFile(context.paths) if context.paths.state_dir is not None else None
     enabled = context.settings.flag("guards.enabled")
     rows = [
         {"key": match.guard.key, "title": prepared.text(match.guard.key, "title") if prepared else "",
@@ -151,16 +151,16 @@ def _test(arguments: argparse.Namespace, context: CommandContext) -> int:
         context.console.line("`%s` covers it: %s" % (shown_line(row["matched"]), does))
         context.console.line("  %s  %s" % (row["key"], shown_line(row["title"])))
     if not rows:
-        context.console.line("no guard in force covers it")
+        context.console.line("No guard in force matches.")
     elif not enabled:
         context.console.line(_OFF)
     return DONE
 
 
 def _matches(arguments: argparse.Namespace, context: CommandContext) -> list[GuardMatch]:
-    if context.places.state_dir is None:
+    if context.paths.state_dir is None:
         return []
     given = {"command": arguments.tested} if arguments.file is None else {"file_path": arguments.file}
     tool = "Bash" if arguments.file is None else "Edit"
-    call = ToolCall({"tool_name": tool, "tool_input": given, "cwd": context.places.project_root})
-    return match_call(call, GuardFile(context.places), context.places.project_root)
+    call = ToolCall({"tool_name": tool, "tool_input": given, "cwd": context.paths.project_root})
+    return match_call(call, GuardFile(context.paths), context.paths.project_root)

@@ -1,4 +1,4 @@
-"""`memory hygiene`: apply the rules for secrets and personal data to lines of text, and measure their accuracy."""
+"""`memory hygiene`: apply the rules for secrets and personal data to lines of text, or measure their accuracy."""
 
 from __future__ import annotations
 
@@ -35,16 +35,16 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--place",
         default="memory",
         choices=sorted(policy.places()),
-        help="the use of the text, which decides the actions (default: memory)",
+        help="where the text is going, which decides what is redacted (default: memory)",
     )
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Print the findings of each line, never a value; or the accuracy of the rules."""
+    """Print the findings in each line, never the matched values; or the accuracy of the rules."""
     if arguments.action:
         return _accuracy(arguments, context)
     if not arguments.jsonl:
-        raise UsageError("expected --jsonl or accuracy; `memory hygiene --help` shows how")
+        raise UsageError("expected --jsonl or accuracy; see `memory hygiene --help`")
     bad = sum(not _line(line, arguments.place, context) for line in sys.stdin.buffer if line.strip())
     if bad:
         context.console.error("%s without a text skipped" % counted(bad, "line"))

@@ -1,4 +1,4 @@
-"""`memory import`: store what notes, JSON files or another store contain."""
+"""`memory import`: import notes, rule files, JSON, or another store."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from ..command_context import CommandContext
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
-HELP = "store what notes, JSON files or another store contain"
+HELP = "import notes, rule files, JSON, or another store"
 EXAMPLES = """\
-  memory import docs/adr .cursor/rules --dry-run  one memory per record and rule; nothing is written yet
+  memory import docs/adr .cursor/rules --dry-run  one memory per record or rule; nothing is written yet
   memory import notes.jsonl --category runbook    {"title": "...", "body": "...", "tags": ["a"]} on each line
   memory import ../other-project/.claude/memory   a whole store
 """
@@ -41,13 +41,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "paths",
         nargs="+",
         metavar="PATH",
-        help="Markdown, .mdc, JSON or JSON lines; a folder of them; a store",
+        help="Markdown, .mdc, JSON or JSON Lines files; folders of them; or a store",
     )
     parser.add_argument(
         "--category",
         type=to_category,
         metavar="NAME",
-        help="for entries that name none: " + ", ".join(categories()),
+        help="the category of entries that name none: " + ", ".join(categories()),
     )
     parser.add_argument(
         "--scope",
@@ -55,19 +55,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
         default=PROJECT,
         help="this project (default), or all your projects",
     )
-    parser.add_argument("--dry-run", action="store_true", help="only print what would be stored")
+    parser.add_argument("--dry-run", action="store_true", help="print what would be stored, without writing")
     parser.add_argument(
         "--all",
         action="store_true",
-        help="also short instruction files that Claude reads in every session anyway",
+        help="include short instruction files that Claude loads in every session anyway",
     )
-    parser.add_argument("--yes", action="store_true", help="in a terminal, store without asking")
+    parser.add_argument("--yes", action="store_true", help="in a terminal, store without confirmation")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Store everything that can be read, and list the rest. The exit code is 1 if anything was skipped.
+    """Store everything that can be read, and list what cannot. The exit code is 1 if anything was skipped.
 
-    In a terminal the table comes first, and a person says yes.
+    In a terminal, the table is shown first and the user confirms.
     """
     require_existing(*arguments.paths)
     with context.console.working("reading"):
@@ -90,7 +90,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     else:
         if not asks:
             print_results(results, plan.offered, context)
-        _print_sum(results, dry, context, approved)
+        _print_summary(results, dry, context, approved)
     return FAILED if _counts(results)["skipped"] else DONE
 
 
@@ -102,18 +102,18 @@ def _would_store(drafts: list[Draft], context: CommandContext) -> list[dict[str,
 def _store(drafts: list[Draft], scope: str, context: CommandContext, approved: bool) -> list[dict[str, Any]]:
     if not drafts:
         return []
-    store = named_store(context.places, scope)
+    store = named_store(context.paths, scope)
     with context.console.working("storing %s" % counted(len(drafts), "memory")):
-        written = save_all(context.places, store, (draft.data for draft in drafts), approved)
+        written = save_all(context.paths, store, (draft.data for draft in drafts), approved)
         refresh_index(context)
     if approved:
-        kept = [one.stored.memory for one in written if not isinstance(one, InvalidMemory)]
+        kept = [result.stored.memory for result in written if not isinstance(result, InvalidMemory)]
         context.report_saves([(memory.id, memory.title) for memory in kept])
-    results = [_stored(draft, one) for draft, one in zip(drafts, written)]
+    results = [_stored(draft, result) for draft, result in zip(drafts, written)]
     new = {
-        at: (one.stored.key, one.stored.memory)
-        for at, one in enumerate(written)
-        if not isinstance(one, InvalidMemory) and one.created
+        at: (result.stored.key, result.stored.memory)
+        for at, result in enumerate(written)
+        if not isinstance(result, InvalidMemory) and result.created
     }
     return with_similar(results, new, context)
 
@@ -128,7 +128,7 @@ def _stored(draft: Draft, result: Written | InvalidMemory) -> dict[str, Any]:
         "id": memory.id,
         "category": memory.category,
         "title": memory.title,
-        "redacted": [found._asdict() for found in result.redacted],
+        "redacted": [redaction._asdict() for redaction in result.redacted],
     }
 
 
@@ -138,7 +138,7 @@ def _counts(results: list[dict[str, Any]]) -> dict[str, int]:
     return {name.replace(" ", "_"): outcomes.count(name) for name in names}
 
 
-def _print_sum(results: list[dict[str, Any]], dry: bool, context: CommandContext, approved: bool) -> None:
+def _print_summary(results: list[dict[str, Any]], dry: bool, context: CommandContext, approved: bool) -> None:
     console, counts = context.console, _counts(results)
     kept = len(results) - counts["skipped"] - counts["left_out"] - counts["repeated"]
     if dry:
@@ -151,5 +151,5 @@ def _print_sum(results: list[dict[str, Any]], dry: bool, context: CommandContext
         console.line("%(created)d stored, %(same)d already stored, %(skipped)d skipped" % counts)
     if kept and not dry and not approved:
         console.line(
-            "they await approval and are not recalled until then: /memory:status, or memory accept --all in a terminal"
+            "They await approval and are not recalled until then: /memory:status, or memory accept --all in a terminal"
         )

@@ -135,8 +135,8 @@ def find_interview(
     arguments: argparse.Namespace, context: CommandContext
 ) -> tuple[InterviewStore, Interview]:
     """Return the store, and the named or the open interview. Raises InterviewError if there is none."""
-    store = InterviewStore(context.places.state())
-    return store, store.current(arguments.session, context.places.project_key, context.session)
+    store = InterviewStore(context.paths.state())
+    return store, store.current(arguments.session, context.paths.project_key, context.session)
 
 
 def _start(arguments: argparse.Namespace, context: CommandContext) -> int:
@@ -149,12 +149,12 @@ def _start(arguments: argparse.Namespace, context: CommandContext) -> int:
     text = read_input() if arguments.setup else ""
     names = [name for name in arguments.covered.split(",") if name.strip()]
     given = StartArguments(topic, arguments.pack, text, names, arguments.max_turns)
-    folder = context.places.state("interview", "packs")
+    folder = context.paths.state("interview", "packs")
     setup, covered = prepare_start(given, folder, context.settings, pipeline.clean_text)
     new = pipeline.NewInterview(
-        context.places.project_key, context.session, covered, approved=context.is_approved
+        context.paths.project_key, context.session, covered, approved=context.is_approved
     )
-    interview, decision = pipeline.start(InterviewStore(context.places.state()), setup, new)
+    interview, decision = pipeline.start(InterviewStore(context.paths.state()), setup, new)
     return _report(arguments, context, interview, decision)
 
 
@@ -219,7 +219,7 @@ def _report(
 
 def _append_to_ledger(context: CommandContext, interview: Interview, decision: dict[str, Any]) -> None:
     """Append the decision under the session and project of the interview, which may not be those of this run."""
-    ledger = open_ledger(context.places, context.settings, "interviews")
+    ledger = open_ledger(context.paths, context.settings, "interviews")
     problem = ledger.append(interview.session, interview.project, pipeline.ledger_fields(interview, decision))
     if problem:
         context.console.error("the decision was not written to the ledger: " + problem)
@@ -228,7 +228,7 @@ def _append_to_ledger(context: CommandContext, interview: Interview, decision: d
 def _remind(arguments: argparse.Namespace, context: CommandContext, interview: Interview) -> None:
     if not interview.session:
         return
-    reminder = Reminder(context.places, interview.session)
+    reminder = Reminder(context.paths, interview.session)
     try:
         if arguments.action in ("start", "resume"):
             reminder.create(interview.id, interview.topic, approved=interview.approved)

@@ -35,13 +35,13 @@ __all__ = ["EXAMPLES", "HELP", "check_question", "configure", "run"]
 
 DONE, FAILED = 0, 1
 
-HELP = "ask a model where the rules are unsure: on, off, check, stats, reset"
+HELP = "configure the model that judges where rules are unsure: on, off, check, stats, reset"
 EXAMPLES = """\
-  memory judge on             for recall: show what is sent and what it costs, and switch it on
-  memory judge on scoring     for replies; also: sessions, interview, evaluation
-  memory judge check          ask one small question: does it work, and if not, why
-  memory judge stats          calls, costs and agreement of the last 30 days
-  memory judge reset          ask again at once after failures
+  memory judge on             recall: shows what is sent and what it costs, then switches it on
+  memory judge on scoring     replies; also: sessions, interview, evaluation
+  memory judge check          asks one small question to test it
+  memory judge stats          calls, costs and agreement over the last 30 days
+  memory judge reset          retry immediately after failures
   memory judge off all
 """
 _ALL = "all"
@@ -56,10 +56,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the actions."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     for name, purpose in (
-        ("on", "show what is sent and what it costs, and switch the judge on in your own settings"),
+        ("on", "show what is sent and what it costs, then switch the judge on in your own settings"),
         ("off", "switch the judge off in your own settings"),
-        ("check", "ask one small question: does the judge work, and if not, why"),
-        ("reset", "ask again at once: forget failures, disabled sessions and cached verdicts"),
+        ("check", "ask one small question to test whether the judge works"),
+        ("reset", "forget failures, disabled sessions and cached verdicts, and retry immediately"),
         ("stats", "show calls, outcomes, costs and agreement"),
     ):
         action = actions.add_parser(name, help=purpose, description=purpose)
@@ -71,7 +71,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
                 choices=choices,
                 default="retrieval",
                 metavar="FEATURE",
-                help="whose judge: %s (default: retrieval, which is recall)" % ", ".join(choices),
+                help="the judged feature: %s (default: retrieval, which is recall)" % ", ".join(choices),
             )
         if name == "on":
             action.add_argument(
@@ -97,7 +97,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 
 def check_question() -> Question:
-    """Return the small question of `memory judge check`."""
+    """Return the small test question of `memory judge check`."""
     return Question(
         load_rubric("check"), {"numbers": [1, 2, 3, 4]}, lambda value: chosen_indices(value, "even", 5)
     )
@@ -107,18 +107,18 @@ def _on(arguments: argparse.Namespace, context: CommandContext) -> int:
     feature: str = arguments.feature
     shape, judges = judged_feature(feature), judges_of(context, feature)
     price = costs(judges, feature, context.settings)
-    said = [shape.sent, price, *where(context, judges), *_key_words(judges, feature)]
+    texts = [shape.sent, price, *where(context, judges), *_key_sentences(judges, feature)]
     if not arguments.json:
-        for text in said:
-            _tell(text, context)
+        for text in texts:
+            _print_sentences(text, context)
     context.require_approval("switch the judge on")
-    change = set_value(context.places.config_dir, feature + ".judge.enabled", value=True)
-    said += _keep_address(arguments, context, judges)
-    now = load(context.places.config_dir, context.places.project_root)
+    change = set_value(context.paths.config_dir, feature + ".judge.enabled", value=True)
+    texts += _keep_address(arguments, context, judges)
+    now = load(context.paths.config_dir, context.paths.project_root)
     on = now.judge_asked_for(feature) and not context.taint.judges_off
     if arguments.json:
         context.console.json(
-            {"feature": feature, "on": on, "changed": change.changed, "file": change.path, "said": said}
+            {"feature": feature, "on": on, "changed": change.changed, "file": change.path, "said": texts}
         )
         return DONE
     more = "" if feature == "retrieval" else " " + feature
@@ -128,11 +128,13 @@ def _on(arguments: argparse.Namespace, context: CommandContext) -> int:
         if ready
         else "Switched on in %s, but nothing is asked until one of these is set up."
     )
-    _tell("%s To try it: memory judge check%s" % (said_on % terminal_safe(change.path), more), context)
+    _print_sentences(
+        "%s To try it: memory judge check%s" % (said_on % terminal_safe(change.path), more), context
+    )
     if shape.also:
-        _tell(shape.also, context)
+        _print_sentences(shape.also, context)
     if not on:
-        _tell("In this project it stays off. To see why: memory doctor", context)
+        _print_sentences("It stays off in this project. To see why: memory doctor", context)
     return DONE
 
 
@@ -142,12 +144,12 @@ def _keep_address(arguments: argparse.Namespace, context: CommandContext, judges
     lines = [] if route is None else keep_address(context, route, _ADDRESS, keep=arguments.keep_address)
     if not arguments.json:
         for text in lines:
-            _tell(text, context)
+            _print_sentences(text, context)
     return lines
 
 
-def _tell(text: str, context: CommandContext) -> None:
-    """Print some sentences or an item of a list: as a paragraph on a terminal, each sentence in its own line in a pipe."""
+def _print_sentences(text: str, context: CommandContext) -> None:
+    """Print sentences or a list item: as a paragraph on a terminal, one sentence per line when piped."""
     lead = _ITEM if text.startswith(_ITEM) else ""
     body = text.removeprefix(_ITEM)
     for sentence in [body] if context.console.wraps else _SENTENCES.split(body):
@@ -155,27 +157,27 @@ def _tell(text: str, context: CommandContext) -> None:
         lead = " " * len(lead)
 
 
-def _key_words(judges: list[Judge], feature: str) -> list[str]:
-    """Return sentences: which keys are found, as far as that is known before the judge is on, and what to do without."""
+def _key_sentences(judges: list[Judge], feature: str) -> list[str]:
+    """Return sentences about which API keys were found, as far as is known before the judge is on, and what to do without one."""
     lines: list[str] = []
     for judge in judges:
         problem = judge.unready(anyway=True)
         of = " for %s" % judge.backend if len(judges) > 1 else ""
-        found = "none is needed, the model runs on this machine" if judge.needs_no_key() else "found"
+        found = "not needed, the model runs on this machine" if judge.needs_no_key() else "found"
         lines.append("Key%s: %s." % (of, problem.detail if problem else found))
     problems = [problem for problem in (judge.unready(anyway=True) for judge in judges) if problem]
     if len(problems) < len(judges):
         return lines
     words = explain_failure(problems[0].failure, feature)
     if problems[0].failure == "no_key":
-        return [*lines, judged_feature(feature).without, *_ways(feature)]
+        return [*lines, judged_feature(feature).without, *_setup_options(feature)]
     return [*lines, words.says, words.do]
 
 
 def _off(arguments: argparse.Namespace, context: CommandContext) -> int:
     features = FEATURES if arguments.feature == _ALL else (arguments.feature,)
     changes = [
-        set_value(context.places.config_dir, feature + ".judge.enabled", value=False) for feature in features
+        set_value(context.paths.config_dir, feature + ".judge.enabled", value=False) for feature in features
     ]
     if arguments.json:
         changed = any(change.changed for change in changes)
@@ -198,10 +200,10 @@ def _check(arguments: argparse.Namespace, context: CommandContext) -> int:
         context.console.json(records[0] if len(records) == 1 else {"judges": records})
     else:
         for judge, verdict in pairs:
-            for text in [*_check_words(judge, verdict, arguments.feature), *judge.warnings()]:
-                _tell(text, context)
+            for text in [*_check_sentences(judge, verdict, arguments.feature), *judge.warnings()]:
+                _print_sentences(text, context)
         for text in where(context, judges):
-            _tell(text, context)
+            _print_sentences(text, context)
     return FAILED if any(verdict.failure for verdict in verdicts) else DONE
 
 
@@ -225,7 +227,7 @@ def _check_record(judge: Judge, verdict: Verdict, feature: str, context: Command
     return record
 
 
-def _check_words(judge: Judge, verdict: Verdict, feature: str) -> list[str]:
+def _check_sentences(judge: Judge, verdict: Verdict, feature: str) -> list[str]:
     who = "%s through %s" % (judge.model, judge.backend)
     if not verdict.failure:
         cost = "unknown" if verdict.cost is None else "$%.6f" % verdict.cost
@@ -235,17 +237,17 @@ def _check_words(judge: Judge, verdict: Verdict, feature: str) -> list[str]:
     line = "The judge does not work: %s%s, %s." % (verdict.failure, detail, who)
     if verdict.failure != "no_key":
         return [line, words.says, words.do]
-    return [line, judged_feature(feature).without, *_ways(feature)]
+    return [line, judged_feature(feature).without, *_setup_options(feature)]
 
 
-def _ways(feature: str) -> list[str]:
+def _setup_options(feature: str) -> list[str]:
     return ["Two ways to a judge:", *(_ITEM + way for way in setup_options(feature))]
 
 
 def _stats(arguments: argparse.Namespace, context: CommandContext) -> int:
-    places = context.places
-    made, said = calls(places, arguments.days), opinions(places, arguments.days)
-    figures = SpendingBudget(places.state(FOLDER)).figures(context.session)
+    paths = context.paths
+    made, votes = calls(paths, arguments.days), opinions(paths, arguments.days)
+    figures = SpendingBudget(paths.state(FOLDER)).figures(context.session)
     if arguments.json:
         account = {
             "day_usd": figures.day,
@@ -253,19 +255,21 @@ def _stats(arguments: argparse.Namespace, context: CommandContext) -> int:
             "session_off": figures.off,
             "requested_usd": figures.requested,
         }
-        record = {**said._asdict(), "agreement": said.agreement}
+        record = {**votes._asdict(), "agreement": votes.agreement}
         context.console.json({"calls": made._asdict(), "opinions": record, "account": account})
         return DONE
     console = context.console
-    _tell_calls(made, arguments.days, context)
-    for line in _opinion_words(said.agreement, said.none_kept):
+    _print_calls(made, arguments.days, context)
+    for line in _opinion_sentences(votes.agreement, votes.none_kept):
         console.line(line)
     console.line(
         "counted against the caps: %s today, %s in this session"
         % (dollars(figures.day), dollars(figures.session))
     )
     if figures.requested:
-        console.line("beside them, for gradings that you asked for: %s today" % dollars(figures.requested))
+        console.line(
+            "not counted against them, for gradings that you asked for: %s today" % dollars(figures.requested)
+        )
     for why, text in [
         ("session", figures.off),
         *((why, "not asked for a while after failures") for why in figures.paused),
@@ -275,7 +279,7 @@ def _stats(arguments: argparse.Namespace, context: CommandContext) -> int:
     return DONE
 
 
-def _tell_calls(made: Calls, days: int, context: CommandContext) -> None:
+def _print_calls(made: Calls, days: int, context: CommandContext) -> None:
     console = context.console
     if not made.outcomes and not made.cached:
         console.line(
@@ -291,7 +295,7 @@ def _tell_calls(made: Calls, days: int, context: CommandContext) -> None:
     console.line("tokens: %d in, %d out; cost: %s, and %s of unknown cost" % tokens)
 
 
-def _opinion_words(agreement: float | None, none_kept: int) -> list[str]:
+def _opinion_sentences(agreement: float | None, none_kept: int) -> list[str]:
     lines = (
         [] if agreement is None else ["the two judges agree on %.0f%% of the candidates" % (100 * agreement)]
     )
@@ -303,7 +307,7 @@ def _opinion_words(agreement: float | None, none_kept: int) -> list[str]:
 
 
 def _reset(arguments: argparse.Namespace, context: CommandContext) -> int:
-    folder = context.places.state(FOLDER)
+    folder = context.paths.state(FOLDER)
     accounts = SpendingBudget(folder)
     accounts.reset()
     forgotten = VerdictCache(folder).clear()
@@ -312,7 +316,7 @@ def _reset(arguments: argparse.Namespace, context: CommandContext) -> int:
         context.console.json({"forgotten_verdicts": forgotten, "day_usd": day})
         return DONE
     context.console.line(
-        "All servers and sessions will be asked again; %s deleted." % counted(forgotten, "cached verdict")
+        "All paused servers and sessions are active again; %s deleted." % counted(forgotten, "cached verdict")
     )
     context.console.line(
         "Spent today, which still counts: %s. To spend more, raise judge.caps.day_usd." % dollars(day)

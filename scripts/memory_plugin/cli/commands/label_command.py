@@ -1,4 +1,4 @@
-"""`memory label`: store a person's own scores for a session, asked for in the terminal after its signals."""
+"""`memory label`: show a session's signals, ask a person to score it, and store those scores."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
 DONE = 0
-HELP = "score a session yourself on six dimensions, to compare with the scorer"
+HELP = "score a session yourself on six dimensions, for comparison with the scorer"
 EXAMPLES = """\
-  memory label 0d1ec0de                                   asks for each score, with the signals shown
+  memory label 0d1ec0de                                   shows the signals and asks for each score
   memory label 0d1ec0de --set goal_achievement=complete --set tool_efficiency=0.8
 """
 
@@ -33,19 +33,22 @@ EXAMPLES = """\
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument(
-        "target", nargs="?", metavar="FILE|ID", help="a transcript, or the id of a session or its beginning"
+        "target",
+        nargs="?",
+        metavar="FILE|ID",
+        help="a transcript file, or a session id or its first characters",
     )
     parser.add_argument(
-        "--current", action="store_true", help="this session; outside one, the newest of the project"
+        "--current", action="store_true", help="the current session; outside one, the project's newest"
     )
     parser.add_argument(
         "--set",
         action="append",
         default=[],
         metavar="DIMENSION=SCORE",
-        help="a score, without being asked; repeat it for more",
+        help="a score to store without asking; can be repeated",
     )
-    parser.add_argument("--note", default="", metavar="TEXT", help="a note to keep with the scores")
+    parser.add_argument("--note", default="", metavar="TEXT", help="a note to store with the scores")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
@@ -81,7 +84,7 @@ def _keep(
 
 
 def _given(words: list[str]) -> dict[str, float]:
-    """Return the scores of `--set`. Raises UsageError for an invalid one."""
+    """Return the scores given by `--set`. Raises UsageError for an invalid one."""
     found = {}
     for word in words:
         name, _, text = word.partition("=")

@@ -30,21 +30,21 @@ if TYPE_CHECKING:
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
 DONE, FAILED = 0, 1
-HELP = "send scores to a Langfuse server, read sessions from it: check, setup, push, pull, status"
+HELP = "exchange scores and sessions with a Langfuse server: check, setup, push, pull, status"
 EXAMPLES = """\
-  memory langfuse check         does the server answer, and what does it lack
-  memory langfuse setup         create the seven score configs, once
-  memory langfuse push          send the scores that the server does not have yet
+  memory langfuse check         tests the server and lists what is missing there
+  memory langfuse setup         creates the seven score configs; run it once
+  memory langfuse push          sends the scores that the server does not have yet
   memory langfuse push --seconds 600
-  memory langfuse pull SESSION  read a session; then: memory session score FILE
-  memory langfuse status        pending, sent and refused scores
+  memory langfuse pull SESSION  downloads a session; then: memory session score FILE
+  memory langfuse status        shows pending, sent and refused scores
 """
 _ACTIONS = {
     "check": "show the server, its version and missing score configs",
-    "setup": "create the score configs that are missing",
-    "push": "send the scores that the server does not have yet, and confirm that they arrived",
-    "pull": "read a session and keep it as a transcript that can be graded",
-    "status": "show pending, sent and refused scores, without asking the server",
+    "setup": "create the missing score configs",
+    "push": "send the scores that the server does not have yet, and verify that they arrived",
+    "pull": "download a session and store it as a transcript that can be graded",
+    "status": "show pending, sent and refused scores without contacting the server",
 }
 _NEEDS_APPROVAL = {
     "setup": "create score configs in Langfuse",
@@ -65,7 +65,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
                 type=float,
                 default=120.0,
                 metavar="N",
-                help="at most N seconds, including waits (default: 120)",
+                help="the time limit in seconds, including retries (default: 120)",
             )
         if name == "setup":
             action.add_argument(
@@ -82,7 +82,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     if arguments.action in _NEEDS_APPROVAL:
         context.require_approval(_NEEDS_APPROVAL[arguments.action])
     try:
-        access = find_access(context.places, context.settings, session_scorer(context).off)
+        access = find_access(context.paths, context.settings, session_scorer(context).off)
         action = {"check": _check, "setup": _setup, "push": _push, "pull": _pull, "status": _status}[
             arguments.action
         ]
@@ -100,7 +100,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 
 def _hint(failure: str) -> str:
-    """Return what to do about a failure; the general texts name settings of the judge."""
+    """Return how to fix a failure; the general advice would name the judge's settings instead."""
     if failure in ("no_key", "disabled", "bad_url"):
         return ""
     if failure in ("http_401", "http_403"):
@@ -147,11 +147,11 @@ def _check(arguments: argparse.Namespace, context: CommandContext, access: Serve
 
 
 def _address(context: CommandContext) -> list[str]:
-    return address_words(context, server_route(context.places, context.settings), HOSTS)
+    return address_words(context, server_route(context.paths, context.settings), HOSTS)
 
 
 def _setup(arguments: argparse.Namespace, context: CommandContext, access: ServerAccess) -> int:
-    outbox = Outbox(context.places, access)
+    outbox = Outbox(context.paths, access)
     with outbox.lock():
         outbox.reload()
         client = _client(arguments, access)
@@ -159,23 +159,23 @@ def _setup(arguments: argparse.Namespace, context: CommandContext, access: Serve
         outbox.configs = ensure_configs(client)
         outbox.save()
     created = sorted(set(outbox.configs) - set(before))
-    route = server_route(context.places, context.settings)
-    said = keep_address(context, route, "sessions.langfuse.host", keep=arguments.keep_address)
+    route = server_route(context.paths, context.settings)
+    notices = keep_address(context, route, "sessions.langfuse.host", keep=arguments.keep_address)
     _print(
         arguments,
         context,
-        {"configs": outbox.configs, "created": created, "said": said},
+        {"configs": outbox.configs, "created": created, "said": notices},
         "\n".join(
-            ["%s, %d of them new" % (counted(len(outbox.configs), "score config"), len(created)), *said]
+            ["%s, %d of them new" % (counted(len(outbox.configs), "score config"), len(created)), *notices]
         ),
     )
     return DONE
 
 
-def _push(arguments: argparse.Namespace, context: CommandContext, access: ServerAccess) -> int:  # noqa: ARG001 (every action is given the same)
+def _push(arguments: argparse.Namespace, context: CommandContext, access: ServerAccess) -> int:  # noqa: ARG001 (every action has this signature)
     seconds = max(1.0, min(arguments.seconds, 86400.0))
     pushed = send_scores(
-        context.places, context.settings, session_scorer(context).off, seconds, context.console.progress
+        context.paths, context.settings, session_scorer(context).off, seconds, context.console.progress
     )
     context.console.progress("")
     counts = (pushed.confirmed, pushed.waiting, len(pushed.refused))
@@ -192,12 +192,12 @@ def _push(arguments: argparse.Namespace, context: CommandContext, access: Server
 
 def _pull(arguments: argparse.Namespace, context: CommandContext, access: ServerAccess) -> int:
     client = _client(arguments, access)
-    outbox = Outbox(context.places, access)
+    outbox = Outbox(context.paths, access)
     server = outbox.server or probe(client)
     traces = read_session(client, server, arguments.session)
     if not traces:
         raise CommandError("%s has no session %s" % (access.address.authority, arguments.session))
-    path = keep_session(context.places, arguments.session, traces)
+    path = keep_session(context.paths, arguments.session, traces)
     steps = sum(len(trace.steps) for trace in traces)
     record = {"file": path, "traces": len(traces), "observations": steps}
     line = "%s, %s: %s; to grade it: memory session score FILE"
@@ -211,19 +211,19 @@ def _pull(arguments: argparse.Namespace, context: CommandContext, access: Server
 
 
 def _status(arguments: argparse.Namespace, context: CommandContext, access: ServerAccess) -> int:
-    found = outbox_overview(context.places, context.settings, access)
+    overview = outbox_overview(context.paths, context.settings, access)
     record: dict[str, Any] = {
-        "host": found.host,
-        "not_queued": found.unqueued,
-        "waiting": found.waiting,
-        "sent": found.sent,
-        "refused": found.refused,
-        "not_before": iso(found.not_before) if found.not_before else None,
+        "host": overview.host,
+        "not_queued": overview.unqueued,
+        "waiting": overview.waiting,
+        "sent": overview.sent,
+        "refused": overview.refused,
+        "not_before": iso(overview.not_before) if overview.not_before else None,
     }
-    counts = (found.sent, found.waiting, found.unqueued, len(found.refused))
-    line = "%s: %d sent, %d pending, %d not queued yet, %d refused" % (found.host, *counts)
+    counts = (overview.sent, overview.waiting, overview.unqueued, len(overview.refused))
+    line = "%s: %d sent, %d pending, %d not queued yet, %d refused" % (overview.host, *counts)
     _print(arguments, context, record, line)
     if not arguments.json:
-        for why in sorted(set(found.refused.values())):
+        for why in sorted(set(overview.refused.values())):
             context.console.line("  refused: %s" % terminal_safe(why))
     return DONE

@@ -1,4 +1,4 @@
-"""`memory list`: list what is stored, and whether it is recalled."""
+"""`memory list`: list the stored memories and their status."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ HELP = "list the memories"
 EXAMPLES = """\
   memory list
   memory list --status pending            what awaits your approval
-  memory list --notes                     what Claude Code itself noted; memory promote makes it a memory
+  memory list --notes                     notes that Claude Code itself keeps; memory promote turns one into a memory
   memory list --tag billing --limit 10
   memory list --status all --category decision --json
 """
@@ -48,7 +48,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     statuses = (ACTIVE, RETIRED, ARCHIVED, PENDING, REJECTED, ALL)
     parser.add_argument(
-        "--status", choices=statuses, default=ACTIVE, help="only memories of this status (default: active)"
+        "--status", choices=statuses, default=ACTIVE, help="only memories with this status (default: active)"
     )
     parser.add_argument(
         "--category",
@@ -57,50 +57,53 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="only this category, one of " + ", ".join(categories()),
     )
     parser.add_argument("--tag", metavar="TAG", help="only memories with this tag")
-    parser.add_argument("--limit", type=int, metavar="N", help="at most N memories, the newest")
-    parser.add_argument("--scope", choices=(PROJECT, USER), default="", help="only this store")
+    parser.add_argument("--limit", type=int, metavar="N", help="only the newest N memories")
+    parser.add_argument(
+        "--scope", choices=(PROJECT, USER), default="", help="only the project's store, or only your own"
+    )
     parser.add_argument("--notes", action="store_true", help="only the notes that Claude Code itself keeps")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Print the memories, newest first; count unreadable files on standard error."""
+    """Print the memories, newest first, and the number of unreadable files on standard error."""
     if arguments.notes:
         return _list_notes(arguments, context)
     if arguments.limit is not None and arguments.limit < 1:
         raise UsageError("--limit: expected 1 or more, got %d" % arguments.limit)
-    found = survey(context.places, context.accept_from, arguments.scope)
-    items = [item for item in found.items if _is_wanted(item, arguments)]
+    result = survey(context.paths, context.accept_from, arguments.scope)
+    items = [item for item in result.items if _is_wanted(item, arguments)]
     items.sort(key=lambda item: item.stored.memory.updated_at, reverse=True)
     items = items[: arguments.limit]
     if arguments.json:
         problems = [
-            {"path": problem.path, "reason": plain(problem.reason, _MAX_REASON)} for problem in found.problems
+            {"path": problem.path, "reason": plain(problem.reason, _MAX_REASON)}
+            for problem in result.problems
         ]
         context.console.json(
             {
                 "memories": [as_json(item) for item in items],
                 "problems": problems,
-                "left_alone": found.left_alone,
-                "notes": [one.as_json() for one in named_notes(context)],
+                "left_alone": result.left_alone,
+                "notes": [note.as_json() for note in named_notes(context)],
             }
         )
         return 0
-    _print(items, found, arguments, context)
+    _print(items, result, arguments, context)
     number = len(named_notes(context))
     if number and not arguments.scope and not arguments.category and arguments.status in (ACTIVE, ALL):
-        text = "also %s of Claude Code's own memory; to list: memory list --notes"
+        text = "Also %s in Claude Code's own memory. To list them: memory list --notes"
         context.console.line(text % counted(number, "note"))
     return 0
 
 
 def _list_notes(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Print the notes of Claude Code's own memory, which are recalled as they are."""
-    found = named_notes(context)
+    """Print the notes of Claude Code's own memory, which are recalled unchanged."""
+    notes = named_notes(context)
     if arguments.json:
-        context.console.json({"notes": [one.as_json() for one in found]})
-    elif found:
-        context.console.table(("NOTE", "TITLE"), [[one.name, shown_line(one.note.title)] for one in found])
-        context.console.line("to make one a memory: memory promote NOTE")
+        context.console.json({"notes": [note.as_json() for note in notes]})
+    elif notes:
+        context.console.table(("NOTE", "TITLE"), [[note.name, shown_line(note.note.title)] for note in notes])
+        context.console.line("To turn one into a memory: memory promote NOTE")
     else:
         context.console.line("Claude Code has no notes for this project.")
     return 0
@@ -118,9 +121,9 @@ def _is_wanted(item: Item, arguments: argparse.Namespace) -> bool:
     return arguments.status in (ALL, item.stored.memory.status)
 
 
-def _nothing(found: Survey, arguments: argparse.Namespace) -> str:
+def _nothing(result: Survey, arguments: argparse.Namespace) -> str:
     """Return the message for an empty list."""
-    if not found.items and not arguments.scope:
+    if not result.items and not arguments.scope:
         return "Nothing is stored for this project yet. To begin: memory save --help"
     of = " of the category %s" % arguments.category if arguments.category else ""
     of += " with the tag %s" % plain(arguments.tag, _MAX_REASON) if arguments.tag else ""
@@ -128,16 +131,18 @@ def _nothing(found: Survey, arguments: argparse.Namespace) -> str:
     return "No memory%s%s %s." % (of, where, _STATUS_WORDS[arguments.status])
 
 
-def _print(items: list[Item], found: Survey, arguments: argparse.Namespace, context: CommandContext) -> None:
+def _print(items: list[Item], result: Survey, arguments: argparse.Namespace, context: CommandContext) -> None:
     if items:
         context.console.table(HEADERS, [as_row(item) for item in items])
     else:
-        context.console.line(_nothing(found, arguments))
-    if context.places.why_no_state:
-        context.console.error(context.places.why_no_state + "; until then nothing is recalled")
-    if len(found.problems) == 1:
+        context.console.line(_nothing(result, arguments))
+    if context.paths.why_no_state:
+        context.console.error(context.paths.why_no_state + "; nothing is recalled until this is fixed")
+    if len(result.problems) == 1:
         context.console.error("1 file cannot be read as a memory; see: memory doctor")
-    elif found.problems:
-        context.console.error("%d files cannot be read as memories; see: memory doctor" % len(found.problems))
-    for reason in found.left_alone:
+    elif result.problems:
+        context.console.error(
+            "%d files cannot be read as memories; see: memory doctor" % len(result.problems)
+        )
+    for reason in result.left_alone:
         context.console.error(reason)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
-HELP = "turn a note of Claude Code's own memory into one of yours or the team's"
+HELP = "turn a note from Claude Code's own memory into a memory of yours or the team's"
 EXAMPLES = """\
   memory list --notes
   memory promote MEMORY.md#2
@@ -41,18 +41,25 @@ _DEFAULTS = {
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("note", metavar="NOTE", help="its name, as memory list --notes shows it")
+    parser.add_argument("note", metavar="NOTE", help="the note's name, as listed by memory list --notes")
     parser.add_argument(
         "--category",
         type=to_category,
         metavar="NAME",
-        help="one of %s (default: by its title)" % ", ".join(categories()),
+        help="one of %s (default: derived from the title)" % ", ".join(categories()),
     )
     parser.add_argument(
-        "--title", metavar="TEXT", help="one line, at most %d characters (default: the note's)" % MAX_TITLE
+        "--title",
+        metavar="TEXT",
+        help="one line, at most %d characters (default: the note's title)" % MAX_TITLE,
     )
     parser.add_argument("--tags", type=_words, metavar="a,b", help="tags, separated by commas")
-    parser.add_argument("--asked-as", action="append", metavar="PHRASE", help="a phrase; repeat it for more")
+    parser.add_argument(
+        "--asked-as",
+        action="append",
+        metavar="PHRASE",
+        help="a phrase by which a prompt may ask for it; can be repeated",
+    )
     parser.add_argument(
         "--scope",
         choices=(PROJECT, USER),
@@ -66,7 +73,7 @@ def _words(text: str) -> list[str]:
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Store the note as `memory save` would; the note itself stays, since only Claude Code writes that file."""
+    """Store the note as `memory save` would. The note itself is kept: only Claude Code writes its file."""
     note = find_note(arguments.note, context).note
     given = {**vars(arguments), **_DEFAULTS, "body": note.body}
     given["title"] = arguments.title or note.title

@@ -1,4 +1,4 @@
-"""`memory propose`: find what may be worth keeping in what a hook hands over on standard input; for the plugin itself."""
+"""`memory propose`: find what may be worth keeping in a session, named by a hook on standard input. Used by the plugin itself."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
 DONE, FAILED = 0, 1
-HELP = "find what may be worth keeping in the session that a hook names (used by the plugin itself)"
+HELP = "find what may be worth keeping in a session (used by the plugin itself)"
 EXAMPLES = """\
   memory propose < request.json
 """
@@ -37,8 +37,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare no arguments of its own."""
 
 
-def run(arguments: argparse.Namespace, context: CommandContext) -> int:  # noqa: ARG001  (every command is given the same)
-    """Keep the candidates in the small file of the state folder; a fault becomes a line in the events ledger."""
+def run(arguments: argparse.Namespace, context: CommandContext) -> int:  # noqa: ARG001  (every command has this signature)
+    """Store the candidates in the state folder; a failure is recorded in the events ledger."""
     try:
         request = json.loads(sys.stdin.buffer.read(_MAX_BYTES))
         transcript, session = path(request["transcript"]), identity(request["session"])
@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:  # noqa:
         raise UsageError("expected a request of a hook on standard input") from None
     if not context.settings.flag("capture.enabled"):
         return DONE
-    timed = Context(context.places, context.settings, Deadline(_SECONDS), session)
+    timed = Context(context.paths, context.settings, Deadline(_SECONDS), session)
     try:
         if event == _TURN_ENDED:
             capture_turn(transcript, may_use, check_for(timed), timed)
@@ -55,6 +55,6 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:  # noqa:
             capture_session(transcript, may_use, check_for(timed), timed, section_watch(timed))
             keep([*recent_notes(timed, _NOTE_DAYS), *guard_hints(timed)], check_for(timed), timed)
     except OSError as error:
-        note(context.places, session, event, PROBLEM, "nothing was captured: %s" % cause(error))
+        note(context.paths, session, event, PROBLEM, "nothing was captured: %s" % cause(error))
         return FAILED
     return DONE

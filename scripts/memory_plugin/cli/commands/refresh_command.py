@@ -1,4 +1,4 @@
-"""`memory refresh`: refresh the index, and delete what has expired."""
+"""`memory refresh`: refresh the index, delete memories that were forgotten long ago, and prune session state."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ...recall.index_refresh import RefreshReport
     from ..command_context import CommandContext
 
-HELP = "refresh the index, and delete what was forgotten long ago"
+HELP = "refresh the index, and delete memories that were forgotten long ago"
 EXAMPLES = """\
   memory refresh
   memory refresh --root ~/shop --json
@@ -31,9 +31,9 @@ EXAMPLES = """\
 
 
 _ADVICE = {
-    LOCKED: "another process is writing it, run the command again later",
-    UNWRITABLE: "free space on the disk or make the state folder writable, then run the command again",
-    DAMAGED: "delete the file and run the command again",
+    LOCKED: "another process is writing it; try again later",
+    UNWRITABLE: "free disk space or make the state folder writable, then try again",
+    DAMAGED: "delete the file, then try again",
 }
 
 
@@ -42,10 +42,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Refresh the index, delete what was retired long ago, and prune old session state."""
+    """Refresh the index, delete memories that were retired long ago, and prune old session state."""
     report = _refreshed(context)
     deleted, problems = _tidy_stores(context)
-    pruned = prune_state(context.places)
+    pruned = prune_state(context.paths)
     prepare_counts(context)
     if arguments.json:
         context.console.json({**report._asdict(), "deleted": deleted, "pruned": pruned})
@@ -64,9 +64,9 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 
 def _refreshed(context: CommandContext) -> RefreshReport:
-    """Refresh the index. Raises CommandError that says what a full disk, a lock or a damaged file asks for."""
+    """Refresh the index. Raises CommandError with advice for a full disk, a lock or a damaged file."""
     try:
-        return refresh_index(context.places, context.settings)
+        return refresh_index(context.paths, context.settings)
     except INDEX_ERRORS as error:
         reason = failure_reason(error)
         advice = _ADVICE.get(reason)
@@ -76,18 +76,18 @@ def _refreshed(context: CommandContext) -> RefreshReport:
 
 
 def _tidy_stores(context: CommandContext) -> tuple[list[str], list[str]]:
-    """Delete expired retired memories and rebuild the catalogs; return the deleted files and the problems, store by store."""
+    """Delete retired memories whose grace period is over and rebuild the catalogs; return the deleted files and the problems."""
     deleted: list[str] = []
     problems: list[str] = []
-    trust = load_trust(context.places, context.accept_from)
-    steady = is_clock_steady(context.places)
-    for store in stores(context.places):
+    trust = load_trust(context.paths, context.accept_from)
+    steady = is_clock_steady(context.paths)
+    for store in stores(context.paths):
         if why_not_read(store):
             continue
         try:
             if steady:
                 deleted += remove_expired_retired(
-                    context.places, store, context.settings.integer("memories.grace_period_days")
+                    context.paths, store, context.settings.integer("memories.grace_period_days")
                 )
             if store.worktree is not None and any(map(trust.is_trusted, all_memories(store))):
                 catalog.rebuild(store)

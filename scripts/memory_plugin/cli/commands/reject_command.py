@@ -1,4 +1,4 @@
-"""`memory reject`: never be asked about a text again, and never have it recalled."""
+"""`memory reject`: reject pending memories, so that these texts are never recalled or offered again."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
-HELP = "reject pending memories: these texts are never recalled, and never pending again"
+HELP = "reject pending memories, so that these texts are never recalled or offered again"
 EXAMPLES = """\
   memory reject use-mysql retry-policy
   memory reject c-0123456789              drops a candidate of memory review
   memory reject --group g1f2e3d4c         a whole group of memory review
   memory list --status rejected
-  memory accept use-mysql                 takes a rejection back
+  memory accept use-mysql                 undoes a rejection
 """
 
 DONE = 0
@@ -34,14 +34,16 @@ DONE = 0
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("ids", nargs="*", metavar="ID", help="ids, or category/id; or a candidate's id")
-    parser.add_argument("--group", metavar="GROUP", default="", help="a group that memory review shows")
+    parser.add_argument(
+        "ids", nargs="*", metavar="ID", help="memory ids (id or category/id), or candidate ids"
+    )
+    parser.add_argument("--group", metavar="GROUP", default="", help="a group listed by memory review")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Reject the named memories, or a group, and print them. Needs approval."""
+    """Reject the named memories or a group, and print them. Requires approval."""
     if bool(arguments.ids) == bool(arguments.group):
-        raise UsageError("name the memories to reject, or a --group of memory review")
+        raise UsageError("name the memories to reject, or use --group with a group listed by memory review")
     context.require_approval("reject memories")
     candidates = named_candidates(arguments.ids)
     if candidates:
@@ -53,12 +55,12 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         return DONE
     for name, title in rejected:
         context.console.line("rejected: %s  %s" % (name, title))
-    context.console.line("  to take it back: memory accept ID; the files stay where they are")
+    context.console.line("  To undo this: memory accept ID. The files stay where they are.")
     return DONE
 
 
 def _reject_candidates(ids: list[str], arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Drop candidates; nothing takes that back but `memory capture clear`."""
+    """Drop candidates; only `memory capture clear` undoes that."""
     if len(ids) < len(set(arguments.ids)):
         raise UsageError("name candidates or memories, not both")
     entries, _ = decide_candidates(context, ids, REJECT)
@@ -73,20 +75,20 @@ def _reject_candidates(ids: list[str], arguments: argparse.Namespace, context: C
 def _reject_group(identity: str, context: CommandContext) -> list[tuple[str, str]]:
     source, group = find_group(context, identity)
     if not group.together:
-        raise UsageError("%s: its entries are decided one by one; name their ids" % identity)
+        raise UsageError("%s: the entries of this group are decided one by one; name their ids" % identity)
     source.apply(REJECT, group.together)
     return [(entry.id, entry.title) for entry in group.together]
 
 
 def _reject(ids: list[str], context: CommandContext) -> list[tuple[str, str]]:
-    items = survey(context.places, context.accept_from).items
+    items = survey(context.paths, context.accept_from).items
     names = shortest_names(items)
     chosen = [choose(items, name) for name in dict.fromkeys(ids)]
     for item in chosen:
         name = names[item.stored.key]
         if item.trust == TRUSTED:
-            raise InvalidMemory("%s: you trust it; to stop recalling it: memory forget %s" % (name, name))
+            raise InvalidMemory("%s is trusted; to stop recalling it: memory forget %s" % (name, name))
         if item.trust == REJECTED:
-            raise InvalidMemory("%s: rejected already; to take that back: memory accept %s" % (name, name))
-    load_trust(context.places).reject(*(item.stored for item in chosen))
+            raise InvalidMemory("%s is already rejected; to undo that: memory accept %s" % (name, name))
+    load_trust(context.paths).reject(*(item.stored for item in chosen))
     return [(names[item.stored.key], shown_line(item.stored.memory.title)) for item in chosen]

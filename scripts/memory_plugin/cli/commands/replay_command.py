@@ -1,4 +1,4 @@
-"""`memory replay`: what recall would do on past prompts, now or under other settings, without a model."""
+"""`memory replay`: show what recall would do on past prompts under the current or other settings, without a model."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
-HELP = "show what recall would tell Claude on your past prompts, now or under other settings"
+HELP = "show what recall would do on your past prompts, under current or other settings"
 EXAMPLES = """\
-  memory replay                                   the last 30 days, under the settings in effect
-  memory replay --days 7 --config trial.json      and what another settings file would change
+  memory replay                                   the last 30 days, with the current settings
+  memory replay --days 7 --config trial.json      also what another settings file would change
   memory replay --config trial.json --json
 
   trial.json is a settings file, for example {"memory": {"retrieval": {"pointer_threshold": 0.6}}}
@@ -44,7 +44,7 @@ _NAMES = ("injected", "pointed", "silent")
 
 
 class _Replayed(NamedTuple):
-    """A prompt with the result under the settings in effect, and under the trial file; None without one."""
+    """A prompt with its result under the current settings, and under the trial settings (None without any)."""
 
     prompt: PastPrompt
     now: Result
@@ -62,20 +62,22 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="prompts of the last N days (default: %d)" % _DAYS,
     )
     parser.add_argument(
-        "--limit", type=int, default=_SHOWN, metavar="N", help="differences to print (default: %d)" % _SHOWN
+        "--limit",
+        type=int,
+        default=_SHOWN,
+        metavar="N",
+        help="the number of differences to print (default: %d)" % _SHOWN,
     )
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Replay the prompts of this project's transcripts. Nothing is written, sent or asked."""
+    """Replay the prompts of this project's transcripts. Nothing is written or sent, and no judge is asked."""
     if arguments.days < 1:
         raise UsageError("--days: expected 1 or more, got %d" % arguments.days)
     trial = _trial_settings(arguments.config, context)
-    paths = project_transcripts(context.places)
+    paths = project_transcripts(context.paths)
     if not paths:
-        raise CommandError(
-            "no transcript of this project; Claude Code keeps them for 30 days unless told otherwise"
-        )
+        raise CommandError("this project has no transcripts; by default Claude Code keeps them for 30 days")
     replayed = list(_replay(paths, now() - arguments.days * _DAY, trial, context))
     context.console.progress("")
     if arguments.json:
@@ -91,7 +93,7 @@ def _trial_settings(path: str | None, context: CommandContext) -> Settings | Non
         return None
     require_existing(path)
     path = os.path.abspath(path)
-    settings = load(context.places.config_dir, context.places.project_root, path)
+    settings = load(context.paths.config_dir, context.paths.project_root, path)
     wrong = [problem for problem in settings.problems if problem.file == path]
     if wrong:
         raise UsageError(problem_sentence(wrong[0]))
@@ -104,7 +106,7 @@ def _replay(
     for number, path in enumerate(paths, 1):
         if os.path.getmtime(path) < oldest:
             continue
-        histories = RecallHistory(context.places, ""), RecallHistory(context.places, "")
+        histories = RecallHistory(context.paths, ""), RecallHistory(context.paths, "")
         try:
             for past in past_prompts(path, oldest):
                 context.console.progress("session %d of %d" % (number, len(paths)))
@@ -128,26 +130,27 @@ def _totals(results: list[Result]) -> dict[str, object]:
 
 def _changed(replayed: list[_Replayed]) -> list[_Replayed]:
     return [
-        one
-        for one in replayed
-        if one.trial and (one.now.injected, one.now.pointed) != (one.trial.injected, one.trial.pointed)
+        replay
+        for replay in replayed
+        if replay.trial
+        and (replay.now.injected, replay.now.pointed) != (replay.trial.injected, replay.trial.pointed)
     ]
 
 
 def _as_json(replayed: list[_Replayed], has_trial: bool) -> dict[str, object]:
-    found: dict[str, object] = {"now": _totals([one.now for one in replayed])}
+    found: dict[str, object] = {"now": _totals([replay.now for replay in replayed])}
     if has_trial:
-        found["trial"] = _totals([one.trial for one in replayed if one.trial])
+        found["trial"] = _totals([replay.trial for replay in replayed if replay.trial])
         found["differences"] = [
             {
-                "prompt": _shown(one.prompt, _PROMPT_SHOWN),
-                "prompt_id": one.prompt.id,
-                "time": one.prompt.time,
-                "now": _result_json(one.now),
-                "trial": _result_json(one.trial),
+                "prompt": _shown(replay.prompt, _PROMPT_SHOWN),
+                "prompt_id": replay.prompt.id,
+                "time": replay.prompt.time,
+                "now": _result_json(replay.now),
+                "trial": _result_json(replay.trial),
             }
-            for one in _changed(replayed)
-            if one.trial
+            for replay in _changed(replayed)
+            if replay.trial
         ]
     return found
 
@@ -165,10 +168,10 @@ def _result_json(result: Result) -> dict[str, object]:
 def _show(replayed: list[_Replayed], arguments: argparse.Namespace, context: CommandContext) -> None:
     console = context.console
     if not replayed:
-        console.line("no prompt of the last %d days" % arguments.days)
+        console.line("No prompts in the last %d days." % arguments.days)
         return
-    rows = [["now", *_cells([one.now for one in replayed])]]
-    trials = [one.trial for one in replayed if one.trial]
+    rows = [["now", *_cells([replay.now for replay in replayed])]]
+    trials = [replay.trial for replay in replayed if replay.trial]
     if trials:
         rows.append(["trial", *_cells(trials)])
     console.table(["SETTINGS", "PROMPTS", "INJECTED", "POINTED", "SILENT", "TOKENS A PROMPT"], rows)
@@ -177,13 +180,13 @@ def _show(replayed: list[_Replayed], arguments: argparse.Namespace, context: Com
     changed = _changed(replayed)
     console.line()
     console.line("%d of %d prompts differ%s" % (len(changed), len(replayed), ":" if changed else ""))
-    items = survey(context.places, context.accept_from).items
+    items = survey(context.paths, context.accept_from).items
     names = shortest_names(items)
-    for one in changed[: arguments.limit]:
-        console.paragraph('"%s"' % _shown(one.prompt, _PROMPT_SHOWN), "  ", 2)
-        console.paragraph("now:   %s" % _told(one.now, names), "    ", 11)
-        if one.trial:
-            console.paragraph("trial: %s" % _told(one.trial, names), "    ", 11)
+    for replay in changed[: arguments.limit]:
+        console.paragraph('"%s"' % _shown(replay.prompt, _PROMPT_SHOWN), "  ", 2)
+        console.paragraph("now:   %s" % _told(replay.now, names), "    ", 11)
+        if replay.trial:
+            console.paragraph("trial: %s" % _told(replay.trial, names), "    ", 11)
     if len(changed) > arguments.limit:
         console.line("  and %d more: --limit, or --json for all" % (len(changed) - arguments.limit))
 
@@ -202,7 +205,7 @@ def _shown(past: PastPrompt, most: int) -> str:
 def _told(result: Result, names: dict[str, str]) -> str:
     parts = []
     if result.injected:
-        parts.append("told " + ", ".join(names.get(key, key) for key in result.injected))
+        parts.append("injected " + ", ".join(names.get(key, key) for key in result.injected))
     if result.pointed:
         parts.append("pointed at " + ", ".join(names.get(key, key) for key in result.pointed))
     return "; ".join(parts) or "silent"

@@ -68,15 +68,15 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 
 def _report(arguments: argparse.Namespace, context: CommandContext) -> Report:
-    places = context.places
+    paths = context.paths
     until = now()
-    project = places.project_key if arguments.project else ""
+    project = paths.project_key if arguments.project else ""
     period = Period(iso(until - arguments.days * _DAY), iso(until + _DAY), project)
     folder = _folder(arguments, context, period)
     figures = read_ledgers(folder)
     context.console.progress("")
-    missed, missed_number = missed_rows(figures.recalls, places)
-    found = survey(places, context.accept_from)
+    missed, missed_number = missed_rows(figures.recalls, paths)
+    found = survey(paths, context.accept_from)
     return Report(
         title="memory report",
         scope="this project" if arguments.project else "all projects",
@@ -85,7 +85,7 @@ def _report(arguments: argparse.Namespace, context: CommandContext) -> Report:
         until=iso(until),
         version=VERSION,
         ledgers=figures,
-        memories=memory_figures(found, figures.recalls, places),
+        memories=memory_figures(found, figures.recalls, paths),
         missed=missed,
         missed_number=missed_number,
         checks=examine(context),
@@ -93,7 +93,7 @@ def _report(arguments: argparse.Namespace, context: CommandContext) -> Report:
 
 
 def _folder(arguments: argparse.Namespace, context: CommandContext, period: Period) -> LedgerFolder:
-    path = os.path.abspath(arguments.ledgers) if arguments.ledgers else context.places.state()
+    path = os.path.abspath(arguments.ledgers) if arguments.ledgers else context.paths.state()
     if not os.path.isdir(path):
         if arguments.ledgers:
             raise UsageError("%s: not a folder" % path)
@@ -113,7 +113,7 @@ def _folder(arguments: argparse.Namespace, context: CommandContext, period: Peri
 def _write(report: Report, arguments: argparse.Namespace, context: CommandContext) -> None:
     from ..report.page import lead, page
 
-    path = os.path.abspath(arguments.out) if arguments.out else context.places.state(_FILE)
+    path = os.path.abspath(arguments.out) if arguments.out else context.paths.state(_FILE)
     if not arguments.out:
         make_folder(os.path.dirname(path))
     if os.path.isdir(path):

@@ -1,4 +1,4 @@
-"""`memory restore`: recall a forgotten, archived or superseded memory again."""
+"""`memory restore`: bring back a forgotten, archived or superseded memory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
-HELP = "bring a forgotten, archived or superseded memory back"
+HELP = "bring back a forgotten, archived or superseded memory"
 EXAMPLES = """\
   memory list --status retired
   memory restore use-mysql
@@ -25,20 +25,20 @@ EXAMPLES = """\
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
-    parser.add_argument("id", metavar="ID", help="its id, or category/id")
+    parser.add_argument("id", metavar="ID", help="the memory's id, or category/id")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Make the memory active. Without approval, one that the user had forgotten is pending."""
-    before = survey(context.places, context.accept_from).items
+    """Make the memory active again. Without approval, a memory that the user had forgotten is pending."""
+    before = survey(context.paths, context.accept_from).items
     item = choose(before, arguments.id)
     approved = context.approve_saves()
     if life_cycle_state(item) == SUPERSEDED:
-        stored = unsupersede(context.places, item.stored, naming(before, item), approved)
+        stored = unsupersede(context.paths, item.stored, naming(before, item), approved)
     else:
-        stored = restore(context.places, item.stored, approved).stored
+        stored = restore(context.paths, item.stored, approved).stored
     refresh_index(context)
-    items = survey(context.places, context.accept_from).items
+    items = survey(context.paths, context.accept_from).items
     after = choose(items, stored.key)
     if arguments.json:
         context.console.json(as_json(after))
@@ -46,7 +46,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
         context.console.line("restored: %s (%s)" % (after.stored.memory.id, status_text(after)))
         if after.waits:
             context.console.line(
-                "  it awaits approval: memory accept %s" % shortest_names(items)[after.stored.key]
+                "  It awaits approval: memory accept %s" % shortest_names(items)[after.stored.key]
             )
     if approved:
         context.report_saves([(shortest_names(items)[after.stored.key], after.stored.memory.title)])

@@ -1,4 +1,4 @@
-"""`memory review`: go through what awaits your decision, in groups."""
+"""`memory review`: review pending memories and candidates in groups."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
-HELP = "go through what is pending, in groups"
+HELP = "review pending memories and candidates in groups"
 EXAMPLES = """\
-  memory review                           in a terminal: one key accepts, rejects, edits or skips
-  memory review --by folder               other groups: author, commit, folder or change
-  memory review | less                    only shows what is pending
+  memory review                           in a terminal: press one key to accept, reject, edit or skip
+  memory review --by folder               group by author, commit, folder or change
+  memory review | less                    only lists what is pending
   memory review --json
 """
 
@@ -37,13 +37,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--by",
         choices=BY,
         default=BY[0],
-        help="what the entries of a group have in common (default: %(default)s)",
+        help="how to group the entries (default: %(default)s)",
     )
     parser.add_argument("--group", metavar="GROUP", default="", help="only this group")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Ask a person in a terminal about each group; elsewhere show the groups, and change nothing."""
+    """Ask about each group in a terminal; otherwise only list the groups."""
     sources = review_sources(context)
     groups = grouped(sources, arguments.by)
     if arguments.group:
@@ -71,10 +71,10 @@ def _walk(groups: list[Group], sources: dict[str, Source], context: CommandConte
         if review.done:
             refresh_index(context)
     past = {"accept": "accepted", "reject": "rejected", "edit": "edited"}
-    said = ["%s %d" % (past.get(name, name), count) for name, count in review.done.items()]
+    counts = ["%s %d" % (past.get(name, name), count) for name, count in review.done.items()]
     context.console.line()
     left = number - sum(review.done.values())
-    context.console.line(", ".join([*said, "still pending %d" % left]))
+    context.console.line(", ".join([*counts, "still pending %d" % left]))
 
 
 def _print(groups: list[Group], sources: dict[str, Source], context: CommandContext) -> None:
@@ -89,13 +89,11 @@ def _print(groups: list[Group], sources: dict[str, Source], context: CommandCont
         console.line()
         if group.together:
             console.line(
-                "  to accept or reject the group: memory accept --group %s, memory reject --group %s"
+                "  To accept or reject the group: memory accept --group %s, memory reject --group %s"
                 % (group.id, group.id)
             )
         if len(group.together) < len(group.entries):
-            console.line(
-                "  to be decided one by one, since they hold a guard: memory accept ID, memory reject ID"
-            )
+            console.line("  Entries with a guard are decided one by one: memory accept ID, memory reject ID")
         console.line()
 
 

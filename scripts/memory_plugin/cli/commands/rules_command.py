@@ -1,4 +1,4 @@
-"""`memory rules`: list rule packs, check them, and apply them to lines of text."""
+"""`memory rules`: list, validate and apply rule packs."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
-HELP = "list, check and apply the rule packs of the evaluation"
+HELP = "list, validate and apply the rule packs used for evaluation"
 EXAMPLES = """\
   memory rules list
   memory rules check caregiving-ny
@@ -34,19 +34,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the actions."""
     actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
     for name, purpose in (
-        ("list", "list the packs that the plugin ships"),
-        ("check", "validate a pack, run its examples, time its patterns"),
-        ("apply", "print the findings for each line on standard input"),
+        ("list", "list the built-in packs"),
+        ("check", "validate a pack, run its examples, and time its patterns"),
+        ("apply", "print the findings for each line of standard input"),
     ):
         action = actions.add_parser(name, help=purpose, description=purpose)
         add_common_options(action)
         if name != "list":
-            action.add_argument("pack", metavar="PACK", help="a name or a file")
+            action.add_argument("pack", metavar="PACK", help="the name of a pack, or a file")
     action.add_argument(
         "--role",
         choices=["assistant", "user"],
         default="assistant",
-        help="the speaker of the lines (default: assistant)",
+        help="who wrote the lines (default: assistant)",
     )
 
 

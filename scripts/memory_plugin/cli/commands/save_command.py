@@ -1,4 +1,4 @@
-"""`memory save`: store a memory, so that Claude sees it when a prompt touches it."""
+"""`memory save`: store a memory, so that Claude sees it when a prompt is about it."""
 
 from __future__ import annotations
 
@@ -62,13 +62,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "text",
         nargs="?",
         metavar="TEXT",
-        help="what to remember, in one line; its first sentence is the title",
+        help="what to remember, in one line; its first sentence becomes the title",
     )
     parser.add_argument(
         "--category",
         type=to_category,
         metavar="NAME",
-        help="one of %s (with TEXT: by its words)" % ", ".join(categories()),
+        help="one of %s (with TEXT: derived from it)" % ", ".join(categories()),
     )
     parser.add_argument("--title", metavar="TEXT", help="one line, at most %d characters" % MAX_TITLE)
     parser.add_argument(
@@ -83,12 +83,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--supersedes",
         metavar="ID",
-        help="the memory that this one replaces; from then on only search finds it",
+        help="the memory that this one replaces; search still finds it, but it is no longer recalled",
     )
     parser.add_argument(
         "--candidate",
         metavar="ID",
-        help="the candidate of `memory capture` that this memory was made from; it is then closed",
+        help="the candidate from `memory capture` on which this memory is based; it is closed",
     )
     add_fields(parser)
 
@@ -99,16 +99,16 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     check_fields(arguments)
     if arguments.body is None and arguments.content_json is None:
         raise UsageError("expected --body or --content-json")
-    items = survey(context.places, context.accept_from).items
+    items = survey(context.paths, context.accept_from).items
     old = None if arguments.supersedes is None else choose(items, arguments.supersedes)
-    store = named_store(context.places, arguments.scope)
+    store = named_store(context.paths, arguments.scope)
     data = _data(arguments, context, old)
     refuse_taken_title(items, arguments.scope, data, old)
     guarded = "guard" in data or (old is not None and is_guarded(old.stored, context))
     approved = may_trust(context, guarded=guarded)
-    written = save(context.places, store, data, approved)
+    written = save(context.paths, store, data, approved)
     if arguments.candidate and approved:
-        CandidateFile(context.places).change(lambda candidates: candidates.close([arguments.candidate]))
+        CandidateFile(context.paths).change(lambda candidates: candidates.close([arguments.candidate]))
     replaced = _replace(context, old, written) if approved else ""
     refresh_index(context)
     name = _report(arguments, context, written, replaced)
@@ -120,12 +120,14 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 
 def _complete(arguments: argparse.Namespace) -> None:
-    """Take from the one-line form what the options do not say. Raises UsageError."""
+    """Derive missing options from the one-line form. Raises UsageError."""
     text = arguments.text
     if text is None:
         missing = [name for name in ("category", "title") if getattr(arguments, name) is None]
         if missing:
-            raise UsageError('expected --%s; or in one line: memory save "..."' % " and --".join(missing))
+            raise UsageError(
+                'expected --%s, or the one-line form: memory save "..."' % " and --".join(missing)
+            )
         return
     if arguments.body is not None or arguments.content_json is not None:
         raise UsageError(
@@ -139,10 +141,10 @@ def _complete(arguments: argparse.Namespace) -> None:
 
 
 def _first_sentence(text: str) -> str:
-    """Return the first sentence of a text, or its first words if that is long."""
+    """Return the first sentence of a text, shortened if it is long."""
     line = " ".join(text.split())
-    found = _SENTENCE_END.search(line)
-    sentence = line[: found.start()] if found else line.rstrip(".")
+    match = _SENTENCE_END.search(line)
+    sentence = line[: match.start()] if match else line.rstrip(".")
     return (
         textwrap.shorten(sentence, _LONG_TITLE, placeholder="\u2026")
         if len(sentence) > _LONG_TITLE
@@ -151,7 +153,7 @@ def _first_sentence(text: str) -> str:
 
 
 def _replace(context: CommandContext, old: Item | None, written: Written) -> str:
-    """Let the new memory replace an older one, if there is one; return the id of the replaced one, or an empty text."""
+    """Let the new memory supersede `old`, if given; return the id of the superseded memory, or an empty text."""
     if old is None:
         return ""
     new = written.stored
@@ -159,7 +161,7 @@ def _replace(context: CommandContext, old: Item | None, written: Written) -> str
         raise InvalidMemory(
             "--supersedes: %s is the same memory, which is already stored" % old.stored.memory.id
         )
-    supersede(context.places, old, Item(new, _trust(context, written), ""))
+    supersede(context.paths, old, Item(new, _trust(context, written), ""))
     return old.stored.memory.id
 
 
@@ -172,11 +174,11 @@ def _data(arguments: argparse.Namespace, context: CommandContext, old: Item | No
         content["context"] = text_of(arguments.context, "--context").strip()
     extra: dict[str, Any] = {
         "tags": arguments.tags or [],
-        "related_files": project_files(arguments.files or [], context.places),
+        "related_files": project_files(arguments.files or [], context.paths),
     }
     if arguments.asked_as:
         extra["asked_as"] = arguments.asked_as
-    guard = guard_of(arguments, context.places)
+    guard = guard_of(arguments, context.paths)
     if guard is not None:
         extra["guard"] = guard
     if arguments.expires:
@@ -190,17 +192,17 @@ def _data(arguments: argparse.Namespace, context: CommandContext, old: Item | No
 
 
 def _trust(context: CommandContext, written: Written) -> str:
-    """Return the trust of what was written, as `list` will show it."""
-    return load_trust(context.places, context.accept_from).state_of(written.stored)
+    """Return the trust of the written memory, as `memory list` shows it."""
+    return load_trust(context.paths, context.accept_from).state_of(written.stored)
 
 
 def _name(stored: StoredMemory, context: CommandContext) -> str:
-    items = survey(context.places, context.accept_from).items
+    items = survey(context.paths, context.accept_from).items
     return shortest_names(items)[stored.key]
 
 
 def _report(arguments: argparse.Namespace, context: CommandContext, written: Written, superseded: str) -> str:
-    """Print what was stored; return the shortest name that means it."""
+    """Print what was stored; return the memory's shortest unique name."""
     stored = written.stored
     trust = _trust(context, written)
     similar = similar_to(context, [(stored.key, stored.memory)])[0]
@@ -215,10 +217,10 @@ def _report(arguments: argparse.Namespace, context: CommandContext, written: Wri
                 "scope": stored.store.scope,
                 "trust": trust,
                 "guard": guard_as_json(stored.memory),
-                "redacted": [found._asdict() for found in written.redacted],
+                "redacted": [redaction._asdict() for redaction in written.redacted],
                 "created": written.created,
                 "superseded": superseded,
-                "similar": [one._asdict() for one in similar],
+                "similar": [memory._asdict() for memory in similar],
                 "missing": missing,
             }
         )
@@ -226,7 +228,7 @@ def _report(arguments: argparse.Namespace, context: CommandContext, written: Wri
     context.console.line("%s %s" % ("saved" if written.created else "already stored as", stored.memory.id))
     context.console.line("  " + stored.path)
     if len(arguments.title) > MAX_TITLE:
-        context.console.line("  the title was cut to %d characters" % MAX_TITLE)
+        context.console.line("  The title was cut to %d characters." % MAX_TITLE)
     for rule, field in dict.fromkeys(written.redacted):
         context.console.line("  redacted in %s: %s" % (field, rule))
     for line in guard_lines(stored.memory):
@@ -235,20 +237,20 @@ def _report(arguments: argparse.Namespace, context: CommandContext, written: Wri
         context.console.line("  %s is no longer recalled" % superseded)
     for line in similar_lines(similar):
         context.console.line(line)
-    for one in missing:
-        context.console.line("  %s: %s" % (one["why"], one["command"]))
+    for advice in missing:
+        context.console.line("  %s: %s" % (advice["why"], advice["command"]))
     if trust != TRUSTED:
         context.console.line(
-            "  it awaits approval and is not recalled until then: the user types"
+            "  It awaits approval and is not recalled until then: the user types"
             " `memory accept %s` in a terminal, or /memory:review" % name
         )
     return name
 
 
 def _asked_as_missing(name: str) -> dict[str, str]:
-    """Return the advice for a memory without phrases, which match prompts that use other words."""
+    """Return advice for a memory without `asked_as` phrases, which let prompts with other words find it."""
     return {
         "field": "asked_as",
-        "why": "it has no phrases by which a prompt may ask for it; with two to five it is found far more often",
+        "why": "it has no phrases by which a prompt may ask for it; two to five phrases make it much easier to find",
         "command": "memory edit %s --asked-as 'first phrase' --asked-as 'second phrase'" % name,
     }

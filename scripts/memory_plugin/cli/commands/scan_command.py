@@ -30,8 +30,8 @@ __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 HELP = "find secrets and personal data in the stores, or in any folder"
 EXAMPLES = """\
   memory scan                             this project's store and your own
-  memory scan --fix                       remove what is found from the memories
-  memory scan docs src --personal --json  also e-mail addresses, phone numbers, IP addresses
+  memory scan --fix                       redacts the findings in the stores
+  memory scan docs src --personal --json  also reports e-mail addresses, phone numbers, IP addresses
 """
 
 DONE, FOUND = 0, 1
@@ -42,12 +42,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments."""
     parser.add_argument("paths", nargs="*", metavar="PATH", help="files or folders (default: the stores)")
     parser.add_argument(
-        "--fix", action="store_true", help="remove what is found from the memories of the stores"
+        "--fix", action="store_true", help="redact the findings in the memories of the stores"
     )
     parser.add_argument(
         "--personal",
         action="store_true",
-        help="also what memories may contain: e-mail addresses, phone numbers, IP addresses",
+        help="also report what memories may contain: e-mail addresses, phone numbers, IP addresses",
     )
 
 
@@ -56,7 +56,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     if arguments.fix and arguments.paths:
         raise UsageError("--fix changes only the stores; leave out the paths")
     require_existing(*arguments.paths)
-    known = [store for store in stores(context.places) if not why_not_read(store)]
+    known = [store for store in stores(context.paths) if not why_not_read(store)]
     fixed = _fix(known, context) if arguments.fix else []
     paths = arguments.paths or [store.root for store in known if os.path.isdir(store.root)]
     scan = scan_paths(paths, arguments.personal, progress=_progress(context))
@@ -76,7 +76,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 
 def _progress(context: CommandContext) -> Callable[[int, int], None]:
-    """Return a function that shows how far a scan is, and its rate, from the second second on."""
+    """Return a function that shows a scan's progress and rate once it has run for a second."""
     start = monotonic()
 
     def show(done: int, total: int) -> None:
@@ -89,12 +89,12 @@ def _progress(context: CommandContext) -> Callable[[int, int], None]:
 
 def _fix(known: list[Store], context: CommandContext) -> list[str]:
     """Redact the memories in their files and return the paths."""
-    found = [stored for store in known for stored in all_memories(store) if _is_unclean(stored)]
-    for stored in found:
-        redact(context.places, stored)
-    if found:
+    unclean = [stored for store in known for stored in all_memories(store) if _is_unclean(stored)]
+    for stored in unclean:
+        redact(context.paths, stored)
+    if unclean:
         refresh_index(context)
-    return [stored.path for stored in found]
+    return [stored.path for stored in unclean]
 
 
 def _is_unclean(stored: StoredMemory) -> bool:

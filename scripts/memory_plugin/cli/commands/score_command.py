@@ -27,7 +27,7 @@ __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
 DONE, FAILED = 0, 1
 
-HELP = "score a reply: filler phrases, words before the answer, density, and whether a judge should see it"
+HELP = "score a reply: filler phrases, words before the answer, density, and whether a judge is needed"
 EXAMPLES = """\
   memory score reply.md
   pbpaste | memory score - --user "Why does the build hang?"
@@ -54,31 +54,29 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "file", nargs="?", metavar="FILE", help="a file with one reply; - reads it from standard input"
     )
     parser.add_argument(
-        "--last", action="store_true", help="the last scored reply of this project, read from its transcript"
+        "--last", action="store_true", help="the last scored reply of this project, read from the transcript"
     )
     parser.add_argument("--user", default="", metavar="TEXT", help="the message that the reply answers")
     parser.add_argument(
         "--type",
         choices=QUERY_TYPES,
         metavar="TYPE",
-        help="the kind of that message: %s (default: derived from --user)" % ", ".join(QUERY_TYPES),
+        help="the kind of message: %s (default: derived from --user)" % ", ".join(QUERY_TYPES),
     )
     parser.add_argument(
         "--jsonl",
         action="store_true",
         help='read lines {"id", "user", "response"} and print a line of scores for each',
     )
-    parser.add_argument(
-        "--deep", action="store_true", help="ask the judge for all eight dimensions of the rubric"
-    )
+    parser.add_argument("--deep", action="store_true", help="ask the judge to grade all eight dimensions")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Score and print. The exit code is 1 if the reply cannot be read, or if a judge was wanted and did not answer."""
+    """Score and print. The exit code is 1 if the reply cannot be read, or if a requested judge did not answer."""
     if arguments.jsonl:
         return _score_lines(arguments, context)
     if (arguments.file is None) != arguments.last:
-        raise UsageError("expected one of FILE, - and --last; `memory score --help` shows how")
+        raise UsageError("expected one of FILE, - and --last; see `memory score --help`")
     request = (
         _last_reply(context) if arguments.last else ScoreRequest(None, arguments.user, _read(arguments.file))
     )
@@ -107,12 +105,12 @@ def _read(name: str) -> str:
 def _last_reply(context: CommandContext) -> ScoreRequest | None:
     from ...replies.transcript_replies import reread_last_scored
 
-    found = reread_last_scored(context.places)
-    return None if found is None else ScoreRequest(found.id, found.prompt, found.text, found.calls)
+    reply = reread_last_scored(context.paths)
+    return None if reply is None else ScoreRequest(reply.id, reply.prompt, reply.text, reply.calls)
 
 
 def _load_scorer(context: CommandContext) -> ReplyScorer:
-    scorer = ReplyScorer(context.settings, context.places.state_dir)
+    scorer = ReplyScorer(context.settings, context.paths.state_dir)
     if scorer.error:
         context.console.error(str(scorer.error))
     return scorer
@@ -168,7 +166,7 @@ def _lines() -> Iterator[tuple[int, ScoreRequest | None]]:
 
 
 def as_record(given_id: object, text: str, score: ReplyScore) -> dict[str, Any]:
-    """Return a score for programs; offsets count characters of the given text."""
+    """Return a score as JSON data; offsets count characters of the given text."""
     spans = [
         [match.start, match.end, text[match.start : match.end], match.rule.id]
         for match in score.signals.matches

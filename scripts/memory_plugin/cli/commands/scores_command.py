@@ -1,4 +1,4 @@
-"""`memory scores`: show the trend of the scores of replies, by model, project and pattern, and the effect of corrections."""
+"""`memory scores`: show reply scores over time, by model, project and pattern, and the effect of corrections."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
 DONE = 0
 
-HELP = "show the scores of replies over time, by model, project and pattern; the effect of corrections"
+HELP = "show reply scores over time, by model, project and pattern, and the effect of corrections"
 EXAMPLES = """\
   memory scores
   memory scores --here --days 7
@@ -42,9 +42,9 @@ _COLUMNS = 30
 _STEPS = "\u2581\u2582\u2583\u2584\u2585\u2586\u2587\u2588"
 
 _COLUMNS_MEAN = (
-    "With filler: replies with at least one filler phrase. Drifted: so much filler, or so few words that say something, that Claude is"
-    " corrected on your next prompt. Escalated: replies that the rules leave to a judge. Density: the mean share of words that say"
-    " something, from 0 to 1; - where no reply was long enough to measure."
+    "With filler: replies with at least one filler phrase. Drifted: replies with so much filler, or such low density, that Claude is"
+    " corrected on your next prompt. Escalated: replies that the rules leave to a judge. Density: the mean share of words that carry"
+    " information, from 0 to 1; - if no reply was long enough to measure."
 )
 
 
@@ -55,7 +55,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--effect",
         action="store_true",
-        help="the effect of corrections, compared with a control group",
+        help="show the effect of corrections, compared with a control group",
     )
 
 
@@ -64,13 +64,13 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     require_days(arguments.days)
     since = iso(now() - arguments.days * 86400)
     if arguments.effect:
-        return _show_effect(measure_effect(context.places, since), arguments, context)
-    scores, bad = read_scores(context.places, since, context.places.project_key if arguments.here else "")
+        return _show_effect(measure_effect(context.paths, since), arguments, context)
+    scores, bad = read_scores(context.paths, since, context.paths.project_key if arguments.here else "")
     if arguments.json:
         context.console.json(_record(scores, bad))
     elif not scores:
         context.console.line(
-            "No reply was scored in the last %s. Claude's next reply will be."
+            "No reply was scored in the last %s. Replies are scored as Claude finishes them."
             % counted(arguments.days, "day")
         )
     else:
@@ -81,9 +81,9 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
 def _record(scores: list[PastScore], bad: int) -> dict[str, Any]:
     tables = {
         "days": group_by_day(scores),
-        "models": group_scores(scores, lambda one: one.model),
-        "projects": group_scores(scores, lambda one: one.project),
-        "gates": group_scores(scores, lambda one: one.gate),
+        "models": group_scores(scores, lambda score: score.model),
+        "projects": group_scores(scores, lambda score: score.project),
+        "gates": group_scores(scores, lambda score: score.gate),
     }
     return {
         "replies": len(scores),
@@ -116,8 +116,8 @@ def _show(scores: list[PastScore], bad: int, context: CommandContext) -> None:
     console.line()
     _plot(group_by_day(scores), context)
     for title, groups in (
-        ("model", group_scores(scores, lambda one: one.model)),
-        ("project", group_scores(scores, lambda one: one.project)),
+        ("model", group_scores(scores, lambda score: score.model)),
+        ("project", group_scores(scores, lambda score: score.project)),
     ):
         console.line()
         console.table(
@@ -128,7 +128,7 @@ def _show(scores: list[PastScore], bad: int, context: CommandContext) -> None:
     if found:
         console.line()
         console.table(["pattern", "matches"], [[name, str(count)] for name, count in found])
-    if console.wraps:  # a person reads it
+    if console.wraps:  # only for a person at a terminal
         console.line()
         console.paragraph(_COLUMNS_MEAN)
 

@@ -30,7 +30,7 @@ HELP = "find memories, including pending and superseded ones"
 EXAMPLES = """\
   memory search "billing database"
   memory search --limit 3 --json deploy rollback
-  memory search --judge "how do we roll back"      a small model says which ones matter
+  memory search --judge "how do we roll back"      a small model decides which ones matter
   printf '%s' "text with 'quotes' and $signs" | memory search -
 """
 _MAX_INPUT = 64 * 1024
@@ -51,7 +51,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="at most N results, 1 to 100 (default: the setting search.limit, 10)",
     )
     parser.add_argument(
-        "--judge", action="store_true", help="let the judges of recall keep only what matters, if they are on"
+        "--judge",
+        action="store_true",
+        help="keep only what the recall judges consider relevant, if they are on",
     )
 
 
@@ -63,34 +65,34 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     query = _query(arguments.query)
     try:
         pool = max(limit, _JUDGED_POOL) if arguments.judge else limit
-        found = search(context.places, context.settings, query, pool)
+        result = search(context.paths, context.settings, query, pool)
     except (IndexUnavailable, SqliteError) as error:
         raise CommandError("the index cannot be read: %s" % error) from None
-    if found.problem:
-        context.console.error("the index cannot be used (%s); every file was read instead" % found.problem)
-    judged = _judged(query, found, context) if arguments.judge else None
-    hits = (found.hits if judged is None else judged.kept)[:limit]
+    if result.problem:
+        context.console.error("the index cannot be used (%s); every file was read instead" % result.problem)
+    judged = _judged(query, result, context) if arguments.judge else None
+    hits = (result.hits if judged is None else judged.kept)[:limit]
     if arguments.json:
-        context.console.json(_document(hits, found, judged))
+        context.console.json(_document(hits, result, judged))
     else:
-        _show(context, hits, found, judged)
+        _show(context, hits, result, judged)
     return 0
 
 
-def _judged(query: str, found: Found, context: CommandContext) -> Judged:
-    """Return the lenient verdict of the judges on what FTS5 found; matches of keywords alone are too rough to judge."""
-    hits = found.hits if found.answered_by == "fts5" else []
+def _judged(query: str, result: Found, context: CommandContext) -> Judged:
+    """Return the judges' lenient verdict on the FTS5 hits; plain keyword matches are too rough to judge."""
+    hits = result.hits if result.answered_by == "fts5" else []
     candidates = Candidates(query, hits)
-    timed = Context(context.places, context.settings, Deadline(_SECONDS), context.session)
+    timed = Context(context.paths, context.settings, Deadline(_SECONDS), context.session)
     judged = judge_candidates(candidates, SEARCH, timed, judges_off=context.taint.judges_off)
     if not hits:
-        judged.kept = found.hits
+        judged.kept = result.hits
     return judged
 
 
-def _document(hits: list[Hit], found: Found, judged: Judged | None) -> dict[str, Any]:
-    rows = [_row(hit, found.superseded.get(hit.key, "")) for hit in hits]
-    document: dict[str, Any] = {"results": rows, "answered_by": found.answered_by}
+def _document(hits: list[Hit], result: Found, judged: Judged | None) -> dict[str, Any]:
+    rows = [_row(hit, result.superseded.get(hit.key, "")) for hit in hits]
+    document: dict[str, Any] = {"results": rows, "answered_by": result.answered_by}
     if judged is not None:
         document["judge"] = judged.record()
         for hit, row in zip(hits, rows):
@@ -101,7 +103,7 @@ def _document(hits: list[Hit], found: Found, judged: Judged | None) -> dict[str,
 def _approvers(hit: Hit, judged: Judged) -> list[str]:
     """Return the names of the judges that approved a hit."""
     relevant, useful = judged.verdicts.get(hit.key, (None, None))
-    return [name for name, said in (("relevance", relevant), ("usefulness", useful)) if said]
+    return [name for name, vote in (("relevance", relevant), ("usefulness", useful)) if vote]
 
 
 def _query(words: list[str]) -> str:
@@ -126,7 +128,7 @@ def _row(hit: Hit, superseded_by: str) -> dict[str, Any]:
     }
 
 
-def _show(context: CommandContext, hits: list[Hit], found: Found, judged: Judged | None) -> None:
+def _show(context: CommandContext, hits: list[Hit], result: Found, judged: Judged | None) -> None:
     console = context.console
     if not hits:
         console.line("No memory found.")
@@ -138,8 +140,8 @@ def _show(context: CommandContext, hits: list[Hit], found: Found, judged: Judged
             marks.append("awaits approval" if hit.trust == "pending" else "from the repository, not accepted")
         if hit.expires_at and hit.expires_at <= now_iso():
             marks.append("expired")
-        if hit.key in found.superseded:
-            marks.append("superseded by " + shown_name(found.superseded[hit.key], hit.key))
+        if hit.key in result.superseded:
+            marks.append("superseded by " + shown_name(result.superseded[hit.key], hit.key))
         if judged is not None:
             marks += [
                 {"relevance": "relevant", "usefulness": "useful"}[name] for name in _approvers(hit, judged)
@@ -157,7 +159,7 @@ def _show(context: CommandContext, hits: list[Hit], found: Found, judged: Judged
 
 
 def _snippet(hit: Hit, width: int) -> str:
-    """Return the first line of the text below the title, cut to the width; empty if there is none."""
+    """Return the first line below the title, truncated to the width; empty if there is none."""
     lines = [line for line in hit.inject.split("\n") if line and not line.startswith("<")]
     text = unescape(next((line for line in lines if unescape(line) != hit.title), ""))
     return plain(text, max(20, width - 4)) if text else ""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from ...hooks.events import PROBLEM, note
-from ...kernel.files import in_words
+from ...kernel.files import error_text
 from ...kernel.judge.errors import explain_failure
 from ...kernel.judge.question import read_reply
 from ...kernel.overrides import check_overrides
@@ -44,12 +44,12 @@ __all__ = ["EXAMPLES", "HELP", "configure", "named_transcript", "run", "session_
 DONE, FAILED = 0, 1
 HELP = "show and grade a session: signals, score, prepare, store, list"
 EXAMPLES = """\
-  memory session signals --current          what can be counted without a judge
+  memory session signals --current          shows what can be counted without a judge
   memory session signals path/to/x.jsonl --json
-  memory session score 0d1ec0de             six scores with evidence, into sessions.jsonl
-  memory session score --current --yes      a long one: agree to its price, up to judge.caps.request_usd
-  memory session score --project            all sessions of this project not graded yet
-  memory session score --project --batch    the same at half the price; run it again to collect
+  memory session score 0d1ec0de             stores six scores with evidence in sessions.jsonl
+  memory session score --current --yes      accepts the price of a long session, up to judge.caps.request_usd
+  memory session score --project            grades all sessions of this project that have no grade yet
+  memory session score --project --batch    the same at half the price; run it again to collect the results
   memory session list
 """
 _MAX_INPUT = 256 * 1024
@@ -60,12 +60,12 @@ _NO_AGENT = (
 )
 _WITHOUT_TARGET = ("list", "ended")
 _ACTIONS = {
-    "signals": "count what happened in a session, with turns",
-    "score": "ask the judge for six scores with evidence, and write them to the ledger",
+    "signals": "count what happened in a session, by turn",
+    "score": "ask the judge for six scores with evidence, and store them in the ledger",
     "prepare": "print the session as a scorer reads it, page by page",
     "store": "check and store a scorer's answer: JSON from standard input, or --agent",
     "list": "list the graded sessions",
-    "ended": "grade the sessions that ended (started by the SessionEnd hook)",
+    "ended": "grade the sessions that have ended (started by the SessionEnd hook)",
 }
 
 
@@ -81,37 +81,37 @@ def configure(parser: argparse.ArgumentParser) -> None:
                 "target",
                 nargs="?",
                 metavar="FILE|ID",
-                help="a transcript, or the id of a session or its beginning",
+                help="a transcript file, or a session id or its first characters",
             )
             action.add_argument(
                 "--current",
                 action="store_true",
-                help="this session; outside one, the newest of the project",
+                help="the current session; outside one, the project's newest",
             )
     parsers["signals"].add_argument(
-        "--moments", type=int, default=60, metavar="N", help="lines of the timeline (default: 60)"
+        "--moments", type=int, default=60, metavar="N", help="the number of timeline lines (default: 60)"
     )
     parsers["score"].add_argument(
-        "--project", action="store_true", help="all sessions of the project not graded yet"
+        "--project", action="store_true", help="all sessions of the project that have no grade yet"
     )
     parsers["score"].add_argument(
-        "--again", action="store_true", help="with --project: also those already graded"
+        "--again", action="store_true", help="with --project: include sessions that are already graded"
     )
     parsers["score"].add_argument(
         "--batch",
         action="store_true",
-        help="use the provider's batch interface: half the price, within a day",
+        help="use the provider's batch API: half the price, within a day",
     )
     parsers["score"].add_argument(
-        "--yes", action="store_true", help="agree to the price of a long session (judge.caps.request_usd)"
+        "--yes", action="store_true", help="accept the price of a long session (up to judge.caps.request_usd)"
     )
     parsers["store"].add_argument(
         "--agent",
         action="store_true",
-        help="read the answer from the transcript of this session's sub-agent",
+        help="read the answer from this session's sub-agent transcript",
     )
     parsers["prepare"].add_argument(
-        "--page", type=int, default=1, metavar="N", help="which page (default: 1)"
+        "--page", type=int, default=1, metavar="N", help="the page to print (default: 1)"
     )
 
 
@@ -133,20 +133,20 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 
 def named_transcript(arguments: argparse.Namespace, context: CommandContext) -> str:
-    """Return the transcript that `target` or `--current` means.
+    """Return the transcript named by `target` or `--current`.
 
     Raises UsageError for a missing file, and TranscriptNotFound for an unknown id.
     """
     if arguments.current:
-        return current_transcript(context.places, context.session)
+        return current_transcript(context.paths, context.session)
     if not is_session_id(arguments.target):
         require_existing(arguments.target)
-    return find_transcript(context.places, arguments.target)
+    return find_transcript(context.paths, arguments.target)
 
 
 def session_scorer(context: CommandContext) -> SessionScorer:
-    """Return what grading needs in this run."""
-    return SessionScorer(context.places, context.settings, terminal_safe(context.taint.why_off))
+    """Return the scorer for this run."""
+    return SessionScorer(context.paths, context.settings, terminal_safe(context.taint.why_off))
 
 
 def _signals(path: str, arguments: argparse.Namespace, context: CommandContext) -> int:
@@ -166,22 +166,22 @@ def _score(path: str, arguments: argparse.Namespace, context: CommandContext) ->
     scorer = session_scorer(context)
     prepared = prepare(path, context.settings)
     if prepared.signals.totals.turns and scorer.judge(session_id(prepared)).unready() is None:
-        scorer = _agreed(prepared, scorer, arguments, context)
+        scorer = _with_agreed_price(prepared, scorer, arguments, context)
     return _show(grade_prepared(prepared, scorer), arguments, context)
 
 
-def _agreed(
+def _with_agreed_price(
     prepared: PreparedSession, scorer: SessionScorer, arguments: argparse.Namespace, context: CommandContext
 ) -> SessionScorer:
-    """Return the scorer for a session, with the cap of a request where it costs more than a session may; the price is asked once.
+    """Return the scorer for a session. If grading costs more than the session cap, ask once and use the request cap instead.
 
-    Raises CommandError where the price is above that cap too, or nobody agreed to it.
+    Raises CommandError if the price exceeds that cap too, or the user did not accept it.
     """
     price, settings = scorer.price(prepared), context.settings
     if price <= settings.number("judge.caps.session_usd"):
         return scorer
     most = settings.number("judge.caps.request_usd")
-    said = "grading this session of about %d tokens in %s costs at most $%.2f with %s" % (
+    price_text = "grading this session of about %d tokens in %s costs at most $%.2f with %s" % (
         prepared.tokens,
         counted(len(prepared.parts), "part"),
         price,
@@ -189,12 +189,12 @@ def _agreed(
     )
     if price > most:
         raise CommandError(
-            "%s, and judge.caps.request_usd is $%.2f; raise it to grade the session" % (said, most)
+            "%s, and judge.caps.request_usd is $%.2f; raise it to grade the session" % (price_text, most)
         )
     if arguments.yes:
         context.require_approval("grade a session for $%.2f" % price)
-    elif not context.console.confirm(said[:1].upper() + said[1:] + ". Go on?"):
-        raise CommandError("nothing was asked: %s; to agree to that: --yes" % said)
+    elif not context.console.confirm(price_text[:1].upper() + price_text[1:] + ". Continue?"):
+        raise CommandError("no judge was asked: %s; to accept the price: --yes" % price_text)
     return scorer._replace(request="request %s" % uuid4().hex)
 
 
@@ -221,9 +221,9 @@ def _send(context: CommandContext) -> None:
 
     off, progress = session_scorer(context).off, context.console.progress
     try:
-        send_scores(context.places, context.settings, off, _SEND_SECONDS, progress)
+        send_scores(context.paths, context.settings, off, _SEND_SECONDS, progress)
     except (JudgeError, OSError) as error:
-        why = error.name if isinstance(error, JudgeError) else in_words(error)
+        why = error.name if isinstance(error, JudgeError) else error_text(error)
         context.console.error(
             "the scores were not sent to Langfuse (%s); to send them later: memory langfuse push" % why
         )
@@ -247,20 +247,20 @@ def _score_many(arguments: argparse.Namespace, context: CommandContext) -> int:
     from ...kernel.judge.errors import JudgeError
     from ...sessions.grading_runs import grade_one_by_one, run_batch
 
-    places, scorer, console = context.places, session_scorer(context), context.console
-    paths = project_transcripts(places) if arguments.project else [named_transcript(arguments, context)]
-    if not paths:
+    paths, scorer, console = context.paths, session_scorer(context), context.console
+    transcripts = project_transcripts(paths) if arguments.project else [named_transcript(arguments, context)]
+    if not transcripts:
         raise CommandError("this project has no sessions")
     if not arguments.batch:
-        run = grade_one_by_one(paths, scorer, console.progress, again=arguments.again)
+        run = grade_one_by_one(transcripts, scorer, console.progress, again=arguments.again)
         console.progress("")
         show_run(console, run, as_json=arguments.json)
         return FAILED if run.failed else DONE
     backend = context.settings.text("judge.backend")
     if backend != "anthropic":
-        raise CommandError("--batch: only the backend anthropic has batches; judge.backend is %s" % backend)
+        raise CommandError("--batch: only the anthropic backend has batches; judge.backend is %s" % backend)
     try:
-        batch = run_batch(paths, scorer, console.progress, again=arguments.again)
+        batch = run_batch(transcripts, scorer, console.progress, again=arguments.again)
     except JudgeError as failed:
         words = explain_failure(failed.name, "sessions")
         raise CommandError("%s: %s %s %s" % (failed.name, failed.detail, words.says, words.do)) from None
@@ -297,9 +297,9 @@ def _given_answer() -> dict[str, Any] | None:
 
 
 def _subagent_answer(arguments: argparse.Namespace, context: CommandContext) -> dict[str, Any] | None:
-    """Return the latest grade that a sub-agent of this session gave to the named session."""
+    """Return the latest grade of the named session by a sub-agent of this session."""
     wanted = "--current" if arguments.current else arguments.target
-    for text in subagent_answers(current_transcript(context.places, context.session), wanted):
+    for text in subagent_answers(current_transcript(context.paths, context.session), wanted):
         answer = read_reply(text, read_scores)
         if answer is not None:
             return answer
@@ -307,7 +307,7 @@ def _subagent_answer(arguments: argparse.Namespace, context: CommandContext) -> 
 
 
 def _list(arguments: argparse.Namespace, context: CommandContext) -> int:
-    rows = list(latest_rows(context.places, context.settings).values())
+    rows = list(latest_rows(context.paths, context.settings).values())
     if arguments.json:
         context.console.json({"sessions": rows})
     elif not rows:
@@ -331,7 +331,7 @@ def _ended(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 
 def _note_failure(context: CommandContext, identity: str, what: str) -> None:
-    note(context.places, identity, "SessionEnd", PROBLEM, what)
+    note(context.paths, identity, "SessionEnd", PROBLEM, what)
 
 
 def _cells(row: dict[str, Any]) -> list[str]:

@@ -22,7 +22,7 @@ HELP = "show one memory"
 EXAMPLES = """\
   memory show use-postgres
   memory show decision/use-postgres --json
-  memory show Use Postgres for the billing
+  memory show Use Postgres for billing
 """
 
 _SHOWN_CHANGES = 10
@@ -34,13 +34,13 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "id",
         metavar="ID|TITLE",
         nargs="+",
-        help="its id, or category/id, or its title or the first words of it",
+        help="the memory's id, category/id, title, or the first words of the title",
     )
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Print the memory, without secrets and hidden characters."""
-    item = choose_titled(survey(context.places, context.accept_from).items, " ".join(arguments.id))
+    item = choose_titled(survey(context.paths, context.accept_from).items, " ".join(arguments.id))
     if arguments.json:
         content = _shown_value(item.stored.memory.data["content"])
         asked_as = [shown_line(phrase) for phrase in item.stored.memory.asked_as]

@@ -1,11 +1,11 @@
-"""`memory status`: what is stored, what is pending, what the last prompts recalled, and what the doctor found."""
+"""`memory status`: show what is stored and pending, the last recall decisions, and the doctor's problems."""
 
 from __future__ import annotations
 
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from ...hooks.tool_use import silent_calls
+from ...hooks.tool_use import count_silent_calls
 from ...kernel.ledger import Ledger
 from ...kernel.text.clean import plain
 from ...memories.guard_file import GuardFile
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
-HELP = "show what is stored, what is pending, and the last decisions"
+HELP = "show what is stored and pending, and the last recall decisions"
 EXAMPLES = """\
   memory status
   memory status --last 20 --json
@@ -53,18 +53,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Print the status."""
-    found = survey(context.places, context.accept_from)
+    result = survey(context.paths, context.accept_from)
     decisions = _decisions(context, max(0, arguments.last))
     problems = [check for check in examine(context) if check.status in (WARN, FAIL)]
     if arguments.json:
-        pending = [as_json(item) for item in found.items if item.waits]
+        pending = [as_json(item) for item in result.items if item.waits]
         doctor = [
             {"name": check.name, "status": check.status, "text": check.text, "fix": check.fix}
             for check in problems
         ]
         stored = [
             {"scope": scope, "category": category, "trust": trust, "memories": number}
-            for (scope, category, trust), number in sorted(_stored(found).items())
+            for (scope, category, trust), number in sorted(_stored(result).items())
         ]
         guards = _guards_in_force(context)
         context.console.json(
@@ -80,18 +80,18 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
             }
         )
         return 0
-    _print_stored(found, context)
-    _print_pending(found, context)
+    _print_stored(result, context)
+    _print_pending(result, context)
     _print_notes(context)
     _print_guards(context)
     _print_catalog(context)
     if _silent(context):
-        context.console.line("nothing bore on %s" % counted(_silent(context), "tool call"))
+        context.console.line("No memory applied to %s." % counted(_silent(context), "tool call"))
     for decision in decisions:
         _print_decision(decision, context)
     context.console.line()
-    for one in missing_switches(context.settings):
-        context.console.paragraph("note: %s; run: %s" % one)
+    for switch in missing_switches(context.settings):
+        context.console.paragraph("note: %s; run: %s" % switch)
     if problems:
         context.console.line(
             "doctor: %s; for details: memory doctor" % ", ".join(check.name for check in problems)
@@ -102,38 +102,38 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 
 def _silent(context: CommandContext) -> int:
-    """Return on how many tool calls of the project nothing was said."""
-    return 0 if context.places.state_dir is None else silent_calls(context.places)
+    """Return the number of the project's tool calls to which no memory applied."""
+    return 0 if context.paths.state_dir is None else count_silent_calls(context.paths)
 
 
-def _stored(found: Survey) -> Counter[tuple[str, str, str]]:
-    items = [item for item in found.items if life_cycle_state(item) == ACTIVE]
+def _stored(result: Survey) -> Counter[tuple[str, str, str]]:
+    items = [item for item in result.items if life_cycle_state(item) == ACTIVE]
     return Counter((item.stored.store.scope, item.stored.memory.category, item.trust) for item in items)
 
 
 def _decisions(context: CommandContext, most: int) -> list[dict[str, Any]]:
-    """Return the last decisions on this project's prompts, newest first."""
-    if context.places.state_dir is None or not most:
+    """Return the last recall decisions in this project, newest first."""
+    if context.paths.state_dir is None or not most:
         return []
-    rows = Ledger(context.places.state_dir, "recalls").rows()
-    mine = [row for row in rows if row.get("project") == context.places.project_key]
+    rows = Ledger(context.paths.state_dir, "recalls").rows()
+    mine = [row for row in rows if row.get("project") == context.paths.project_key]
     return [_decision(row) for row in reversed(mine[-most:])]
 
 
 def _decision(row: dict[str, Any]) -> dict[str, Any]:
-    candidates = [one for one in _list(row.get("candidates")) if isinstance(one, dict)]
+    candidates = [entry for entry in _list(row.get("candidates")) if isinstance(entry, dict)]
     injected, pointed = (
         [plain(str(key), _MAX_WORD) for key in _list(row.get(name))] for name in ("injected", "pointed")
     )
-    reasons = {one.key: plain(one.words, _MAX_WHY) for one in outcomes(row)}
+    reasons = {outcome.key: plain(outcome.words, _MAX_WHY) for outcome in outcomes(row)}
     near = [
         {
-            "key": plain(str(one.get("key")), _MAX_WORD),
-            "confidence": _number(one.get("confidence")),
-            "why": reasons.get(str(one.get("key")), ""),
+            "key": plain(str(candidate.get("key")), _MAX_WORD),
+            "confidence": _number(candidate.get("confidence")),
+            "why": reasons.get(str(candidate.get("key")), ""),
         }
-        for one in candidates
-        if one.get("key") not in injected + pointed
+        for candidate in candidates
+        if candidate.get("key") not in injected + pointed
     ]
     words = {
         name: plain(str(row.get(name) or ""), _MAX_WORD)
@@ -141,8 +141,15 @@ def _decision(row: dict[str, Any]) -> dict[str, Any]:
     }
     inject, pointer = thresholds(row)
     numbers = {"inject_threshold": inject, "pointer_threshold": pointer, "ms": _number(row.get("ms"))}
-    said = plain(sentence(row), _MAX_WHY)
-    return {**words, **numbers, "says": said, "injected": injected, "pointed": pointed, "near_misses": near}
+    explanation = plain(sentence(row), _MAX_WHY)
+    return {
+        **words,
+        **numbers,
+        "says": explanation,
+        "injected": injected,
+        "pointed": pointed,
+        "near_misses": near,
+    }
 
 
 def _list(value: object) -> list[Any]:
@@ -153,8 +160,8 @@ def _number(value: object) -> float | None:
     return float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else None
 
 
-def _print_stored(found: Survey, context: CommandContext) -> None:
-    stored = _stored(found)
+def _print_stored(result: Survey, context: CommandContext) -> None:
+    stored = _stored(result)
     if not stored:
         context.console.line(_HINT)
         return
@@ -164,13 +171,13 @@ def _print_stored(found: Survey, context: CommandContext) -> None:
     context.console.table(("SCOPE", "CATEGORY", "TRUST", "MEMORIES"), rows)
 
 
-def _print_pending(found: Survey, context: CommandContext) -> None:
-    items = [item for item in found.items if item.waits]
+def _print_pending(result: Survey, context: CommandContext) -> None:
+    items = [item for item in result.items if item.waits]
     if not items:
         return
     context.console.line()
-    context.console.line("awaiting your approval (memory review goes through them):")
-    names = shortest_names(found.items)
+    context.console.line("Awaiting your approval (to decide: memory review):")
+    names = shortest_names(result.items)
     for item in items[:_MAX_PENDING]:
         name, title = names[item.stored.key], shown_line(item.stored.memory.title)
         context.console.line("  %s  %s (%s)" % (name, title, item.reason))
@@ -179,10 +186,10 @@ def _print_pending(found: Survey, context: CommandContext) -> None:
 
 
 def _guards_in_force(context: CommandContext) -> int:
-    """Return the number of guards that tool calls meet."""
-    if context.places.state_dir is None or not context.settings.flag("guards.enabled"):
+    """Return the number of guards in force."""
+    if context.paths.state_dir is None or not context.settings.flag("guards.enabled"):
         return 0
-    return len(GuardFile(context.places).guards)
+    return len(GuardFile(context.paths).guards)
 
 
 def _print_notes(context: CommandContext) -> None:
@@ -201,10 +208,10 @@ def _print_guards(context: CommandContext) -> None:
 
 
 def _catalog(context: CommandContext) -> dict[str, int] | None:
-    """Return what the session catalog held when it was told last in this project; None if it never was, or is switched off."""
-    if context.places.state_dir is None or not context.settings.flag("retrieval.catalog.enabled"):
+    """Return the size of the last session catalog in this project; None if there was none, or catalogs are off."""
+    if context.paths.state_dir is None or not context.settings.flag("retrieval.catalog.enabled"):
         return None
-    row = find_decision(context.places, "last", place="catalog")
+    row = find_decision(context.paths, "last", place="catalog")
     told = row if row is not None and row.get("outcome") != "silent" else {}
     numbers = {
         "rules": len(_list(told.get("injected"))),
@@ -232,5 +239,5 @@ def _print_decision(decision: dict[str, Any], context: CommandContext) -> None:
         console.line("  told       " + plain(key, max(20, console.width - 13)))
     for key in decision["pointed"]:
         console.line("  pointed to " + plain(key, max(20, console.width - 13)))
-    for one in decision["near_misses"]:
-        console.paragraph("%s: %s" % (one["key"], one["why"]), "  near miss  ", 13)
+    for entry in decision["near_misses"]:
+        console.paragraph("%s: %s" % (entry["key"], entry["why"]), "  near miss  ", 13)

@@ -1,4 +1,4 @@
-"""`memory statusline`: one short line for Claude Code's status line; install it there, or remove it."""
+"""`memory statusline`: print a short summary for Claude Code's status line, or install or remove it there."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from ..status_counts import current_counts, prepare_counts
 if TYPE_CHECKING:
     import argparse
 
-    from ...kernel.paths import Places
+    from ...kernel.paths import Paths
     from ..command_context import CommandContext
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
-HELP = "print one line for Claude Code's status line: memories, told in this session, pending"
+HELP = "print a line for Claude Code's status line: memories, injected in this session, pending"
 EXAMPLES = """\
   memory statusline
-  memory statusline install      adds it to your settings, after the line that you have there
+  memory statusline install      adds it to your settings, after your present status line
   memory statusline remove
 """
 _NAME = "statusLine"
@@ -44,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Print the line, or change the user's settings."""
     if arguments.action == "show":
-        line = status_text(context.places, context.session, current_counts(context))
+        line = status_text(context.paths, context.session, current_counts(context))
         if arguments.json:
             context.console.json({"line": line})
         else:
@@ -59,57 +59,57 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 
 def _install(context: CommandContext) -> None:
-    places = context.places
-    present = _present(places)
-    command = _command(places)
+    paths = context.paths
+    present = _present(paths)
+    command = _command(paths)
     if present is not None and present.get("command") != command:
-        _keep(present, places)
-    make_folder(places.state(FOLDER))
-    replace_file(script_path(places), script_text(places).encode("utf-8"))
+        _keep(present, paths)
+    make_folder(paths.state(FOLDER))
+    replace_file(script_path(paths), script_text(paths).encode("utf-8"))
     prepare_counts(context)
     value: dict[str, Any] = {**(present or {}), "type": "command", "command": command}
-    changed = change_text(places.config_dir, lambda text: with_value(text, (_NAME,), value))
+    changed = change_text(paths.config_dir, lambda text: with_value(text, (_NAME,), value))
     word = "Installed" if changed.changed else "Already installed"
-    kept = " Your own status line comes first." if os.path.exists(places.state(FOLDER, BEFORE)) else ""
+    kept = " Your own status line comes first." if os.path.exists(paths.state(FOLDER, BEFORE)) else ""
     context.console.paragraph(
-        "%s in %s.%s To take it back: memory statusline remove" % (word, changed.path, kept)
+        "%s in %s.%s To remove it: memory statusline remove" % (word, changed.path, kept)
     )
 
 
-def _keep(present: dict[str, Any], places: Places) -> None:
-    """Keep the status line that the user has, so that it is shown before ours, and comes back when ours is removed."""
+def _keep(present: dict[str, Any], paths: Paths) -> None:
+    """Save the user's present status line, so that it is shown before ours and restored when ours is removed."""
     before = present.get("command")
     if present.get("type") != "command" or not isinstance(before, str):
-        raise CommandError("your settings hold a status line of another form; nothing was changed")
-    make_folder(places.state(FOLDER))
-    replace_file(places.state(FOLDER, BEFORE), (before + "\n").encode("utf-8"))
-    write_state(places.state(FOLDER, _KEPT), {"before": present}, durable=True)
+        raise CommandError("nothing was changed: your settings have a status line of an unknown form")
+    make_folder(paths.state(FOLDER))
+    replace_file(paths.state(FOLDER, BEFORE), (before + "\n").encode("utf-8"))
+    write_state(paths.state(FOLDER, _KEPT), {"before": present}, durable=True)
 
 
 def _remove(context: CommandContext) -> None:
-    places = context.places
-    present = _present(places)
-    if present is None or present.get("command") != _command(places):
-        context.console.line("Your settings do not hold this status line; nothing was changed there.")
+    paths = context.paths
+    present = _present(paths)
+    if present is None or present.get("command") != _command(paths):
+        context.console.line("This status line is not in your settings; nothing was changed there.")
     else:
-        before = read_state(places.state(FOLDER, _KEPT)).get("before")
+        before = read_state(paths.state(FOLDER, _KEPT)).get("before")
         changed = change_text(
-            places.config_dir,
+            paths.config_dir,
             lambda text: with_value(text, (_NAME,), before) if before else without(text, (_NAME,)),
         )
         context.console.line("Removed from %s." % changed.path)
-    shutil.rmtree(places.state(FOLDER), ignore_errors=True)
+    shutil.rmtree(paths.state(FOLDER), ignore_errors=True)
 
 
-def _command(places: Places) -> str:
-    return "sh " + quote(script_path(places))
+def _command(paths: Paths) -> str:
+    return "sh " + quote(script_path(paths))
 
 
-def _present(places: Places) -> dict[str, Any] | None:
-    """Return the status line of the user's settings, None without one. Raises CommandError for a file that cannot be read."""
-    if places.config_dir is None:
-        raise CommandError(places.why_no_state)
-    path = os.path.join(places.config_dir, "settings.json")
+def _present(paths: Paths) -> dict[str, Any] | None:
+    """Return the status line in the user's settings, or None. Raises CommandError for an unreadable file."""
+    if paths.config_dir is None:
+        raise CommandError(paths.why_no_state)
+    path = os.path.join(paths.config_dir, "settings.json")
     try:
         value = content(path, follow=True).get(_NAME)
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""`memory tune`: show what judged replies say about the rules, and change the user's own rule pack on request."""
+"""`memory tune`: use judged replies to propose changes to the user's own rule pack, and apply them on request."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
 DONE = 0
 
-HELP = "improve the rules for replies with what a judge said about them"
+HELP = "improve the reply rules, based on a judge's verdicts"
 EXAMPLES = """\
-  memory tune                show agreement, cleared patterns, new phrases and proposals
-  memory tune --apply        write the proposals into your own rule pack, with a backup
+  memory tune                shows agreement, cleared patterns, new phrases and proposals
+  memory tune --apply        writes the proposals into your own rule pack, with a backup
   memory tune --days 90 --json
-  memory tune --thresholds              how many replies escalate, and thresholds that fit your own
-  memory tune --thresholds --apply      write them into your settings; --undo takes them back
+  memory tune --thresholds              shows how many replies escalate, and thresholds that fit your replies
+  memory tune --thresholds --apply      writes them into your settings; --undo restores the old ones
 """
 _DAYS = 60
 _SHOWN = 12
@@ -55,18 +55,18 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="fit the density thresholds and preamble_min to your replies, so that 20 to 30%% escalate",
     )
-    parser.add_argument("--undo", action="store_true", help="with --thresholds: take the last --apply back")
+    parser.add_argument("--undo", action="store_true", help="with --thresholds: undo the last --apply")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Study the judged replies; with --apply change the pack. Raises CommandError if the pack cannot be read or changed."""
+    """Analyze the judged replies; with --apply, change the pack. Raises CommandError if the pack cannot be read or changed."""
     require_days(arguments.days)
     if arguments.undo and (arguments.apply or not arguments.thresholds):
-        raise UsageError("--undo goes with --thresholds, and not with --apply")
+        raise UsageError("--undo requires --thresholds and excludes --apply")
     if arguments.undo:
         return undo_thresholds(arguments, context)
-    state = context.places.state()
-    scores, _ = read_scores(context.places, iso(now() - arguments.days * 86400))
+    state = context.paths.state()
+    scores, _ = read_scores(context.paths, iso(now() - arguments.days * 86400))
     if arguments.thresholds:
         return tune_thresholds(scores, arguments, context)
     study = study_scores(scores, load_filler_rules(state))
@@ -83,7 +83,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     else:
         _show(study, context)
         _show_change(diff, effect, context)
-    reset_tuning_reminder(context.places)
+    reset_tuning_reminder(context.paths)
     return _apply(after, diff, arguments, context) if arguments.apply else DONE
 
 
@@ -94,8 +94,10 @@ def _record(study: TuningStudy, diff: str, effect: dict[str, int], *, applied: b
         "agreement": study.agreement._asdict(),
         "missed": study.missed._asdict(),
         "advice": gate_advice(study),
-        "cleared": [{**one._asdict(), "cleared": one.cleared._asdict()} for one in study.cleared],
-        "candidates": [one._asdict() for one in study.candidates],
+        "cleared": [
+            {**clearance._asdict(), "cleared": clearance.cleared._asdict()} for clearance in study.cleared
+        ],
+        "candidates": [candidate._asdict() for candidate in study.candidates],
         "diff": diff,
         "rescored": effect,
         "applied": applied,
@@ -110,14 +112,20 @@ def _show(study: TuningStudy, context: CommandContext) -> None:
         console.line("missed by rules, estimated from the audited replies: %s" % (study.missed,))
     if study.cleared:
         rows = [
-            [one.rule, str(one.cleared), "exempt" if one.exempt else ""] for one in study.cleared[:_SHOWN]
+            [clearance.rule, str(clearance.cleared), "exempt" if clearance.exempt else ""]
+            for clearance in study.cleared[:_SHOWN]
         ]
         console.line()
         console.table(["pattern", "cleared by the judge", "proposal"], rows)
     if study.candidates:
         rows = [
-            [one.phrase, str(one.replies), one.source, "promote" if one.promote else ""]
-            for one in study.candidates[:_SHOWN]
+            [
+                candidate.phrase,
+                str(candidate.replies),
+                candidate.source,
+                "promote" if candidate.promote else "",
+            ]
+            for candidate in study.candidates[:_SHOWN]
         ]
         console.line()
         console.table(["new phrase", "replies", "from", "proposal"], rows)
@@ -151,9 +159,9 @@ def _text(pack: dict[str, Any]) -> str:
 
 
 def _rescored(scores: list[PastScore], before: dict[str, Any], after: dict[str, Any]) -> dict[str, int]:
-    """Return how many replies hold filler, and how many phrases, with either pack."""
+    """Return the number of replies with filler, and of filler phrases, under both packs."""
     table, lists = load_rule_table(), load_word_lists()
-    texts = [reply.text for reply in reread_replies(one.row for one in scores[-_MAX_RESCORED:])]
+    texts = [reply.text for reply in reread_replies(score.row for score in scores[-_MAX_RESCORED:])]
     found = {"replies": len(texts)}
     for name, pack in (("before", before), ("after", after)):
         rules = FillerRules(table, pack)
@@ -165,7 +173,7 @@ def _rescored(scores: list[PastScore], before: dict[str, Any], after: dict[str, 
 def _apply(after: dict[str, Any], diff: str, arguments: argparse.Namespace, context: CommandContext) -> int:
     if not diff:
         return DONE
-    path = context.places.state(USER_PACK)
+    path = context.paths.state(USER_PACK)
     try:
         replace_file(path + ".backup", read_regular(path, _MAX_BYTES)[0])
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""`memory useful`: say that a memory was useful, which moves its own thresholds."""
+"""`memory useful`: rate a memory as useful, which lowers its thresholds."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
-HELP = "say that a memory helped, so that it is recalled more readily"
+HELP = "rate a memory as useful, so that it is recalled more readily"
 EXAMPLES = """\
   memory useful use-postgres
-  memory feedback                         what was said, and the thresholds
+  memory feedback                         lists ratings and thresholds
 """
 
 
@@ -27,5 +27,5 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Count the memories as useful. Needs approval."""
+    """Count the memories as useful. Requires approval."""
     return rate(arguments, context, USEFUL)

@@ -1,4 +1,4 @@
-"""`memory why`: explain how recall decided about a prompt."""
+"""`memory why`: explain a recall decision."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ if TYPE_CHECKING:
     from ...recall.explain import Outcome
     from ..command_context import CommandContext
 
-HELP = "explain what recall did on a prompt: what Claude was told, what it was not told and why, and what would have helped"
+HELP = "explain a recall decision: what Claude was told, what not and why, and what would have helped"
 EXAMPLES = """\
   memory why
   memory why a2fc9ec1 --json
-  memory why --verbose                               with the scores
-  memory why --place catalog                         what the session's start told Claude
+  memory why --verbose                               includes the scores
+  memory why --place catalog                         what Claude saw at the start of the session
 """
 _MAX_LINE = 1000
 _INDENT = "  "
@@ -39,34 +39,37 @@ _MARK = max(map(len, SAID)) + 2  # columns of the longest word before a memory, 
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
-    """Declare which prompt."""
+    """Declare the arguments."""
     parser.add_argument(
         "prompt",
         nargs="?",
         default="last",
         metavar="PROMPT-ID",
-        help="the id of the prompt, or its beginning (default: the last prompt)",
+        help="a prompt id or its first characters (default: the last prompt)",
     )
     parser.add_argument(
-        "--place", choices=PLACES, default="", help="the last decision at this place instead of on a prompt"
+        "--place",
+        choices=PLACES,
+        default="",
+        help="explain the last decision at this place instead of one on a prompt",
     )
     parser.add_argument("--verbose", action="store_true", help="also print the scores and their parts")
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Explain one decision."""
-    row = find_decision(context.places, arguments.prompt, place=arguments.place)
+    row = find_decision(context.paths, arguments.prompt, place=arguments.place)
     if row is None:
         which = "" if arguments.prompt == "last" else " for the prompt %s" % arguments.prompt
         which += " at the place %s" % arguments.place if arguments.place else ""
         raise CommandError(
-            "no decision was recorded%s in this project; the ledger starts with the first prompt" % which
+            "no decision is recorded%s in this project; the ledger starts with the first prompt" % which
         )
     if arguments.json:
         context.console.json({"pointed": [], **row})
         return 0
     explain_decision(row, context)
-    for other in same_turn(context.places, row):
+    for other in same_turn(context.paths, row):
         context.console.paragraph(plain("Also in this turn: %s." % sentence(other), _MAX_LINE))
     if arguments.verbose:
         _show_scores(row, context)
@@ -74,13 +77,13 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
 
 
 def explain_decision(row: dict[str, Any], context: CommandContext) -> None:
-    """Print one record of the ledger in words; fields of the wrong type are skipped."""
+    """Explain one ledger record; fields of the wrong type are skipped."""
     console = context.console
     time = plain(str(row.get("time")), _MAX_LINE).replace("T", " ").replace("Z", " UTC")
     prompt = plain(str(row.get("prompt_id") or "without an id"), _MAX_LINE)
     console.paragraph("%s, %s" % (time, "start of a session" if _is_start(row) else "prompt " + prompt))
-    said = plain(sentence(row), _MAX_LINE)
-    console.paragraph(console.style(said[:1].upper() + said[1:] + ".", "bold"))
+    summary = plain(sentence(row), _MAX_LINE)
+    console.paragraph(console.style(summary[:1].upper() + summary[1:] + ".", "bold"))
     if problem(row):
         console.paragraph(plain("problem: " + problem(row), _MAX_LINE))
     found = outcomes(row)
@@ -97,7 +100,7 @@ def _is_start(row: dict[str, Any]) -> bool:
 
 
 def _show_told(row: dict[str, Any], context: CommandContext) -> None:
-    """Name what was told at a place that compares no candidates."""
+    """List the memories told at a place that does not compare candidates."""
     for name, said in zip(("injected", "pointed"), SAID):
         keys = row.get(name)
         for key in keys if isinstance(keys, list) else []:
@@ -108,18 +111,22 @@ def _show_told(row: dict[str, Any], context: CommandContext) -> None:
 
 def _explain_candidates(found: list[Outcome], context: CommandContext) -> None:
     console = context.console
-    items = survey(context.places, context.accept_from).items
+    items = survey(context.paths, context.accept_from).items
     names = shortest_names(items)
     titles = {item.stored.key: shown_line(item.stored.memory.title) for item in items}
     console.line()
-    for one in found:
-        label = "%s (%s)" % (titles[one.key], names[one.key]) if one.key in titles else one.key
-        lead = _INDENT + one.said.ljust(_MARK)
-        console.paragraph(plain("%s: %s" % (label, one.words), _MAX_LINE), lead, len(lead))
-    lacking = next((names[one.key] for one in found if one.lacks_words and one.key in names), "")
+    for outcome in found:
+        label = (
+            "%s (%s)" % (titles[outcome.key], names[outcome.key]) if outcome.key in titles else outcome.key
+        )
+        lead = _INDENT + outcome.said.ljust(_MARK)
+        console.paragraph(plain("%s: %s" % (label, outcome.words), _MAX_LINE), lead, len(lead))
+    lacking = next(
+        (names[outcome.key] for outcome in found if outcome.lacks_words and outcome.key in names), ""
+    )
     if lacking:
         console.line()
-        console.paragraph("To recall it on such a prompt, add a phrase in the words of the prompt:")
+        console.paragraph("To recall it on such prompts, add a phrase that uses the prompt's words:")
         console.line("%smemory edit %s --asked-as '...'" % (_INDENT, lacking))
 
 

@@ -1,4 +1,4 @@
-"""`memory wrong`: say that a memory was wrong, which moves its own thresholds."""
+"""`memory wrong`: rate a memory as out of place, which raises its thresholds."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
-HELP = "say that a memory was out of place, so that it is recalled less readily"
+HELP = "rate a memory as out of place, so that it is recalled less readily"
 EXAMPLES = """\
-  memory wrong use-postgres               told where it did not belong
-  memory edit use-postgres --body '...'   where the memory itself is out of date
-  memory feedback reset use-postgres      take it back
+  memory wrong use-postgres               it was recalled where it did not belong
+  memory edit use-postgres --body '...'   if the memory itself is out of date
+  memory feedback reset use-postgres      undoes the rating
 """
 
 
@@ -28,5 +28,5 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Count the memories as wrong. Needs approval."""
+    """Count the memories as out of place. Requires approval."""
     return rate(arguments, context, WRONG)

@@ -15,7 +15,7 @@ from .session_figures import SessionFigures
 from .spend_figures import SpendFigures
 
 if TYPE_CHECKING:
-    from ...kernel.paths import Places
+    from ...kernel.paths import Paths
     from ...replies.correction_effect import CorrectionEffect
     from ..checks import Check
     from .ledger_files import LedgerFolder
@@ -108,10 +108,10 @@ def _read_scores(folder: LedgerFolder, replies: ReplyFigures, meter: EffectMeter
             meter.add_score(row)
 
 
-def missed_rows(recalls: RecallFigures, places: Places) -> tuple[list[MissedRow], int]:
+def missed_rows(recalls: RecallFigures, paths: Paths) -> tuple[list[MissedRow], int]:
     """Return the latest prompts that found nothing, each text once, and how many such prompts there were."""
     total = sum(number for reason, number in recalls.reasons if reason in NOTHING_FIT)
-    texts = prompt_texts(recalls.missed, places)
+    texts = prompt_texts(recalls.missed, paths)
     rows: dict[str, MissedRow] = {}
     for one in reversed(recalls.missed):
         text = shown_prompt(one.text) if one.text else texts.get(one.prompt_id, "")

@@ -13,7 +13,7 @@ from ...memories.trust import TRUSTED
 from .recall_figures import MemoryUse
 
 if TYPE_CHECKING:
-    from ...kernel.paths import Places
+    from ...kernel.paths import Paths
     from ...memories.survey import Item, Survey
     from .recall_figures import RecallFigures
 
@@ -49,21 +49,21 @@ class MemoryFigures(NamedTuple):
     stale_number: int
 
 
-def memory_figures(found: Survey, figures: RecallFigures, places: Places) -> MemoryFigures:
+def memory_figures(found: Survey, figures: RecallFigures, paths: Paths) -> MemoryFigures:
     """Return the tables for the memories at hand and for those of other projects that the ledgers name."""
     names = shortest_names(found.items)
     here = {item.stored.key: item for item in found.items}
     active = [item for item in found.items if life_cycle_state(item) == ACTIVE and item.trust == TRUSTED]
     told = [
-        _row(use, key, project, here, names, places)
+        _row(use, key, project, here, names, paths)
         for (project, key), use in figures.memories.items()
         if use.told or use.pointed or use.used
     ]
     told.sort(key=lambda row: (-(row.use.used + row.use.useful), -row.use.told, -row.use.pointed, row.name))
-    unused = [_stored_row(item, _use(item, figures, places), names) for item in active]
+    unused = [_stored_row(item, _use(item, figures, paths), names) for item in active]
     unused = [row for row in unused if not (row.use.told or row.use.pointed or row.use.used)]
     unused.sort(key=lambda row: (-row.use.near, row.updated))
-    stale = _stale_rows(found, figures, names, places)
+    stale = _stale_rows(found, figures, names, paths)
     return MemoryFigures(
         stored=len(active),
         pending=sum(item.waits for item in found.items),
@@ -76,17 +76,17 @@ def memory_figures(found: Survey, figures: RecallFigures, places: Places) -> Mem
     )
 
 
-def _use(item: Item, figures: RecallFigures, places: Places) -> MemoryUse:
+def _use(item: Item, figures: RecallFigures, paths: Paths) -> MemoryUse:
     key = item.stored.key
-    project = "" if key.startswith("user:") else places.project_key
+    project = "" if key.startswith("user:") else paths.project_key
     return figures.memories.get((project, key)) or MemoryUse()
 
 
 def _row(
-    use: MemoryUse, key: str, project: str, here: dict[str, Item], names: dict[str, str], places: Places
+    use: MemoryUse, key: str, project: str, here: dict[str, Item], names: dict[str, str], paths: Paths
 ) -> MemoryRow:
     """Return the row of a memory that the ledgers name; its title is known only where its store is at hand."""
-    item = here.get(key) if project in ("", places.project_key) else None
+    item = here.get(key) if project in ("", paths.project_key) else None
     if item is not None:
         return _stored_row(item, use, names)
     name = plain(key, _MAX_NAME)
@@ -102,18 +102,18 @@ def _stored_row(
 
 
 def _stale_rows(
-    found: Survey, figures: RecallFigures, names: dict[str, str], places: Places
+    found: Survey, figures: RecallFigures, names: dict[str, str], paths: Paths
 ) -> list[MemoryRow]:
     rows = []
     for item in found.items:
-        why, command = _staleness(item, _use(item, figures, places), places)
+        why, command = _staleness(item, _use(item, figures, paths), paths)
         if why:
             fix = "memory %s %s" % (command, names[item.stored.key])
-            rows.append(_stored_row(item, _use(item, figures, places), names, why, fix))
+            rows.append(_stored_row(item, _use(item, figures, paths), names, why, fix))
     return rows
 
 
-def _staleness(item: Item, use: MemoryUse, places: Places) -> tuple[str, str]:
+def _staleness(item: Item, use: MemoryUse, paths: Paths) -> tuple[str, str]:
     """Return why a memory may be out of date, and the command that settles it; two empty texts for a current one."""
     memory = item.stored.memory
     state = life_cycle_state(item)
@@ -125,7 +125,7 @@ def _staleness(item: Item, use: MemoryUse, places: Places) -> tuple[str, str]:
         return "", ""
     if use.wrong > use.useful:
         return "you said %s that it was wrong" % _times(use.wrong), "edit"
-    gone = [] if item.stored.store.worktree is None else _gone(memory.files, places.project_root)
+    gone = [] if item.stored.store.worktree is None else _gone(memory.files, paths.project_root)
     if gone:
         return "%s no longer exists" % shown_line(gone[0]) + (
             ", and %d more" % (len(gone) - 1) if len(gone) > 1 else ""

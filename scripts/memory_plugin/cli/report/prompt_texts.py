@@ -10,13 +10,13 @@ from ...kernel.fastjson import loads
 from ...kernel.text.tags import without_private
 from ...kernel.transcript.lines import MAX_LINE
 from ...kernel.transcript.reader import open_transcript
-from ...kernel.transcript.tail import asked
+from ...kernel.transcript.tail import user_input_of
 from ...memories.hygiene import CUT_MARGIN, shown_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from ...kernel.paths import Places
+    from ...kernel.paths import Paths
     from .recall_figures import MissedPrompt
 
 __all__ = ["prompt_texts"]
@@ -29,7 +29,7 @@ _MAX_PROMPT = 300
 _ID_FIELD = b'"promptId"'
 
 
-def prompt_texts(missed: Iterable[MissedPrompt], places: Places) -> dict[str, str]:
+def prompt_texts(missed: Iterable[MissedPrompt], paths: Paths) -> dict[str, str]:
     """Return the texts by prompt id, redacted and cut to 300 characters; those whose transcript is gone are missing."""
     wanted: dict[str, set[str]] = {}
     for one in missed:
@@ -37,7 +37,7 @@ def prompt_texts(missed: Iterable[MissedPrompt], places: Places) -> dict[str, st
             wanted.setdefault(one.session, set()).add(one.prompt_id)
     found: dict[str, str] = {}
     left = _MOST_BYTES
-    for path, ids in _transcripts(wanted, places)[:_MOST_TRANSCRIPTS]:
+    for path, ids in _transcripts(wanted, paths)[:_MOST_TRANSCRIPTS]:
         left -= _size(path)
         if left < 0:
             break
@@ -51,11 +51,11 @@ def shown_prompt(text: str) -> str:
     return line if len(line) <= _MAX_PROMPT else line[: _MAX_PROMPT - 1] + "\u2026"
 
 
-def _transcripts(wanted: dict[str, set[str]], places: Places) -> list[tuple[str, set[str]]]:
+def _transcripts(wanted: dict[str, set[str]], paths: Paths) -> list[tuple[str, set[str]]]:
     """Return the transcripts of sessions, the latest session first, with the ids to look for."""
-    if places.config_dir is None or not wanted:
+    if paths.config_dir is None or not wanted:
         return []
-    root = os.path.join(places.config_dir, "projects")
+    root = os.path.join(paths.config_dir, "projects")
     try:
         with os.scandir(root) as entries:
             folders = [entry.path for entry in entries if entry.is_dir(follow_symlinks=False)][:_MOST_FOLDERS]
@@ -95,7 +95,7 @@ def _prompt(line: bytes, identity: str) -> str:
         return ""
     if not isinstance(record, dict) or record.get("promptId") != identity:
         return ""
-    return asked(record)[1]
+    return user_input_of(record)[1]
 
 
 def _size(path: str) -> int:

@@ -13,12 +13,14 @@ from .tables import DataError, table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
+    from typing import AnyStr
 
 __all__ = ["Anchors", "Prefilter", "prefilters", "starts"]
 
 _LONG = 20_000
 _START = 3
+_FOREIGN = "?"  # what a character outside ASCII becomes among bytes
 _VOCABULARY = re.compile(rb"[a-z0-9_.-]{2,}")
 _PLAIN = b"".join(bytes([code]) if _VOCABULARY.match(bytes([code, code])) else b" " for code in range(256))
 
@@ -64,6 +66,22 @@ def starts(keywords: Iterable[str]) -> frozenset[bytes] | None:
     return found if found and all(len(start) == _START for start in found) else None
 
 
+@cache
+def _encoded(keyword: str) -> tuple[bytes, tuple[bytes, ...]]:
+    """Return a keyword as bytes, and its parts as they are in a vocabulary."""
+    encoded = keyword.encode("ascii")
+    return encoded, tuple(_VOCABULARY.findall(encoded))
+
+
+def _positions(text: AnyStr, part: AnyStr) -> list[int]:
+    found = []
+    place = text.find(part)
+    while place >= 0:
+        found.append(place)
+        place = text.find(part, place + 1)
+    return found
+
+
 class Anchors:
     """The anchors of one text; each keyword and prefilter is searched for at its first use."""
 
@@ -76,12 +94,14 @@ class Anchors:
         self._matched: dict[str, list[tuple[int, int]]] = {}
         self._vocabulary = b""
         self._grams: set[bytes] | None = None
+        self.words = set(text.split())  # the distinct words between white space
         if len(text) <= _LONG:
             lower = self._lower
             self._grams = {lower[at : at + _START] for at in range(len(lower) - _START + 1)}
         else:
-            # Long texts repeat words: the set of distinct words rules out most keywords.
-            self._vocabulary = b"\n".join(set(self._lower.translate(_PLAIN).split()))
+            # Long texts repeat words: the set of their distinct parts rules out most keywords.
+            parts = "\n".join(self.words).encode("ascii", "replace").lower().translate(_PLAIN)
+            self._vocabulary = b"\n".join(set(parts.split()))
 
     def may_hold(self, begun: frozenset[bytes] | None) -> bool:
         """Return False when no keyword with one of these beginnings (see `starts`) can be in the text; only short texts are checked."""
@@ -90,16 +110,16 @@ class Anchors:
     def places(self, keyword: str) -> list[int]:
         """Return the positions of a keyword, given in lower-case ASCII; the text may be in any case."""
         if keyword not in self._places:
-            self._places[keyword] = list(self._find(keyword.encode("ascii")))
+            self._places[keyword] = self._found(keyword)
         return self._places[keyword]
 
-    def _find(self, keyword: bytes) -> Iterator[int]:
-        if self._vocabulary and not all(map(self._vocabulary.__contains__, _VOCABULARY.findall(keyword))):
-            return
-        place = self._lower.find(keyword)
-        while place >= 0:
-            yield place
-            place = self._lower.find(keyword, place + 1)
+    def _found(self, keyword: str) -> list[int]:
+        if keyword == _FOREIGN:
+            return _positions(self._text, keyword)
+        encoded, parts = _encoded(keyword)
+        if self._vocabulary and not all(map(self._vocabulary.__contains__, parts)):
+            return []
+        return _positions(self._lower, encoded)
 
     def around(self, keywords: Iterable[str], before: int, after: int) -> list[tuple[int, int]]:
         """Return the regions from `before` characters before a keyword to `after` characters after its start."""

@@ -12,7 +12,7 @@ from .assignment import names_a_secret, whole_name
 from .checks import CHECKS
 from .filters import FILTERS, Candidate, entropy
 from .rule_set import Rule, compiled, formed_rules, rules
-from .shadow import folded, joined
+from .shadow import Shadow, folded, joined
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,21 +83,32 @@ def scan(text: str, kinds: Collection[str] | None, place: str) -> list[Finding]:
     anchors = Anchors(hidden)  # hiding adds none
     found: list[_Span] = []
     seen: dict[str, int] = {}
+    shadows = _shadows(hidden, anchors.words)
     for _ in range(_ROUNDS):
-        spans = _resolved([*_spans(hidden, anchors, kinds, seen), *_disguised(hidden, kinds)])
+        spans = _resolved([*_spans(hidden, anchors, kinds, seen), *_disguised(hidden, shadows, kinds)])
         if not spans:
             break
         found += spans
         hidden = _without(hidden, spans)
+        # What a shadow holds is hidden now too; what is hidden elsewhere changes nothing in it.
+        places = [(span.start - _TOUCH, span.end + _TOUCH) for span in spans]
+        touched = any(shadow.touches(places) for shadow, _ in shadows)
+        shadows = _shadows(hidden, set(hidden.split())) if touched else []
     found.sort(key=_place)
     return [_finding(span, place) for span in found]
 
 
-def _disguised(hidden: str, kinds: Collection[str] | None) -> Iterator[_Span]:
+def _shadows(hidden: str, words: Collection[str]) -> list[tuple[Shadow, bool]]:
+    """Return the shadows of a text, and for each whether only rules for secrets with a recognizable form apply to it."""
+    both = ((folded(hidden, words), False), (joined(hidden), True))
+    return [(shadow, formed) for shadow, formed in both if shadow is not None]
+
+
+def _disguised(
+    hidden: str, shadows: list[tuple[Shadow, bool]], kinds: Collection[str] | None
+) -> Iterator[_Span]:
     """Yield the findings in the shadows of a text, at their places in it; nothing there may touch what is hidden."""
-    for shadow, formed in ((folded(hidden), False), (joined(hidden), True)):
-        if shadow is None:
-            continue
+    for shadow, formed in shadows:
         for span in _spans(shadow.text, Anchors(shadow.text), kinds, {}, formed):
             if not formed or shadow.is_changed(span.start, span.end):
                 start, end = shadow.original(span.start, span.end)
@@ -163,11 +174,10 @@ def _matches(rule: Rule, text: str, anchors: Anchors) -> Iterator[re.Match[str]]
     elif rule.window:
         regions = anchors.around(rule.keywords, *rule.window)
     else:
-        for keyword in rule.keywords:
-            for place in anchors.places(keyword):
-                match = compiled(rule.pattern).match(text, place)
-                if match:
-                    yield match
+        places = [place for keyword in rule.keywords for place in anchors.places(keyword)]
+        if places:
+            match = compiled(rule.pattern).match
+            yield from filter(None, (match(text, place) for place in places))
     for start, end in regions:
         yield from compiled(rule.pattern).finditer(text, start, end)
 

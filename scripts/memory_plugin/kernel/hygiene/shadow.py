@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from itertools import accumulate
 
 from .spellings import Change, decoded, spellings
 from .table_cells import cells
@@ -50,6 +51,17 @@ class Shadow:
         first, last = self.original(start, end)
         return last - first != end - start
 
+    def touches(self, spans: Iterable[tuple[int, int]]) -> bool:
+        """Return whether a part of the original that the shadow was made from touches one of the spans."""
+        made_from = sorted(zip(self._starts, self._ends))
+        starts = [start for start, _ in made_from]
+        ends = list(accumulate((end for _, end in made_from), max))
+        for start, end in spans:
+            before = bisect_right(starts, end)
+            if before and ends[before - 1] >= start:
+                return True
+        return False
+
     def _place(self, at: int) -> tuple[int, int]:
         number = bisect_right(self._offsets, at) - 1
         start, end = self._starts[number], self._ends[number]
@@ -59,10 +71,10 @@ class Shadow:
         return start, start + 1
 
 
-def folded(text: str) -> Shadow | None:
-    """Return the text in its plainest spelling around each place where that differs; None when it differs nowhere."""
+def folded(text: str, words: Iterable[str]) -> Shadow | None:
+    """Return the text, of these words, in its plainest spelling around each place where that differs; None when it differs nowhere."""
     pieces = _surroundings(text, _ordered(spellings(text)))
-    for extra in (*decoded(text), *cells(text)):
+    for extra in (*decoded(text, words), *cells(text)):
         pieces += (*extra, (_GAP, 0, 0))
     return Shadow(pieces) if pieces else None
 

@@ -6,16 +6,15 @@ import re
 from binascii import Error as Base64Error
 from binascii import a2b_base64
 from functools import cache
-from html import unescape
 from itertools import groupby
 from unicodedata import category, normalize
 
 from ..text.lookalikes import LOOKALIKES
-from .tables import words
+from .tables import words as word_list
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 __all__ = ["Change", "decoded", "spellings"]
 
@@ -31,12 +30,15 @@ _ESCAPE = re.compile(
 _COLOR = re.compile(r"\x1b\[[0-9;]{0,20}[A-Za-z]")
 _VALUE = r"[\w+/=.~!#$%^&*-]"
 _LINE = r"[ \t]{0,20}(?:\\?\r?\n[ \t]{0,40})?"
+# Few quotes pass the first lookahead, which is cheaper than what it stands for.
 _CONCATENATION = re.compile(
-    r"([\"'`])(?<=%s[\"'`])(?:%s[+.&]%s|[ \t]{0,20}\\?\r?\n[ \t]{0,40})[bfru]?\1(?=%s)"
+    r"[\"'`](?=[ \t+.&\\\r\n])(?<=%s([\"'`]))(?:%s[+.&]%s|[ \t]{0,20}\\?\r?\n[ \t]{0,40})[bfru]?\1(?=%s)"
     % (_VALUE, _LINE, _LINE, _VALUE)
 )
-# Without the dashes, dots, arrows and frames that are common in plain text.
-_FOREIGN = re.compile("[^\x00-\x7f\u2013\u2014\u2026\u2190-\u21ff\u2500-\u259f\u2713\u2714\u25cf]+")
+# The dashes, dots, arrows and frames that are common in plain text.
+_COMMON = "\u2013\u2014\u2026\u2190-\u21ff\u2500-\u259f\u2713\u2714\u25cf"
+# One range is searched for three times as fast as a set of several.
+_FOREIGN = re.compile("[^\x00-\x7f](?<![%s])[^\x00-\x7f%s]*" % (_COMMON, _COMMON))
 _SPELLED = {"\u0142": "l", "\u00f8": "o", "\u0111": "d", "\u0131": "i", "\u00df": "ss"}
 _SPELLED.update(
     dict.fromkeys("\u201c\u201d\u201e\u00ab\u00bb\u2033", '"'),
@@ -70,9 +72,9 @@ def spellings(text: str) -> Iterator[Change]:
             yield from _plain_letters(match[0], match.start())
 
 
-def decoded(text: str) -> Iterator[list[tuple[str, int, int]]]:
-    """Yield what base64 in the text says, where that is printable, with its place."""
-    long = {word for word in text.split() if len(word) >= _SHORTEST_BASE64}
+def decoded(text: str, words: Iterable[str]) -> Iterator[list[tuple[str, int, int]]]:
+    """Yield what base64 in the text says, where that is printable, with its place; `words` are the text's words."""
+    long = [word for word in words if len(word) >= _SHORTEST_BASE64]
     for run in sorted(set(_BASE64.findall("\n".join(long)))):
         plain = _from_base64(run)
         place = text.find(run) if plain else -1
@@ -117,7 +119,7 @@ def _keeps_length(numbered: tuple[int, str]) -> bool | None:
 
 @cache
 def _password_words() -> re.Pattern[str]:
-    return re.compile("|".join(sorted(words("password_words"), key=len, reverse=True)))
+    return re.compile("|".join(sorted(word_list("password_words"), key=len, reverse=True)))
 
 
 @cache
@@ -150,6 +152,8 @@ def _escape(escaped: str) -> str:
 
 
 def _entity(escaped: str) -> str:
+    from html import unescape  # few texts hold one, and its table takes two milliseconds
+
     plain = unescape(unescape("&" + escaped[1:].replace("amp;", "") if escaped != "&amp;" else escaped))
     return "".join(map(_plain_character, plain.replace(_HIDDEN, " "))) if plain.isprintable() else " "
 

@@ -52,16 +52,16 @@ class Address(NamedTuple):
 
 def parse_address(url: str) -> Address | None:
     """Return the address in a URL, or None unless it is `https://`, or `http://` to this machine, without user and query."""
-    found = _parse(url)
-    if found is None or found.user or (found.scheme == "http" and not found.local):
+    address = _parse(url)
+    if address is None or address.user or (address.scheme == "http" and not address.local):
         return None
-    return found
+    return address
 
 
 def parse_proxy(url: str) -> Address | None:
     """Return the address of a proxy, with its user if it has one; None unless its scheme is `http://` or missing."""
-    found = _parse(url if "://" in url else "http://" + url)
-    return found if found is not None and found.scheme == "http" else None
+    address = _parse(url if "://" in url else "http://" + url)
+    return address if address is not None and address.scheme == "http" else None
 
 
 def bypasses_proxy(host: str, no_proxy: str) -> bool:

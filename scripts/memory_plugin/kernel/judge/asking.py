@@ -76,7 +76,7 @@ class Judge:
         self.model = model
         self.backend = settings.text("judge.backend")
         self.notice = ""
-        self._places = context.places
+        self._paths = context.paths
         self._settings = settings
         self._session = context.session
         self._off = off
@@ -108,7 +108,7 @@ class Judge:
         endpoint = load_backend(self.backend).ENDPOINT
         if endpoint is None:
             return None
-        variables = UserEnvironment(self._places.config_dir)
+        variables = UserEnvironment(self._paths.config_dir)
         return address_source(
             "judge.base_url", [endpoint.base_variable], endpoint.base, self._settings, variables
         )
@@ -161,11 +161,11 @@ class Judge:
         """Return the highest cost of some questions in US dollars, as it would be reserved."""
         family = family_of(self.model, _FORMAT_OF.get(self.backend, self.backend), iso(now())[:10])
         options = RequestOptions(family, frozenset())
-        return sum(self._billing.highest(one, options.most_tokens(one)) for one in questions)
+        return sum(self._billing.highest(question, options.most_tokens(question)) for question in questions)
 
     @property
     def _folder(self) -> str:
-        return self._places.state(FOLDER)
+        return self._paths.state(FOLDER)
 
     def _prepare(self, anyway: bool) -> None:
         """Resolve the access to the server, once. Raises JudgeError."""
@@ -175,11 +175,11 @@ class Judge:
             raise JudgeError(
                 "disabled", "not switched on in your own settings; see: memory judge on " + self.feature
             )
-        if self._places.state_dir is None:
-            raise JudgeError("no_state", "spending cannot be recorded: %s" % self._places.why_no_state)
+        if self._paths.state_dir is None:
+            raise JudgeError("no_state", "spending cannot be recorded: %s" % self._paths.why_no_state)
         endpoint = load_backend(self.backend).ENDPOINT
         if endpoint is not None and self._access is None:
-            variables = UserEnvironment(self._places.config_dir)
+            variables = UserEnvironment(self._paths.config_dir)
             self._access = resolve_access(endpoint, self._settings, variables, self._helper)
 
     @property
@@ -292,8 +292,8 @@ class Judge:
             "tokens_out": verdict.tokens_out,
             "cost_usd": None if verdict.cost is None else round(verdict.cost, 8),
         }
-        ledger = open_ledger(self._places, self._settings, "judge-calls")
-        ledger.append(self._session, self._places.project_key, row)
+        ledger = open_ledger(self._paths, self._settings, "judge-calls")
+        ledger.append(self._session, self._paths.project_key, row)
 
 
 def _caps(settings: Settings, *, is_request: bool) -> Caps:

@@ -106,16 +106,16 @@ class Batches:
     def listed(self, deadline: Deadline) -> list[BatchInfo]:
         """Return the provider's newest batches."""
         rows = self._json("GET", "%s?limit=%d" % (_PATH, _MOST_LISTED), deadline).get("data")
-        found = []
+        batch_infos = []
         for row in rows if isinstance(rows, list) else ():
             counts = value_at(row, "request_counts")
             total = sum(n for n in counts.values() if isinstance(n, int)) if isinstance(counts, dict) else 0
             identity, created = value_at(row, "id"), value_at(row, "created_at")
             if isinstance(identity, str) and isinstance(created, str):
-                found.append(
+                batch_infos.append(
                     BatchInfo(identity, created, total, value_at(row, "processing_status") == "ended")
                 )
-        return found
+        return batch_infos
 
     def ended(self, batch: str, deadline: Deadline) -> bool:
         """Return whether a batch has ended."""
@@ -166,10 +166,10 @@ class Batches:
             return BatchAnswer(None, kind if known else "parse_error", None, None, 0.0)
         name = str(value_at(error, "error", "type") or value_at(error, "type"))
         parts = rejected_parts(dumps({"error": error}).encode("ascii"), FORMAT.names) & self._options.sent()
-        said = [name if name in _ERRORS else "error of an unknown kind"]
+        details = [name if name in _ERRORS else "error of an unknown kind"]
         if parts:
-            said.append("it refuses: %s" % ", ".join(sorted(parts)))
-        return BatchAnswer(None, "errored", None, None, 0.0, "; ".join(said), parts)
+            details.append("it refuses: %s" % ", ".join(sorted(parts)))
+        return BatchAnswer(None, "errored", None, None, 0.0, "; ".join(details), parts)
 
     def _json(self, method: str, path: str, deadline: Deadline, body: bytes | None = None) -> dict[str, Any]:
         try:

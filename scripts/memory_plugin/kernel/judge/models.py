@@ -192,8 +192,8 @@ def rejected_parts(body: bytes, names: Names) -> frozenset[str]:
     the first word counts: vendors go on to say what to send instead.
     """
     text = body.decode("utf-8", "replace")
-    for said in (*_parameters(text), text):
-        parts = _first_named(said.lower(), names)
+    for complaint in (*_parameters(text), text):
+        parts = _first_named(complaint.lower(), names)
         if parts:
             return frozenset(parts)
     return frozenset()
@@ -213,7 +213,7 @@ def _parameters(text: str) -> list[str]:
     return [error[name] for name in ("param", "message") if isinstance(error.get(name), str)]
 
 
-def _first_named(said: str, names: Names) -> tuple[str, ...]:
+def _first_named(complaint: str, names: Names) -> tuple[str, ...]:
     """Return the parts of the word that occurs first; of two at one position, of the longer one."""
-    found = [(said.find(word), -len(word), parts) for word, parts in names if word in said]
+    found = [(complaint.find(word), -len(word), parts) for word, parts in names if word in complaint]
     return min(found)[2] if found else ()

@@ -92,8 +92,8 @@ def _apply_user(settings: Settings, reading: _Reading) -> None:
         settings.put(key, value, USER)
     for feature in settings.judge_features():
         switch = feature + JUDGE_SWITCH
-        said = switch in reading.leaves or switch in reading.wrong
-        if feature + ".judge" in reading.blocks and not said:
+        is_set = switch in reading.leaves or switch in reading.wrong
+        if feature + ".judge" in reading.blocks and not is_set:
             settings.put(switch, True, USER)
     _apply_sources_form(settings, reading)
 

@@ -20,11 +20,11 @@ __all__ = [
     "got",
     "is_block",
     "keys",
-    "must_fit",
     "nearest_choice",
     "parsed",
     "project_limit",
     "replacements",
+    "require_valid",
     "shown",
     "top_level",
 ]
@@ -260,11 +260,11 @@ def parsed(key: Key, text: str) -> object:
             value = loads(text)
         except ValueError:
             raise WrongValueError(key.name, expected(key.rule), shown(text)) from None
-    must_fit(key, value)
+    require_valid(key, value)
     return value
 
 
-def must_fit(key: Key, value: object) -> None:
+def require_valid(key: Key, value: object) -> None:
     """Raise WrongValueError, with the nearest choice, for a value that does not fit a key."""
     if fits(key.rule, value):
         return

@@ -18,7 +18,7 @@ from ..files import Unreadable, make_folder, read_regular, replace_file
 from ..locks import Busy, FileLock
 from ..paths import state_folder
 from .load import JUDGE_SWITCH, MAX_BYTES, SettingsFileError, decoded
-from .schema import keys, must_fit, top_level
+from .schema import keys, require_valid, top_level
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -75,7 +75,7 @@ def change_values(config_dir: str | None, values: Mapping[str, object]) -> Chang
     """
     for name, value in values.items():
         if value is not None:
-            must_fit(keys()[name], value)
+            require_valid(keys()[name], value)
 
     def rewrite(text: str) -> str:
         for name, value in values.items():
@@ -250,7 +250,9 @@ def find(text: str, path: tuple[str, ...]) -> Member | None:
     """Return the member at a path, the last of several with one name, as JSON parsers do; None if there is none."""
     start, member = _root(text), None
     for name in path:
-        member = next((one for one in reversed(members(text, start)) if one.name == name), None)
+        member = next(
+            (candidate for candidate in reversed(members(text, start)) if candidate.name == name), None
+        )
         if member is None:
             return None
         start = member.value

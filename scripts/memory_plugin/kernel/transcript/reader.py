@@ -18,8 +18,8 @@ import stat as modes
 from ..files import Unreadable
 from .content import CHARACTERS, blocks_of, bounded, joined, media, size_of, tokens_of, words
 from .lines import Lines
-from .turn import USAGE, Call, RecentSet, Said, Totals, Turn
-from .user_rows import Queue, by_person, handed_over, kind_of, spoken, without_notes
+from .turn import USAGE, Call, RecentSet, Totals, Turn, UserText
+from .user_rows import Queue, inserted_prompt, is_from_person, kind_of, user_text, without_notes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -83,7 +83,7 @@ class Reader:
         self._lines = Lines(file)
         self._queue = Queue()
         self._turn = Turn(1)
-        self._said: list[Said] = []
+        self._said: list[UserText] = []
         self._pending: dict[str, Call] = {}
         self._rows = RecentSet()
         self._messages = RecentSet()
@@ -103,7 +103,7 @@ class Reader:
             elif kind == "system":
                 self._system(record)
             elif kind == "attachment":
-                prompt = handed_over(record.get("attachment"))
+                prompt = inserted_prompt(record.get("attachment"))
                 if prompt is not None and self._is_main(record):
                     self._say(words(prompt), record)
             elif kind == "queue-operation":
@@ -175,8 +175,8 @@ class Reader:
         turn.model = str(message.get("model") or "")[:200]
         turn.version = str(record.get("version") or "")[:50]
         turn.time = str(record.get("timestamp") or "")[:50]
-        turn.said, self._said = self._said, []
-        turn.tokens += sum(tokens_of(said.text) for said in turn.said)
+        turn.user_texts, self._said = self._said, []
+        turn.tokens += sum(tokens_of(entry.text) for entry in turn.user_texts)
         return turn
 
     def _block(self, turn: Turn, block: object) -> None:
@@ -232,16 +232,16 @@ class Reader:
             return
         text = without_notes(text)
         kind = "summary" if record.get("isCompactSummary") is True else kind_of(text)
-        if kind in ("prompt", "command") and (record.get("isMeta") is True or not by_person(record)):
+        if kind in ("prompt", "command") and (record.get("isMeta") is True or not is_from_person(record)):
             kind = "notice"
         self.totals.summaries += kind == "summary"
-        text = spoken(kind, text)
+        text = user_text(kind, text)
         self._queue.said(text)
         time = record.get("timestamp")
         if isinstance(time, str) and self._rows.seen((time, text)):  # copied under a new id
             self.totals.repeated += 1
             return
-        self._said.append(Said(kind, text))
+        self._said.append(UserText(kind, text))
 
     def _result(self, block: dict[str, Any], details: object) -> None:
         identity = str(block.get("tool_use_id") or "")[:200]
@@ -285,8 +285,8 @@ class Reader:
     def _end(self) -> Iterator[Turn]:
         yield from self._close()
         if self._said:
-            self._turn.said, self._said = self._said, []
-            self._turn.tokens = sum(tokens_of(said.text) for said in self._turn.said)
+            self._turn.user_texts, self._said = self._said, []
+            self._turn.tokens = sum(tokens_of(entry.text) for entry in self._turn.user_texts)
             yield from self._close()
         self.totals.unresolved += len(self._pending)
         self.totals.bad, self.totals.dropped = self._lines.bad, self._lines.long
@@ -299,9 +299,9 @@ def _is_side(record: dict[str, Any]) -> bool:
 
 def _written_again(call: Call, turn: Turn) -> bool:
     """Return whether a turn already holds the call, whose row may be repeated while it streams; the more complete one is kept."""
-    for at, one in enumerate(turn.calls):
-        if one.id == call.id and call.id:
-            if one.result is None and len(call.input) > len(one.input):
+    for at, earlier in enumerate(turn.calls):
+        if earlier.id == call.id and call.id:
+            if earlier.result is None and len(call.input) > len(earlier.input):
                 turn.calls[at] = call
             return True
     return False

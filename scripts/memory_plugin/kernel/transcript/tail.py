@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 
 from ..fastjson import loads
-from .user_rows import PROMPT, by_person, kind_of, spoken, without_notes
+from .user_rows import PROMPT, is_from_person, kind_of, user_text, without_notes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Any
 
-__all__ = ["COMMAND", "asked", "plain_text", "records_backwards", "replied"]
+__all__ = ["COMMAND", "plain_text", "records_backwards", "reply_text_of", "user_input_of"]
 
 COMMAND = "command"
 _SYNTHETIC = "<synthetic>"
@@ -34,7 +34,7 @@ def records_backwards(path: str, tail_bytes: int, most: int = 2000) -> Iterator[
             yield record
 
 
-def asked(record: dict[str, Any]) -> tuple[str, str]:
+def user_input_of(record: dict[str, Any]) -> tuple[str, str]:
     """Return the kind of a row that a person wrote, PROMPT or COMMAND, and its text; of a slash command, its arguments.
 
     Two empty texts for every other row: tool results, interruptions, summaries of compactions, and the client's notes.
@@ -42,16 +42,16 @@ def asked(record: dict[str, Any]) -> tuple[str, str]:
     message = record.get("message")
     if record.get("type") != "user" or not isinstance(message, dict) or "toolUseResult" in record:
         return "", ""
-    if any(record.get(mark) for mark in _NOT_SAID) or not by_person(record):
+    if any(record.get(mark) for mark in _NOT_SAID) or not is_from_person(record):
         return "", ""
     text = without_notes(plain_text(message.get("content"))).strip()
     kind = kind_of(text) if text else ""
     if kind == COMMAND:
-        return COMMAND, spoken(kind, text).partition(" ")[2]
+        return COMMAND, user_text(kind, text).partition(" ")[2]
     return (PROMPT, text) if kind == PROMPT else ("", "")
 
 
-def replied(record: dict[str, Any]) -> str:
+def reply_text_of(record: dict[str, Any]) -> str:
     """Return the model's text in a row; empty for tool calls, API errors and sub-agents."""
     message = record.get("message")
     if record.get("type") != "assistant" or not isinstance(message, dict):

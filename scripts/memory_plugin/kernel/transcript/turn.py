@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-__all__ = ["USAGE", "Call", "RecentSet", "Said", "Totals", "Turn"]
+__all__ = ["USAGE", "Call", "RecentSet", "Totals", "Turn", "UserText"]
 
 # The fields of a message's usage; all but the output are parts of its input.
 USAGE = ("input_tokens", "output_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
@@ -37,7 +37,7 @@ class Call:
         return value if value.__class__ is str else ""
 
 
-class Said:
+class UserText:
     """A text in the user's place before an answer: `kind` is prompt, command, interrupt, summary, local or notice."""
 
     __slots__ = ("kind", "text")
@@ -50,13 +50,14 @@ class Said:
 class Turn:
     """One answer of the model, as `--max-turns` of the client counts them.
 
-    `said` precedes the answer.  `usage` maps the names of USAGE to tokens, None if the transcript does not say or said it at an earlier
-    turn with the same message.  `late` holds calls of earlier turns whose results came only now.  `answered` is False for a prompt
-    without an answer.  `thought` counts characters of thinking, whose text only old clients keep.
+    `user_texts` are what came before the answer.  `usage` maps the names of USAGE to tokens; it is None if the transcript does not record
+    usage, or recorded it at an earlier turn with the same message.  `late` holds calls of earlier turns whose results came only now.
+    `answered` is False for a prompt without an answer.  `thought` counts characters of thinking, whose text only old clients keep.
     """
 
     __slots__ = (
-        "answered", "calls", "late", "message", "model", "number", "said", "texts", "thought", "time", "tokens", "usage", "version",
+        "answered", "calls", "late", "message", "model", "number", "texts", "thought", "time", "tokens", "usage",
+        "user_texts", "version",
     )  # fmt: skip
 
     def __init__(self, number: int) -> None:
@@ -66,7 +67,7 @@ class Turn:
         self.model = ""
         self.version = ""
         self.time = ""
-        self.said: list[Said] = []
+        self.user_texts: list[UserText] = []
         self.texts: list[str] = []
         self.calls: list[Call] = []
         self.late: list[Call] = []
@@ -77,12 +78,12 @@ class Turn:
     @property
     def prompt(self) -> str:
         """Return the prompts before this answer, one a line; empty if there are none."""
-        return "\n".join(said.text for said in self.said if said.kind == "prompt")
+        return "\n".join(entry.text for entry in self.user_texts if entry.kind == "prompt")
 
     @property
     def empty(self) -> bool:
         """Return whether the turn holds nothing."""
-        return not (self.answered or self.said or self.late)
+        return not (self.answered or self.user_texts or self.late)
 
 
 class Totals:

@@ -11,7 +11,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-__all__ = ["PROMPT", "Queue", "handed_over", "kind_of", "spoken", "without_notes"]
+__all__ = ["PROMPT", "Queue", "inserted_prompt", "kind_of", "user_text", "without_notes"]
 
 PROMPT = "prompt"
 _ARGUMENTS = ("<command-args>", "</command-args>")
@@ -56,7 +56,7 @@ def without_notes(text: str) -> str:
     return rest or text
 
 
-def spoken(kind: str, text: str) -> str:
+def user_text(kind: str, text: str) -> str:
     """Return what a person wrote in a row: a command's name and arguments, else the text, cut to 100,000 characters."""
     if kind != "command":
         return text[:_LONGEST].strip()
@@ -73,16 +73,16 @@ def _between(text: str, start: str, end: str) -> str:
     return text[at : stop if stop >= 0 else len(text)].strip()
 
 
-def handed_over(attachment: object) -> object:
+def inserted_prompt(attachment: object) -> object:
     """Return the content of a prompt that the client (since 2.1.4x) inserted into a running turn; None for other attachments."""
     if not isinstance(attachment, dict) or attachment.get("type") != "queued_command":
         return None
     if attachment.get("commandMode") not in (None, "prompt") or attachment.get("isMeta") is True:
         return None
-    return attachment.get("prompt") if by_person(attachment) else None
+    return attachment.get("prompt") if is_from_person(attachment) else None
 
 
-def by_person(record: dict[str, Any]) -> bool:
+def is_from_person(record: dict[str, Any]) -> bool:
     """Return whether a person wrote a row, by its `origin`; True for rows of older clients without one."""
     origin = record.get("origin")
     return not isinstance(origin, dict) or origin.get("kind") in _PEOPLE

@@ -85,8 +85,8 @@ class FailureDetector(Detector):
         for call in (*turn.calls, *turn.late):
             if call.failed or self._failed:
                 self._result(call, turn, report)
-        for said in turn.said:
-            if said.kind == "interrupt":
+        for entry in turn.user_texts:
+            if entry.kind == "interrupt":
                 report("interrupts", turn.number)
 
     def _result(self, call: Call, turn: Turn, report: ReportSignal) -> None:

@@ -28,7 +28,7 @@ class FileDetector(Detector):
 
     def observe(self, turn: Turn, report: ReportSignal) -> None:
         """Look at the next turn."""
-        if any(said.kind == "summary" for said in turn.said):
+        if any(entry.kind == "summary" for entry in turn.user_texts):
             self._ranges.clear()  # what was read before is gone from the context
         for text in turn.texts:
             self._mention(text, turn.number)

@@ -30,9 +30,9 @@ class PeopleDetector(Detector):
 
     def observe(self, turn: Turn, report: ReportSignal) -> None:
         """Look at the next turn."""
-        for said in turn.said:
-            if said.kind == "prompt":
-                self._prompt(said.text[:_HEAD], turn.number, report)
+        for entry in turn.user_texts:
+            if entry.kind == "prompt":
+                self._prompt(entry.text[:_HEAD], turn.number, report)
         for text in turn.texts:
             self._reply(text[:_MAX_TEXT], turn.number, report)
 

@@ -34,18 +34,18 @@ class CommandDetector(Detector):
                 self._command(command, call, turn, report)
 
     def _command(self, command: str, call: Call, turn: Turn, report: ReportSignal) -> None:
-        found = pipeline_heads(command)
-        outcome = tests_outcome(call, found, turn.version)
+        heads = pipeline_heads(command)
+        outcome = tests_outcome(call, heads, turn.version)
         if outcome:
             report("tests_" + outcome, turn.number, "%s -> %s" % (command[:100], _last_line(call)))
-        if any(_commits(head) for head in found) and not call.failed:
+        if any(_commits(head) for head in heads) and not call.failed:
             confirmed = bool(pattern("commit_made").search(_output(call)))
             report(
                 "commits" if confirmed else "commits_unconfirmed",
                 turn.number,
                 _output(call).partition("\n")[0] if confirmed else command,
             )
-        for head in found:
+        for head in heads:
             entry = tool_for(head)
             if entry is not None:
                 report("shell_for_tools", turn.number, "%s: %s" % (entry["tool"], " ".join(head.words)))
@@ -67,12 +67,12 @@ def _commits(head: Head) -> bool:
     return "commit" in words[:2]
 
 
-def tests_outcome(call: Call, found: list[Head], version: str) -> str:
+def tests_outcome(call: Call, heads: list[Head], version: str) -> str:
     """Return how a test run ended: passed, failed or unknown; empty for a call that ran no tests.
 
     An exit code that is hidden (by a pipe, `|| true`, the background) never means passed; a summary of failures still means failed.
     """
-    runs = [head for head in found if runs_tests(head)]
+    runs = [head for head in heads if runs_tests(head)]
     if not runs or failure_cause(call, version) not in ("", "own"):
         return ""
     if call.failed or pattern("tests_failed").search(_output(call)):
@@ -95,5 +95,5 @@ class PlanningDetector(Detector):
                 report(name, turn.number, main_argument(call) or call.name)
         if len(turn.calls) > 1:
             report("parallel", turn.number, ", ".join(call.name for call in turn.calls[:10]))
-        if any(said.kind == "summary" for said in turn.said):
+        if any(entry.kind == "summary" for entry in turn.user_texts):
             report("compactions", turn.number)

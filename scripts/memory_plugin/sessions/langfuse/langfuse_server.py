@@ -11,7 +11,7 @@ from ...kernel.judge.errors import JudgeError
 
 if TYPE_CHECKING:
     from ...kernel.judge.address import AddressSource
-    from ...kernel.paths import Places
+    from ...kernel.paths import Paths
     from ...kernel.settings.load import Settings
     from .langfuse_client import LangfuseClient, LangfuseReply
 
@@ -25,26 +25,26 @@ _MAX_KEY = 500
 MODERN, LEGACY = "v4", "v3"
 
 
-def is_configured(places: Places, settings: Settings) -> bool:
+def is_configured(paths: Paths, settings: Settings) -> bool:
     """Return whether the user's settings or environment mention a server: a host, a key, or automatic sending."""
     if settings.text("sessions.langfuse.host") or settings.flag("sessions.langfuse.automatic"):
         return True
-    return bool(UserEnvironment(places.config_dir).first((*HOSTS, _PUBLIC, _SECRET)))
+    return bool(UserEnvironment(paths.config_dir).first((*HOSTS, _PUBLIC, _SECRET)))
 
 
-def server_route(places: Places, settings: Settings) -> AddressSource:
+def server_route(paths: Paths, settings: Settings) -> AddressSource:
     """Return the server's address and the setting or variable that names it."""
     return address_source(
-        "sessions.langfuse.host", HOSTS, _CLOUD, settings, UserEnvironment(places.config_dir)
+        "sessions.langfuse.host", HOSTS, _CLOUD, settings, UserEnvironment(paths.config_dir)
     )
 
 
-def find_access(places: Places, settings: Settings, off: str = "") -> ServerAccess:
+def find_access(paths: Paths, settings: Settings, off: str = "") -> ServerAccess:
     """Return the address and credentials of the server. Raises Failed: disabled (with `off` as its reason), bad_url, no_key."""
     if off:
         raise JudgeError("disabled", off)
-    variables = UserEnvironment(places.config_dir)
-    address = parse_address(server_route(places, settings).url)
+    variables = UserEnvironment(paths.config_dir)
+    address = parse_address(server_route(paths, settings).url)
     if address is None:
         raise JudgeError(
             "bad_url", "sessions.langfuse.host or LANGFUSE_HOST: not https://, nor http:// to this machine"

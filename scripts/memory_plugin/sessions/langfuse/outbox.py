@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from ...kernel.judge.credentials import ServerAccess
-    from ...kernel.paths import Places
+    from ...kernel.paths import Paths
     from ...kernel.settings.load import Settings
 
 __all__ = ["MAX_TRIES", "Outbox", "OutboxOverview", "outbox_overview"]
@@ -37,10 +37,10 @@ class Outbox:
     reason.
     """
 
-    def __init__(self, places: Places, access: ServerAccess) -> None:
+    def __init__(self, paths: Paths, access: ServerAccess) -> None:
         address = access.address
         key = "%s %s %d %s %s" % (address.scheme, address.host, address.port, address.path, access.headers)
-        self._path = places.state("langfuse", digest(key.encode("utf-8", "replace"), 8) + ".json")
+        self._path = paths.state("langfuse", digest(key.encode("utf-8", "replace"), 8) + ".json")
         self.server: dict[str, Any] = {}
         self.configs: dict[str, str] = {}
         self.waiting: dict[str, dict[str, Any]] = {}
@@ -118,12 +118,12 @@ class OutboxOverview(NamedTuple):
     not_before: float
 
 
-def outbox_overview(places: Places, settings: Settings, access: ServerAccess) -> OutboxOverview:
+def outbox_overview(paths: Paths, settings: Settings, access: ServerAccess) -> OutboxOverview:
     """Return what was sent and what was not, as far as this machine knows; the server is not asked."""
-    outbox = Outbox(places, access)
+    outbox = Outbox(paths, access)
     unqueued = sum(
         body["id"] not in outbox.sent and body["id"] not in outbox.waiting
-        for row in latest_rows(places, settings).values()
+        for row in latest_rows(paths, settings).values()
         for body in score_bodies(row)
     )
     return OutboxOverview(

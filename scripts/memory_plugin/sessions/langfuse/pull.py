@@ -21,7 +21,7 @@ from .langfuse_server import MODERN
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from ...kernel.paths import Places
+    from ...kernel.paths import Paths
     from .langfuse_client import LangfuseClient
 
 __all__ = ["Observation", "Trace", "keep_session", "read_session", "text_of", "transcript_rows"]
@@ -113,8 +113,8 @@ def _read_legacy(client: LangfuseClient, session: str) -> list[Trace]:
     if reply.status != 200 or not isinstance(listed, list):
         raise JudgeError("http_%d" % reply.status, "the session could not be read")
     traces = []
-    for one in listed[:_MAX_TRACES]:
-        found = client.get("/traces/" + quote(str(value_at(one, "id")), safe=""))
+    for entry in listed[:_MAX_TRACES]:
+        found = client.get("/traces/" + quote(str(value_at(entry, "id")), safe=""))
         if found.status != 200 or value_at(found.payload, "sessionId") not in (session, None):
             continue
         rows = value_at(found.payload, "observations")
@@ -137,9 +137,9 @@ def _observation(row: Any) -> Observation:  # noqa: ANN401 (what the server has)
     return Observation(identity, kind.upper(), name, start, *data, level, model, usage)
 
 
-def keep_session(places: Places, session: str, traces: Sequence[Trace]) -> str:
+def keep_session(paths: Paths, session: str, traces: Sequence[Trace]) -> str:
     """Write a session as a transcript in the state folder, without secrets; return its path. Raises OSError."""
-    folder = pulled_folder(places)
+    folder = pulled_folder(paths)
     make_folder(folder)
     name = "".join(c if c.isascii() and c.isalnum() else "-" for c in session)[:60].strip("-")
     path = os.path.join(

@@ -17,7 +17,7 @@ from .score_payloads import ensure_configs, score_bodies
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ...kernel.paths import Places
+    from ...kernel.paths import Paths
     from ...kernel.settings.load import Settings
 
 __all__ = ["PushResult", "push", "read_back", "send_scores"]
@@ -26,6 +26,7 @@ _PER_REQUEST = 15  # scores in one request, where the server takes several (its 
 _IDS_PER_REQUEST = 50
 _OBJECT, _ARRAY = "object", "array"
 _ACCEPTED = (200, 201, 202, 207)
+_WRONG_FORM = 400
 # Seconds before each check for posted scores: servers store them a moment after they answer 200.
 _CONFIRM_PAUSES = (0.0, 0.5, 1.0, 2.0, 4.0)
 
@@ -39,14 +40,14 @@ class PushResult(NamedTuple):
 
 
 def send_scores(
-    places: Places, settings: Settings, off: str, seconds: float, progress: Callable[[str], None]
+    paths: Paths, settings: Settings, off: str, seconds: float, progress: Callable[[str], None]
 ) -> PushResult:
     """Send all scores that the server does not have yet. Raises Failed, OSError, and Busy while another process sends."""
-    access = find_access(places, settings, off)
-    outbox = Outbox(places, access)
+    access = find_access(paths, settings, off)
+    outbox = Outbox(paths, access)
     with outbox.lock():
         outbox.reload()
-        rows = latest_rows(places, settings).values()
+        rows = latest_rows(paths, settings).values()
         outbox.enqueue(body for row in rows for body in score_bodies(row))
         return push(outbox, LangfuseClient(access, Deadline(seconds)), progress)
 
@@ -108,14 +109,19 @@ def _post_all(outbox: Outbox, client: LangfuseClient, progress: Callable[[str], 
 
 
 def _post(outbox: Outbox, client: LangfuseClient, names: list[str]) -> None:
-    """Send some scores in the form that the server accepts, which the first ones determine."""
+    """Send some scores in the form that the server accepts. Raises Failed, also when the answer is not the server's own.
+
+    A form may have been learned from somebody else's 200, such as a proxy's. So a score is refused only after both forms were.
+    """
     sent = [_with_config(outbox, name) for name in names]
     form = outbox.server.get("form", _OBJECT)
     reply = client.post("/scores", sent if form == _ARRAY else sent[0])
-    if reply.status == 400 and "form" not in outbox.server:
-        form = _ARRAY
-        reply = client.post("/scores", sent)
+    if reply.status == _WRONG_FORM and len(names) == 1:
+        form = _ARRAY if form == _OBJECT else _OBJECT
+        reply = client.post("/scores", sent if form == _ARRAY else sent[0])
     if reply.status in _ACCEPTED:
+        if not isinstance(reply.payload, dict):
+            raise JudgeError("wrong_type", "the answer to a score is not a JSON object")
         outbox.server["form"] = form
         for name in names:
             outbox.waiting[name]["posted"] += 1

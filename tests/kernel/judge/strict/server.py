@@ -7,10 +7,11 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timezone
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from typing import Any
 from urllib.parse import unquote
 
+from tests.json_handler import json_handler
 from tests.kernel.judge.strict import vendors
 from tests.kernel.judge.strict.vendors import Body, Refusal
 
@@ -31,7 +32,7 @@ class StrictServer:
         self._chat = chat
         self._unknown = unknown
         self._text = text
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), json_handler(self.answer))
         self.url = "http://127.0.0.1:%d" % self._server.server_port
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
 
@@ -41,7 +42,7 @@ class StrictServer:
         self._server.server_close()
 
     def answer(self, method: str, path: str, headers: dict[str, str], body: Any) -> tuple[int, bytes]:  # noqa: ANN401 (JSON)
-        """Status and body."""
+        """Return status and body."""
         try:
             found = self._found(method, path, headers, body)
         except Refusal as refusal:
@@ -137,26 +138,6 @@ class StrictServer:
             "expired": 0,
         }
         return {"id": identity, "processing_status": "ended", "created_at": made, "request_counts": counts}
-
-    def _handler(strict: StrictServer) -> type[BaseHTTPRequestHandler]:  # noqa: N805 (the handler has its own self)
-        class Handler(BaseHTTPRequestHandler):
-            def _serve(self) -> None:
-                length = int(self.headers.get("content-length") or 0)
-                body = json.loads(self.rfile.read(length)) if length else None
-                headers = {name.lower(): value for name, value in self.headers.items()}
-                status, data = strict.answer(self.command, self.path, headers, body)
-                self.send_response(status)
-                self.send_header("content-type", "application/json")
-                self.send_header("content-length", str(len(data)))
-                self.end_headers()
-                self.wfile.write(data)
-
-            do_GET = do_POST = _serve  # noqa: N815
-
-            def log_message(self, *args: object) -> None:
-                """Quiet."""
-
-        return Handler
 
 
 @contextmanager

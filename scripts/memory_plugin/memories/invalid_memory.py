@@ -1,0 +1,9 @@
+"""The error of a memory that cannot be used, apart from `record`, which few commands need."""
+
+from __future__ import annotations
+
+__all__ = ["InvalidMemory"]
+
+
+class InvalidMemory(ValueError):
+    """Raised for a memory that cannot be used; the text names the field, what was expected and what was found."""

@@ -1,0 +1,108 @@
+"""The file of decisions: what is appended is complete or absent, lines of others stay, and damage hides no older decision."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from memory_plugin.memories.trust_file import Decision, DecisionFile, TrustUnreadable
+
+FIRST = Decision("a" * 32, "accept", "p", "decision", "first")
+SECOND = Decision("b" * 32, "accept", "p", "decision", "second")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    """Return the path of a file with one decision."""
+    path = str(tmp_path / "trusted.jsonl")
+    DecisionFile(path).append([FIRST])
+    return path
+
+
+def loaded(path: str) -> DecisionFile:
+    file = DecisionFile(path)
+    file.load(None)
+    return file
+
+
+def content(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def test_a_damaged_line_does_not_hide_an_older_decision_about_the_same_text(path: str) -> None:
+    line = content(path)
+    with open(path, "ab") as file:
+        file.write(line[:-4] + b"\n" + line.replace(b'"schema":1', b'"schema":9'))
+    file_ = loaded(path)
+    assert file_.last_of(FIRST.digest) == FIRST
+    assert file_.last_named(FIRST.name) == FIRST
+    assert file_.damaged_lines() == 2
+
+
+def test_the_last_decision_counts_without_its_line_end(path: str) -> None:
+    with open(path, "r+b") as file:
+        file.truncate(os.path.getsize(path) - 1)
+    assert loaded(path).last_of(FIRST.digest) == FIRST
+
+
+def test_an_incomplete_write_is_an_error_and_undone(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    before, write = content(path), os.write
+    monkeypatch.setattr(os, "write", lambda handle, lines: write(handle, lines[:20]))
+    with pytest.raises(OSError, match="disk full") as raised:
+        loaded(path).append([SECOND])
+    assert raised.value.errno == errno.ENOSPC
+    assert content(path) == before
+
+
+def test_what_another_process_appends_meanwhile_is_kept(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    file, write = loaded(path), os.write
+
+    def after_another(handle: int, lines: bytes) -> int:
+        with open(path, "ab") as other:
+            other.write(b"a line of another process\n")
+        return write(handle, lines)
+
+    monkeypatch.setattr(os, "write", after_another)
+    file.append([SECOND])
+    assert b"another process" in content(path)
+    assert file.last_of(FIRST.digest) == FIRST
+    assert file.last_of(SECOND.digest) == SECOND
+
+
+@pytest.mark.skipif(not hasattr(os, "O_NOFOLLOW"), reason="links can be refused on POSIX only")
+def test_nothing_is_appended_through_a_link(path: str) -> None:
+    before = content(path)
+    link = path + ".link"
+    os.symlink(path, link)
+    with pytest.raises(OSError):  # noqa: PT011 (its number differs by system)
+        DecisionFile(link).append([SECOND])
+    assert content(path) == before
+
+
+def test_a_damaged_file_that_cannot_be_renamed_is_an_error(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with open(path, "wb") as file:
+        file.write(b"no record\nat all\n")
+
+    def refused(*_: str) -> None:
+        raise OSError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(os, "replace", refused)
+    with pytest.raises(TrustUnreadable, match=r"damaged: Permission denied"):
+        DecisionFile(path)._set_aside()
+
+
+def test_a_file_is_read_again_only_after_it_changed(path: str) -> None:
+    file = loaded(path)
+    DecisionFile(path).append([SECOND])
+    assert file.last_of(SECOND.digest) is None
+    file.load(None)
+    assert file.last_of(SECOND.digest) == SECOND
+    os.unlink(path)
+    file.load(None)
+    assert file.last_of(FIRST.digest) is None
