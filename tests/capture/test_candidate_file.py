@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from memory_plugin.capture.candidate import Candidate, Finding, Origin, candidate_from_json, new_candidate
+from memory_plugin.capture.candidate import Candidate, Origin, RuleHit, candidate_from_json, new_candidate
 from memory_plugin.capture.candidate_file import MAX_OPEN, CandidateFile, Candidates, candidate_path
 from memory_plugin.kernel.paths import Paths, locate
 
-RULE = Finding("correction", "preference", "use-not", 0.8)
+RULE = RuleHit("correction", "preference", "use-not", 0.8)
 
 
 @pytest.fixture

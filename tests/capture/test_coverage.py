@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from memory_plugin.capture.candidate import Finding, Origin, new_candidate
+from memory_plugin.capture.candidate import Origin, RuleHit, new_candidate
 from memory_plugin.capture.coverage import CONTRADICTED, COVERED, compare
 from memory_plugin.memories.record import categories, new_memory, parse_memory
 
-RULE = Finding("correction", "preference", "use-not", 0.8)
+RULE = RuleHit("correction", "preference", "use-not", 0.8)
 
 
 @pytest.mark.parametrize(

@@ -250,7 +250,7 @@ def _files(folder: str, without: str = "") -> str:
 
 def test_the_table_lists_each_outlet() -> None:
     with open(os.path.join(PLUGIN_ROOT, "docs", "privacy.md"), encoding="utf-8") as file:
-        section = file.read().partition("## Each way out")[2].partition("\n## ")[0]
+        section = file.read().partition("## Every output")[2].partition("\n## ")[0]
     rows = re.findall(r"^\| ([^|]+?) \|", section, re.MULTILINE)
     assert rows[2:] == list(OUTLETS)
 

@@ -10,7 +10,7 @@ from memory_plugin.kernel.clock import Deadline
 from memory_plugin.kernel.context import Context
 from memory_plugin.recall.decision import Limits, choose
 from memory_plugin.recall.history import RecallHistory
-from memory_plugin.recall.judging import AUTO, SEARCH, Candidates, Judged, judge_candidates
+from memory_plugin.recall.judging import AUTO, SEARCH, JudgeCandidates, Judged, judge_candidates
 from memory_plugin.recall.ranking import Hit
 from tests.kernel.judge.bench import SESSION, Bench, payload
 from tests.kernel.judge.server import Act, Seen, Server, answer, by_request
@@ -97,7 +97,7 @@ class Trial:
         """Return what is kept."""
         bench = self.bench
         settings = bench.settings()
-        candidates = Candidates(prompt, hits, before)
+        candidates = JudgeCandidates(prompt, hits, before)
         context = Context(bench.paths, settings, Deadline(5), SESSION)
         return judge_candidates(candidates, mode, context, judges_off=taint)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .candidate import Finding, new_candidate, now_origin
+from .candidate import RuleHit, new_candidate, now_origin
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -25,7 +25,7 @@ def told_and_corrected(candidate: Candidate, name: str) -> Candidate | None:
         return None
     title = "Told, and corrected all the same: %s" % name
     body = "Claude was told %s in this session, and you had to say it again. A guard, or other words, may help: memory edit %s"
-    finding = Finding("mistake", candidate.category, "told-and-corrected", 0.8)
+    finding = RuleHit("mistake", candidate.category, "told-and-corrected", 0.8)
     return new_candidate(finding, candidate.quote, candidate.origin, title, body % (name, name))
 
 
@@ -43,7 +43,7 @@ def answering_guards(rows: Iterable[Mapping[str, Any]], names: Mapping[str, str]
         if len(seen) >= _LEAST_SESSIONS:
             text = "the guard of %s answered in %d sessions" % (names[key], len(seen))
             body = "Claude keeps trying what the guard of %s covers. CLAUDE.md or other words may help: memory show %s"
-            finding = Finding("guard", "constraint", "answering-guard", 0.6)
+            finding = RuleHit("guard", "constraint", "answering-guard", 0.6)
             title = "A guard keeps answering: %s" % names[key]
             candidates.append(
                 new_candidate(finding, text, now_origin(""), title, body % (names[key], names[key]))

@@ -23,8 +23,8 @@ __all__ = [
     "HINTS",
     "KINDS",
     "Candidate",
-    "Finding",
     "Origin",
+    "RuleHit",
     "candidate_from_json",
     "is_candidate_id",
     "is_near",
@@ -72,8 +72,8 @@ class Origin(NamedTuple):
     time: str
 
 
-class Finding(NamedTuple):
-    """What found something: the kind and category of the candidate, the id of the rule, and how sure that is (0 to 1)."""
+class RuleHit(NamedTuple):
+    """The rule that produced a candidate: its kind and category, the id of the rule, and its strength from 0 to 1."""
 
     kind: str
     category: str
@@ -121,7 +121,7 @@ class Candidate(NamedTuple):
 
 
 def new_candidate(
-    finding: Finding, quote: str, origin: Origin, title: str = "", body: str = ""
+    finding: RuleHit, quote: str, origin: Origin, title: str = "", body: str = ""
 ) -> Candidate | None:
     """Return a candidate without secrets; None where a rule of hygiene refuses the text, or nothing is left of it."""
     try:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ..kernel.text.tags import without_private
 from ..kernel.transcript.reader import Reader, open_transcript, turns_since_prompt
 from ..kernel.transcript.user_rows import PROMPT
-from .candidate import Finding, Origin, new_candidate, now_origin
+from .candidate import Origin, RuleHit, new_candidate, now_origin
 from .candidate_file import CandidateFile
 from .solved_errors import ErrorWatch
 from .statements import find_statements
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["candidates_in", "capture_session", "capture_turn", "keep"]
 
-_RUNBOOK = Finding("solved_error", "runbook", "solved-error", 0.0)
+_RUNBOOK = RuleHit("solved_error", "runbook", "solved-error", 0.0)
 
 
 def capture_turn(transcript: str, may_use: MayUse, check: Check, context: Context) -> int:
@@ -98,7 +98,7 @@ def _said_in(turn: Turn, origin: Origin, may_use: MayUse) -> Iterable[Candidate]
         if said.kind != PROMPT or not may_use(said.text):
             continue
         for statement in find_statements(said.text):
-            finding = Finding(statement.kind, statement.category, statement.rule, statement.strength)
+            finding = RuleHit(statement.kind, statement.category, statement.rule, statement.strength)
             candidate = new_candidate(finding, statement.text, origin)
             if candidate is not None:
                 yield candidate

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from ..kernel.text.clean import plain
-from .candidate import Finding, key_words, new_candidate, now_origin
+from .candidate import RuleHit, key_words, new_candidate, now_origin
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -28,7 +28,7 @@ def note_candidates(notes: Iterable[NativeNote]) -> list[Candidate]:
     candidates = []
     for note in notes:
         text = plain("%s: %s" % (note.title, note.body), _MAX_QUOTE)
-        finding = Finding("note", "preference", "claude-note", 0.5)
+        finding = RuleHit("note", "preference", "claude-note", 0.5)
         candidates.append(new_candidate(finding, text, now_origin(""), note.title, note.body))
     return [candidate for candidate in candidates if candidate is not None]
 
@@ -55,7 +55,7 @@ class SectionWatch:
         for at, number in self._needed.items():
             section = self._sections[at]
             if number >= _LEAST_PROMPTS and section.heading:
-                finding = Finding("section", "constraint", "claude-md", 0.5)
+                finding = RuleHit("section", "constraint", "claude-md", 0.5)
                 text = plain("%s: %s" % (section.heading, section.text), _MAX_QUOTE)
                 candidates.append(new_candidate(finding, text, now_origin(""), section.heading, section.text))
         return [candidate for candidate in candidates if candidate is not None]

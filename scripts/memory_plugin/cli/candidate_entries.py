@@ -16,7 +16,7 @@ from ..memories.record import InvalidMemory, body_content, categories, new_memor
 from ..memories.stores import PROJECT, named_store
 from .candidate_check import check_for
 from .memory_input import edited_draft
-from .review_entries import ACCEPT, EDIT, REJECT, Action, Entry, Outcome
+from .review_entries import ACCEPT, EDIT, REJECT, Action, ReviewEntry, ReviewOutcome
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -63,7 +63,7 @@ def named_candidates(names: Sequence[str]) -> list[str]:
 
 def decide_candidates(
     context: CommandContext, ids: Sequence[str], action: Action
-) -> tuple[list[Entry], list[str]]:
+) -> tuple[list[ReviewEntry], list[str]]:
     """Accept or reject the candidates with these ids; return their entries, and lines about it.
 
     Raises InvalidMemory, after which nothing is decided, where one is not open, or is a hint that cannot be stored.
@@ -94,14 +94,14 @@ class CandidateEntries:
             candidates.settle(check_for(context)(candidates.open).said)
             self._open = {candidate.id: candidate for candidate in candidates.open}
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[ReviewEntry]:
         """Return the candidates, strongest first."""
         return [self._entry(candidate) for candidate in self._open.values()]
 
-    def _entry(self, candidate: Candidate) -> Entry:
+    def _entry(self, candidate: Candidate) -> ReviewEntry:
         group = "%s of your sessions" % _TITLES[candidate.kind]
         note = "contradicts %s" % shown_line(candidate.contradicts) if candidate.contradicts else ""
-        return Entry(
+        return ReviewEntry(
             id=candidate.id,
             kind=KIND,
             version=digest(
@@ -122,7 +122,7 @@ class CandidateEntries:
             alone=bool(candidate.contradicts) or candidate.kind in HINTS,
         )
 
-    def lines(self, entry: Entry) -> list[str]:
+    def lines(self, entry: ReviewEntry) -> list[str]:
         """Return what was said or seen and where, and what would be stored."""
         candidate = self._open[entry.id]
         turn = ", turn %d" % candidate.origin.turn if candidate.origin.turn else ""
@@ -137,12 +137,12 @@ class CandidateEntries:
             lines.append("It contradicts %s: memory show %s" % (candidate.contradicts, candidate.contradicts))
         return [shown_line(line) for line in lines]
 
-    def facts(self, entry: Entry) -> dict[str, object]:
+    def facts(self, entry: ReviewEntry) -> dict[str, object]:
         """Return the candidate for programs."""
         candidate = self._open[entry.id]
         return {"candidate": candidate.to_json(), "source": candidate.source}
 
-    def apply(self, action: Action, entries: Sequence[Entry]) -> Outcome:
+    def apply(self, action: Action, entries: Sequence[ReviewEntry]) -> ReviewOutcome:
         """Store candidates as they were shown or edited, or drop them, or all of their kind."""
         chosen = [self._open[entry.id] for entry in entries]
         assert self._file is not None
@@ -155,11 +155,13 @@ class CandidateEntries:
         elif action == NEVER:
             kinds = {candidate.kind for candidate in chosen}
             self._file.change(lambda candidates: sum(candidates.silence(kind) for kind in kinds))
-            return Outcome(True, ["no %s will be proposed in this project" % _TITLES[kind] for kind in kinds])
+            return ReviewOutcome(
+                True, ["no %s will be proposed in this project" % _TITLES[kind] for kind in kinds]
+            )
         self._close(chosen)
-        return Outcome(True, lines)
+        return ReviewOutcome(True, lines)
 
-    def _edit(self, candidate: Candidate) -> Outcome:
+    def _edit(self, candidate: Candidate) -> ReviewOutcome:
         """Open what would be stored in the user's editor, and store what they made of it."""
         category = categories()[candidate.category]
         data = dict(memory_data(candidate), id=candidate.id)
@@ -167,14 +169,14 @@ class CandidateEntries:
         memory = parse_memory(data, candidate.id, category)
         draft = edited_draft(self._context, StoredMemory(memory, store, "", "", ""))
         if draft is None:
-            return Outcome(False, ["nothing changed; it is still open"])
+            return ReviewOutcome(False, ["nothing changed; it is still open"])
         try:
             lines = self._store({name: value for name, value in draft.data.items() if name != "id"})
         except (InvalidMemory, OSError) as error:
             raise InvalidMemory("%s; your draft is %s" % (error_text(error), draft.path)) from None
         draft.discard()
         self._close([candidate])
-        return Outcome(True, lines)
+        return ReviewOutcome(True, lines)
 
     def _store(self, data: dict[str, Any]) -> list[str]:
         written = save(

@@ -16,7 +16,7 @@ from .claimed_commits import claimed_commits
 from .guard_view import holds_guard
 from .memory_input import edited_draft
 from .memory_view import as_json
-from .review_entries import ACCEPT, EDIT, REJECT, Entry, Outcome
+from .review_entries import ACCEPT, EDIT, REJECT, ReviewEntry, ReviewOutcome
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,7 +49,7 @@ class PendingEntries:
         self._context = context
         self._items: dict[str, Item] = {}
         self._commits: dict[str, ClaimedCommit] = {}
-        self._entries: list[Entry] = []
+        self._entries: list[ReviewEntry] = []
         self._trust: Trust | None = None
         self._read()
 
@@ -63,9 +63,9 @@ class PendingEntries:
             self._commits.update(claimed_commits(store, paths))
         self._entries = [self._entry(name, item) for name, item in self._items.items()]
 
-    def _entry(self, name: str, item: Item) -> Entry:
+    def _entry(self, name: str, item: Item) -> ReviewEntry:
         stored = item.stored
-        return Entry(
+        return ReviewEntry(
             id=name,
             kind=KIND,
             version=text_digests(stored.memory).full,
@@ -101,11 +101,11 @@ class PendingEntries:
             "change": kind,
         }
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[ReviewEntry]:
         """Return the pending memories."""
         return list(self._entries)
 
-    def lines(self, entry: Entry) -> list[str]:
+    def lines(self, entry: ReviewEntry) -> list[str]:
         """Return where the memory comes from, then its text, or what changed since it was last trusted."""
         item = self._items[entry.id]
         memory = item.stored.memory
@@ -117,7 +117,7 @@ class PendingEntries:
         lines = [line for change in found for line in [change.field + ":", *_indented(change.lines)]]
         return [*head, *(lines or _text_lines(memory))]
 
-    def facts(self, entry: Entry) -> dict[str, object]:
+    def facts(self, entry: ReviewEntry) -> dict[str, object]:
         """Return the memory for programs, with what changed."""
         item = self._items[entry.id]
         commit = self._commits.get(item.stored.path)
@@ -129,7 +129,7 @@ class PendingEntries:
             "claimed_commit": commit._asdict() if commit else None,
         }
 
-    def apply(self, action: Action, entries: Sequence[Entry]) -> Outcome:
+    def apply(self, action: Action, entries: Sequence[ReviewEntry]) -> ReviewOutcome:
         """Accept, reject or edit memories, as the very texts that were listed."""
         chosen = [self._items[entry.id].stored for entry in entries]
         if action == EDIT:
@@ -139,20 +139,20 @@ class PendingEntries:
             trust.accept(chosen, "accept")
         else:
             trust.reject(*chosen)
-        return Outcome(True, [])
+        return ReviewOutcome(True, [])
 
-    def _edit(self, stored: StoredMemory) -> Outcome:
+    def _edit(self, stored: StoredMemory) -> ReviewOutcome:
         """Open a memory in the user's editor; what they made of it is theirs."""
         draft = edited_draft(self._context, stored)
         if draft is None:
-            return Outcome(False, ["nothing changed; it is still pending"])
+            return ReviewOutcome(False, ["nothing changed; it is still pending"])
         try:
             written = rewrite(self._context.paths, stored, draft.data, "edited by hand", approved=True)
         except (InvalidMemory, OSError) as error:
             raise InvalidMemory("%s; your draft is %s" % (error_text(error), draft.path)) from None
         draft.discard()
         lines = ["redacted in %s: %s" % (field, rule) for rule, field in dict.fromkeys(written.redacted)]
-        return Outcome(True, lines)
+        return ReviewOutcome(True, lines)
 
     def _last_trusted(self, item: Item) -> Memory | None:
         self._trust = self._trust or load_trust(self._context.paths)

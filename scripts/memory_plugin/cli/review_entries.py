@@ -23,9 +23,9 @@ __all__ = [
     "EDIT",
     "REJECT",
     "Action",
-    "Entry",
     "Group",
-    "Outcome",
+    "ReviewEntry",
+    "ReviewOutcome",
     "Source",
     "find_group",
     "grouped",
@@ -47,7 +47,7 @@ class Action(NamedTuple):
 ACCEPT, REJECT, EDIT = Action("y", "accept"), Action("n", "reject"), Action("e", "edit")
 
 
-class Entry(NamedTuple):
+class ReviewEntry(NamedTuple):
     """One thing to decide about.
 
     `id` is what commands take, `version` a digest of exactly what is shown, so that no decision covers a later text. `note` is what a list
@@ -65,7 +65,7 @@ class Entry(NamedTuple):
     alone: bool
 
 
-class Outcome(NamedTuple):
+class ReviewOutcome(NamedTuple):
     """Whether the entries are decided now, and lines about it for people."""
 
     is_decided: bool
@@ -75,16 +75,16 @@ class Outcome(NamedTuple):
 class Source(Protocol):
     """Lists the entries of one kind, and carries out decisions."""
 
-    def entries(self) -> list[Entry]:
+    def entries(self) -> list[ReviewEntry]:
         """Return what awaits a decision now."""
 
-    def lines(self, entry: Entry) -> list[str]:
+    def lines(self, entry: ReviewEntry) -> list[str]:
         """Return what a person needs to see before they decide."""
 
-    def facts(self, entry: Entry) -> dict[str, object]:
+    def facts(self, entry: ReviewEntry) -> dict[str, object]:
         """Return the same for programs."""
 
-    def apply(self, action: Action, entries: Sequence[Entry]) -> Outcome:
+    def apply(self, action: Action, entries: Sequence[ReviewEntry]) -> ReviewOutcome:
         """Carry out a decision about entries of this source. Raises OSError and InvalidMemory, after which nothing is decided."""
 
 
@@ -94,10 +94,10 @@ class Group(NamedTuple):
     id: str
     kind: str
     title: str
-    entries: list[Entry]
+    entries: list[ReviewEntry]
 
     @property
-    def together(self) -> list[Entry]:
+    def together(self) -> list[ReviewEntry]:
         """The entries that may be decided with one answer."""
         return [entry for entry in self.entries if not entry.alone]
 
@@ -111,7 +111,7 @@ def review_sources(context: CommandContext) -> dict[str, Source]:
 
 def grouped(sources: dict[str, Source], by: str = BY[0]) -> list[Group]:
     """Return everything that awaits a decision in groups, the largest first; what is decided alone comes last."""
-    members: dict[tuple[bool, str, str], list[Entry]] = {}
+    members: dict[tuple[bool, str, str], list[ReviewEntry]] = {}
     for kind, source in sources.items():
         for entry in source.entries():
             members.setdefault((entry.alone, kind, entry.origin[by]), []).append(entry)
@@ -124,7 +124,7 @@ def grouped(sources: dict[str, Source], by: str = BY[0]) -> list[Group]:
     )
 
 
-def _group_id(entries: list[Entry]) -> str:
+def _group_id(entries: list[ReviewEntry]) -> str:
     return "g" + digest("\n".join(sorted(entry.version for entry in entries)).encode("ascii"), 4)
 
 

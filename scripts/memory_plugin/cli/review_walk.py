@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .console import Console
-    from .review_entries import Action, Entry, Group, Source
+    from .review_entries import Action, Group, ReviewEntry, Source
 
 __all__ = ["Review"]
 
@@ -74,12 +74,12 @@ class Review:
         elif key == _ONE_BY_ONE:
             self._one_by_one(group, group.entries)
 
-    def _list(self, entries: Sequence[Entry]) -> None:
+    def _list(self, entries: Sequence[ReviewEntry]) -> None:
         for entry in entries:
             note = " (%s)" % entry.note if entry.note else ""
             self._console.line("  %s  %s%s" % (entry.id, entry.title, note))
 
-    def _one_by_one(self, group: Group, entries: Sequence[Entry]) -> None:
+    def _one_by_one(self, group: Group, entries: Sequence[ReviewEntry]) -> None:
         for at, entry in enumerate(entries):
             self._show(entry)
             rest = [] if entry.alone else [other for other in entries[at:] if not other.alone]
@@ -89,7 +89,7 @@ class Review:
                 self._one_by_one(group, [other for other in entries[at:] if other.alone])
                 return
 
-    def _show(self, entry: Entry) -> None:
+    def _show(self, entry: ReviewEntry) -> None:
         console = self._console
         console.line()
         console.line(console.style("%s  %s" % (entry.id, entry.title), "bold"))
@@ -97,7 +97,7 @@ class Review:
             color = _DIFFERENCES.get(line[2:4])
             console.line("  " + (console.style(line, color) if color else line))
 
-    def _decide(self, entry: Entry, rest: int) -> str:
+    def _decide(self, entry: ReviewEntry, rest: int) -> str:
         """Ask about an entry until it is decided or skipped; return the key."""
         actions = {action.key: action for action in entry.actions}
         words = ["[%s] %s" % (action.key, action.name) for action in entry.actions] + ["[s] skip"]
@@ -117,7 +117,7 @@ class Review:
             raise _Stopped
         return key
 
-    def _apply(self, action: Action, entries: Sequence[Entry]) -> bool:
+    def _apply(self, action: Action, entries: Sequence[ReviewEntry]) -> bool:
         """Carry out a decision and return whether the entries are decided now."""
         try:
             outcome = self._sources[entries[0].kind].apply(action, entries)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from ..memories.files import StoredMemory
 
-__all__ = ["Finding", "check_store", "store_around"]
+__all__ = ["StoreFinding", "check_store", "store_around"]
 
 _MAX_REASON = 300
 _INSIDE = os.path.join(".claude", "memory")
@@ -40,7 +40,7 @@ _LISTS = {
 _TEXTS = ("created_at", "updated_at", "expires_at", "superseded_by", "record_status")
 
 
-class Finding(NamedTuple):
+class StoreFinding(NamedTuple):
     """Something to fix: file, line (0 for the whole file), the rule's id, and what to do."""
 
     path: str
@@ -62,17 +62,19 @@ def store_around(path: str) -> Store | None:
     return Store(PROJECT, path, os.path.dirname(os.path.dirname(path)))
 
 
-def check_store(store: Store) -> tuple[int, list[Finding]]:
+def check_store(store: Store) -> tuple[int, list[StoreFinding]]:
     """Return the number of memories in a store, and everything to fix, by path."""
     reason = why_not_read(store)
     if reason:
-        return 0, [Finding(store.root, 0, "store", reason)]
+        return 0, [StoreFinding(store.root, 0, "store", reason)]
     problems: list[FileProblem] = []
     memories = list(all_memories(store, problems))
-    findings = [Finding(problem.path, 0, "file", plain(problem.reason, _MAX_REASON)) for problem in problems]
+    findings = [
+        StoreFinding(problem.path, 0, "file", plain(problem.reason, _MAX_REASON)) for problem in problems
+    ]
     for stored in memories:
         for rule, check in _CHECKS.items():
-            findings += [Finding(stored.path, 0, rule, text) for text in check(stored)]
+            findings += [StoreFinding(stored.path, 0, rule, text) for text in check(stored)]
     findings += _secrets(store)
     findings += _duplicates(memories)
     findings += _dangling(memories)
@@ -127,16 +129,16 @@ _CHECKS: dict[str, Callable[[StoredMemory], Iterator[str]]] = {
 }
 
 
-def _secrets(store: Store) -> Iterator[Finding]:
+def _secrets(store: Store) -> Iterator[StoreFinding]:
     scan = scan_paths([store.root])
     for place in scan.places:
         text = "a secret; remove it from the file, and replace it wherever it is used"
-        yield Finding(place.path, place.line, "secret", "%s: %s" % (place.rule, text))
+        yield StoreFinding(place.path, place.line, "secret", "%s: %s" % (place.rule, text))
     for reason in scan.unread:
-        yield Finding(store.root, 0, "file", plain(reason, _MAX_REASON))
+        yield StoreFinding(store.root, 0, "file", plain(reason, _MAX_REASON))
 
 
-def _duplicates(memories: list[StoredMemory]) -> Iterator[Finding]:
+def _duplicates(memories: list[StoredMemory]) -> Iterator[StoreFinding]:
     """Name each active memory that has the title or the text of an earlier one."""
     seen: dict[tuple[str, str], StoredMemory] = {}
     for stored in sorted(memories, key=lambda memory: (memory.memory.created_at, memory.key)):
@@ -151,13 +153,13 @@ def _duplicates(memories: list[StoredMemory]) -> Iterator[Finding]:
             first = seen.setdefault((what, value), stored)
             if value and first is not stored:
                 name = "%s/%s" % (first.memory.category, first.memory.id)
-                yield Finding(
+                yield StoreFinding(
                     stored.path, 0, "duplicate", "it has the same %s as %s; keep one of them" % (what, name)
                 )
                 break
 
 
-def _dangling(memories: list[StoredMemory]) -> Iterator[Finding]:
+def _dangling(memories: list[StoredMemory]) -> Iterator[StoreFinding]:
     known = {stored.key for stored in memories}
     for stored in memories:
         named = {"superseded_by": (stored.memory.superseded_by,), "supersedes": stored.memory.supersedes}
@@ -166,10 +168,10 @@ def _dangling(memories: list[StoredMemory]) -> Iterator[Finding]:
                 elsewhere = name.startswith(USER + ":")  # a store that is not in the repository
                 if name and not elsewhere and not known.intersection(named_keys(name, stored.key)):
                     text = "%s: no memory is called %s; remove the name, or bring the memory back"
-                    yield Finding(stored.path, 0, "dangling", text % (field, shown_line(name[:80])))
+                    yield StoreFinding(stored.path, 0, "dangling", text % (field, shown_line(name[:80])))
 
 
-def _circular(memories: list[StoredMemory]) -> Iterator[Finding]:
+def _circular(memories: list[StoredMemory]) -> Iterator[StoreFinding]:
     links = {
         stored.key: Link(stored.key, True, stored.memory.superseded_by, stored.memory.supersedes)
         for stored in memories
@@ -178,7 +180,7 @@ def _circular(memories: list[StoredMemory]) -> Iterator[Finding]:
     circular = set(resolve(links, links.get).circular)
     for stored in memories:
         if memory_key(stored.store.scope, stored.memory.category, stored.memory.id) in circular:
-            yield Finding(
+            yield StoreFinding(
                 stored.path,
                 0,
                 "circular",

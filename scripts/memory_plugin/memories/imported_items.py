@@ -25,7 +25,7 @@ from .record import (
 
 if TYPE_CHECKING:
     from .markdown_records import WrittenRecord
-    from .markdown_rules import Statement
+    from .markdown_rules import WrittenStatement
 
     Fields = dict[str, str | list[str]]
 
@@ -53,7 +53,7 @@ def bound_files(fields: Fields) -> list[str]:
 
 
 def statement_data(
-    statement: Statement, section: Section, stem: str, category: str, bound: list[str]
+    statement: WrittenStatement, section: Section, stem: str, category: str, bound: list[str]
 ) -> dict[str, Any]:
     """Return the memory of one statement of a section; `bound` are the files to which its document applies."""
     heading = without_markdown(section.heading)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from .markdown import Section
 
-__all__ = ["Statement", "statements_in"]
+__all__ = ["WrittenStatement", "statements_in"]
 
 _ITEM = re.compile(r"(\s*)(?:[-*+]|(\d{1,3})[.)])\s+\S")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
@@ -30,7 +30,7 @@ _LONGEST_LEAD = 400
 _FEWEST_WORDS = 3
 
 
-class Statement(NamedTuple):
+class WrittenStatement(NamedTuple):
     """One thing that a section says; `context` is the paragraph that introduces it, `line` counts from 1 in the whole text."""
 
     title: str
@@ -46,14 +46,14 @@ class _Block(NamedTuple):
     line: int
 
 
-def statements_in(section: Section) -> list[Statement]:
+def statements_in(section: Section) -> list[WrittenStatement]:
     """Return what a section says."""
     blocks = list(_blocks(section.text))
     rules = [block for block in blocks if block.kind == _RULE]
     if not rules or _are_names(rules):
         return [_whole(section, blocks)]
     lead, rest = _lead(blocks)
-    statements: list[Statement] = []
+    statements: list[WrittenStatement] = []
     for block in rest:
         if block.kind == _RULE:
             statements.append(_rule(block, section, lead))
@@ -61,18 +61,20 @@ def statements_in(section: Section) -> list[Statement]:
             statements[-1] = statements[-1]._replace(text="%s\n\n%s" % (statements[-1].text, block.text))
         else:
             title = title_for(block.text, section.heading)
-            statements.append(Statement(title, block.text, "", False, section.first + block.line))
+            statements.append(WrittenStatement(title, block.text, "", False, section.first + block.line))
     return statements
 
 
-def _rule(block: _Block, section: Section, lead: str) -> Statement:
+def _rule(block: _Block, section: Section, lead: str) -> WrittenStatement:
     text = re.sub(r"\A\s*[-*+]\s+(?:\[[ xX]\]\s+)?", "", block.text)
     front = (
         lead.rstrip(" :.")
         if lead.endswith(":") and len(_WORD.findall(lead)) <= _FEWEST_WORDS + 3
         else section.heading
     )
-    return Statement(title_for(text, without_markdown(front)), text, lead, False, section.first + block.line)
+    return WrittenStatement(
+        title_for(text, without_markdown(front)), text, lead, False, section.first + block.line
+    )
 
 
 def _are_names(rules: list[_Block]) -> bool:
@@ -89,7 +91,7 @@ def _lead(blocks: list[_Block]) -> tuple[str, list[_Block]]:
     return "", blocks
 
 
-def _whole(section: Section, blocks: list[_Block]) -> Statement:
+def _whole(section: Section, blocks: list[_Block]) -> WrittenStatement:
     heading = without_number(without_markdown(section.heading))
     general = is_general(heading)
     if general and section.above and not is_general(section.above):
@@ -104,7 +106,7 @@ def _whole(section: Section, blocks: list[_Block]) -> Statement:
     else:
         title = shortened("%s: %s" % (heading, sentence) if heading else sentence)
     line = section.line if section.heading else section.first
-    return Statement(title, section.text, "", procedure, line)
+    return WrittenStatement(title, section.text, "", procedure, line)
 
 
 def _first_command(text: str) -> str:

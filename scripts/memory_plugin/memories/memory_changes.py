@@ -12,7 +12,7 @@ from .record import guard_problem
 if TYPE_CHECKING:
     from .record import Memory
 
-__all__ = ["Change", "changes", "readable_fields"]
+__all__ = ["FieldChange", "changes", "readable_fields"]
 
 _LONGEST = 20_000
 _MOST_LINES = 400
@@ -20,7 +20,7 @@ _LONGEST_LINE = 2000
 _CUT = "... the rest is not shown here; read the file"
 
 
-class Change(NamedTuple):
+class FieldChange(NamedTuple):
     """A field that differs: its lines with the marks `- `, `+ ` and two spaces, as `diff` shows them."""
 
     field: str
@@ -50,11 +50,11 @@ def readable_fields(memory: Memory) -> dict[str, list[str]]:
     return {name: lines for name, lines in {**found, **content}.items() if lines}
 
 
-def changes(old: Memory, new: Memory) -> list[Change]:
+def changes(old: Memory, new: Memory) -> list[FieldChange]:
     """Return the fields in which two versions of a memory differ, in reading order."""
     before, after = readable_fields(old), readable_fields(new)
     return [
-        Change(name, _difference(before.get(name, []), after.get(name, [])))
+        FieldChange(name, _difference(before.get(name, []), after.get(name, [])))
         for name in dict.fromkeys([*after, *before])
         if before.get(name, []) != after.get(name, [])
     ]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..kernel.sqlite import Connection
 
 __all__ = [
-    "Entry",
+    "CatalogEntry",
     "count_memories",
     "named_titles",
     "near_titles",
@@ -44,7 +44,7 @@ _HOLDS = "(expires_at = '' OR expires_at > ?)"
 _SELECT = "SELECT key, title, rule, updated_at, inject, path, stamp FROM documents WHERE %s AND " + _TOLD
 
 
-class Entry:
+class CatalogEntry:
     """One memory in the catalog: its key, title, rule line (empty unless it is a rule), time of change, and full text."""
 
     __slots__ = ("inject", "key", "rule", "title", "updated_at")
@@ -57,17 +57,17 @@ class Entry:
         self.inject = inject
 
 
-def standing_rules(connection: Connection) -> list[Entry]:
+def standing_rules(connection: Connection) -> list[CatalogEntry]:
     """Return the trusted rules that have not expired, the last changed first. Raises SqliteError."""
     return _entries(connection, _RULE, (), _MOST_RULES)
 
 
-def newest_titles(connection: Connection, most: int) -> list[Entry]:
+def newest_titles(connection: Connection, most: int) -> list[CatalogEntry]:
     """Return at most `most` trusted memories that are not rules, the last changed first. Raises SqliteError."""
     return _entries(connection, "rule = ''", (), most)
 
 
-def named_titles(connection: Connection, keys: list[str]) -> list[Entry]:
+def named_titles(connection: Connection, keys: list[str]) -> list[CatalogEntry]:
     """Return the trusted memories with these keys, except rules. Raises SqliteError."""
     marks = ", ".join("?" * len(keys))
     return _entries(connection, "rule = '' AND key IN (%s)" % marks, keys, len(keys)) if keys else []
@@ -80,10 +80,12 @@ def count_memories(connection: Connection) -> int:
     return found
 
 
-def _entries(connection: Connection, condition: str, values: list[str] | tuple[()], most: int) -> list[Entry]:
+def _entries(
+    connection: Connection, condition: str, values: list[str] | tuple[()], most: int
+) -> list[CatalogEntry]:
     query = "%s AND %s ORDER BY updated_at DESC LIMIT ?" % (_SELECT % condition, _HOLDS)
     rows = connection.execute(query, (*values, now_iso(), most))
-    return [Entry(*row[:5]) for row in rows.fetchall() if _is_current(*row[5:])]
+    return [CatalogEntry(*row[:5]) for row in rows.fetchall() if _is_current(*row[5:])]
 
 
 def _is_current(path: str, known: str) -> bool:
@@ -122,7 +124,7 @@ def _used(line: bytes, project: str) -> dict[str, str]:
     return {key: time for key in keys if isinstance(key, str)}
 
 
-def near_titles(connection: Connection, text: str) -> list[Entry]:
+def near_titles(connection: Connection, text: str) -> list[CatalogEntry]:
     """Return at most 20 memories (no rules) that share rare words with a text in a strong field, nearest first. Raises SqliteError."""
     weights = _weights(connection, text) if has_fts5(connection) else {}
     found: dict[int, float] = {}

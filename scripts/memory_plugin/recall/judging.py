@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from ..kernel.settings.load import Settings
     from .ranking import Hit
 
-__all__ = ["AUTO", "SEARCH", "Candidates", "Judged", "judge_candidates"]
+__all__ = ["AUTO", "SEARCH", "JudgeCandidates", "Judged", "judge_candidates"]
 
 AUTO, SEARCH = "auto", "search"
 _BLOCK = "retrieval.judge."
@@ -35,7 +35,7 @@ _SINGLE = (("combined", "keep"),)
 _TAINTED = "the project's own settings set variables that decide where keys and texts go; see: memory doctor"
 
 
-class Candidates:
+class JudgeCandidates:
     """The material for the judges: the typed prompt, the previous turn if it is a follow-up, and the hits, best first."""
 
     __slots__ = ("before", "hits", "prompt")
@@ -82,7 +82,7 @@ class Judged:
 
 
 def judge_candidates(
-    candidates: Candidates, mode: str, context: Context, *, judges_off: bool = False
+    candidates: JudgeCandidates, mode: str, context: Context, *, judges_off: bool = False
 ) -> Judged:
     """Return the judges' answers about the hits of a prompt (AUTO) or a search (SEARCH) within the context's deadline. Never raises.
 
@@ -154,7 +154,7 @@ def _unsure(hits: list[Hit], mode: str, settings: Settings) -> list[Hit]:
     return [hit for hit in pool if low <= hit.confidence < high]
 
 
-def _ask(judge: Judge, candidates: Candidates, unsure: list[Hit], mode: str, context: Context) -> Judged:
+def _ask(judge: Judge, candidates: JudgeCandidates, unsure: list[Hit], mode: str, context: Context) -> Judged:
     settings = context.settings
     shown = _shuffled(unsure, candidates.prompt)
     forms = _DUAL if settings.flag(_BLOCK + "dual_verification") else _SINGLE
@@ -190,7 +190,7 @@ def _shuffled(hits: list[Hit], prompt: str) -> list[Hit]:
     return sorted(hits, key=lambda hit: digest((seed + hit.key).encode("utf-8", "replace")))
 
 
-def _data(candidates: Candidates, shown: list[Hit]) -> dict[str, Any]:
+def _data(candidates: JudgeCandidates, shown: list[Hit]) -> dict[str, Any]:
     from ..kernel.judge.excerpts import excerpt, one_line
 
     request = excerpt(candidates.prompt, _PROMPT)

@@ -154,9 +154,9 @@ def _not_injected_yet(hits: list[Hit], history: RecallHistory, settings: Setting
 
 def _judge(answer: Answer, prompt: Prompt, before: str, hits: list[Hit], context: Context) -> Judged:
     """Ask the judges and put their answers into the record."""
-    from .judging import AUTO, Candidates, judge_candidates
+    from .judging import AUTO, JudgeCandidates, judge_candidates
 
-    candidates = Candidates(prompt.typed, hits, before)
+    candidates = JudgeCandidates(prompt.typed, hits, before)
     judged = judge_candidates(candidates, AUTO, context, judges_off=prompt.judges_off)
     answer.record["judge"] = judged.record()
     answer.notice = judged.notice

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from ..kernel.context import Context
     from ..kernel.sqlite import Connection
-    from .catalog_entries import Entry
+    from .catalog_entries import CatalogEntry
 
 __all__ = ["CatalogAnswer", "current_index", "is_catalog_on", "session_catalog", "subagent_rules"]
 
@@ -114,8 +114,8 @@ def session_catalog(connection: Connection, source: str, context: Context) -> Ca
 
 
 def _in_order(
-    connection: Connection, titles: list[Entry], known: set[str], total: int, context: Context
-) -> list[Entry]:
+    connection: Connection, titles: list[CatalogEntry], known: set[str], total: int, context: Context
+) -> list[CatalogEntry]:
     """Return the titles, recently used and changed ones first; in a store too large for a catalog, those related to the work come first."""
     used = recently_used(context)
     there = {entry.key for entry in titles} | known
@@ -154,8 +154,8 @@ def subagent_rules(connection: Connection, agent: str, context: Context) -> Cata
 
 def _tell(
     answer: CatalogAnswer,
-    rules: list[Entry],
-    titles: list[Entry],
+    rules: list[CatalogEntry],
+    titles: list[CatalogEntry],
     total: int,
     history: RecallHistory,
     context: Context,

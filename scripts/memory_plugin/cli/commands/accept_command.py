@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from ...memories.survey import Item
     from ..command_context import CommandContext
-    from ..review_entries import Entry
+    from ..review_entries import ReviewEntry
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
@@ -97,7 +97,7 @@ def _accept_candidates(ids: list[str], arguments: argparse.Namespace, context: C
 
 
 def _print_entries(
-    entries: list[Entry], lines: list[str], arguments: argparse.Namespace, context: CommandContext
+    entries: list[ReviewEntry], lines: list[str], arguments: argparse.Namespace, context: CommandContext
 ) -> None:
     refresh_index(context)
     if arguments.json:

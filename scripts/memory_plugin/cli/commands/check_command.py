@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from ...memories.stores import Store
     from ..command_context import CommandContext
-    from ..store_check import Finding
+    from ..store_check import StoreFinding
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
 
@@ -58,7 +58,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     return FOUND if findings else DONE
 
 
-def _is_wanted(finding: Finding, wanted: list[str], store: Store) -> bool:
+def _is_wanted(finding: StoreFinding, wanted: list[str], store: Store) -> bool:
     """Return whether one of the given paths is the finding's file or contains it."""
     paths = [os.path.abspath(path) for path in wanted]
     return any(
@@ -69,7 +69,7 @@ def _is_wanted(finding: Finding, wanted: list[str], store: Store) -> bool:
     )
 
 
-def _print(findings: list[Finding], number: int, context: CommandContext) -> None:
+def _print(findings: list[StoreFinding], number: int, context: CommandContext) -> None:
     here = os.getcwd() + os.sep
     for finding in findings:
         path = plain(finding.path.removeprefix(here), _MAX_PATH)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from ...kernel.overrides import override_problems
 from ...kernel.settings.advice import (
-    Origin,
+    KeyOrigin,
     nearest_key,
     nested,
     origins,
@@ -22,7 +22,7 @@ from ...kernel.settings.advice import (
 )
 from ...kernel.settings.load import Settings, load
 from ...kernel.settings.schema import Key, WrongValueError, canonical, expected, is_block, keys, parsed
-from ...kernel.settings.user_file import Change, EditError, set_value, unset
+from ...kernel.settings.user_file import EditError, FileChange, set_value, unset
 from ...kernel.text.clean import plain
 from ..command_context import CommandError, UsageError, add_common_options
 from ..judge_switches import missing_switches
@@ -130,7 +130,7 @@ def _explain(name: str, context: CommandContext) -> None:
             context.console.paragraph("known values: " + ", ".join(choices))
 
 
-def _shown_as_json(rows: list[Origin], settings: Settings) -> dict[str, object]:
+def _shown_as_json(rows: list[KeyOrigin], settings: Settings) -> dict[str, object]:
     return {
         "settings": nested(rows),
         "origins": {row.key: row.layer for row in rows},
@@ -139,7 +139,7 @@ def _shown_as_json(rows: list[Origin], settings: Settings) -> dict[str, object]:
     }
 
 
-def _origin_row(row: Origin) -> list[str]:
+def _origin_row(row: KeyOrigin) -> list[str]:
     return [
         row.key,
         _written(row.value),
@@ -228,7 +228,7 @@ def _judge_notes(context: CommandContext, now: Settings) -> list[str]:
 
 
 def _report(
-    name: str, change: Change, arguments: argparse.Namespace, context: CommandContext, notes: list[str]
+    name: str, change: FileChange, arguments: argparse.Namespace, context: CommandContext, notes: list[str]
 ) -> int:
     now = _reloaded(context)
     if arguments.json:

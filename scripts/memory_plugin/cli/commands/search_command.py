@@ -13,7 +13,7 @@ from ...kernel.text.clean import plain
 from ...kernel.text.tags import without_private
 from ...memories.trust import TRUSTED
 from ...recall.index_file import IndexUnavailable
-from ...recall.judging import SEARCH, Candidates, judge_candidates
+from ...recall.judging import SEARCH, JudgeCandidates, judge_candidates
 from ...recall.memory_search import search
 from ..command_context import CommandError, UsageError
 from ..memory_view import shown_name
@@ -82,7 +82,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
 def _judged(query: str, result: Found, context: CommandContext) -> Judged:
     """Return the judges' lenient verdict on the FTS5 hits; plain keyword matches are too rough to judge."""
     hits = result.hits if result.answered_by == "fts5" else []
-    candidates = Candidates(query, hits)
+    candidates = JudgeCandidates(query, hits)
     timed = Context(context.paths, context.settings, Deadline(_SECONDS), context.session)
     judged = judge_candidates(candidates, SEARCH, timed, judges_off=context.taint.judges_off)
     if not hits:

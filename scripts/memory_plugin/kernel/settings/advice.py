@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from .load import Problem, Settings
 
 __all__ = [
-    "Origin",
+    "KeyOrigin",
     "hint",
     "nearest_key",
     "nested",
@@ -115,7 +115,7 @@ def terminal_safe(text: str) -> str:
     return "".join(letter if letter.isprintable() else "\\x%02x" % ord(letter) for letter in text)
 
 
-class Origin(NamedTuple):
+class KeyOrigin(NamedTuple):
     """The origin of a key's value: the layer and file that decided it (empty for a default), and the values that were refused."""
 
     key: str
@@ -125,7 +125,7 @@ class Origin(NamedTuple):
     refused: list[Problem]
 
 
-def origins(settings: Settings, prefix: str = "") -> list[Origin]:
+def origins(settings: Settings, prefix: str = "") -> list[KeyOrigin]:
     """Return the origins of all keys, or of those under `prefix`, in the order of the defaults."""
     return [_origin(settings, key) for key in settings.names() if _under(key, prefix)]
 
@@ -134,13 +134,13 @@ def _under(key: str, prefix: str) -> bool:
     return not prefix or key == prefix or key.startswith(prefix + ".")
 
 
-def _origin(settings: Settings, key: str) -> Origin:
+def _origin(settings: Settings, key: str) -> KeyOrigin:
     layer = settings.origin(key)
     refused = [problem for problem in settings.problems if problem.kind == "refused" and problem.key == key]
-    return Origin(key, settings.get(key), layer, settings.files.get(layer, ""), refused)
+    return KeyOrigin(key, settings.get(key), layer, settings.files.get(layer, ""), refused)
 
 
-def nested(rows: list[Origin]) -> dict[str, object]:
+def nested(rows: list[KeyOrigin]) -> dict[str, object]:
     """Return the values as nested objects, like the block `memory` of a file."""
     tree: dict[str, object] = {}
     for row in rows:

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     Path = tuple[str, ...]
 
 __all__ = [
-    "Change",
     "EditError",
+    "FileChange",
     "Member",
     "change_text",
     "change_values",
@@ -55,7 +55,7 @@ class EditError(Exception):
     """A change that was not made, and why; the file is unchanged."""
 
 
-class Change(NamedTuple):
+class FileChange(NamedTuple):
     """The file (the target of a link), its backup (None if nothing was replaced), and whether its content changed."""
 
     path: str
@@ -63,12 +63,12 @@ class Change(NamedTuple):
     changed: bool
 
 
-def set_value(config_dir: str | None, name: str, value: object) -> Change:
+def set_value(config_dir: str | None, name: str, value: object) -> FileChange:
     """Set one of `keys()` in the user's file. Raises WrongValueError and EditError."""
     return change_values(config_dir, {name: value})
 
 
-def change_values(config_dir: str | None, values: Mapping[str, object]) -> Change:
+def change_values(config_dir: str | None, values: Mapping[str, object]) -> FileChange:
     """Set several of `keys()` in one change; None removes a key. Raises WrongValueError and EditError.
 
     The first key of a judge's block would switch that judge on, so `enabled: false` is written with it.
@@ -98,7 +98,7 @@ def _without(text: str, name: str) -> str:
     return text
 
 
-def unset(config_dir: str | None, name: str) -> Change:
+def unset(config_dir: str | None, name: str) -> FileChange:
     """Remove a key, known or not, or a whole block from the user's file. Raises EditError."""
     return change_text(config_dir, lambda text: _without(text, name))
 
@@ -149,7 +149,7 @@ def _at(content: dict[str, Any], path: Path) -> object:
     return value
 
 
-def change_text(config_dir: str | None, rewrite: Rewrite) -> Change:
+def change_text(config_dir: str | None, rewrite: Rewrite) -> FileChange:
     """Rewrite the text of the user's file under its lock; `rewrite` may be called again after a change by others. Raises EditError."""
     folder, why = state_folder(config_dir, None)
     if config_dir is None or folder is None:
@@ -171,7 +171,7 @@ def change_text(config_dir: str | None, rewrite: Rewrite) -> Change:
     raise EditError(path + ": another program keeps changing it; try again")
 
 
-def _attempt(path: str, rewrite: Rewrite) -> Change | None:
+def _attempt(path: str, rewrite: Rewrite) -> FileChange | None:
     """Read, rewrite and replace the file once; return None if it changed meanwhile."""
     before = _read(path)
     text = (before[0] if before else b"").decode("utf-8", "replace")
@@ -183,7 +183,7 @@ def _attempt(path: str, rewrite: Rewrite) -> Change | None:
         raise EditError("%s: %s; fix the file first" % (path, error)) from None
     data = after.encode("utf-8")
     if (before is None and after == _NEW_FILE) or (before and data == before[0]):
-        return Change(path, None, changed=False)
+        return FileChange(path, None, changed=False)
     decoded(data)
     if len(data) > MAX_BYTES:
         raise EditError("%s: it would pass %d bytes" % (path, MAX_BYTES))
@@ -193,7 +193,7 @@ def _attempt(path: str, rewrite: Rewrite) -> Change | None:
     mode = stat.S_IMODE(before[1]) if before else 0o600
     replace_file(path, data, mode)
     os.chmod(path, mode)  # the umask may have taken bits away
-    return Change(path, backup, changed=True)
+    return FileChange(path, backup, changed=True)
 
 
 def _read(path: str) -> tuple[bytes, int] | None:
