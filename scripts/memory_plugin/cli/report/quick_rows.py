@@ -39,7 +39,7 @@ _NUMBER = r"[0-9]{1,8}(?:\.[0-9]{1,12})?"
 _MATCH = r'\[[0-9]{1,8},[0-9]{1,8},"[^"]{0,100}"\]'
 _OUTCOME = r'(?:(?:injected|pointed)","reason":"|(?:silent|skipped|failed)","reason":"[a-z_]{0,200})"'
 # Groups: day, session, context (see CONTEXT), key of the first candidate, what was told (see TOLD), milliseconds. Texts that are the
-# same in most lines stay together, since each group costs time. Further candidates are passed over up to the bracket that ends them.
+# same in most lines stay together, since each group costs time. Further candidates are skipped up to the bracket that ends them.
 RECALL_LINE = re.compile(
     _HEAD
     + r'("project":"[^"]{0,200}","version":"[^"]*","place":"prompt","outcome":"%s),"answered_by":"[a-z0-9]*",'
