@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import time
 from typing import Any
 
@@ -14,7 +15,17 @@ from tests.client.sandbox import Sandbox
 
 pytestmark = pytest.mark.client
 CORRECTION = "no, we never mock the billing database here"
+DECISION = "we decided to keep the sessions in Redis."
 ALLOWED = ("--allowedTools", "Bash")
+SESSION_END = 1.5  # seconds that the client gives all hooks of that event
+TIMED = """#!%s -S
+import subprocess, sys, time
+begun = time.monotonic()
+done = subprocess.run([%r, *sys.argv[1:]])
+with open(%r, "a", encoding="utf-8") as file:
+    file.write("%%.3f %%s\\n" %% (time.monotonic() - begun, " ".join(sys.argv[1:])))
+sys.exit(done.returncode)
+"""
 WORKER = (
     "#!/bin/sh\n[ -x ready ] || { echo \"Error: Cannot find module 'bullmq'\"; exit 1; }\necho worker is up\n"
 )
@@ -61,3 +72,40 @@ def test_two_sessions(box: Sandbox) -> None:
     kept = memory(box, "list")["memories"]
     assert sorted(one["trust"] for one in kept) == ["trusted", "trusted"]
     assert box.prompt("Should the tests mock the billing database?", plugins=PLUGIN).sent("never mock")
+
+
+def test_a_kind_that_is_never_wanted_is_not_proposed_again(box: Sandbox) -> None:
+    repository(box)
+    box.say({"default": {"text": "Hello."}})
+    box.prompt(CORRECTION, plugins=PLUGIN)
+    candidates(box, {"rule"})
+    memory(box, "capture", "never", "rule")
+    assert memory(box, "capture", "list")["candidates"] == []
+
+    turn = box.prompt("always run the linter before you commit. " + DECISION, plugins=PLUGIN)
+    assert "may be worth keeping" not in json.dumps([*turn.events, *box.hook_records(turn.session)])
+    assert [one["quote"] for one in candidates(box, {"decision"})] == [DECISION]
+    assert memory(box, "list")["memories"] == []
+
+
+def test_the_end_of_a_session_takes_less_than_the_client_allows(box: Sandbox) -> None:
+    """The client ends a hook at SessionEnd after 1.5 seconds; what the hook starts finds the error that was solved."""
+    times = timed(box)
+    first_session(box)
+    candidates(box, {"rule", "solved_error"})
+    with open(times, encoding="utf-8") as file:
+        rows = [line.split(" ", 1) for line in file]
+    took = [float(seconds) for seconds, command in rows if "session_end.py" in command]
+    assert len(took) == 1, rows
+    assert took[0] < SESSION_END
+
+
+def timed(box: Sandbox) -> str:
+    """Give the sandbox a Python that writes down how long each of its runs takes; return the path of that file."""
+    times, box.bin = os.path.join(box.tmp, "times"), os.path.join(box.tmp, "bin")
+    os.mkdir(box.bin)
+    python = os.path.join(box.bin, "python3")
+    with open(python, "w", encoding="utf-8") as file:
+        file.write(TIMED % (sys.executable, sys.executable, times))
+    os.chmod(python, 0o755)
+    return times

@@ -38,6 +38,7 @@ def test_a_heading_that_says_something(heading: str) -> None:
         ("- [x] Pin versions exactly.", "Pin versions exactly"),
         ("Node 20.1 is required. Older ones fail.", "Node 20.1 is required"),
         ("Tabs.", "Style: Tabs"),
+        ("The web app has one backend. `packages/rules` holds the rules.", "The web app has one backend"),
     ],
 )
 def test_the_first_sentence_is_the_title(text: str, title: str) -> None:

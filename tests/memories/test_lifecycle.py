@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from functools import partial
 from typing import Any
@@ -9,12 +10,14 @@ from typing import Any
 import pytest
 
 from memory_plugin.kernel.clock import iso, now
+from memory_plugin.kernel.files import error_text
 from memory_plugin.kernel.paths import Paths
-from memory_plugin.memories import lifecycle
+from memory_plugin.memories import lifecycle, writing
 from memory_plugin.memories.files import StoredMemory
+from memory_plugin.memories.lifecycle import PartlyDone
 from memory_plugin.memories.record import InvalidMemory, categories, new_memory
 from memory_plugin.memories.stores import Store
-from memory_plugin.memories.trust import PENDING, TRUSTED, load_trust
+from memory_plugin.memories.trust import PENDING, TRUSTED, Trust, load_trust
 from tests.memories.conftest import Put, find
 
 DAYS = 30
@@ -212,3 +215,39 @@ def test_redacting_a_file_keeps_its_trust(paths: Paths, store: Store, put: Put) 
         written = lifecycle.redact(paths, find(store, identity))
         assert [found.field for found in written.redacted] == ["content.decision"]
     assert (state_of(paths, store, "theirs"), state_of(paths, store, "accepted")) == (PENDING, TRUSTED)
+
+
+def full(*_: object, **__: object) -> None:
+    raise OSError(errno.ENOSPC, "No space left on device", "/state/trusted.jsonl")
+
+
+def test_a_save_whose_approval_cannot_be_recorded_says_that_it_is_pending(
+    paths: Paths, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(Trust, "accept", full)
+        with pytest.raises(PartlyDone) as one:
+            save(paths, store)
+        with pytest.raises(PartlyDone) as many:
+            lifecycle.save_all(paths, store, [data("One"), data("Two")], approved=True)
+    assert error_text(one.value) == (
+        "use-postgres: saved, but pending, since your approval could not be recorded"
+        " (/state/trusted.jsonl: No space left on device). Later: memory accept use-postgres"
+    )
+    assert error_text(many.value).startswith("2 memories: saved, but pending")
+    assert error_text(many.value).endswith("Later: memory accept --all")
+    assert state_of(paths, store, "use-postgres") == PENDING
+
+
+@pytest.mark.parametrize(("at_once", "step"), [(True, "remove"), (False, "change")])
+def test_a_memory_that_is_half_forgotten_is_not_recalled_and_can_be_forgotten_again(
+    paths: Paths, store: Store, monkeypatch: pytest.MonkeyPatch, at_once: bool, step: str
+) -> None:
+    save(paths, store)
+    with monkeypatch.context() as patch:
+        patch.setattr(writing, step, full)
+        with pytest.raises(PartlyDone, match=r"no longer recalled, but its file is as before \(.*\)\. Run"):
+            lifecycle.forget(paths, find(store, "use-postgres"), "", at_once=at_once, grace_days=DAYS)
+    assert state_of(paths, store, "use-postgres") == PENDING
+    lifecycle.forget(paths, find(store, "use-postgres"), "", at_once=at_once, grace_days=DAYS)
+    assert os.path.exists(store.path("decision", "use-postgres")) != at_once

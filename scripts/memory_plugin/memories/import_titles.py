@@ -31,7 +31,7 @@ _STRONG = re.compile(r"(\*\*|__|~~)(?=\S)(.+?)(?<=\S)\1")
 _EMPHASIS = re.compile(r"(?<![\w*])([*_])(?=[^\s*_])([^*_\n]+?)\1(?![\w*])")
 _COMMENT = re.compile(r"<!--.*?-->|</?[a-z][^>\n]{0,200}>", re.DOTALL | re.IGNORECASE)
 _SENTENCE_END = re.compile(
-    r"(?<![A-Z.])(?<!\be\.g)(?<!\bi\.e)(?<!\betc)(?<!\bvs)[.!?](?=\s+[\"'`(]?[^\Wa-z_])|[\uff1f\u3002]"
+    r"(?<![A-Z.])(?<!\be\.g)(?<!\bi\.e)(?<!\betc)(?<!\bvs)[.!?](?=\s+(?:`|[\"'(]?[^\Wa-z_]))|[\uff1f\u3002]"
 )
 _CLAUSE = re.compile(r"[;:]\s|,\s|\s[-\u2013\u2014]\s|\s\(")
 _WORD = re.compile(r"[^\W_]+")

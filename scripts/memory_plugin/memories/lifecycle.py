@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 from datetime import datetime, timedelta, timezone
 from functools import partial
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 
 from ..kernel.clock import now_iso
+from ..kernel.files import error_text
 from . import catalog, writing
 from .files import StoredMemory, all_memories
 from .hygiene import clean_text
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
     from .writing import Written
 
 __all__ = [
+    "PartlyDone",
     "Removal",
     "archive",
     "edit",
@@ -44,6 +47,13 @@ class Removal(NamedTuple):
     id: str
     deleted: list[str]
     goes_at: str
+
+
+class PartlyDone(OSError):
+    """Raised when the first of two writes succeeded and the second failed; its text says what is done, why not the rest, and what to do."""
+
+    def __init__(self, done: str, error: OSError, advice: str) -> None:
+        super().__init__(error.errno or errno.EIO, "%s (%s). %s" % (done, error_text(error), advice))
 
 
 def save(paths: Paths, store: Store, data: dict[str, Any], approved: bool, how: str = "save") -> Written:
@@ -80,8 +90,17 @@ def _added(paths: Paths, store: Store, data: dict[str, Any]) -> Written | Invali
 
 def _trust(paths: Paths, many: Iterable[Written], approved: bool, how: str) -> None:
     """Trust what was written, if the user approved it. The files exist already and are pending until this succeeds."""
-    if approved:
-        load_trust(paths).accept([written.stored for written in many if written.is_exact], how)
+    if not approved:
+        return
+    accepted = [written.stored for written in many if written.is_exact]
+    try:
+        load_trust(paths).accept(accepted, how)
+    except OSError as error:
+        single = len(accepted) == 1
+        name = accepted[0].memory.id if single else "%d memories" % len(accepted)
+        done = "%s: saved, but pending, since your approval could not be recorded" % name
+        advice = "Later: memory accept %s" % (name if single else "--all")
+        raise PartlyDone(done, error, advice) from error
 
 
 def edit(
@@ -190,10 +209,18 @@ def forget(paths: Paths, stored: StoredMemory, reason: str, at_once: bool, grace
     Trust is withdrawn first, so that a file that remains or reappears is pending.
     """
     trust = load_trust(paths)
+    (trust.erase if at_once else trust.withdraw)(stored)
+    try:
+        return _remove(paths, stored, reason, at_once, grace_days)
+    except OSError as error:
+        done = "%s: no longer recalled, but its file is as before" % stored.memory.id
+        raise PartlyDone(done, error, "Run the command again.") from error
+
+
+def _remove(paths: Paths, stored: StoredMemory, reason: str, at_once: bool, grace_days: int) -> Removal:
+    """Delete the file of a memory that is no longer trusted, or mark it as retired. Raises OSError."""
     if at_once:
-        trust.erase(stored)
         return Removal(stored.memory.id, writing.remove(paths, stored), "")
-    trust.withdraw(stored)
     reason_text = clean_text(reason, "retired_reason", [])
     fields = {
         "record_status": RETIRED,
