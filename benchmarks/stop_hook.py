@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shutil
 import sys
 import tempfile
 
@@ -89,13 +90,14 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=31)
     parser.add_argument("--json", action="store_true")
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="memory-bench-") as folder:
-        found = cases(folder)
-        rows = measure(found, arguments.rounds)
-        with open(
-            os.path.join(folder, "home", ".claude", "lcars", "memory", "scores.jsonl"), encoding="utf-8"
-        ) as file:
+    folder = tempfile.mkdtemp(prefix="memory-bench-")
+    try:
+        rows = measure(cases(folder), arguments.rounds)
+        state = os.path.join(folder, "home", ".claude", "lcars", "memory")
+        with open(os.path.join(state, "scores.jsonl"), encoding="utf-8") as file:
             scored = sum(1 for _ in file)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)  # a process that a hook started may still write there
     if arguments.json:
         print(json.dumps({"python": sys.version.split()[0], "cases": rows, "scored": scored}, indent=2))
         return 0
