@@ -132,13 +132,13 @@ def fold(text: str) -> str:
     from unicodedata import normalize
 
     text = normalize("NFKC", text)
-    foreign = {ord(char): char for char in set(text) if not char.isascii()}
-    for code, char in foreign.items():
+    table = {ord(char): char for char in set(text) if not char.isascii()}
+    for code, char in table.items():
         if char in _APOSTROPHES:
-            foreign[code] = "'"
+            table[code] = "'"
         elif 0xC0 <= code < 0x530 or 0x1E00 <= code < 0x2000:
-            foreign[code] = _bare(char, normalize("NFD", char)[0])
-    return text.translate(foreign)
+            table[code] = _bare(char, normalize("NFD", char)[0])
+    return text.translate(table)
 
 
 def _bare(char: str, base: str) -> str:
