@@ -46,6 +46,9 @@ class Browser:
             "--no-first-run",
             "--disable-extensions",
             "--disable-background-networking",
+            "--disable-component-update",
+            "--disable-quic",
+            "--disable-sync",
             "--hide-scrollbars",
         ]
         self._process = subprocess.Popen(

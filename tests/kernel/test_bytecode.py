@@ -112,7 +112,7 @@ def test_a_command_that_cannot_go_on_says_so_once(installed: Project) -> None:
     whole = installed.cli(*words)
     damage(installed, "replies/grading")
     run = installed.cli(*words)
-    assert (run.returncode, run.stderr.count("\n"), "run the command again" in run.stderr) == (1, 1, True)
+    assert (run.returncode, run.stderr.count("\n"), "Run the command again" in run.stderr) == (1, 1, True)
     assert installed.cli(*words) == whole
 
 

@@ -102,36 +102,36 @@ NEW = {"inject_threshold": 0.5, "pointer_threshold": 0.25}
 @pytest.mark.parametrize(
     ("row", "candidate", "outcome"),
     [
-        ({"injected": ["a"]}, {"confidence": 0.968}, ("injected", "96% sure", False)),
+        ({"injected": ["a"]}, {"confidence": 0.968}, ("told", "96% sure", False)),
         (
             {"pointed": ["a"]},
             {"confidence": 0.3},
-            ("pointed", "30% sure, 50% needed for the full text", True),
+            ("pointed to", "30% sure, 50% needed for the full text", True),
         ),
-        ({"pointed": ["a"]}, {"confidence": 0.8}, ("pointed", "80% sure", False)),
-        ({}, {"confidence": 0.08}, ("withheld", "8% sure, 50% needed (25% for a pointer)", True)),
-        ({}, {"confidence": 0.4999}, ("withheld", "49% sure, 50% needed (25% for a pointer)", True)),
+        ({"pointed": ["a"]}, {"confidence": 0.8}, ("pointed to", "80% sure", False)),
+        ({}, {"confidence": 0.08}, ("not told", "8% sure, 50% needed (25% for a pointer)", True)),
+        ({}, {"confidence": 0.4999}, ("not told", "49% sure, 50% needed (25% for a pointer)", True)),
         (
             {},
             {"confidence": 0.9, "withheld": "already_injected"},
-            ("withheld", "90% sure; Claude was told already in this session", False),
+            ("not told", "90% sure; Claude was told already in this session", False),
         ),
         (
             {"judge": {"verdicts": {"a": [True, False]}}, "pointed": ["a"]},
             {"confidence": 0.1},
-            ("pointed", "10% sure; the judges: relevant, not useful", False),
+            ("pointed to", "10% sure; the judges: relevant, not useful", False),
         ),
         (
             {"judge": {"verdicts": {"a": [False, None]}}},
             {"confidence": 0.7, "withheld": "declined"},
-            ("withheld", "70% sure; the judges: not relevant", False),
+            ("not told", "70% sure; the judges: not relevant", False),
         ),
         (
             {"inject_threshold": None, "pointer_threshold": None, "floor": 0.5},
             {"confidence": 0.2},
-            ("withheld", "20% sure", False),
+            ("not told", "20% sure", False),
         ),
-        ({}, {"confidence": "high"}, ("withheld", "sureness unknown", False)),
+        ({}, {"confidence": "high"}, ("not told", "sureness unknown", False)),
     ],
 )
 def test_what_became_of_a_candidate_is_put_into_words(

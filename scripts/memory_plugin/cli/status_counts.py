@@ -1,4 +1,4 @@
-"""The counts that the status line shows, prepared when memories change or the index is refreshed."""
+"""Prepare the counts for the status line, whenever memories change or the index is refreshed."""
 
 from __future__ import annotations
 
@@ -14,20 +14,22 @@ from ..memories.trust import TRUSTED
 if TYPE_CHECKING:
     from .command_context import CommandContext
 
-__all__ = ["prepare_counts"]
+__all__ = ["current_counts", "prepare_counts"]
 
 
 def prepare_counts(context: CommandContext) -> None:
-    """Write the counts of this project if the status line is installed. Raises OSError, and TrustUnreadable."""
+    """Write the counts of this project if the status line is installed. Raises OSError and TrustUnreadable."""
     paths = context.paths
     if paths.state_dir is None or not os.path.isdir(paths.state(FOLDER)):
         return
-    items = survey(paths, context.accept_from).items
-    write_state(
-        counts_path(paths),
-        {
-            "memories": sum(life_cycle_state(item) == ACTIVE and item.trust == TRUSTED for item in items),
-            "pending": sum(item.waits for item in items),
-            "recall": context.settings.flag("retrieval.enabled"),
-        },
-    )
+    write_state(counts_path(paths), current_counts(context))
+
+
+def current_counts(context: CommandContext) -> dict[str, object]:
+    """Return how many memories of this project are active and pending, and whether recall is on. Raises TrustUnreadable."""
+    items = survey(context.paths, context.accept_from).items
+    return {
+        "memories": sum(life_cycle_state(item) == ACTIVE and item.trust == TRUSTED for item in items),
+        "pending": sum(item.waits for item in items),
+        "recall": context.settings.flag("retrieval.enabled"),
+    }

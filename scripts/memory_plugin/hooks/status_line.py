@@ -35,9 +35,16 @@ def run() -> int:
     return 0
 
 
-def status_text(paths: Paths, session: str) -> str:
-    """Return the line, such as `31 memories, 2 told, 1 pending`; parts that are zero are left out."""
-    counts = read_state(counts_path(paths)) if paths.state_dir is not None else {}
+def status_text(paths: Paths, session: str, counts: dict[str, object] | None = None) -> str:
+    """Return the line, such as `31 memories, 2 told, 1 pending`; parts that are zero are left out.
+
+    Args:
+        paths: The project and its state.
+        session: The session whose memories count as told; empty for none.
+        counts: The counts of the project; None for those that were prepared.
+    """
+    if counts is None:
+        counts = read_state(counts_path(paths)) if paths.state_dir is not None else {}
     stored, pending = (_number(counts.get(name)) for name in ("memories", "pending"))
     if counts.get("recall") is False:
         return "memory off"

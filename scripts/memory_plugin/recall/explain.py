@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 __all__ = [
     "PLACES",
     "REASONS",
+    "SAID",
     "Outcome",
     "decisions",
     "find_decision",
@@ -96,12 +97,13 @@ _WAYS = {
     "kin": "it names a file like this new one",
 }
 PLACES = (_PROMPT, *_PLACES, _GUARD)
-_INJECTED, _POINTED, _WITHHELD_MARK = "injected", "pointed", "withheld"
+_INJECTED, _POINTED = "injected", "pointed"
+_SAID_TOLD, _SAID_POINTED, _SAID_NOT = SAID = ("told", "pointed to", "not told")
 _LISTED = "listed"  # titles of the session catalog without any rule
 
 
 class Outcome(NamedTuple):
-    """The result for one candidate: injected, pointed or withheld, the reason as text, and whether another phrase would have helped."""
+    """The result for one candidate: one of SAID, the reason as text, and whether another phrase would have helped."""
 
     key: str
     said: str
@@ -213,8 +215,7 @@ def outcomes(row: dict[str, Any]) -> list[Outcome]:
     listed = row.get("candidates")
     candidates = [entry for entry in listed if isinstance(entry, dict)] if isinstance(listed, list) else []
     found = [_outcome(candidate, row) for candidate in candidates]
-    order = (_INJECTED, _POINTED, _WITHHELD_MARK)
-    return sorted(found, key=lambda outcome: order.index(outcome.said))
+    return sorted(found, key=lambda outcome: SAID.index(outcome.said))
 
 
 def _outcome(candidate: dict[str, Any], row: dict[str, Any]) -> Outcome:
@@ -227,16 +228,14 @@ def _outcome(candidate: dict[str, Any], row: dict[str, Any]) -> Outcome:
     below = not judges and confidence is not None and inject is not None and confidence < inject
     needed = ", %s needed" % _percent(inject) if below and inject is not None else ""
     if key in _keys(row, _INJECTED):
-        return Outcome(key, _INJECTED, sure + judges, lacks_words=False)
+        return Outcome(key, _SAID_TOLD, sure + judges, lacks_words=False)
     if key in _keys(row, _POINTED):
         why = needed + " for the full text" if needed else ""
-        return Outcome(key, _POINTED, sure + judges + why, lacks_words=bool(needed))
+        return Outcome(key, _SAID_POINTED, sure + judges + why, lacks_words=bool(needed))
     if withheld in _WITHHELD:
-        return Outcome(
-            key, _WITHHELD_MARK, "%s%s; %s" % (sure, judges, _WITHHELD[withheld]), lacks_words=False
-        )
+        return Outcome(key, _SAID_NOT, "%s%s; %s" % (sure, judges, _WITHHELD[withheld]), lacks_words=False)
     also = " (%s for a pointer)" % _percent(pointer) if needed and pointer is not None else ""
-    return Outcome(key, _WITHHELD_MARK, sure + judges + needed + also, lacks_words=bool(needed))
+    return Outcome(key, _SAID_NOT, sure + judges + needed + also, lacks_words=bool(needed))
 
 
 def _moved(threshold: float | None, candidate: dict[str, Any]) -> float | None:

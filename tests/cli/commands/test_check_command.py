@@ -88,11 +88,12 @@ def test_memories_that_supersede_each_other(project: Project) -> None:
     assert set(check(project)) == {("a.json", "circular"), ("b.json", "circular")}
 
 
-def test_conflict_marks_are_called_so(project: Project) -> None:
+@pytest.mark.parametrize("first", ["  ", "{"], ids=["inside", "at the beginning"])
+def test_conflict_marks_are_called_so(project: Project, first: str) -> None:
     path = put(project, "a")
     with open(path, encoding="utf-8") as file:
         text = file.read()
-    project.write(".claude/memory/decisions/a.json", text.replace("  ", "<<<<<<< HEAD\n", 1))
+    project.write(".claude/memory/decisions/a.json", text.replace(first, "<<<<<<< HEAD\n" + first, 1))
     run = project.cli("check")
     assert run.returncode == 1
     assert "a.json: file: it holds the marks of a merge conflict" in run.stdout

@@ -47,7 +47,7 @@ def test_the_last_decisions_with_their_near_misses(project: Project) -> None:
     assert found[1]["injected"] == ["project:decision/" + identity]
     assert found[0]["injected"] == []
     text = project.cli("status").stdout
-    assert "  injected   project:decision/" + identity in text
+    assert "  told       project:decision/" + identity in text
     assert len(project.cli("status", "--last", "1", "--json").json["decisions"]) == 1
     assert project.cli("status", "--last", "-3", "--json").json["decisions"] == []
 

@@ -41,6 +41,11 @@ def test_the_line_counts_memories_and_what_claude_was_told(project: Project) -> 
     assert shown(project).stdout == "1 memory \u00b7 1 told \u00b7 1 pending\n"
 
 
+def test_it_counts_where_it_is_not_installed(project: Project) -> None:
+    project.save("Use Postgres for the billing database", BODY)
+    assert project.cli("statusline").stdout == "1 memory\n"
+
+
 def test_what_the_user_had_comes_first_and_comes_back(project: Project) -> None:
     before = {
         "statusLine": {"type": "command", "command": 'echo "it\'s mine"; cat >/dev/null', "padding": 0},

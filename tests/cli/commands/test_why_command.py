@@ -29,7 +29,7 @@ def test_the_last_decision_is_explained(asked: Project) -> None:
     text = asked.cli("why").stdout
     assert "prompt prompt-2" in text
     assert "Told Claude 1 memory." in text
-    assert "  injected  %s (use-postgres-for-the-billing-database): " % TITLE in text
+    assert "  told        %s (use-postgres-for-the-billing-database): " % TITLE in text
     assert "surprise" not in text
 
 
@@ -74,7 +74,7 @@ def test_a_malformed_record_is_shown_as_far_as_possible(asked: Project, fields: 
 
 def test_verbose_prints_the_scores(asked: Project) -> None:
     text = asked.cli("why", "--verbose").stdout
-    assert "inject threshold 0.50, pointer threshold 0.50" in text
+    assert "told from 0.50, pointed to from 0.50" in text
     assert "concerns=" in text
 
 
@@ -139,7 +139,7 @@ def test_each_place_can_be_asked_for(asked: Project) -> None:
     text = asked.cli("why", "--place", "catalog").stdout
     assert "start of a session" in text
     assert "At the start of the session: told Claude 1 memory and the titles of 1." in text
-    assert "  injected  project:preference/short-answers" in text
+    assert "  told        project:preference/short-answers" in text
     assert "last session catalog: rules 1, titles 1, tokens " in asked.cli("status").stdout
     assert asked.cli("why", "--place", "failure").returncode == 1
     assert asked.cli("why", "--place", "nowhere").returncode == 2

@@ -11,96 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from memory_plugin.cli.report.charts import buckets, columns, safe
 from memory_plugin.cli.report.counting import CappedCounter, Distinct, Histogram
 from memory_plugin.cli.report.figures import read_ledgers
-from memory_plugin.cli.report.ledger_files import LedgerFolder, Period, best_candidate
-from memory_plugin.cli.report.quick_rows import RECALL_HEAD, SCORE_LINE, quick_recall, quick_score
+from memory_plugin.cli.report.ledger_files import LedgerFolder, Period
+from memory_plugin.cli.report.quick_rows import RECALL_LINE, SCORE_LINE, quick_rows
 from memory_plugin.kernel.fastjson import dumps
 from tests.cli.report.month import HOSTILE, write_month
+from tests.cli.report.records import DRIFT, HEAD, RECALL, SCORE, changed
 from tests.project import Project
 from tests.replies.builders import PADDED, PLAIN
-
-HEAD = {"schema": 1, "time": "2026-11-20T10:00:00Z", "session": "s1", "project": "shop-1", "version": "0.1.0"}
-CANDIDATE = {
-    "key": "project:decision/a",
-    "confidence": 0.31,
-    "pointer_confidence": 0.3,
-    "score": 4.0,
-    "parts": {"x": 1.5},
-}
-RECALL = {
-    **HEAD,
-    "place": "prompt",
-    "outcome": "injected",
-    "reason": "",
-    "answered_by": "fts5",
-    "candidates": [CANDIDATE],
-    "injected": ["project:decision/a"],
-    "pointed": ["user:preference/b"],
-    "tokens": 90,
-    "characters": 360,
-    "found": 1,
-    "inject_threshold": 0.5,
-    "pointer_threshold": 0.35,
-    "refreshed": 0,
-    "problem": "",
-    "prompt_id": "p1",
-    "ms": 12.5,
-}
-SCORE = {
-    **HEAD,
-    "kind": "score",
-    "id": "r1",
-    "padding_count": 2,
-    "preamble_words": 2,
-    "density": 0.567,
-    "query_type": "directive",
-    "threshold": 0.52,
-    "gate": "g",
-    "escalate": True,
-    "drift": ["padding"],
-    "matches": [[0, 4, "praise-opening"], [9, 12, "offer"]],
-    "words": 30,
-    "cut": False,
-    "audit": False,
-    "mode": "rules",
-    "prompt_id": "p1",
-    "model": "claude-opus-5-5",
-    "transcript": "/t.jsonl",
-    "record": "a",
-    "turn": 1,
-}
-DRIFT = {**HEAD, "kind": "drift", "id": "r1", "arm": "corrected", "categories": ["padding"]}
-USED_OF_RECALL = (
-    "time",
-    "session",
-    "project",
-    "place",
-    "outcome",
-    "reason",
-    "prompt_id",
-    "ms",
-    "injected",
-    "pointed",
-    "tokens",
-)
-USED_OF_SCORE = (
-    "time",
-    "session",
-    "project",
-    "kind",
-    "id",
-    "padding_count",
-    "matches",
-    "density",
-    "threshold",
-    "drift",
-    "model",
-)
 
 
 def write_ledger(project: Project, name: str, *rows: dict[str, Any]) -> None:
@@ -114,29 +35,6 @@ def report(project: Project, *words: str) -> dict[str, Any]:
     assert run.returncode == 0, run.stderr
     found: dict[str, Any] = run.json
     return found
-
-
-def test_a_quick_row_is_what_the_parser_reads() -> None:
-    found = quick_recall(dumps(RECALL) + "\n")
-    assert found is not None
-    assert found[0] == {name: RECALL[name] for name in USED_OF_RECALL}
-    assert best_candidate(dumps(RECALL), *found[1:]) == ("project:decision/a", 0.31)
-    assert quick_score(dumps(SCORE) + "\n") == {name: SCORE[name] for name in USED_OF_SCORE}
-
-
-texts = st.text(max_size=12) | st.sampled_from(['","injected":["x', '],"pointed":[', "\\", '"', "}", HOSTILE])
-
-
-@given(session=texts, reason=texts, key=texts, prompt=texts, model=texts, rule=texts)
-def test_a_quick_row_never_differs_from_the_parser(
-    session: str, reason: str, key: str, prompt: str, model: str, rule: str
-) -> None:
-    recall = {**RECALL, "session": session, "reason": reason, "injected": [key], "prompt_id": prompt}
-    found = quick_recall(dumps(recall))
-    assert found is None or found[0] == {name: recall[name] for name in USED_OF_RECALL}
-    score = {**SCORE, "session": session, "model": model, "matches": [[0, 1, rule]], "drift": [reason]}
-    row = quick_score(dumps(score))
-    assert row is None or row == {name: score[name] for name in USED_OF_SCORE}
 
 
 def test_it_counts_what_the_ledgers_hold(project: Project) -> None:
@@ -328,11 +226,6 @@ def test_a_line_of_another_kind_is_counted_as_skipped(tmp_path: Path) -> None:
     assert (folder.lines, folder.skipped) == (5, 2)
 
 
-def changed(row: dict[str, Any]) -> str:
-    """Return a line with the same fields, which goes to the parser: it has a space after the first brace."""
-    return "{ " + dumps(row)[1:]
-
-
 def test_lines_of_ours_and_others_give_the_same_figures(project: Project) -> None:
     days = ["2026-11-%02dT10:00:00Z" % day for day in range(1, 4)]
     recalls = [
@@ -349,8 +242,8 @@ def test_lines_of_ours_and_others_give_the_same_figures(project: Project) -> Non
         {**SCORE, "time": day, "id": "r%d" % at, "drift": ["padding"] if at else [], "padding_count": at}
         for at, day in enumerate(days)
     ]
-    assert SCORE_LINE.match(dumps(scores[1]))
-    assert RECALL_HEAD.match(dumps(recalls[1]))
+    assert all(SCORE_LINE.match(dumps(row)) for row in scores)
+    assert all(RECALL_LINE.match(dumps(row)) for row in recalls)
     write_ledger(project, "drift", DRIFT, {**DRIFT, "kind": "said"})
     found = []
     for form in (dumps, changed):
@@ -383,8 +276,8 @@ def test_what_the_hooks_write_needs_no_parser(project: Project) -> None:
     for at, text in enumerate((PADDED, PLAIN)):
         event = project.event("Stop", last_assistant_message=text, prompt_id="p%d" % at)
         assert project.hook("Stop", {**event, "stop_hook_active": False}).returncode == 0
-    for name, number, taken in (("recalls", 3, quick_recall), ("scores", 2, quick_score)):
+    for name, number, form in (("recalls", 3, RECALL_LINE), ("scores", 2, SCORE_LINE)):
         with open(os.path.join(project.state, name + ".jsonl"), encoding="ascii") as file:
             lines = file.read().splitlines()
         assert len(lines) == number
-        assert [line for line in lines if taken(line) is None] == []
+        assert [len(rows) for _, rows in quick_rows(lines, form)] == [number]

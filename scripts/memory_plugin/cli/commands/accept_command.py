@@ -68,7 +68,8 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     candidates = named_candidates(arguments.ids)
     if candidates:
         return _accept_candidates(candidates, arguments, context)
-    items = survey(context.paths, context.accept_from).items
+    with context.console.working("accept"):
+        items = survey(context.paths, context.accept_from).items
     if arguments.all:
         # Superseded ones too: the memory that replaces one inherits its phrases only from a trusted text.
         pending = [item for item in items if item.trust == PENDING and item.stored.memory.status == ACTIVE]
@@ -114,7 +115,8 @@ def _accept_all(
 ) -> int:
     chosen = [item for item in waiting if arguments.guards or not holds_guard(item.stored)]
     names = shortest_names(items)
-    left_out = [names[item.stored.key] for item in waiting if item not in chosen]
+    taken = {item.stored.key for item in chosen}
+    left_out = [names[item.stored.key] for item in waiting if item.stored.key not in taken]
     asks = bool(chosen) and not arguments.json and has_terminal()
     if asks and not context.console.confirm("accept %s?" % _count_by_category(chosen)):
         context.console.line("nothing was changed; to read them first: memory review")
@@ -126,8 +128,9 @@ def _accept_all(
 def _accept(
     chosen: list[Item], arguments: argparse.Namespace, context: CommandContext, left_out: list[str]
 ) -> None:
-    load_trust(context.paths).accept([item.stored for item in chosen], "accept")
-    refresh_index(context)
+    with context.console.working("accepting %s" % counted(len(chosen), "memory")):
+        load_trust(context.paths).accept([item.stored for item in chosen], "accept")
+        refresh_index(context)
     if arguments.json:
         accepted = [item.stored.memory.id for item in chosen]
         context.console.json({"accepted": accepted, "left_out": left_out})

@@ -44,8 +44,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Ask about each group in a terminal; otherwise only list the groups."""
-    sources = review_sources(context)
-    groups = grouped(sources, arguments.by)
+    with context.console.working("review"):
+        sources = review_sources(context)
+        groups = grouped(sources, arguments.by)
     if arguments.group:
         groups = [group for group in groups if group.id == arguments.group]
         if not groups:
@@ -69,7 +70,8 @@ def _walk(groups: list[Group], sources: dict[str, Source], context: CommandConte
         review.walk(groups)
     finally:
         if review.done:
-            refresh_index(context)
+            with context.console.working("refreshing the index"):
+                refresh_index(context)
     past = {"accept": "accepted", "reject": "rejected", "edit": "edited"}
     counts = ["%s %d" % (past.get(name, name), count) for name, count in review.done.items()]
     context.console.line()

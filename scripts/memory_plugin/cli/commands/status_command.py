@@ -236,8 +236,8 @@ def _print_decision(decision: dict[str, Any], context: CommandContext) -> None:
     took = "" if decision["ms"] is None else ", %.0f ms" % decision["ms"]
     console.line("%s  %s%s" % (decision["time"], decision["says"], took))
     for key in decision["injected"]:
-        console.line("  injected   " + plain(key, max(20, console.width - 13)))
+        console.line("  told       " + plain(key, max(20, console.width - 13)))
     for key in decision["pointed"]:
-        console.line("  pointed    " + plain(key, max(20, console.width - 13)))
+        console.line("  pointed to " + plain(key, max(20, console.width - 13)))
     for entry in decision["near_misses"]:
         console.paragraph("%s: %s" % (entry["key"], entry["why"]), "  near miss  ", 13)

@@ -14,7 +14,7 @@ from ...kernel.settings.load import SettingsFileError, content
 from ...kernel.settings.user_file import EditError, change_text, with_value, without
 from ...kernel.state_file import read_state, write_state
 from ..command_context import CommandError
-from ..status_counts import prepare_counts
+from ..status_counts import current_counts, prepare_counts
 
 if TYPE_CHECKING:
     import argparse
@@ -44,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     """Print the line, or change the user's settings."""
     if arguments.action == "show":
-        line = status_text(context.paths, context.session)
+        line = status_text(context.paths, context.session, current_counts(context))
         if arguments.json:
             context.console.json({"line": line})
         else:

@@ -9,6 +9,7 @@ from ...memories.hygiene import shown_line
 from ...memories.survey import shortest_names, survey
 from ...recall.explain import (
     PLACES,
+    SAID,
     find_decision,
     outcomes,
     problem,
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from ...recall.explain import Outcome
     from ..command_context import CommandContext
 
-HELP = "explain a recall decision: what Claude saw, what was withheld, and what would have helped"
+HELP = "explain a recall decision: what Claude was told, what not and why, and what would have helped"
 EXAMPLES = """\
   memory why
   memory why a2fc9ec1 --json
@@ -34,7 +35,7 @@ EXAMPLES = """\
 """
 _MAX_LINE = 1000
 _INDENT = "  "
-_MARK = 10  # columns of the longest word before a memory, and a space
+_MARK = max(map(len, SAID)) + 2  # columns of the longest word before a memory, and two spaces
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -99,11 +100,13 @@ def _is_start(row: dict[str, Any]) -> bool:
 
 
 def _show_told(row: dict[str, Any], context: CommandContext) -> None:
-    """List the memories injected at a place that does not compare candidates."""
-    for name in ("injected", "pointed"):
+    """List the memories told at a place that does not compare candidates."""
+    for name, said in zip(("injected", "pointed"), SAID):
         keys = row.get(name)
         for key in keys if isinstance(keys, list) else []:
-            context.console.paragraph(plain(str(key), _MAX_LINE), _INDENT + name.ljust(_MARK), _MARK)
+            context.console.paragraph(
+                plain(str(key), _MAX_LINE), _INDENT + said.ljust(_MARK), len(_INDENT) + _MARK
+            )
 
 
 def _explain_candidates(found: list[Outcome], context: CommandContext) -> None:
@@ -135,9 +138,7 @@ def _show_scores(row: dict[str, Any], context: CommandContext) -> None:
     console.line()
     facts = (row.get("answered_by"), row.get("ms"), row.get("found"), _number(inject, 2), _number(pointer, 2))
     console.paragraph(
-        plain(
-            "answered by %s in %s ms; %s found; inject threshold %s, pointer threshold %s" % facts, _MAX_LINE
-        )
+        plain("answered by %s in %s ms; %s found; told from %s, pointed to from %s" % facts, _MAX_LINE)
     )
     judge = row.get("judge")
     if isinstance(judge, dict):

@@ -97,7 +97,7 @@ def count(number: float) -> str:
 
 def percent(part: float, whole: float) -> str:
     """Return a share in percent; a dash without a whole."""
-    return "%.0f\u00a0%%" % (100 * part / whole) if whole else "\u2013"
+    return "%.0f%%" % (100 * part / whole) if whole else "\u2013"
 
 
 def money(usd: float) -> str:

@@ -163,15 +163,9 @@ def candidates_of(line: str) -> str:
     return line[at : at + _BEST_WITHIN] if at > 0 else ""
 
 
-def best_candidate(text: str, start: int = 0, end: int = _BEST_WITHIN) -> tuple[str, float] | None:
-    """Return key and confidence of the first candidate, which is the best one; None where the row says none.
-
-    Args:
-        text: The candidates as the ledger holds them.
-        start: Where they begin; only the first 400 characters are searched.
-        end: Where they end.
-    """
-    match = _BEST.search(text, start, min(end, start + _BEST_WITHIN))
+def best_candidate(text: str) -> tuple[str, float] | None:
+    """Return key and confidence of the first candidate, which is the best one, from their beginning; None where it says none."""
+    match = _BEST.search(text)
     if match is None:
         return None
     try:

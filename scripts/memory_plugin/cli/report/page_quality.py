@@ -222,7 +222,7 @@ def health_section(report: Report) -> str:
     half, most = figures.recalls.wait.quantile(0.5), figures.recalls.wait.quantile(0.95)
     if half is not None and most is not None:
         parts.append(
-            "<p>Time in the prompt hook, without the start of Python: median %.0f\u00a0ms, 95\u00a0%% below %.0f\u00a0ms.</p>"
+            "<p>Time in the prompt hook, without the start of Python: median %.0f\u00a0ms, 95%% below %.0f\u00a0ms.</p>"
             % (half, most)
         )
     lines = "%s lines of ledgers read, %s of them unreadable." % (

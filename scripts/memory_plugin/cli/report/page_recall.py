@@ -211,7 +211,7 @@ def missed_section(report: Report) -> str:
 
 def _missed(row: MissedRow) -> tuple[str, ...]:
     times = " <small>%d times</small>" % row.times if row.times > 1 else ""
-    sure = "%.0f\u00a0%%" % (100 * min(1.0, row.confidence)) if row.nearest else ""
+    sure = "%.0f%%" % (100 * min(1.0, row.confidence)) if row.nearest else ""
     return (
         safe(row.text) + times,
         safe(row.time[:10]),

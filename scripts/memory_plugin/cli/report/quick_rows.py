@@ -1,93 +1,112 @@
 """Records of the two largest ledgers, read without a JSON parser where a line has exactly the form in which we write it.
 
-A year of a team is millions of lines, and parsing all their fields takes most of a report's time. These expressions take the fields that
-the report uses; a line of any other form (an older version, an escape, a field more) goes through the parser.
+A year of a team is millions of lines, and parsing all their fields takes most of a report's time. One expression a ledger takes
+the fields that the report uses out of many lines at once; a line of any other form (an older version, an escape, a field more)
+goes through the parser.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...kernel.fastjson import loads
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from typing import Any
 
-__all__ = ["INJECTED", "RECALL_END", "RECALL_HEAD", "SCORE_LINE", "quick_recall", "quick_score", "texts"]
+__all__ = [
+    "CONTEXT",
+    "MISS_ENDS",
+    "NOTHING_FIT",
+    "NOTHING_TOLD",
+    "RECALL_LINE",
+    "SCORE_LINE",
+    "TOLD",
+    "ScoreRow",
+    "quick_rows",
+    "texts",
+]
 
-INJECTED = (
-    '],"injected":['  # an unescaped quote cannot be part of a text, so this marks the end of the candidates
+NOTHING_FIT = ("no_match", "below_threshold", "below_floor", "declined")
+
+_BACKSLASH = (
+    "\\"  # in a text that was escaped; the expressions are for lines without one, so that a quote ends a text
 )
-_HEAD = r'\{"schema":1,"time":"([0-9TZ:-]{20})","session":"([^"\\]{0,200})","project":"([^"\\]{0,200})","version":"[^"\\]*",'
+_HEAD = r'^\{"schema":1,"time":"([0-9-]{10})[0-9TZ:-]{10}","session":"([^"]{0,200})",'
 _NUMBER = r"[0-9]{1,8}(?:\.[0-9]{1,12})?"
-_MATCH = r'\[[0-9]{1,8},[0-9]{1,8},"[^"\\]{0,100}"\]'
-RECALL_HEAD = re.compile(
+_MATCH = r'\[[0-9]{1,8},[0-9]{1,8},"[^"]{0,100}"\]'
+_OUTCOME = r'(?:(?:injected|pointed)","reason":"|(?:silent|skipped|failed)","reason":"[a-z_]{0,200})"'
+# Groups: day, session, context (see CONTEXT), key of the first candidate, what was told (see TOLD), milliseconds. Texts that are the
+# same in most lines stay together, since each group costs time. Further candidates are skipped up to the bracket that ends them.
+RECALL_LINE = re.compile(
     _HEAD
-    + r'"place":"prompt","outcome":"(injected|pointed|silent|skipped|failed)","reason":"([a-z_]{0,200})",'
-    + r'"answered_by":"[a-z0-9]*"(?=,"candidates":\[)'
+    + r'("project":"[^"]{0,200}","version":"[^"]*","place":"prompt","outcome":"%s),"answered_by":"[a-z0-9]*",'
+    % _OUTCOME
+    + r'"candidates":\[(?:\{"key":"([^"]{1,300})","confidence":[0-9](?:\.[0-9]{1,7})?[,}][^]]*)?\],'
+    + r'("injected":\[[^][]*\],"pointed":\[[^][]*\](?:,"tokens":[0-9]{1,8})?)[^\n]*,'
+    + r'"prompt_id":"[^"]{0,200}","ms":(%s)\}[ \t\r]*$' % _NUMBER,
+    re.MULTILINE,
 )
-RECALL_END = re.compile(
-    r'\],"injected":\[([^][\\]*)\],"pointed":\[([^][\\]*)\](?:,"tokens":([0-9]{1,8}))?,?[^\\]*'
-    r'"prompt_id":"([^"\\]{0,200})","ms":(%s)\}[ \t\r\n]*\Z' % _NUMBER
-)
+CONTEXT = re.compile(r'"project":"([^"]*)".*"outcome":"([^"]*)","reason":"([^"]*)"')
+TOLD = re.compile(r'"injected":\[([^]]*)\],"pointed":\[([^]]*)\](?:,"tokens":([0-9]+))?')
+NOTHING_TOLD = '"injected":[],"pointed":[],"tokens":0'
+MISS_ENDS = tuple('"reason":"%s"' % reason for reason in NOTHING_FIT)
 SCORE_LINE = re.compile(
     _HEAD
-    + r'"kind":"score","id":"([^"\\]{1,100})","padding_count":(0|[1-9][0-9]{0,5}),"preamble_words":[0-9]+,'
-    + r'"density":(null|%s),"query_type":"[^"\\]*","threshold":(%s),' % (_NUMBER, _NUMBER)
-    + r'"gate":"[^"\\]*","escalate":[a-z]+,"drift":\[([^][\\]*)\],'
+    + r'"project":"([^"]{0,200})","version":"[^"]*",'
+    + r'"kind":"score","id":"([^"]{1,100})","padding_count":(0|[1-9][0-9]{0,5}),"preamble_words":[0-9]+,'
+    + r'"density":(null|%s),"query_type":"[^"]*","threshold":%s,' % (_NUMBER, _NUMBER)
+    + r'"gate":"[^"]*","escalate":[a-z]+,"drift":\[([^][]*)\],'
     + r'"matches":\[((?:%s(?:,%s){0,39})?)\],"words":[0-9]+,"cut":[a-z]+,' % (_MATCH, _MATCH)
-    + r'"audit":[a-z]+,"mode":"[^"\\]*","prompt_id":"[^"\\]*","model":"([^"\\]{0,200})"'
+    + r'"audit":[a-z]+,"mode":"[^"]*","prompt_id":"[^"]*","model":"([^"]{0,200})"[^\n]*\}[ \t\r]*$',
+    re.MULTILINE,
 )
 
 
-def quick_recall(line: str) -> tuple[dict[str, Any], int, int] | None:
-    """Return what the report needs of a record of `recalls`, and the place of its candidates; None for a line of another form."""
-    head = RECALL_HEAD.match(line)
-    if head is None:
-        return None
-    at = line.find(INJECTED, head.end())
-    end = RECALL_END.match(line, at) if at > 0 else None
-    if end is None:
-        return None
-    time, session, project, outcome, reason = head.groups()
-    injected, pointed, tokens, prompt_id, took = end.groups()
-    row: dict[str, Any] = {
-        "time": time,
-        "session": session,
-        "project": project,
-        "place": "prompt",
-        "outcome": outcome,
-        "reason": reason,
-        "prompt_id": prompt_id,
-        "ms": float(took),
-    }
-    if injected or pointed:
-        row["injected"], row["pointed"] = texts(injected), texts(pointed)
-    if tokens:
-        row["tokens"] = int(tokens)
-    return row, head.end(), at
+class ScoreRow(NamedTuple):
+    """The groups of SCORE_LINE; `density` is a number or "null", `drift` and `matches` are what is between the brackets."""
+
+    day: str
+    session: str
+    project: str
+    id: str
+    padding: str
+    density: str
+    drift: str
+    matches: str
+    model: str
 
 
-def quick_score(line: str) -> dict[str, Any] | None:
-    """Return what the report needs of a record of `scores`; None for a line of another form."""
-    match = SCORE_LINE.match(line)
-    if match is None:
-        return None
-    time, session, project, identity, padding, density, threshold, drift, matches, model = match.groups()
-    return {
-        "time": time,
-        "session": session,
-        "project": project,
-        "kind": "score",
-        "id": identity,
-        "padding_count": int(padding),
-        "matches": texts(matches),
-        "density": None if density == "null" else float(density),
-        "threshold": float(threshold),
-        "drift": texts(drift),
-        "model": model,
-    }
+def quick_rows(lines: list[str], form: re.Pattern[str]) -> Iterator[tuple[list[str], list[tuple[str, ...]]]]:
+    """Yield lines and their groups, as many as there are lines; no groups for lines of another form. The order is kept.
+
+    All lines are searched at once. A match that ran over the end of a line, or a line without one, shows in the number of matches;
+    the lines are then searched one by one.
+    """
+    found = _matches("\n".join(lines), form)
+    if len(found) == len(lines):
+        yield lines, found
+        return
+    run: list[str] = []
+    rows: list[tuple[str, ...]] = []
+    for line in lines:
+        found = _matches(line, form)
+        if len(found) == 1:
+            run.append(line)
+            rows += found
+            continue
+        if run:
+            yield run, rows
+            run, rows = [], []
+        yield [line], []
+    if run:
+        yield run, rows
+
+
+def _matches(text: str, form: re.Pattern[str]) -> list[tuple[str, ...]]:
+    return [] if _BACKSLASH in text else form.findall(text)
 
 
 def texts(inside: str) -> list[Any]:

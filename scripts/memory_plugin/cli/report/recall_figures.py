@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, NamedTuple
 
+from ...kernel.fastjson import loads
 from .counting import CappedCounter, Distinct, Histogram
-from .ledger_files import best_candidate
-from .quick_rows import INJECTED, RECALL_END, RECALL_HEAD, quick_recall, texts
+from .ledger_files import best_candidate, candidates_of
+from .quick_rows import CONTEXT, MISS_ENDS, NOTHING_FIT, NOTHING_TOLD, RECALL_LINE, TOLD, quick_rows, texts
 
 if TYPE_CHECKING:
+    import re
     from collections.abc import Iterable, Iterator
     from typing import Any
 
@@ -19,15 +21,12 @@ OUTCOMES = ("injected", "pointed", "silent", "skipped", "failed")
 _GIVEN = ("injected", "pointed")
 _OF_GUARDS = ("reminded", "asked", "let_through")
 _AT = {name: at for at, name in enumerate(OUTCOMES)}
-NOTHING_FIT = ("no_match", "below_threshold", "below_floor", "declined")
 _MOST_MEMORIES = 50_000
 _MOST_KEYS_IN_ROW = 50
 _MOST_NAMES = 500
 _MOST_MISSED = 400
 _MOST_TALLIES = 20_000
-_NO_TOKENS = (None, "0")
-_MISSES = frozenset(NOTHING_FIT)
-_NO_CANDIDATES = len(',"candidates":[')
+_TIME = slice(20, 40)  # where a line of our form has its time
 _DAY = 10
 
 
@@ -70,11 +69,11 @@ class RecallFigures:
         self.tokens = 0
         self._session: str | None = None
         # What `add_lines` has counted, but not yet added up: most rows differ from others in nothing but the time of day.
-        self._prompts: dict[tuple[str, str, str, str], int] = {}
+        self._prompts: dict[tuple[str, str], int] = {}
         self._waits: dict[str, int] = {}
-        self._missed: deque[str | tuple[dict[str, Any], tuple[str, float] | None]] = deque(
-            maxlen=_MOST_MISSED
-        )
+        self._told: dict[tuple[str, str], tuple[int, str]] = {}
+        self._near: dict[tuple[str, str], int] = {}
+        self._missed: deque[str | MissedPrompt] = deque(maxlen=_MOST_MISSED)
 
     def add_lines(self, blocks: Iterable[list[str]], project: str = "") -> Iterator[str]:
         """Count the records that have the form in which we write them, and yield the other lines, which need a parser.
@@ -83,55 +82,58 @@ class RecallFigures:
             blocks: Lines of the ledger `recalls`.
             project: Count no other project; empty for all.
         """
-        prompts, waits = self._prompts, self._waits  # this loop runs millions of times
+        own = '"project":"%s",' % project if project else ""
         for lines in blocks:
-            for line in lines:
-                head = RECALL_HEAD.match(line)
-                at = line.find(INJECTED, head.end()) if head else -1
-                end = RECALL_END.match(line, at) if at > 0 else None
-                if head is None or end is None:
+            for part, rows in quick_rows(lines, RECALL_LINE):
+                if not rows:
                     self._add_up()
-                    yield line
-                    continue
-                time, session, place, outcome, reason = head.groups()
-                if project and place != project:
-                    continue
-                injected, pointed, tokens, _, took = end.groups()
-                name = (time[:_DAY], place, outcome, reason)
-                prompts[name] = prompts.get(name, 0) + 1
-                waits[took] = waits.get(took, 0) + 1
-                if session != self._session:  # the rows of a session mostly follow each other
-                    self._session = session
-                    self.sessions.add(session)
-                if injected or pointed or tokens not in _NO_TOKENS:
-                    self._add_told(injected, pointed, tokens, place, time)
-                if reason in _MISSES and outcome not in _GIVEN:
-                    self._missed.append(line)
-                    if at - head.end() > _NO_CANDIDATES:
-                        self._add_near(best_candidate(line, head.end(), at), place)
-            if len(prompts) + len(waits) > _MOST_TALLIES:
+                    yield from part
+                elif own:
+                    pairs = [pair for pair in zip(part, rows) if pair[1][2].startswith(own)]
+                    self._add_rows(pairs)
+                else:
+                    self._add_rows(zip(part, rows))
+            if len(self._prompts) + len(self._waits) + len(self._near) + len(self._told) > _MOST_TALLIES:
                 self._add_up()
         self._add_up()
 
-    def _add_told(self, injected: str, pointed: str, tokens: str | None, project: str, time: str) -> None:
-        """Count the memories of a record, given the insides of its arrays."""
-        if injected:
-            self._add_keys("injected", texts(injected), project, time)
-        if pointed:
-            self._add_keys("pointed", texts(pointed), project, time)
-        self.tokens += int(tokens or 0)
+    def _add_rows(self, pairs: Iterable[tuple[str, tuple[str, ...]]]) -> None:
+        """Count lines with their groups; this loop runs millions of times."""
+        prompts, waits, near, given = self._prompts, self._waits, self._near, self._told
+        for line, (day, session, context, nearest, told, took) in pairs:
+            prompts[day, context] = prompts.get((day, context), 0) + 1
+            waits[took] = waits.get(took, 0) + 1
+            if session != self._session:  # the rows of a session mostly follow each other
+                self._session = session
+                self.sessions.add(session)
+            if told != NOTHING_TOLD:
+                number, last = given.get((context, told), (0, ""))
+                given[context, told] = (number + 1, max(last, line[_TIME]))
+            if context.endswith(MISS_ENDS):
+                self._missed.append(line)
+                if nearest:
+                    near[context, nearest] = near.get((context, nearest), 0) + 1
 
     def _add_up(self) -> None:
         """Add the counts of `add_lines` to the figures, in the order in which they came up."""
-        for (day, project, outcome, reason), number in self._prompts.items():
+        for (day, context), number in self._prompts.items():
+            project, outcome, reason = _groups(CONTEXT, context)
             self._day(day)[_AT[outcome]] += number
             self.projects.add(project, number)
             if outcome not in _GIVEN:
                 self.reasons.add(reason, number)
         for took, number in self._waits.items():
             self.wait.add(float(took), number)
-        self._prompts.clear()
-        self._waits.clear()
+        for (context, told), (number, last) in self._told.items():
+            injected, pointed, tokens = _groups(TOLD, told)
+            project = _groups(CONTEXT, context)[0]
+            self._add_keys("injected", texts(injected), project, last, number)
+            self._add_keys("pointed", texts(pointed), project, last, number)
+            self.tokens += int(tokens or 0) * number
+        for (context, key), number in self._near.items():
+            self._add_near(key, _groups(CONTEXT, context)[0], number)
+        for tally in (self._prompts, self._waits, self._told, self._near):
+            tally.clear()
 
     def add(self, row: dict[str, Any], candidates: str) -> None:
         """Count one record."""
@@ -173,15 +175,15 @@ class RecallFigures:
             counts = self.days[day] = [0] * len(OUTCOMES)
         return counts
 
-    def _add_keys(self, name: str, keys: list[Any], project: str, time: str) -> None:
+    def _add_keys(self, name: str, keys: list[Any], project: str, time: str, number: int = 1) -> None:
         for key in keys[:_MOST_KEYS_IN_ROW]:
             if isinstance(key, str):
                 use = self.use_of(project, key)
                 if use is not None:
                     if name == "injected":
-                        use.told += 1
+                        use.told += number
                     else:
-                        use.pointed += 1
+                        use.pointed += number
                     use.last = max(use.last, time)
 
     def use_of(self, project: str, key: str) -> MemoryUse | None:
@@ -202,19 +204,21 @@ class RecallFigures:
         self.reasons.add(reason)
         if reason not in NOTHING_FIT:
             return
-        best = best_candidate(candidates)
-        self._add_near(best, project)
-        self._missed.append((row, best))
+        missed = _missed(row, candidates)
+        self._add_near(missed.nearest, project, 1)
+        self._missed.append(missed)
 
-    def _add_near(self, best: tuple[str, float] | None, project: str) -> None:
-        use = None if best is None else self.use_of(project, best[0])
+    def _add_near(self, key: str, project: str, number: int) -> None:
+        use = self.use_of(project, key) if key else None
         if use is not None:
-            use.near += 1
+            use.near += number
 
     @property
     def missed(self) -> list[MissedPrompt]:
         """Return the latest prompts on which nothing was good enough, oldest first."""
-        return [_missed(*(_row_and_best(one) if isinstance(one, str) else one)) for one in self._missed]
+        return [
+            _missed(loads(one), candidates_of(one)) if isinstance(one, str) else one for one in self._missed
+        ]
 
     def add_feedback(self, row: dict[str, Any]) -> None:
         """Count one record of the ledger `feedback`."""
@@ -236,16 +240,16 @@ class RecallFigures:
         return sum(map(sum, self.days.values()))
 
 
-def _row_and_best(line: str) -> tuple[dict[str, Any], tuple[str, float] | None]:
-    found = quick_recall(line)
-    if found is None:  # pragma: no cover (only lines of this form are kept as text)
-        raise ValueError(line)
-    row, start, end = found
-    return row, best_candidate(line, start, end)
+def _groups(form: re.Pattern[str], text: str) -> tuple[str, ...]:
+    """Return the groups of a part of a line that was found with a form that contains this one."""
+    match = form.fullmatch(text)
+    if match is None:  # pragma: no cover (the forms agree)
+        raise ValueError(text)
+    return match.groups("")
 
 
-def _missed(row: dict[str, Any], best: tuple[str, float] | None) -> MissedPrompt:
-    key, confidence = best or ("", 0.0)
+def _missed(row: Any, candidates: str) -> MissedPrompt:  # noqa: ANN401  (a record of the ledger)
+    key, confidence = best_candidate(candidates) or ("", 0.0)
     session, prompt_id, project, reason = (
         _text(row.get(name)) for name in ("session", "prompt_id", "project", "reason")
     )

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
+from ...kernel.fastjson import loads
 from .counting import CappedCounter
-from .quick_rows import SCORE_LINE, quick_score
+from .quick_rows import SCORE_LINE, ScoreRow, quick_rows
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import Any
 
     from ...replies.correction_effect import EffectMeter
@@ -18,6 +21,17 @@ __all__ = ["ReplyDay", "ReplyFigures"]
 _MOST_NAMES = 500
 _MOST_TALLIES = 20_000
 _DAY = 10
+
+
+def _columns(*names: str) -> Callable[[tuple[str, ...]], Any]:
+    """Return a function that takes fields out of a row: one text for one name, else a tuple."""
+    return itemgetter(*map(ScoreRow._fields.index, names))
+
+
+_COUNTED = _columns("day", "model", "padding", "drift")
+_DENSITY = _columns("day", "density")
+_REPLY = _columns("id", "project", "session")
+_PROJECT, _MATCHES = _columns("project"), _columns("matches")
 
 
 class ReplyDay:
@@ -38,9 +52,10 @@ class ReplyFigures:
         self.rules = CappedCounter(_MOST_NAMES)
         self.models = CappedCounter(_MOST_NAMES)
         self.padded_by_model = CappedCounter(_MOST_NAMES)
-        # What `add_lines` has counted, but not yet added up: by model and whether there is filler, and by rule.
-        self._by_model: dict[tuple[str, bool], int] = {}
-        self._by_rule: dict[str, int] = {}
+        # What `add_lines` has counted, but not yet added up: most rows differ from others in nothing but the time of day.
+        self._replies: Counter[tuple[str, str, str, str]] = Counter()
+        self._densities: Counter[tuple[str, str]] = Counter()
+        self._matches: Counter[str] = Counter()
 
     def add_lines(self, blocks: Iterable[list[str]], meter: EffectMeter, project: str = "") -> Iterator[str]:
         """Count the records that have the form in which we write them, and yield the other lines, which need a parser.
@@ -50,51 +65,44 @@ class ReplyFigures:
             meter: Gets the records of replies that drifted or follow one that did.
             project: Count no other project; empty for all.
         """
-        by_model, by_rule = self._by_model, self._by_rule  # this loop runs millions of times
         for lines in blocks:
-            for line in lines:
-                match = SCORE_LINE.match(line)
-                if match is None:
+            for part, rows in quick_rows(lines, SCORE_LINE):
+                if not rows:
                     self._add_up()
-                    yield line
+                    yield from part
                     continue
-                time, session, place, identity, padding, density, _, drift, matches, model = match.groups()
-                if project and place != project:
-                    continue
-                padded = padding != "0"
-                self._add_reply(time[:_DAY], padded, drift != "", density)
-                by_model[model, padded] = by_model.get((model, padded), 0) + 1
-                if matches:
-                    for rule in matches.split('"')[1::2]:  # no text of a line of this form holds a quote
-                        by_rule[rule] = by_rule.get(rule, 0) + 1
-                if meter.needs(identity, place, session):
-                    meter.add_score(quick_score(line) or {})
-            if len(by_model) + len(by_rule) > _MOST_TALLIES:
+                wanted = [row for row in rows if _PROJECT(row) == project] if project else rows
+                self._add_rows(wanted)
+                for line, row in zip(part, rows):
+                    if meter.needs(*_REPLY(row)) and project in ("", _PROJECT(row)):
+                        record: Any = loads(line)
+                        meter.add_score(record)
+            if len(self._replies) + len(self._densities) + len(self._matches) > _MOST_TALLIES:
                 self._add_up()
         self._add_up()
 
-    def _add_reply(self, name: str, padded: bool, drifted: bool, density: str) -> None:
-        """Count one reply of a day; `density` is a number or "null"."""
-        day = self.days.get(name) or self._day(name)
-        day.replies += 1
-        if padded:
-            day.padded += 1
-        if drifted:
-            day.drifted += 1
-        if density != "null":
-            value = float(density)
-            if value <= 1:
-                day.density += value
-                day.measured += 1
+    def _add_rows(self, rows: list[tuple[str, ...]]) -> None:
+        """Count rows, whole columns at a time: a ledger has millions."""
+        self._replies.update(map(_COUNTED, rows))
+        self._densities.update(map(_DENSITY, rows))
+        # No text of such a line holds a quote, so that each second piece is the name of a rule.
+        self._matches.update("".join(map(_MATCHES, rows)).split('"')[1::2])
 
     def _add_up(self) -> None:
         """Add the counts of `add_lines` to the figures, in the order in which they came up."""
-        for (model, padded), number in self._by_model.items():
+        for (name, model, padding, drift), number in self._replies.items():
+            day, padded = self._day(name), padding != "0"
+            day.replies += number
+            day.padded += number if padded else 0
+            day.drifted += number if drift else 0
             self._add_model(model, padded, number)
-        for rule, number in self._by_rule.items():
+        for (name, density), number in self._densities.items():
+            if density != "null":
+                self._measure(self._day(name), float(density), number)
+        for rule, number in self._matches.items():
             self.rules.add(rule, number)
-        self._by_model.clear()
-        self._by_rule.clear()
+        for tally in (self._replies, self._densities, self._matches):
+            tally.clear()
 
     def add(self, row: dict[str, Any]) -> None:
         """Count one record; those that hold no score are skipped."""
@@ -106,7 +114,7 @@ class ReplyFigures:
         day.padded += padding > 0
         day.drifted += bool(row.get("drift"))
         if isinstance(density, (int, float)):
-            self._measure(day, density)
+            self._measure(day, density, 1)
         model = row.get("model")
         self._add_model(model if isinstance(model, str) else "", padding > 0, 1)
         for match in matches[:40]:
@@ -121,10 +129,10 @@ class ReplyFigures:
         return day
 
     @staticmethod
-    def _measure(day: ReplyDay, density: float) -> None:
+    def _measure(day: ReplyDay, density: float, number: int) -> None:
         if 0 <= density <= 1:
-            day.density += density
-            day.measured += 1
+            day.density += density * number
+            day.measured += number
 
     def _add_model(self, model: str, padded: bool, number: int) -> None:
         name = model[:100] or "unknown"

@@ -172,7 +172,7 @@ def read_memory(store: Store, category: Category, path: str) -> StoredMemory:
     try:
         parsed = loads(data.decode("utf-8-sig"))
     except ValueError as error:
-        if b"\n<<<<<<< " in data:
+        if data.startswith(b"<<<<<<< ") or b"\n<<<<<<< " in data:
             raise InvalidMemory("it holds the marks of a merge conflict; resolve the conflict") from None
         raise InvalidMemory("not a JSON text in UTF-8: %s" % error) from None
     memory = parse_memory(parsed, os.path.basename(path)[: -len(".json")], category)
