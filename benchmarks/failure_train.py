@@ -28,7 +28,7 @@ from benchmarks.recall_natural import current
 from benchmarks.recall_stores import Record, Set, mean, sets
 from memory_plugin.kernel.paths import data_path
 from memory_plugin.recall.confidence import sigmoid
-from memory_plugin.recall.failures import FailedCommand, failure_signals
+from memory_plugin.recall.failure_confidence import FailedCommand, failure_signals
 from memory_plugin.recall.index_documents import put
 from memory_plugin.recall.index_file import create_index_in_memory, transaction
 from memory_plugin.recall.ranking import analyze, rank
@@ -47,8 +47,8 @@ STRENGTH = 0.02  # of the fit against the pull to zero; chosen on stores left ou
 # Chances from which a memory is pointed at and told in full; chosen on stores left out, with a margin for other people's stores.
 POINT_FROM, INJECT_FROM = 0.45, 0.6
 REASONS = {
-    "points": "Is this memory worth a pointer after a failed command? Logistic model over the signals of recall/failures.py, even odds "
-    "where a pointer pays. Fitted by benchmarks/failure_train.py.",
+    "points": "Is this memory worth a pointer after a failed command? Logistic model over the signals of "
+    "recall/failure_confidence.py, even odds where a pointer pays. Fitted by benchmarks/failure_train.py.",
     "injects": "The same model, with even odds where the full text pays.",
 }
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import pytest
 
-from memory_plugin.capture.command_runs import change_of, command_run, is_loop, is_same
+from memory_plugin.capture.command_runs import change_of, command_run, explains_itself, is_loop, is_same
 from memory_plugin.capture.solved_errors import ErrorWatch, SolvedError
 from memory_plugin.kernel.data import load_data
 from memory_plugin.kernel.transcript.turn import Call, Turn
@@ -42,7 +43,18 @@ def test_patterns_match_their_examples(name: str) -> None:
 def test_errors_that_are_not_worth_keeping_match_their_examples(entry: dict[str, list[str]]) -> None:
     pattern = re.compile(str(entry["pattern"]), re.IGNORECASE | re.MULTILINE)
     assert [text for text in entry["hit"] if not pattern.search(text)] == []
+    assert [text for text in entry["hit"] if not explains_itself(text)] == []
     assert [text for text in entry["miss"] if pattern.search(text)] == []
+    assert [text for text in entry["miss"] if explains_itself(text)] == []
+
+
+@pytest.mark.parametrize("entry", TABLE["generic"]["patterns"], ids=lambda entry: str(entry["id"]))
+def test_every_form_of_such_an_error_is_looked_for(entry: dict[str, Any]) -> None:
+    """Each alternative holds one of the substrings that are looked for first; a group stands for its first alternative."""
+    group = re.compile(r"\(\?:([^()|]*)(?:\|[^()]*)?\)\??")
+    for form in group.sub(r"\1", entry["pattern"]).split("|"):
+        text = re.sub(r"\\[bs]\*?|[\^$\\]", "", form).lower()
+        assert any(part in text for part in entry["holds"]), text
 
 
 def test_an_install_between_a_failure_and_the_pass_is_a_runbook() -> None:

@@ -9,7 +9,7 @@ import shutil
 import pytest
 
 from memory_plugin.kernel.paths import Paths
-from memory_plugin.memories.files import (
+from memory_plugin.memories.memory_files import (
     MAX_BYTES,
     FileProblem,
     all_memories,

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from memory_plugin.kernel.paths import Paths, locate
-from memory_plugin.memories.files import StoredMemory
+from memory_plugin.memories.memory_files import StoredMemory
 from memory_plugin.memories.stores import Store, project_store, user_store
 from memory_plugin.memories.trust import PENDING, REJECTED, TRUSTED, TrustUnreadable, load_trust
 from tests.memories.conftest import Put, find

@@ -10,7 +10,7 @@ import pytest
 
 from memory_plugin.kernel.paths import Paths, locate
 from memory_plugin.memories import lifecycle
-from memory_plugin.memories.files import StoredMemory, all_memories
+from memory_plugin.memories.memory_files import StoredMemory, all_memories
 from memory_plugin.memories.record import categories, new_memory
 from memory_plugin.memories.stores import project_store
 from memory_plugin.memories.trust import PENDING, REJECTED, TRUSTED, load_trust

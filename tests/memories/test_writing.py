@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from memory_plugin.kernel.locks import Busy
 from memory_plugin.kernel.paths import Paths
 from memory_plugin.memories import writing
-from memory_plugin.memories.files import MAX_BYTES, all_memories
+from memory_plugin.memories.memory_files import MAX_BYTES, all_memories
 from memory_plugin.memories.record import InvalidMemory, categories, new_memory
 from memory_plugin.memories.stores import Store, user_store
 from memory_plugin.memories.writing import add, change, remove, store_lock, sweep
@@ -29,7 +29,7 @@ PROGRAM = """
 import sys
 sys.path.insert(0, sys.argv[1])
 from memory_plugin.kernel.paths import locate
-from memory_plugin.memories import files, stores, writing
+from memory_plugin.memories import memory_files, stores, writing
 from memory_plugin.memories.record import categories, new_memory
 places = locate(sys.argv[2])
 store = stores.project_store(places)
@@ -39,7 +39,7 @@ for number in range(int(sys.argv[5])):
         data = new_memory(categories()["decision"], "", "Same title", {"decision": "%s %d" % (sys.argv[4], number)}, {})
         writing.add(places, store, data)
     else:
-        (stored,) = files.all_memories(store)
+        (stored,) = memory_files.all_memories(store)
         tag = "w%s-%d" % (sys.argv[4], number)
         writing.change(places, stored, lambda data: dict(data, tags=[*data["tags"], tag]))
 """

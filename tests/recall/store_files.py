@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from memory_plugin.kernel.paths import Paths, locate
-from memory_plugin.memories.files import all_memories
+from memory_plugin.memories.memory_files import all_memories
 from memory_plugin.memories.stores import stores
 from memory_plugin.memories.trust import load_trust
 from tests.project import Project

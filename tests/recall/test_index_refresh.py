@@ -12,7 +12,7 @@ import pytest
 from memory_plugin.kernel.locks import Busy, FileLock
 from memory_plugin.kernel.paths import Paths
 from memory_plugin.kernel.settings.load import load
-from memory_plugin.memories.files import all_memories
+from memory_plugin.memories.memory_files import all_memories
 from memory_plugin.memories.stores import project_store
 from memory_plugin.memories.trust import load_trust
 from memory_plugin.memories.trust_file import trust_lock

@@ -12,9 +12,8 @@ import pytest
 from memory_plugin.kernel.files import make_folder
 from memory_plugin.kernel.hygiene import Redaction, redact
 from memory_plugin.kernel.paths import Paths
-from memory_plugin.memories import files as memory_files
-from memory_plugin.memories import hygiene
-from memory_plugin.memories.files import MAX_FOLDER_BYTES, all_memories
+from memory_plugin.memories import hygiene, memory_files
+from memory_plugin.memories.memory_files import MAX_FOLDER_BYTES, all_memories
 from memory_plugin.memories.stores import project_store
 from memory_plugin.recall.due_files import LARGEST, PROMPT_ENTRIES, PROMPT_FILES, Share, prompt_share
 from memory_plugin.recall.index_file import index_path, open_or_create

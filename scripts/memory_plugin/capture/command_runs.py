@@ -13,7 +13,16 @@ from ..memories.shell_commands import shell_commands
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-__all__ = ["Run", "change_of", "command_run", "error_table", "is_loop", "is_same", "pattern_of"]
+__all__ = [
+    "Run",
+    "change_of",
+    "command_run",
+    "error_table",
+    "explains_itself",
+    "is_loop",
+    "is_same",
+    "pattern_of",
+]
 
 _MAX_COMMAND = 4000
 _WORDS = 3
@@ -113,14 +122,26 @@ def error_table() -> dict[str, Any]:
     return load_data("capture", "errors")
 
 
+def explains_itself(output: str) -> bool:
+    """Return whether an output holds one of the errors that are not worth keeping; substrings leave most patterns untried."""
+    lower = output.lower()
+    return any(
+        any(part in lower for part in parts) and pattern.search(output) is not None
+        for parts, pattern in _generic()
+    )
+
+
+@cache
+def _generic() -> tuple[tuple[list[str], re.Pattern[str]], ...]:
+    entries = error_table()["generic"]["patterns"]
+    flags = re.IGNORECASE | re.MULTILINE
+    return tuple((entry["holds"], re.compile(entry["pattern"], flags)) for entry in entries)
+
+
 @cache
 def pattern_of(name: str) -> re.Pattern[str]:
-    """Return one of the patterns of `config/capture/errors.json`; of a list of patterns, all of them in one."""
-    entry = error_table()[name]
-    parts = (
-        [pattern["pattern"] for pattern in entry["patterns"]] if "patterns" in entry else [entry["pattern"]]
-    )
-    return re.compile("|".join("(?:%s)" % part for part in parts), re.IGNORECASE | re.MULTILINE)
+    """Return one of the patterns of `config/capture/errors.json`."""
+    return re.compile(error_table()[name]["pattern"], re.IGNORECASE | re.MULTILINE)
 
 
 @cache

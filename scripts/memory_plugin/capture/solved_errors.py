@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..kernel.text.clean import plain
 from .candidate import CHANGED
-from .command_runs import change_of, command_run, is_loop, is_same, pattern_of
+from .command_runs import change_of, command_run, explains_itself, is_loop, is_same, pattern_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -124,7 +124,7 @@ class ErrorWatch:
 
     def _failed(self, run: Run, output: str, turn: int) -> list[SolvedError]:
         """Remember a failure. An earlier one of the same command with another error is solved by what changed in between."""
-        if not run.heads or pattern_of("generic").search(output):
+        if not run.heads or explains_itself(output):
             return []
         symptom = telling_lines(output)
         solved_errors: list[SolvedError] = []

@@ -9,9 +9,9 @@ from ..capture.candidate import HINTS, is_candidate_id
 from ..capture.candidate_file import CandidateFile
 from ..kernel.fastjson import digest, dumps
 from ..kernel.files import error_text
-from ..memories.files import StoredMemory
 from ..memories.hygiene import shown_line
 from ..memories.lifecycle import save
+from ..memories.memory_files import StoredMemory
 from ..memories.record import InvalidMemory, body_content, categories, new_memory, parse_memory
 from ..memories.stores import PROJECT, named_store
 from .candidate_check import check_for

@@ -15,8 +15,8 @@ from threading import Timer
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..kernel.files import Unreadable, read_regular
-from ..memories.files import MAX_BYTES
 from ..memories.hygiene import shown_line
+from ..memories.memory_files import MAX_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -11,7 +11,7 @@ from ..memories.trust import load_trust
 from ..recall.guard_rows import guarded_version
 
 if TYPE_CHECKING:
-    from ..memories.files import StoredMemory
+    from ..memories.memory_files import StoredMemory
     from ..memories.record import Memory
     from .command_context import CommandContext
 

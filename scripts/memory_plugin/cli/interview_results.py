@@ -1,4 +1,4 @@
-"""The actions of `memory interview` that read, end or delete one: status, explain, replay, export, pack, finish, discard."""
+"""The actions of `memory interview` that read, finish or delete an interview: status, explain, replay, export, pack, finish, discard."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def _show_proposals(
     if found["open"]:
         context.console.line("still open: %s" % ", ".join(found["open"]))
     advice = (
-        "to write these memories, run it again with --confirm" if proposed else "no memories to write yet"
+        "To write these memories, run it again with --confirm." if proposed else "No memories to write yet."
     )
     context.console.line(advice)
     return 0
@@ -109,7 +109,7 @@ def _show_written(
         for line in similar_lines([Similar(**found) for found in record["similar"]]):
             context.console.line(line)
     if written and not written[0]["trusted"]:
-        context.console.line("they await approval: /memory:status, or `memory accept` in a terminal")
+        context.console.line("They await approval: /memory:status, or `memory accept` in a terminal")
     return 0
 
 
@@ -152,7 +152,7 @@ def _status(arguments: argparse.Namespace, context: CommandContext) -> int:
             [[str(row[name]) for name in ("id", "status", "updated", "topic")] for row in rows],
         )
     else:
-        context.console.line("no interviews in this project")
+        context.console.line("No interviews in this project.")
     return 0
 
 
@@ -165,7 +165,7 @@ def _show_one(context: CommandContext, found: dict[str, Any]) -> None:
 
 
 def _explain(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Show the decision that asked the question of a turn (from 1; default: the last decision)."""
+    """Show the decision behind the question of a turn (counted from 1; default: the last decision)."""
     store, interview = find_interview(arguments, context)
     decisions = [pipeline.load_decision(decision) for _, decision in store.events(interview.id)]
     if arguments.words:

@@ -31,7 +31,7 @@ def missing_switches(settings: Settings, feature: str = "") -> list[MissingSwitc
 def _of_replies(settings: Settings) -> list[MissingSwitch]:
     is_on, is_hybrid = settings.judge_asked_for("scoring"), settings.text("scoring.mode") == "hybrid"
     if is_hybrid and not is_on:
-        says = "scoring.mode hybrid alone asks nobody: scoring.judge.enabled is false"
+        says = "scoring.mode is hybrid, but no judge is asked: scoring.judge.enabled is false"
         return [MissingSwitch(says, "memory judge on scoring")]
     if is_on and not settings.flag("scoring.enabled"):
         says = "the judge of scoring is on, but scoring.enabled is false: no reply is scored"

@@ -1,4 +1,4 @@
-"""How a user gives the fields of a memory: as options of `save` and `edit`, or as a draft in an editor."""
+"""Read the fields of a memory: from the options of `save` and `edit`, or from a draft in the user's editor."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernel.files import error_text, make_folder, read_regular, replace_file
-from ..memories.files import MAX_BYTES
 from ..memories.guard import ACTIONS, InvalidGuard, guard_json, parse_guard
+from ..memories.memory_files import MAX_BYTES
 from ..memories.record import MAX_ASKED_AS, InvalidMemory, categories, category_named, parse_memory
 from .command_context import UsageError
 
 if TYPE_CHECKING:
     from ..kernel.paths import Paths
-    from ..memories.files import StoredMemory
+    from ..memories.memory_files import StoredMemory
     from .command_context import CommandContext
 
 __all__ = [
@@ -40,14 +40,14 @@ MAX_INPUT = 1 << 20
 MAX_TAGS = 20
 _NEVER = "never"
 _NONE = "none"
-# The forms that every supported Python parses, and `Z` for UTC; newer versions also accept weeks and dates without hyphens.
+# The formats that every supported Python parses, plus `Z` for UTC; newer versions also accept weeks and dates without hyphens.
 _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d)?(?:Z|[+-]\d\d:\d\d)?)?\Z", re.ASCII)
 _TIME = "%Y-%m-%dT%H:%M:%SZ"
 _FIXED = ("id", "category")
 
 
 def add_fields(parser: argparse.ArgumentParser) -> None:
-    """Declare the options that both commands take."""
+    """Declare the options that both commands share."""
     parser.add_argument(
         "--tags",
         type=_words,
@@ -60,49 +60,50 @@ def add_fields(parser: argparse.ArgumentParser) -> None:
         dest="files",
         action="append",
         metavar="PATH",
-        help="a file that it is about; repeat it for more",
+        help="a file that the memory is about; can be repeated",
     )
     parser.add_argument(
-        "--context", metavar="TEXT|-", help="what went wrong, and what was considered; - reads standard input"
+        "--context",
+        metavar="TEXT|-",
+        help="the problem: what went wrong, what was considered; - reads standard input",
     )
     parser.add_argument(
         "--asked-as",
         action="append",
         metavar="PHRASE",
-        help="another phrase by which a prompt may ask for it, added to those it has; up to %d times"
-        % MAX_ASKED_AS,
+        help="add a phrase by which a prompt may ask for it; up to %d times" % MAX_ASKED_AS,
     )
     parser.add_argument(
         "--guard-command",
         dest="guard_commands",
         action="append",
         metavar="COMMAND",
-        help="a command that Claude is reminded before, such as 'git push --force'; repeat it for more",
+        help="remind Claude before this command, such as 'git push --force'; can be repeated",
     )
     parser.add_argument(
         "--guard-file",
         dest="guard_files",
         action="append",
         metavar="PATTERN",
-        help="files that Claude is reminded before changing, as in .gitignore; repeat it for more",
+        help="remind Claude before it changes matching files (.gitignore syntax); can be repeated",
     )
     parser.add_argument(
         "--guard-action",
         choices=ACTIONS,
-        help="remind Claude once a session (default), or let the client ask you each time",
+        help="remind Claude once a session (default), or have the client ask you each time",
     )
     parser.add_argument(
-        "--expires", type=_expiry, metavar="DATE", help="YYYY-MM-DD; after that day it is not recalled"
+        "--expires", type=_expiry, metavar="DATE", help="YYYY-MM-DD: the last day on which it is recalled"
     )
     parser.add_argument(
         "--content-json",
         metavar="JSON|-",
-        help="the category's own fields as a JSON object, or - for standard input",
+        help="the category's fields as a JSON object, or - for standard input",
     )
 
 
 def to_category(name: str) -> str:
-    """Return a category's name from any spelling of it. Raises ArgumentTypeError, which lists all names."""
+    """Return the canonical name of a category. Raises ArgumentTypeError, which lists all names."""
     try:
         return category_named(name).name
     except InvalidMemory as error:
@@ -114,7 +115,7 @@ def _words(text: str) -> list[str]:
 
 
 def _expiry(text: str) -> str:
-    """Return a day unchanged and a time in UTC; empty for `never`. Raises ArgumentTypeError for an invalid or past date."""
+    """Return a date unchanged and a time in UTC; empty for `never`. Raises ArgumentTypeError for an invalid or past date."""
     if text == _NEVER:
         return ""
     try:
@@ -130,7 +131,7 @@ def _expiry(text: str) -> str:
 
 
 def check_fields(arguments: argparse.Namespace) -> None:
-    """Raise UsageError for an empty option, or one that was given too often."""
+    """Raise UsageError for an option that is empty or was given too often."""
     for name in ("title", "body", "context"):
         given = getattr(arguments, name)
         if given is not None and not given.strip():
@@ -178,12 +179,12 @@ def _refuse(name: str) -> None:
 
 
 def project_files(names: list[str], paths: Paths) -> list[str]:
-    """Return the paths in `names`, given relative to the current folder or to the project, as relative to the project."""
+    """Return paths relative to the project; they may be given relative to the current folder."""
     return list(dict.fromkeys(_project_file(name, paths.project_root) for name in names))
 
 
 def guard_of(arguments: argparse.Namespace, paths: Paths, present: object = None) -> dict[str, Any] | None:
-    """Return the guard that the options describe, with what they leave out taken from the present one; None without one.
+    """Return the guard that the options describe, or None. What they omit is taken from the present guard.
 
     `none` empties a list, and a guard without files and commands is removed. Raises InvalidMemory.
     """
@@ -210,7 +211,7 @@ def guard_of(arguments: argparse.Namespace, paths: Paths, present: object = None
 
 
 def _guarded_path(path: str, root: str) -> str:
-    """Return a pattern from the worktree's root; one that begins with the root's own path is taken as such."""
+    """Return a pattern relative to the worktree's root; an absolute path inside the root is converted."""
     start = root.rstrip(os.sep) + os.sep
     return "/" + path[len(start) :].replace(os.sep, "/") if path.startswith(start) else path
 
@@ -223,18 +224,18 @@ def _project_file(path: str, root: str) -> str:
 
 
 class EditedDraft(NamedTuple):
-    """A memory as the user edited it, and the file in which they did."""
+    """A memory as the user edited it, and the file that contains the draft."""
 
     path: str
     data: dict[str, Any]
 
     def discard(self) -> None:
-        """Delete the file; its content is stored."""
+        """Delete the file, after its content was stored."""
         os.unlink(self.path)
 
 
 def edited_draft(context: CommandContext, stored: StoredMemory) -> EditedDraft | None:
-    """Open a memory in $VISUAL or $EDITOR and return what the user made of it; None if they changed nothing.
+    """Open a memory in $VISUAL or $EDITOR and return the user's edit; None if they changed nothing.
 
     Raises InvalidMemory, which names the draft that was kept, if the editor failed or the draft is no longer a memory.
     """
@@ -265,7 +266,7 @@ def _draft(context: CommandContext, stored: StoredMemory) -> str:
 
 
 def _editor() -> list[str]:
-    """Return the user's editor with its arguments. The project cannot choose it: its variables were dropped."""
+    """Return the user's editor with its arguments. The project cannot choose it, because its variables were dropped."""
     chosen = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ("notepad" if os.name == "nt" else "vi")
     return shlex.split(chosen)
 

@@ -1,4 +1,4 @@
-"""A memory as commands print it: a JSON object for programs, a table row for people."""
+"""How commands print a memory: as JSON data, or as a table row."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ HEADERS = ("ID", "CATEGORY", "SCOPE", "UPDATED", "STATUS", "TITLE")
 
 
 def as_json(item: Item) -> dict[str, object]:
-    """Return the fields that a program needs, without secrets and hidden characters."""
+    """Return the fields of a memory as JSON data, without secrets and hidden characters."""
     memory = item.stored.memory
     return {
         "id": memory.id,
@@ -55,7 +55,7 @@ def as_row(item: Item) -> list[str]:
 
 
 def status_text(item: Item) -> str:
-    """Return in a word or two whether a memory is recalled, and if not, why."""
+    """Return a memory's status in one or two words, such as `active` or `archived, pending`."""
     words = [] if life_cycle_state(item) == ACTIVE else [life_cycle_state(item)]
     if item.trust != TRUSTED:
         words.append(item.trust)

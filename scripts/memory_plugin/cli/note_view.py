@@ -1,4 +1,4 @@
-"""The notes of Claude Code's own memory as commands list and name them."""
+"""How commands list and name the notes in Claude Code's own memory."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _MAX_NAME = 200
 
 
 class NamedNote(NamedTuple):
-    """A note under the name that commands take: its file's name and the number of the passage in it."""
+    """A note and the name by which commands refer to it: its file name and the number of the passage."""
 
     name: str
     note: NativeNote
 
     def as_json(self) -> dict[str, str]:
-        """Return the note for programs, without its text."""
+        """Return the note as JSON data, without its text."""
         return {"name": self.name, "title": shown_line(self.note.title), "path": self.note.path}
 
 
 def named_notes(context: CommandContext) -> list[NamedNote]:
-    """Return the notes of this project; none if the user's settings switch them off."""
+    """Return the notes of this project; none if the user's settings disable them."""
     if not context.settings.flag("native.enabled"):
         return []
     found: list[NamedNote] = []
@@ -45,7 +45,7 @@ def named_notes(context: CommandContext) -> list[NamedNote]:
 
 
 def find_note(name: str, context: CommandContext) -> NamedNote:
-    """Return the note with a name; a file's name alone means its only note. Raises CommandError."""
+    """Return the note with a name; a file name alone is enough if the file has one note. Raises CommandError."""
     found = named_notes(context)
     hits = [note for note in found if name in (note.name, note.note.key)]
     hits = hits or [note for note in found if note.name.rpartition("#")[0] == name]

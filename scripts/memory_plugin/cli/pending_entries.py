@@ -1,4 +1,4 @@
-"""Pending memories as entries of a review: where they come from, what they say or what changed, accept, reject, edit."""
+"""Review pending memories: show their origin, text and changes, and accept, reject or edit them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .review_entries import ACCEPT, EDIT, REJECT, ReviewEntry, ReviewOutcome
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..memories.files import StoredMemory
+    from ..memories.memory_files import StoredMemory
     from ..memories.record import Memory
     from ..memories.survey import Item
     from ..memories.trust import Trust
@@ -43,7 +43,7 @@ def source(context: CommandContext) -> PendingEntries:
 
 
 class PendingEntries:
-    """The pending memories of the stores at hand, read once."""
+    """The pending memories of the current stores, read once."""
 
     def __init__(self, context: CommandContext) -> None:
         self._context = context
@@ -77,7 +77,7 @@ class PendingEntries:
         )
 
     def _note(self, item: Item) -> str:
-        """Return what accepting a memory by its title alone would miss: what changed, and what it replaces."""
+        """Return what a title does not show: which fields changed, and what the memory replaces."""
         memory = item.stored.memory
         old = self._last_trusted(item)
         changed = [change.field for change in changes(old, memory)] if old else []
@@ -86,7 +86,7 @@ class PendingEntries:
         return "; ".join([*words, *(["replaces " + names] if names else [])])
 
     def _origin(self, item: Item) -> dict[str, str]:
-        """Return what the memory may have in common with others, by each way of grouping."""
+        """Return the name of the memory's group for each way of grouping."""
         stored = item.stored
         kind = "changed" if item.reason == CHANGED else "new"
         commit = self._commits.get(stored.path)
@@ -106,7 +106,7 @@ class PendingEntries:
         return list(self._entries)
 
     def lines(self, entry: ReviewEntry) -> list[str]:
-        """Return where the memory comes from, then its text, or what changed since it was last trusted."""
+        """Return the memory's origin, then its text, or the changes since it was last trusted."""
         item = self._items[entry.id]
         memory = item.stored.memory
         head = ["%s, %s: %s" % (memory.category, entry.origin["commit"], item.reason), ""]
@@ -118,7 +118,7 @@ class PendingEntries:
         return [*head, *(lines or _text_lines(memory))]
 
     def facts(self, entry: ReviewEntry) -> dict[str, object]:
-        """Return the memory for programs, with what changed."""
+        """Return the memory and its changes as JSON data."""
         item = self._items[entry.id]
         commit = self._commits.get(item.stored.path)
         old = self._last_trusted(item)
@@ -130,7 +130,7 @@ class PendingEntries:
         }
 
     def apply(self, action: Action, entries: Sequence[ReviewEntry]) -> ReviewOutcome:
-        """Accept, reject or edit memories, as the very texts that were listed."""
+        """Accept, reject or edit exactly the texts that were listed."""
         chosen = [self._items[entry.id].stored for entry in entries]
         if action == EDIT:
             return self._edit(chosen[0])
@@ -142,7 +142,7 @@ class PendingEntries:
         return ReviewOutcome(True, [])
 
     def _edit(self, stored: StoredMemory) -> ReviewOutcome:
-        """Open a memory in the user's editor; what they made of it is theirs."""
+        """Open a memory in the user's editor and store their edit, which is trusted."""
         draft = edited_draft(self._context, stored)
         if draft is None:
             return ReviewOutcome(False, ["nothing changed; it is still pending"])
@@ -167,7 +167,7 @@ class PendingEntries:
 
 
 def _text_lines(memory: Memory) -> list[str]:
-    """Return a memory's fields: those of one line after their name, the others below it."""
+    """Return the lines of a memory's fields: `name: value` for one-line fields, else the value indented below its name."""
     lines: list[str] = []
     for name, text in readable_fields(memory).items():
         if name in ("title", "status"):  # the heading shows the title, and what is pending is active

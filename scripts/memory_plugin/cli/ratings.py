@@ -1,4 +1,4 @@
-"""What people say about single memories: `memory useful`, `memory wrong` and `memory feedback`."""
+"""Ratings of single memories, shared by `memory useful`, `memory wrong` and `memory feedback`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def add_ids(parser: argparse.ArgumentParser) -> None:
 
 
 def rate(arguments: argparse.Namespace, context: CommandContext, kind: str) -> int:
-    """Count the named memories as USEFUL or WRONG and print their thresholds. Needs approval."""
+    """Count the named memories as USEFUL or WRONG and print their thresholds. Requires approval."""
     context.require_approval("rate memories")
     items = survey(context.paths, context.accept_from).items
     chosen = [choose(items, name) for name in dict.fromkeys(arguments.ids)]
@@ -47,7 +47,7 @@ def rate(arguments: argparse.Namespace, context: CommandContext, kind: str) -> i
 
 
 def as_json(item: Item, feedback: Feedback, context: CommandContext) -> dict[str, object]:
-    """Return a memory's feedback and its own thresholds for programs."""
+    """Return a memory's feedback and thresholds as JSON data."""
     key = item.stored.key
     full, pointer = _thresholds(item, feedback, context)
     return {
@@ -61,7 +61,7 @@ def as_json(item: Item, feedback: Feedback, context: CommandContext) -> dict[str
 
 
 def thresholds_text(item: Item, feedback: Feedback, context: CommandContext) -> str:
-    """Return a memory's own thresholds as a sentence, with those of the settings where they differ."""
+    """Return a memory's thresholds as text, with the thresholds of the settings if they differ."""
     full, pointer = _thresholds(item, feedback, context)
     usual = context.settings.number(FULL)
     if full == usual:

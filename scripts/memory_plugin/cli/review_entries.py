@@ -1,4 +1,4 @@
-"""What awaits a decision of the user, whatever it is: entries from several sources, in groups that can be answered together.
+"""Collect what awaits the user's decision: entries from several sources, in groups that can be decided together.
 
 A source lists entries of one kind and carries out what the user decides about them. To add one: a module with a function `source`, and its
 name in `SOURCES`.
@@ -38,7 +38,7 @@ BY = ("author", "commit", "folder", "change")
 
 
 class Action(NamedTuple):
-    """Something that can be done with an entry: the key that a person presses, and its name for programs."""
+    """An action on an entry: the key that the user presses, and its name in JSON output."""
 
     key: str
     name: str
@@ -48,7 +48,7 @@ ACCEPT, REJECT, EDIT = Action("y", "accept"), Action("n", "reject"), Action("e",
 
 
 class ReviewEntry(NamedTuple):
-    """One thing to decide about.
+    """Something to decide about.
 
     `id` is what commands take, `version` a digest of exactly what is shown, so that no decision covers a later text. `note` is what a list
     of titles should not leave out. `origin` maps each of `BY` to a text that the entries of a group have in common. One that is `alone` is
@@ -66,7 +66,7 @@ class ReviewEntry(NamedTuple):
 
 
 class ReviewOutcome(NamedTuple):
-    """Whether the entries are decided now, and lines about it for people."""
+    """The result of an action: whether the entries are now decided, and lines to print."""
 
     is_decided: bool
     lines: list[str]
@@ -76,13 +76,13 @@ class Source(Protocol):
     """Lists the entries of one kind, and carries out decisions."""
 
     def entries(self) -> list[ReviewEntry]:
-        """Return what awaits a decision now."""
+        """Return the entries that await a decision."""
 
     def lines(self, entry: ReviewEntry) -> list[str]:
-        """Return what a person needs to see before they decide."""
+        """Return what the user needs to see before deciding."""
 
     def facts(self, entry: ReviewEntry) -> dict[str, object]:
-        """Return the same for programs."""
+        """Return the same as JSON data."""
 
     def apply(self, action: Action, entries: Sequence[ReviewEntry]) -> ReviewOutcome:
         """Carry out a decision about entries of this source. Raises OSError and InvalidMemory, after which nothing is decided."""
@@ -110,7 +110,7 @@ def review_sources(context: CommandContext) -> dict[str, Source]:
 
 
 def grouped(sources: dict[str, Source], by: str = BY[0]) -> list[Group]:
-    """Return everything that awaits a decision in groups, the largest first; what is decided alone comes last."""
+    """Return all entries in groups, the largest first; groups whose entries are decided one by one come last."""
     members: dict[tuple[bool, str, str], list[ReviewEntry]] = {}
     for kind, source in sources.items():
         for entry in source.entries():
@@ -131,7 +131,7 @@ def _group_id(entries: list[ReviewEntry]) -> str:
 def find_group(context: CommandContext, identity: str) -> tuple[Source, Group]:
     """Return the group with an id, however it was grouped when it was shown, and its source.
 
-    Raises CommandError when there is none: something in it has changed, or was decided about.
+    Raises CommandError if there is none, because an entry in it has changed or was decided.
     """
     sources = review_sources(context)
     for by in BY:

@@ -1,4 +1,4 @@
-"""A review in a terminal: group by group, one key for a whole group or for each entry in it."""
+"""Review entries in a terminal, group by group, with one key press per group or per entry."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ _DIFFERENCES = {"+ ": "green", "- ": "red"}
 
 
 class _Stopped(Exception):
-    """The person wants to stop, or has closed the terminal."""
+    """The user quit or closed the terminal."""
 
 
 class Review:
-    """One walk through the groups; every decision is on the disk before the next question."""
+    """One pass through the groups. Every decision is stored before the next question."""
 
     def __init__(self, console: Console, sources: dict[str, Source]) -> None:
         self.done: Counter[str] = Counter()
@@ -37,7 +37,7 @@ class Review:
         self._sources = sources
 
     def walk(self, groups: Sequence[Group]) -> None:
-        """Go through the groups until the person has answered or stops."""
+        """Go through the groups until all are decided or the user quits."""
         try:
             for number, group in enumerate(groups, 1):
                 self._show_heading(number, len(groups), group)
@@ -118,7 +118,7 @@ class Review:
         return key
 
     def _apply(self, action: Action, entries: Sequence[ReviewEntry]) -> bool:
-        """Carry out a decision and return whether the entries are decided now."""
+        """Carry out a decision and return whether the entries are now decided."""
         try:
             outcome = self._sources[entries[0].kind].apply(action, entries)
         except (InvalidMemory, OSError) as error:

@@ -1,4 +1,4 @@
-"""Secrets and personal data in files: where they are and which rule found them, never their value."""
+"""Find secrets and personal data in files, and report their location and rule but never their value."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SKIPPED_FOLDERS = frozenset([".git"])
 
 
 class Place(NamedTuple):
-    """The place of a finding; `line` counts from 1."""
+    """The location of a finding; `line` counts from 1."""
 
     path: str
     line: int

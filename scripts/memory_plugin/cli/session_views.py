@@ -1,4 +1,4 @@
-"""What commands print about sessions: signals, timeline, scores with their evidence, and runs over many sessions."""
+"""Print sessions: signals, timeline, scores with evidence, and the results of grading many sessions."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _COLORS = {"good": "green", "bad": "yellow"}
 
 
 def show_signals(console: Console, name: str, signals: SessionSignals) -> None:
-    """Print the head of a session and its signals."""
+    """Print a summary of a session and its signals."""
     totals = signals.totals
     console.line(console.style("Session %s" % name, "bold"))
     console.line(_head(totals, sum(signals.tools.values())))
@@ -87,7 +87,7 @@ def turns_text(turns: Sequence[int]) -> str:
 
 
 def show_timeline(console: Console, moments: Sequence[Moment]) -> None:
-    """Print what happened, line by line."""
+    """Print the timeline of a session."""
     if moments:
         console.line()
         console.table(
@@ -96,7 +96,7 @@ def show_timeline(console: Console, moments: Sequence[Moment]) -> None:
 
 
 def show_scores(console: Console, row: dict[str, Any] | None) -> None:
-    """Print the six scores with their evidence, and the overall score; without a row, that all are unscored."""
+    """Print the six scores with evidence, and the overall score; without a row, print that all are unscored."""
     console.line()
     if row is None:
         console.line("unscored: %s, %s" % (", ".join(dimensions()), OVERALL))
@@ -149,7 +149,7 @@ _NOT_AGAIN = (
 
 
 def show_batch(console: Console, run: BatchRun, *, as_json: bool) -> None:
-    """Print the result of one step of grading by batch."""
+    """Print the result of one batch grading step."""
     if as_json:
         record = {
             "graded": run.rows,

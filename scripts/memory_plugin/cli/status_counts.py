@@ -1,4 +1,4 @@
-"""The counts that the status line shows, prepared when memories change or the index is refreshed."""
+"""Prepare the counts for the status line, whenever memories change or the index is refreshed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["current_counts", "prepare_counts"]
 
 
 def prepare_counts(context: CommandContext) -> None:
-    """Write the counts of this project if the status line is installed. Raises OSError, and TrustUnreadable."""
+    """Write the counts of this project if the status line is installed. Raises OSError and TrustUnreadable."""
     paths = context.paths
     if paths.state_dir is None or not os.path.isdir(paths.state(FOLDER)):
         return

@@ -1,4 +1,4 @@
-"""What is wrong with the memories of a store, for a commit hook or CI: read from the files alone, without any state of this machine."""
+"""Validate the memories of a store for a commit hook or CI, using the files alone and no state of this machine."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import os
 from typing import TYPE_CHECKING, Callable, NamedTuple
 
 from ..kernel.text.clean import plain
-from ..memories.files import FileProblem, all_memories, memory_key, why_not_read
 from ..memories.hygiene import shown_line
+from ..memories.memory_files import FileProblem, all_memories, memory_key, why_not_read
 from ..memories.record import (
     ACTIVE,
     MAX_ASKED_AS,
@@ -25,7 +25,7 @@ from .secrets_scan import scan_paths
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from ..memories.files import StoredMemory
+    from ..memories.memory_files import StoredMemory
 
 __all__ = ["StoreFinding", "check_store", "store_around"]
 
@@ -41,7 +41,7 @@ _TEXTS = ("created_at", "updated_at", "expires_at", "superseded_by", "record_sta
 
 
 class StoreFinding(NamedTuple):
-    """Something to fix: file, line (0 for the whole file), the rule's id, and what to do."""
+    """A problem: its file, line (0 for the whole file), the rule's id, and how to fix it."""
 
     path: str
     line: int
@@ -50,7 +50,7 @@ class StoreFinding(NamedTuple):
 
 
 def store_around(path: str) -> Store | None:
-    """Return the store that contains a path, or that is in this folder; None if there is none."""
+    """Return the store in this folder, or the one that contains the path; None if there is none."""
     path = os.path.abspath(path)
     if os.path.isdir(os.path.join(path, _INSIDE)):
         return Store(PROJECT, os.path.join(path, _INSIDE), path)
@@ -63,7 +63,7 @@ def store_around(path: str) -> Store | None:
 
 
 def check_store(store: Store) -> tuple[int, list[StoreFinding]]:
-    """Return the number of memories in a store, and everything to fix, by path."""
+    """Return the number of memories in a store, and the problems, sorted by path."""
     reason = why_not_read(store)
     if reason:
         return 0, [StoreFinding(store.root, 0, "store", reason)]
@@ -139,7 +139,7 @@ def _secrets(store: Store) -> Iterator[StoreFinding]:
 
 
 def _duplicates(memories: list[StoredMemory]) -> Iterator[StoreFinding]:
-    """Name each active memory that has the title or the text of an earlier one."""
+    """Report each active memory that has the title or the text of an earlier one."""
     seen: dict[tuple[str, str], StoredMemory] = {}
     for stored in sorted(memories, key=lambda memory: (memory.memory.created_at, memory.key)):
         memory = stored.memory

@@ -1,4 +1,4 @@
-"""What a person probably meant by a command or an option that does not exist."""
+"""Suggest the closest command or option for one that does not exist."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _CUTOFF = 0.6
 
 
 def explain_unknown(message: str, commands: Iterable[str], options: Iterable[str]) -> str:
-    """Return argparse's message about an unknown command or option in few words, with the nearest known one; others unchanged."""
+    """Shorten argparse's message about an unknown command or option and add the closest known one; return others unchanged."""
     choice = _CHOICE.match(message)
     if choice:
         return "unknown command '%s'%s" % (choice[1], _nearest(choice[1], commands))

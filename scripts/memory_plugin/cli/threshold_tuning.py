@@ -1,4 +1,4 @@
-"""`memory tune --thresholds`: fit the escalation gate to the user's own replies, write it to their settings, and take it back."""
+"""`memory tune --thresholds`: fit the escalation gate to the user's own replies, write it to their settings, or undo that."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ _ROW_WORDS = {
     "clean": "no filler, a short preamble and a high density",
     "clear_drift": "more filler than scoring.escalation.padding_range, which needs no judge",
     "low_density": "a density far below the threshold, which needs no judge",
-    "clean_enough": "nothing that the gate looks for",
+    "clean_enough": "none of the conditions of the gate",
 }
 
 
 def tune_thresholds(scores: list[PastScore], arguments: argparse.Namespace, context: CommandContext) -> int:
     """Show how many replies escalate by model and kind of message, propose values, and write them with --apply.
 
-    Raises CommandError below 200 replies, without approval, and where the file cannot be changed.
+    Raises CommandError for fewer than 200 replies, without approval, and if the file cannot be changed.
     """
     replies = measured_replies(scores)
     if len(replies) < ENOUGH:
         raise CommandError(
-            "fitting the thresholds takes %d replies of 20 words and more, and the ledger holds %d of the last %d days"
+            "fitting the thresholds takes %d replies of at least 20 words; the ledger has %d from the last %d days"
             % (ENOUGH, len(replies), arguments.days)
         )
     fit = fit_thresholds(replies, EscalationThresholds(context.settings, load_or_shipped("replies", "gate")))
@@ -61,7 +61,7 @@ def tune_thresholds(scores: list[PastScore], arguments: argparse.Namespace, cont
     else:
         _show(fit, replies, changes, context)
         if arguments.apply and changes:
-            context.console.line("Written to your settings; to take it back: memory tune --thresholds --undo")
+            context.console.line("Written to your settings. To undo this: memory tune --thresholds --undo")
     return DONE
 
 
@@ -73,7 +73,7 @@ def _changes(fit: ThresholdFit, context: CommandContext) -> dict[str, object]:
 
 
 def _write(changes: dict[str, object], context: CommandContext) -> None:
-    """Write the values into the user's settings, after noting what was there."""
+    """Write the values into the user's settings, after saving the previous ones."""
     own = load(context.paths.config_dir, None)
     before = {name: own.get(name) if own.origin(name) == USER else None for name in changes}
     path = context.paths.state(_UNDO_FILE)
@@ -87,12 +87,12 @@ def _write(changes: dict[str, object], context: CommandContext) -> None:
 
 
 def undo_thresholds(arguments: argparse.Namespace, context: CommandContext) -> int:
-    """Put back what was in the settings before the last --apply; a value that was changed since stays."""
+    """Restore the settings from before the last --apply, except values that were changed since."""
     path = context.paths.state(_UNDO_FILE)
     noted = read_state(path)
     before, after = noted.get("before"), noted.get("after")
     if not isinstance(before, dict) or not isinstance(after, dict):
-        raise CommandError("there is nothing to take back: no thresholds were written")
+        raise CommandError("there is nothing to undo: no thresholds were written")
     context.require_approval("change the thresholds")
     present = load(context.paths.config_dir, None)
     names = [name for name in before if name in present.names() and present.get(name) == after.get(name)]
@@ -105,9 +105,9 @@ def undo_thresholds(arguments: argparse.Namespace, context: CommandContext) -> i
     if arguments.json:
         context.console.json({"restored": sorted(names), "kept": kept})
     else:
-        context.console.line("Taken back: %d values." % len(names))
+        context.console.line("Restored: %d values." % len(names))
         for name in kept:
-            context.console.line("  left as it is, because it was changed since: %s" % name)
+            context.console.line("  not restored, because it was changed since: %s" % name)
     return DONE
 
 
@@ -155,7 +155,7 @@ def _show(
     else:
         console.line("No change is proposed.")
     if fit.blocking_row:
-        words = "20 to 30%% is out of reach: most of them by the row %s, %s."
+        words = "20 to 30%% is out of reach: most replies escalate by the row %s, %s."
         console.paragraph(words % (fit.blocking_row, _ROW_WORDS.get(fit.blocking_row, "a row of the gate")))
 
 

@@ -1,4 +1,4 @@
-"""One title means one memory of a scope: a second one under the same title is refused, with the commands that do what was meant."""
+"""Keep titles unique within a scope: refuse a second memory with a title, and name the commands to use instead."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ __all__ = ["TakenTitles", "refuse_taken_title"]
 
 
 class TakenTitles:
-    """The titles of a scope's active memories, and of those that are about to be stored there."""
+    """The titles taken in a scope: those of its active memories, and of memories about to be stored there."""
 
     def __init__(self, items: list[Item], scope: str, without: Item | None = None) -> None:
-        """Note the titles; `without` is a memory that is replaced or changed, whose title is free."""
+        """Collect the titles, except that of `without`, a memory that is being replaced or changed."""
         self._items = items
         self._by_title: dict[str, list[Item]] = {}
         self._new: dict[str, dict[str, Any]] = {}
@@ -29,7 +29,7 @@ class TakenTitles:
                 self._by_title.setdefault(plain_title(item.stored.memory.title), []).append(item)
 
     def owner(self, data: dict[str, Any], or_same: bool = False) -> str:
-        """Return the name of a stored memory that has the title of `data` and says something else, or the same; empty without one."""
+        """Return the name of a stored memory with the title of `data` but different text (or any text, if `or_same`); else empty."""
         cleaned, _ = clean_data(data)
         for item in self._by_title.get(plain_title(str(cleaned["title"])), ()):
             if or_same or not _says_the_same(item.stored.memory.data, cleaned):
@@ -37,7 +37,7 @@ class TakenTitles:
         return ""
 
     def take(self, data: dict[str, Any], source: str) -> str:
-        """Reserve the title of a new memory; return why it is not free, or an empty text. `source` names it in later reasons."""
+        """Reserve the title of a new memory; return why it is taken, or an empty text. `source` names the memory in later reasons."""
         title = plain_title(str(data["title"]))
         owner = self.owner(data) if title in self._by_title else ""
         if owner:
@@ -54,7 +54,7 @@ class TakenTitles:
 def refuse_taken_title(items: list[Item], scope: str, data: dict[str, Any], old: Item | None) -> None:
     """Raise CommandError if an active memory of the scope has the title of `data` and says something else.
 
-    The same text again is no second memory, and `old` is the memory that the new one replaces.
+    Storing the same text again is fine. `old` is the memory that the new one replaces, if any.
     """
     name = TakenTitles(items, scope, old).owner(data)
     if name:

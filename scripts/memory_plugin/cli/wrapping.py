@@ -1,4 +1,4 @@
-"""Texts in the width of a terminal: lines wrapped between words, and the examples of a command's help."""
+"""Wrap text and help examples to the width of a terminal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MOST_HANG = 0.4  # of the width; a text that begins further right is continued 
 
 
 def columns(text: str) -> int:
-    """Return how many columns a text takes on a terminal (Unicode Standard Annex 11); styles take none."""
+    """Return the width of a text in terminal columns (Unicode Standard Annex 11), not counting style codes."""
     if "\033" in text:
         text = _STYLE.sub("", text)
     if text.isascii():
@@ -31,16 +31,16 @@ def columns(text: str) -> int:
 
 
 def wrapped(text: str, width: int) -> str:
-    """Return a text in lines of at most `width` columns.
+    """Wrap a text to lines of at most `width` columns.
 
-    Only a single word can be wider, such as a path or a command's id: it has to stay whole to be copied. Lines that fit are not changed.
+    Only a single word, such as a path or an id, can be wider, so that it can be copied. Lines that fit are not changed.
     """
     lines = text.expandtabs().split("\n") if "\t" in text else text.split("\n")
     return "\n".join(line if columns(line) <= width else _wrapped(line, width) for line in lines)
 
 
 def _wrapped(line: str, width: int) -> str:
-    """Return a line in several: the others begin where the text after its label begins, or two columns further in than an indented line."""
+    """Wrap one line. Later lines are indented to the text after a label, or by two columns more than an indented line."""
     indent = len(line) - len(line.lstrip(" "))
     hang = indent + _HANG if indent or line.startswith(_MARKS) else 0
     gap = _GAP.search(line, indent)
@@ -59,7 +59,7 @@ def _wrapped(line: str, width: int) -> str:
 
 
 def _pieces(text: str, width: int) -> list[str]:
-    """Return words and the spaces between them; a wide word in a script without spaces comes in pieces."""
+    """Split text into words and spaces; a wide word in a script without spaces is split further."""
     found: list[str] = []
     for piece in _SPACES.split(text):
         if piece.isascii() or columns(piece) <= width:
@@ -71,7 +71,7 @@ def _pieces(text: str, width: int) -> list[str]:
 
 
 def fitted_examples(text: str, width: int) -> str:
-    """Return examples with their comments below them where both do not fit in a line, and long commands in several lines of the shell."""
+    """Fit help examples to the width: move comments below commands that leave no room, and continue long commands on further lines."""
     return "\n".join(_example(line, width) for line in text.split("\n"))
 
 
@@ -88,7 +88,7 @@ def _example(line: str, width: int) -> str:
 
 
 def _in_shell_lines(command: str, indent: int, width: int) -> str:
-    """Return a command in lines that a shell reads as one: no quoted text is broken, and an option stays with its value."""
+    """Break a command into continued shell lines, without splitting quoted text or separating an option from its value."""
     lines, current = [], " " * indent
     for group in _OPTION.findall(command):
         if current.strip() and len(current) + len(group) + len(" \\") >= width:

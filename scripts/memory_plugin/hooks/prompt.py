@@ -146,7 +146,7 @@ def _question(prompt: Prompt, context: Context, problems: list[str]) -> str:
     """Return the note for Claude that the user may want to keep a correction; empty unless `capture.offer` is `ask`."""
     if context.settings.text("capture.offer") != "ask" or not prompt.is_typed:
         return ""
-    from ..capture.asking import ask_about
+    from ..capture.correction_note import ask_about
     from ..recall.gate import load_gate
 
     if load_gate().opts_out(prompt.text):

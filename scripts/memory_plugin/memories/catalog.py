@@ -9,13 +9,13 @@ import os
 from typing import TYPE_CHECKING
 
 from ..kernel.files import Unreadable, read_regular, replace_file
-from .files import all_memories
 from .hygiene import shown_items, shown_line
+from .memory_files import all_memories
 from .record import ACTIVE, MAX_TITLE, categories
 from .stores import USER
 
 if TYPE_CHECKING:
-    from .files import StoredMemory
+    from .memory_files import StoredMemory
     from .stores import Store
 
 __all__ = ["forget", "note", "rebuild"]

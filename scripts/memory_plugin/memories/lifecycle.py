@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 from ..kernel.clock import now_iso
 from ..kernel.files import error_text
 from . import catalog, writing
-from .files import StoredMemory, all_memories
 from .hygiene import clean_text
+from .memory_files import StoredMemory, all_memories
 from .record import ACTIVE, ARCHIVED, MAX_SUPERSEDES, RETIRED, InvalidMemory, with_change
 from .supersession import name_for, older_names
 from .trust import TRUSTED, load_trust

@@ -7,7 +7,7 @@ from html import unescape
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..kernel.clock import now_iso
-from .files import FileProblem, StoredMemory, all_memories, why_not_read
+from .memory_files import FileProblem, StoredMemory, all_memories, why_not_read
 from .record import ACTIVE, InvalidMemory
 from .stores import stores
 from .supersession import Link, Resolution, named_keys, resolve

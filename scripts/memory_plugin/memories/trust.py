@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
 
     from ..kernel.paths import Paths
-    from .files import StoredMemory
+    from .memory_files import StoredMemory
     from .record import Memory
     from .stores import Store
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from ..kernel.fastjson import digest, dumps, loads
 from ..kernel.files import Unreadable, read_regular
-from .files import all_memories, category_folders, listing
+from .memory_files import all_memories, category_folders, listing
 from .record import RETIRED
 from .stores import store_key, stores
 from .trust import canonical, load_trust
@@ -15,7 +15,7 @@ from .trust_file import TrustUnreadable
 
 if TYPE_CHECKING:
     from ..kernel.paths import Paths
-    from .files import FileProblem, StoredMemory
+    from .memory_files import FileProblem, StoredMemory
     from .record import Memory
     from .stores import Store
 

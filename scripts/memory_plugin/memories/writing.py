@@ -9,8 +9,15 @@ from typing import TYPE_CHECKING, Any, Callable, NamedTuple
 from ..kernel.files import is_draft, make_folder, replace_file
 from ..kernel.locks import FileLock
 from . import catalog
-from .files import MAX_BYTES, StoredMemory, category_folders, read_memory, refuse_many_values, why_not_read
 from .hygiene import clean_data
+from .memory_files import (
+    MAX_BYTES,
+    StoredMemory,
+    category_folders,
+    read_memory,
+    refuse_many_values,
+    why_not_read,
+)
 from .record import InvalidMemory, categories, is_id, parse_memory, slug
 from .stores import USER, store_key
 from .trust import text_digests

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .at_tool import apply_feedback, fill_in
-from .failures import FailedCommand, grade
+from .failure_confidence import FailedCommand, grade
 from .history import FAILURE, RecallHistory, remaining_for_tools
 from .lookup import Lookup
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from ..memories.claude_notes import NativeNote
-    from ..memories.files import StoredMemory
+    from ..memories.memory_files import StoredMemory
     from ..memories.record import Memory
 
 __all__ = [

@@ -10,7 +10,7 @@ import os
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..kernel.files import cause, stamp
-from ..memories.files import TooManyEntries, category_folders, is_read, listing, why_not_read
+from ..memories.memory_files import TooManyEntries, category_folders, is_read, listing, why_not_read
 from .index_documents import file_stamps
 
 if TYPE_CHECKING:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from ..kernel.paths import Paths
     from ..kernel.sqlite import Connection
-    from ..memories.files import StoredMemory
+    from ..memories.memory_files import StoredMemory
     from ..memories.record import Memory
     from ..memories.trust import Trust
 

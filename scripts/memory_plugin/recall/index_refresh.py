@@ -16,7 +16,7 @@ from ..kernel.clock import now
 from ..kernel.fastjson import dumps, loads
 from ..kernel.files import Unreadable, make_folder
 from ..memories.claude_notes import native_folders
-from ..memories.files import read_memory
+from ..memories.memory_files import read_memory
 from ..memories.record import InvalidMemory, categories
 from ..memories.stores import project_store, stores
 from ..memories.trust import PENDING, load_trust

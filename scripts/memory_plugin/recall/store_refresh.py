@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..kernel.files import ReadFailed, Unreadable, cause, stamp
 from ..memories.claude_notes import note_files, notes_in
-from ..memories.files import StoredMemory, read_memory
+from ..memories.memory_files import StoredMemory, read_memory
 from ..memories.record import ACTIVE, InvalidMemory
 from .documents import may_inject, memory_document, note_document
 from .due_files import batches

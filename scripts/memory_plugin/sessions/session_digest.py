@@ -11,7 +11,7 @@ from ..kernel.judge.excerpts import excerpt, one_line
 from ..kernel.overrides import load_or_shipped
 from ..kernel.transcript.content import tokens_of
 from .detection import signal_entries
-from .detectors.failures import failure_cause, main_argument
+from .detectors.failed_calls import failure_cause, main_argument
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

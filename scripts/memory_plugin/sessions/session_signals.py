@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..kernel.judge.excerpts import one_line
 from ..kernel.transcript.reader import Reader, open_transcript
 from .detection import Detections, signal_entries
-from .detectors.failures import FailureDetector
+from .detectors.failed_calls import FailureDetector
 from .detectors.file_reads import FileDetector
 from .detectors.people import PeopleDetector
-from .detectors.tool_use import CommandDetector, PlanningDetector
+from .detectors.tool_choice import CommandDetector, PlanningDetector
 
 if TYPE_CHECKING:
     from collections.abc import Callable

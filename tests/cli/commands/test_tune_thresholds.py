@@ -54,7 +54,7 @@ def test_the_proposal_is_shown_written_and_taken_back(scored: Project) -> None:
     assert scored.cli("config", "get", KEY, "--json").json["value"] == 0.44
     assert scored.cli("config", "get", "scoring.escalation.preamble_min", "--json").json["value"] == 77
     nothing = scored.cli("tune", "--thresholds", "--undo")
-    assert (nothing.returncode, "nothing to take back" in nothing.stderr) == (1, True)
+    assert (nothing.returncode, "nothing to undo" in nothing.stderr) == (1, True)
 
 
 def test_inside_the_client_it_needs_the_users_word(scored: Project) -> None:
@@ -66,7 +66,7 @@ def test_inside_the_client_it_needs_the_users_word(scored: Project) -> None:
 def test_too_few_replies_are_an_error(project: Project) -> None:
     ledger(project, 30)
     run = project.cli("tune", "--thresholds")
-    assert (run.returncode, "takes 200 replies" in run.stderr, "holds 30" in run.stderr) == (1, True, True)
+    assert (run.returncode, "takes 200 replies" in run.stderr, "has 30" in run.stderr) == (1, True, True)
 
 
 @pytest.mark.parametrize("arguments", [["--undo"], ["--thresholds", "--undo", "--apply"]])

@@ -1,4 +1,4 @@
-"""The doctor's checks: each is a function that returns one `Check`."""
+"""The doctor's checks. Each is a function that returns a `Check`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ OK, NOTE, WARN, FAIL = "ok", "note", "warn", "fail"
 class Check(NamedTuple):
     """The result of one check.
 
-    `status` is `ok`, `note` (worth knowing, nothing is wrong), `warn` or `fail`. `fix` says what to do, `details` list the cases.
+    `status` is `ok`, `note` (worth knowing, but nothing is wrong), `warn` or `fail`. `fix` says what to do, `details` lists the cases.
     """
 
     name: str

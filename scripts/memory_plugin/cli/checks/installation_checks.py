@@ -59,7 +59,7 @@ def sqlite(_context: CommandContext) -> Check:
 
 
 def state_folder(context: CommandContext) -> Check:
-    """Check that the folder for ledgers, trust and the index is writable, and private."""
+    """Check that the folder for ledgers, trust and the index is writable and private."""
     paths = context.paths
     if paths.state_dir is None:
         why, _, advice = paths.why_no_state.partition("; ")
@@ -105,7 +105,7 @@ def recall(context: CommandContext) -> Check:
 
 
 def environment(context: CommandContext) -> Check:
-    """Report what the project's settings put into the environment of hooks, by file and line."""
+    """Report which variables the project's settings add to the environment of hooks, by file and line."""
     taint = context.taint
     risky = sorted(name for name in taint.names if is_sensitive(name))
     listed = list(dict.fromkeys([*risky, *sorted(taint.names)]))[:_MOST_NAMES]
@@ -134,13 +134,13 @@ def _line(path: str, name: str) -> str:
 
 
 def path_variable(context: CommandContext) -> Check:
-    """Warn of what no plugin can prevent: the client starts hooks with the PATH that it has."""
+    """Warn about what no plugin can prevent: the client starts hooks with its own PATH."""
     text = "hooks run the first python3 on the PATH; a project whose settings set PATH could replace it, and no plugin can prevent that"
     return Check("PATH", WARN if "PATH" in context.taint.names else OK, text)
 
 
 def overrides(_context: CommandContext) -> Check:
-    """Report overrides of a feature's tables that are not used because one entry is invalid."""
+    """Report overrides that are not used because an entry is invalid."""
     problems = tuple(override_problems())
     if problems:
         return Check(
@@ -151,10 +151,10 @@ def overrides(_context: CommandContext) -> Check:
 
 
 def settings(context: CommandContext) -> Check:
-    """Report what in the settings files is invalid or refused."""
+    """Report invalid and refused settings."""
     problems = tuple(map(problem_sentence, context.settings.problems))
     if problems:
-        return Check("settings", WARN, "a part of the settings is not used", "memory config check", problems)
+        return Check("settings", WARN, "some settings are not used", "memory config check", problems)
     return Check(
         "settings",
         OK,

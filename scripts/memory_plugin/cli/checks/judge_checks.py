@@ -46,12 +46,12 @@ def judge(context: CommandContext) -> Check:
 
 
 def _is_asked(context: CommandContext, feature: str) -> bool:
-    """Return whether anything asks a judge that is on: outside the mode hybrid no reply does, so that a missing key is no problem."""
+    """Return whether anything asks this judge: replies do so only in hybrid mode, so otherwise a missing key is not a problem."""
     return feature != "scoring" or context.settings.text("scoring.mode") == "hybrid"
 
 
 def _variables(context: CommandContext, features: list[str]) -> Check | None:
-    """Return the check that reports ignored variables of the user; None if there are none."""
+    """Return a warning about ignored variables of the user; None if there are none."""
     warnings = dict.fromkeys(
         warning
         for feature in features
@@ -64,7 +64,7 @@ def _variables(context: CommandContext, features: list[str]) -> Check | None:
 
 
 def switches(context: CommandContext) -> Check:
-    """Check for settings that look as if a judge were on although it cannot be asked."""
+    """Check for settings that look as if a judge were on although it is never asked."""
     found = missing_switches(context.settings)
     if not found:
         return Check(_SWITCHES, OK, "every setting of the judges has an effect")
@@ -73,7 +73,7 @@ def switches(context: CommandContext) -> Check:
 
 
 def _problem(context: CommandContext, feature: str) -> Check | None:
-    """Return the check that says why no judge of a feature can be asked; None if one can."""
+    """Return the reason why no judge of a feature can be asked, as a check; None if one can."""
     try:
         failures = [judge.unready() for judge in judges_of(context, feature)]
     except EvaluationError as error:
@@ -147,7 +147,7 @@ def models(context: CommandContext) -> Check:
 
 
 def _configured(context: CommandContext) -> list[_Configured]:
-    """Return each model once, with the keys that name it. A jury that cannot be read is left to the check of the judges."""
+    """Return each model once, with the settings that name it. An invalid jury is reported by the check of the judges."""
     found: dict[tuple[str, str], _Configured] = {}
     for feature in FEATURES:
         on = context.settings.judge_asked_for(feature)
@@ -163,7 +163,7 @@ def _configured(context: CommandContext) -> list[_Configured]:
 
 
 def _ending(model: _Configured, today: str) -> str:
-    """Return a sentence about a model that was or will soon be retired; empty for any other."""
+    """Return a sentence about a model that was retired or soon will be; empty for any other."""
     if model.judge.backend == "scripted":
         return ""
     family = family_of(model.judge.model, model.judge.backend)

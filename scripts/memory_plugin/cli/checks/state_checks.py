@@ -1,4 +1,4 @@
-"""Checks of what the plugin writes and sends: the index, the ledgers, the scores for Langfuse."""
+"""Checks of what the plugin writes and sends: the index, the ledgers, and the scores for Langfuse."""
 
 from __future__ import annotations
 

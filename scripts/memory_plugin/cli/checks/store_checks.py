@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from unicodedata import normalize
 
 from ...kernel.text.clean import plain
-from ...memories.files import why_not_read
 from ...memories.hygiene import shown_line
+from ...memories.memory_files import why_not_read
 from ...memories.record import ACTIVE, unreadable_expiry
 from ...memories.stores import PROJECT, USER, stores
 from ...memories.survey import EXPIRED, Survey, life_cycle_state, shortest_names, supersession

@@ -1,4 +1,4 @@
-"""Checks of trust: what is pending, the records of what the user decided, and projects whose memories are accepted as they come."""
+"""Checks of trust: pending memories, the records of the user's decisions, and projects whose memories are accepted without review."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def pending(_context: CommandContext, survey: Survey) -> Check:
     changed = sum(item.reason == CHANGED for item in items)
     if changed:
         text += "; %d changed since you trusted it" % changed
-    fix = "go through them: memory review"
+    fix = "review them: memory review"
     return Check("waiting", NOTE, text, fix)
 
 
@@ -41,16 +41,16 @@ def record(context: CommandContext, _survey: Survey) -> Check:
     names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
     kept = tuple(os.path.join(folder, name) for name in names if ".damaged-" in name)
     if kept:
-        text = "a record held nothing that could be read and was set aside; what it trusted is pending"
+        text = "a record could not be read and was set aside; what it trusted is now pending"
         return Check("trust", WARN, text, "accept what is yours, then delete the file", kept)
     if damaged:
-        text = "damaged lines in the record, which count for nothing: %d" % damaged
+        text = "damaged lines in the record, which are ignored: %d" % damaged
         return Check("trust", NOTE, text, "if a memory of yours is pending, accept it again")
     return Check("trust", OK, "the record of what you trust is complete")
 
 
 def accept_from(context: CommandContext, _survey: Survey) -> Check:
-    """Report whether this project's memories are accepted as they come, and entries that can never apply."""
+    """Report whether this project's memories are accepted without review, and entries that can never apply."""
     name, roots = "accept_from", context.accept_from
     wrong = tuple(
         "%s: expected %s" % (root, os.path.realpath(root) if os.path.isabs(root) else "an absolute path")
@@ -61,6 +61,6 @@ def accept_from(context: CommandContext, _survey: Survey) -> Check:
         fix = "name git roots by their real paths: memory config set trust.accept_from"
         return Check(name, WARN, "trust.accept_from has entries that never apply", fix, wrong)
     if context.paths.project_root in roots:
-        text = "memories of this project are accepted as they come, except guards, because trust.accept_from names it"
+        text = "memories of this project, except guards, are accepted without review, because trust.accept_from names it"
         return Check(name, NOTE, text, "memory config unset trust.accept_from")
     return Check(name, OK, "no memory of this project is accepted without you")

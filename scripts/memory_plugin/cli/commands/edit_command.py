@@ -31,7 +31,7 @@ from ..title_check import TakenTitles
 if TYPE_CHECKING:
     import argparse
 
-    from ...memories.files import StoredMemory
+    from ...memories.memory_files import StoredMemory
     from ...memories.survey import Item
     from ..command_context import CommandContext
 

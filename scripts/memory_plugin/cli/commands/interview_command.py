@@ -1,6 +1,6 @@
-"""`memory interview`: choose the questions of an interview. Claude asks; this says what to ask next, why, and when to stop.
+"""`memory interview`: choose the questions of an interview. Claude asks them; this command decides what to ask next, and when to stop.
 
-The actions that move an interview on are here. Those that read, end or delete one are in `interview_results`, imported when used.
+The actions that advance an interview are here. Those that read, finish or delete one are in `interview_results`, imported when used.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ACTIONS", "EXAMPLES", "HELP", "configure", "find_interview", "read_input", "run"]
 
-HELP = "interview the user: the next best question, why, and when to stop"
+HELP = "run an interview: choose the next question, explain why, and decide when to stop"
 EXAMPLES = """\
   memory interview start 'billing export' --pack requirements --json
   memory interview answer --session ID --json < answer.txt

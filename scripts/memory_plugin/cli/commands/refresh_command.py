@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from ...hooks.state_cleanup import prune_state
 from ...memories import catalog
 from ...memories.clock_jump import is_clock_steady
-from ...memories.files import all_memories, why_not_read
 from ...memories.lifecycle import remove_expired_retired
+from ...memories.memory_files import all_memories, why_not_read
 from ...memories.stores import stores
 from ...memories.trust import load_trust
 from ...recall.index_file import DAMAGED, INDEX_ERRORS, LOCKED, UNWRITABLE, failure_reason

@@ -32,7 +32,7 @@ from ..title_check import refuse_taken_title
 if TYPE_CHECKING:
     import argparse
 
-    from ...memories.files import StoredMemory
+    from ...memories.memory_files import StoredMemory
     from ...memories.writing import Written
     from ..command_context import CommandContext
 

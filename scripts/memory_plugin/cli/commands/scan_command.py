@@ -7,9 +7,9 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from ...kernel.text.clean import plain
-from ...memories.files import all_memories, why_not_read
 from ...memories.hygiene import clean_data
 from ...memories.lifecycle import redact
+from ...memories.memory_files import all_memories, why_not_read
 from ...memories.record import InvalidMemory
 from ...memories.stores import stores
 from ..after_change import refresh_index
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Callable
 
-    from ...memories.files import StoredMemory
+    from ...memories.memory_files import StoredMemory
     from ...memories.stores import Store
 from ..command_context import CommandContext
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..detection import Detector, pattern
-from .failures import EDITORS, failure_cause
+from .failed_calls import EDITORS, failure_cause
 
 if TYPE_CHECKING:
     from ...kernel.transcript.turn import Call, Turn

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..detection import Detector, pattern
 from ..shell import pipeline_heads, runs_tests, tool_for
-from .failures import failure_cause, main_argument
+from .failed_calls import failure_cause, main_argument
 
 if TYPE_CHECKING:
     from ...kernel.transcript.turn import Call, Turn
