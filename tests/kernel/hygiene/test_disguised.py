@@ -102,6 +102,12 @@ def test_a_row_within_a_sentence_ends_no_search_for_tables() -> None:
     assert WORD not in redact(text).text
 
 
+def test_the_columns_of_one_table_are_not_those_of_the_next() -> None:
+    first, other = "| user | password |\n| --- | --- |\n| anna | %s |\n" % WORD, "hV3x" + "Tn9qPd6s"
+    shown = redact("%s\nAnother one:\n\n| bert | %s |\n" % (first, other)).text
+    assert (WORD in shown, other in shown) == (False, True)
+
+
 def test_places_are_those_of_the_original() -> None:
     text = "a\u00a0b p\u0430ssword:\u00a0%s\u200b end" % WORD
     (found,) = findings(text)

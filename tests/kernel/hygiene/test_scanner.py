@@ -178,3 +178,8 @@ def test_a_word_far_after_a_number_is_no_context() -> None:
     number = "5551 2344"
     assert [found.kind for found in findings(number + " is my phone")] == ["phone"]
     assert findings(number + " lorem ipsum dolor sit amet consectetur phone") == []
+
+
+@pytest.mark.parametrize("name", ["anna", "git.user", "zoe"])
+def test_a_mail_address_is_found_whatever_its_name_begins_with(name: str) -> None:
+    assert [found.kind for found in findings("write to %s@acme-shop.org now" % name)] == ["email"]
