@@ -42,4 +42,4 @@ def test_discard_needs_the_id_of_an_interview(project: Project) -> None:
     assert "discard has no default" in " ".join(project.cli("interview", "--help").stdout.split())
     assert name in project.cli("interview", "status").stdout
     assert project.cli("interview", "discard", "--session", name).stdout == "deleted %s\n" % name
-    assert "no interviews" in project.cli("interview", "status").stdout
+    assert "No interviews" in project.cli("interview", "status").stdout

@@ -14,7 +14,7 @@ ON = {"enabled": True}
 @pytest.mark.parametrize(
     ("own", "says", "fix"),
     [
-        pytest.param({"scoring": {"mode": "hybrid"}}, "scoring.mode hybrid alone", "memory judge on scoring", id="hybrid without a judge"),
+        pytest.param({"scoring": {"mode": "hybrid"}}, "scoring.mode is hybrid", "memory judge on scoring", id="hybrid without a judge"),
         pytest.param(
             {"scoring": {"judge": ON}}, "scoring.mode is deterministic", "memory config set scoring.mode hybrid", id="no hybrid",
         ),

@@ -301,6 +301,7 @@ def test_in_a_copy_a_later_change_is_known_as_one_once_the_trusted_text_was_seen
 def test_what_was_forgotten_here_has_no_trusted_name_although_its_text_is_trusted_elsewhere(
     paths: Paths, store: Store, put: Put, mine: StoredMemory, tmp_path: Path
 ) -> None:
+    assert not load_trust(paths).is_forgotten(mine)
     load_trust(paths).withdraw(mine)
     other = locate(str(tmp_path / "copy"))
     there = project_store(other)

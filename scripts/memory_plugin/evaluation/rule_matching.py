@@ -92,7 +92,7 @@ def fold_text(text: str) -> str:
     text = text[:MAX_TEXT]
     if not text.isascii():
         text = fold(block(_INVISIBLE.sub("", text), MAX_TEXT))
-        latin = sum(c.isascii() for c in text if c.isalpha())
+        latin = sum(map(str.isascii, filter(str.isalpha, text)))
         if latin * 2 >= sum(map(str.isalpha, text)):  # a Russian or Greek text keeps its letters
             text = text.translate(LOOKALIKES)
     return text

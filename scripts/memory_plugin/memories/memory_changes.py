@@ -68,7 +68,7 @@ def _guard_lines(memory: Memory) -> list[str]:
     if memory.guard is not None:
         return [shown_line(guard_in_words(memory.guard), _LONGEST_LINE)]
     problem = guard_problem(memory)
-    return ["cannot hold: " + shown_line(problem, _LONGEST_LINE)] if problem else []
+    return ["invalid: " + shown_line(problem, _LONGEST_LINE)] if problem else []
 
 
 def _lines(text: str) -> list[str]:

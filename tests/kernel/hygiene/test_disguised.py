@@ -9,6 +9,7 @@ from urllib.parse import quote
 import pytest
 
 from memory_plugin.kernel.hygiene import findings, redact, spellings
+from memory_plugin.kernel.hygiene.shadow import Shadow
 
 KEY = "ghp_" + "q7Wm2kLx9Vt0RfZc4Yb8Np1Hd6Js3Gu5Ae0K"
 WORD = "kZ8w" + "Qm4tRx2v"
@@ -119,6 +120,31 @@ def test_each_character_of_a_foreign_run_has_its_own_place() -> None:
     text = "see \u0430\ufb01\u0430 there"  # the ligature becomes two letters
     found = [(change.start, change.end, change.text) for change in spellings.spellings(text)]
     assert found == [(4, 5, "a"), (5, 6, "fi"), (6, 7, "a")]
+
+
+def test_each_place_counts_from_the_start_of_the_text() -> None:
+    text = "at \u0430\ufb01\u0430"
+    assert [(c.start, c.end) for c in spellings.spellings(text)] == [(3, 4), (4, 5), (5, 6)]
+
+
+def test_only_what_changes_its_length_counts_as_changed() -> None:
+    shadow = Shadow([("ab", 10, 12), ("x", 12, 15), ("", 15, 16)])
+    assert [shadow.is_changed(0, end) for end in (1, 2, 3)] == [False, False, True]
+    assert [shadow.original(0, end) for end in (1, 2, 3)] == [(10, 11), (10, 12), (10, 15)]
+
+
+@pytest.mark.parametrize(
+    ("spans", "expected"),
+    [
+        ([(0, 9)], False),
+        ([(0, 10)], True),
+        ([(11, 12)], True),
+        ([(16, 19)], False),
+        ([(0, 9), (15, 20)], True),
+    ],
+)
+def test_a_shadow_knows_what_it_was_made_from(spans: list[tuple[int, int]], expected: bool) -> None:
+    assert Shadow([("ab", 10, 12), ("x", 12, 15)]).touches(spans) == expected
 
 
 def test_two_letters_for_one_keep_their_places_within_a_run() -> None:

@@ -86,3 +86,8 @@ def test_an_ssh_remote_is_no_mail() -> None:
 @pytest.mark.parametrize(("value", "bits"), [("aaaa", 0.0), ("abab", 1.0), ("abcd", 2.0)])
 def test_entropy_is_bits_per_character(value: str, bits: float) -> None:
     assert entropy(value) == pytest.approx(bits)
+
+
+def test_the_shortest_piece_of_the_alphabet_is_a_sequence() -> None:
+    for value, expected in (("abcdefghij", True), ("abcdefghi", False), ("xabcdefghi", False)):
+        assert FILTERS["sequence"](Candidate(value, 0, len(value), value)) == expected

@@ -96,6 +96,10 @@ def _from_base64(value: str) -> str:
 def _plain_letters(run: str, start: int) -> Iterator[Change]:
     for match in _password_words().finditer(run):
         yield Change(start + match.start(), start + match.end(), "password")
+    plain_of = {ord(character): _plain_character(character) for character in set(run)}
+    if all(len(plain) == 1 and ord(plain) != code for code, plain in plain_of.items()):
+        yield Change(start, start + len(run), run.translate(plain_of))
+        return
     for same_length, group in groupby(enumerate(run), _keeps_length):
         places = list(group)
         plain = "".join([_plain_character(character) for _, character in places])

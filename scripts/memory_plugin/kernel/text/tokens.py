@@ -131,18 +131,14 @@ def fold(text: str) -> str:
         return text
     from unicodedata import normalize
 
-    folded: list[str] = []
-    for char in normalize("NFKC", text):
-        code = ord(char)
-        if code < 0xC0:
-            folded.append(char)
-        elif char in _APOSTROPHES:
-            folded.append("'")
-        elif code < 0x530 or 0x1E00 <= code < 0x2000:
-            folded.append(_bare(char, normalize("NFD", char)[0]))
-        else:
-            folded.append(char)
-    return "".join(folded)
+    text = normalize("NFKC", text)
+    table = {ord(char): char for char in set(text) if not char.isascii()}
+    for code, char in table.items():
+        if char in _APOSTROPHES:
+            table[code] = "'"
+        elif 0xC0 <= code < 0x530 or 0x1E00 <= code < 0x2000:
+            table[code] = _bare(char, normalize("NFD", char)[0])
+    return text.translate(table)
 
 
 def _bare(char: str, base: str) -> str:
