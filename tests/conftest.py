@@ -52,10 +52,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             item.add_marker(reason)
 
 
+def pytest_collection() -> None:
+    """Leave the garbage collector out of collecting ten thousand tests, none of which is garbage: a fifth of that time."""
+    gc.disable()
+
+
 def pytest_collection_finish() -> None:
     """Take the ten thousand tests out of what the garbage collector looks through during each of them."""
     gc.collect()
     gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session")

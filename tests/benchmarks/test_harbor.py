@@ -83,6 +83,7 @@ def test_a_prompt_that_names_a_file_gets_the_memory_that_names_it(
     assert not other or other[0].confidence < THRESHOLD
 
 
+@pytest.mark.slow
 def test_one_memory_of_its_subject_is_found_among_thousands_of_others(tmp_path: Path) -> None:
     words = ["word%s" % chr(97 + at % 26) * (1 + at % 3) + chr(97 + at // 26 % 26) for at in range(600)]
     others = [

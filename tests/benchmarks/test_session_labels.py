@@ -30,6 +30,7 @@ def test_they_hold_ids_and_numbers_only(name: str) -> None:
     assert all(len(name) <= 36 for name in data)
 
 
+@pytest.mark.slow
 def test_a_reading_agrees_with_itself_and_not_with_its_opposite() -> None:
     labels = read_labels(LABELS)
     same = {one.dimension: one.figures for one in compare(labels, labels)}

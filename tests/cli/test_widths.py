@@ -160,7 +160,8 @@ def split(command: str) -> list[str]:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
-@pytest.mark.parametrize("width", [80, pytest.param(120, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [80, 120])
 def test_no_line_is_wider_than_the_terminal(store: Project, width: int) -> None:
     for name in COMMANDS:
         import_module("memory_plugin.cli.commands." + COMMANDS[name])

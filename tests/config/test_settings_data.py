@@ -121,6 +121,7 @@ def asked_keys() -> list[tuple[str, str]]:
     return found
 
 
+@pytest.mark.slow
 def test_the_code_asks_for_no_key_that_does_not_exist() -> None:
     asked = asked_keys()
     assert asked

@@ -110,7 +110,7 @@ def test_a_missing_pack_is_named(name: str) -> None:
     ("pattern", "named"),
     [
         pytest.param("(a+)+$", "an unbounded repetition inside another one", id="nested"),
-        pytest.param("(?:a|aa)*$", "ms on", id="alternatives"),
+        pytest.param("(?:a|aa)*$", "ms on", id="alternatives", marks=pytest.mark.slow),
         pytest.param("(a|aa){1,600}$", "ms on", id="bounded and still exponential", marks=pytest.mark.slow),
     ],
 )

@@ -28,6 +28,7 @@ from tests.recall.store_files import (
     store,
     without_rights,
 )
+from tests.rows import every
 
 DEEP = 100_000
 
@@ -189,7 +190,7 @@ WRONG = {
 }
 
 
-@pytest.mark.parametrize("text", WRONG.values(), ids=WRONG.keys())
+@pytest.mark.parametrize("text", every(3, [pytest.param(text, id=name) for name, text in WRONG.items()]))
 def test_a_file_of_a_wrong_form_does_no_harm(project: Project, text: str) -> None:
     recalling(project)
     path = put(project, "wrong", text)

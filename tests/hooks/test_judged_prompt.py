@@ -15,6 +15,7 @@ from tests.kernel.judge.bench import KEY, payload
 from tests.kernel.judge.server import Act, Seen, Server, answer, by_request
 from tests.project import PLUGIN_ROOT, Project, Run
 from tests.recall.store_files import memory, put_accepted
+from tests.rows import every
 from tests.test_house import modules_of
 
 ASK = "Which billing database do the tests use?"
@@ -257,7 +258,7 @@ TELLTALES: dict[str, Act] = {
 }
 
 
-@pytest.mark.parametrize("name", TELLTALES)
+@pytest.mark.parametrize("name", every(4, TELLTALES))
 def test_no_secret_of_prompt_memory_or_key_is_written_or_sent(judged: MakeJudged, name: str) -> None:
     box = judged(TELLTALES[name])
     project = box.project

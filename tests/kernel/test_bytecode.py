@@ -12,6 +12,7 @@ import pytest
 from memory_plugin.kernel.bytecode import discard_damaged
 from tests.project import PLUGIN_ROOT, Project
 from tests.recall.store_files import ASK, BODY, TITLE, TOLD, no_threshold
+from tests.rows import every
 
 PARTS = {"half": 0.5, "all but a byte": 1.0, "its first word": 0.0}
 
@@ -77,14 +78,17 @@ def cached(project: Project, module: str) -> str:
 )
 @pytest.mark.parametrize(
     "module",
-    [
-        "hooks/entry",
-        "hooks/prompt",
-        "kernel/fastjson",
-        "kernel/quick_import",
-        "kernel/quick_os",
-        "recall/lookup",
-    ],
+    every(
+        3,
+        [
+            "hooks/entry",
+            "hooks/prompt",
+            "kernel/fastjson",
+            "kernel/quick_import",
+            "kernel/quick_os",
+            "recall/lookup",
+        ],
+    ),
 )
 def test_a_prompt_is_answered_past_half_a_bytecode_file(
     installed: Project, module: str, share: float

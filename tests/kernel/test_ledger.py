@@ -76,6 +76,7 @@ def test_every_record_says_when_where_and_by_whom(folder: str) -> None:
     assert os.stat(folder).st_mode & 0o777 == 0o700
 
 
+@pytest.mark.slow
 def test_fifty_writers_at_once_lose_no_line(project: Project, folder: str) -> None:
     running = [writer(project, folder, number) for number in range(WRITERS)]
     assert [process.communicate(timeout=55)[1] for process in running] == [b""] * WRITERS

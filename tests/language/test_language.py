@@ -130,6 +130,7 @@ def findings(path: str, text: str) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 def test_every_file_uses_the_words_of_the_field() -> None:
     found = []
     for path in tracked():

@@ -15,6 +15,7 @@ from memory_plugin.kernel.data import load_data
 from memory_plugin.memories.guard_file import GuardFile, GuardInForce
 from memory_plugin.memories.guarded_commands import guard_words, run_by
 from memory_plugin.memories.shell_commands import MAX_CHARACTERS, shell_commands
+from tests.rows import every
 
 FORCE = ["git", "push", "--force"]
 
@@ -175,10 +176,7 @@ def calls(text: str) -> int:
     return count
 
 
-@pytest.mark.parametrize(
-    "piece",
-    [pytest.param(piece, marks=[] if at % 4 == 0 else pytest.mark.slow) for at, piece in enumerate(REPEATED)],
-)
+@pytest.mark.parametrize("piece", every(12, REPEATED))
 def test_a_long_command_takes_work_in_proportion(piece: str) -> None:
     short, long = (calls((piece * (length // len(piece) + 1))[:length]) for length in (4_000, 16_000))
     assert long < 5 * short + 1000

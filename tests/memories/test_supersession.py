@@ -146,6 +146,7 @@ def test_at_most_eight_phrases_are_inherited() -> None:
     assert resolved(old, link("b")).inherited == {PLACE + "b": tuple("p%d" % number for number in range(8))}
 
 
+@pytest.mark.slow
 def test_a_hostile_tangle_is_resolved_soon() -> None:
     chain = [link("m%d" % number, by="m%d" % (number + 1)) for number in range(5000)]
     fan = [link("f%d" % number, over=tuple("m%d" % at for at in range(20))) for number in range(2000)]

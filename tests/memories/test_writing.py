@@ -60,6 +60,7 @@ def index_lines(store: Store) -> int:
         return sum(line.startswith("- [") for line in file)
 
 
+@pytest.mark.slow
 def test_many_writers_of_one_title_lose_nothing(project: Project, paths: Paths, store: Store) -> None:
     running = [writer(project, "add", number) for number in range(WRITERS)]
     assert [process.communicate(timeout=50)[1] for process in running] == [b""] * WRITERS
@@ -68,6 +69,7 @@ def test_many_writers_of_one_title_lose_nothing(project: Project, paths: Paths, 
     assert index_lines(store) == WRITERS * EACH
 
 
+@pytest.mark.slow
 def test_many_changes_to_one_memory_lose_nothing(project: Project, paths: Paths, store: Store) -> None:
     add(paths, store, data("Shared"))
     running = [writer(project, "change", number) for number in range(WRITERS)]

@@ -14,6 +14,7 @@ from memory_plugin.kernel.data import load_data
 from memory_plugin.replies.filler import MAX_MATCHES
 from memory_plugin.replies.reply_signals import MAX_CHARACTERS
 from tests.replies.builders import PADDED, PLAIN, filler_phrases, measure
+from tests.rows import every
 
 LEADS = load_data("replies", "preamble")["leads"]
 
@@ -187,11 +188,7 @@ def _processor_time(text: str) -> float:
 
 
 @pytest.mark.parametrize(
-    "piece",
-    [
-        pytest.param(piece, id=name, marks=[] if at % 16 == 0 else pytest.mark.slow)
-        for at, (name, piece) in enumerate(HOSTILE.items())
-    ],
+    "piece", every(16, (pytest.param(piece, id=name) for name, piece in HOSTILE.items()))
 )
 def test_a_hostile_megabyte_takes_time_in_proportion_to_its_length(piece: str) -> None:
     short, long = (piece * (size // len(piece)) for size in (100_000, 1_000_000))

@@ -11,6 +11,7 @@ import sys
 import pytest
 
 from tests.project import Project
+from tests.rows import every
 
 SCRIPT = os.path.join("scripts", "memory.py")
 
@@ -180,19 +181,22 @@ def test_nothing_changed_is_no_change(project: Project, saved: str) -> None:
 
 @pytest.mark.parametrize(
     ("program", "reason"),
-    [
-        pytest.param("open(path, 'w').write('{')", "your draft is", id="no JSON"),
-        pytest.param("open(path, 'wb').write(b'\\xff')", "your draft is", id="not UTF-8"),
-        pytest.param("open(path, 'w').write('[' * 100000)", "your draft is", id="deep"),
-        pytest.param(REWRITE % "data['title'] = ''", "title: expected a text", id="no title"),
-        pytest.param(REWRITE % "data['id'] = 'other'", "id: must stay", id="another id"),
-        pytest.param("sys.exit(3)", "exit code 3", id="an editor that failed"),
-        pytest.param(
-            REWRITE % "data['content'] = {'decision': '<private>x</private>'}",
-            "nothing is left",
-            id="nothing left",
-        ),
-    ],
+    every(
+        4,
+        [
+            pytest.param("open(path, 'w').write('{')", "your draft is", id="no JSON"),
+            pytest.param("open(path, 'wb').write(b'\\xff')", "your draft is", id="not UTF-8"),
+            pytest.param("open(path, 'w').write('[' * 100000)", "your draft is", id="deep"),
+            pytest.param(REWRITE % "data['title'] = ''", "title: expected a text", id="no title"),
+            pytest.param(REWRITE % "data['id'] = 'other'", "id: must stay", id="another id"),
+            pytest.param("sys.exit(3)", "exit code 3", id="an editor that failed"),
+            pytest.param(
+                REWRITE % "data['content'] = {'decision': '<private>x</private>'}",
+                "nothing is left",
+                id="nothing left",
+            ),
+        ],
+    ),
 )
 def test_a_broken_edit_loses_nothing(project: Project, saved: str, program: str, reason: str) -> None:
     code, output = edited(project, saved, program)

@@ -9,6 +9,7 @@ import pytest
 
 from tests.project import SESSION, Project
 from tests.recall.store_files import memory, put
+from tests.rows import every
 
 TITLE, RULE = "Never force-push main", "Others build on main; open a pull request."
 FORCE = "git push --force"
@@ -127,14 +128,17 @@ def test_a_request_to_remember_does_not_confirm_a_guard_and_the_users_command_do
 
 @pytest.mark.parametrize(
     "command",
-    [
-        ["forget", IDENTITY],
-        ["archive", IDENTITY],
-        ["edit", IDENTITY, "--guard-command", "none"],
-        ["edit", IDENTITY, "--guard-action", "ask"],
-        ["edit", IDENTITY, "--superseded-by", "plain"],
-        ["save", "--category", "decision", "--title", "New", "--body", "b", "--supersedes", IDENTITY],
-    ],
+    every(
+        3,
+        [
+            ["forget", IDENTITY],
+            ["archive", IDENTITY],
+            ["edit", IDENTITY, "--guard-command", "none"],
+            ["edit", IDENTITY, "--guard-action", "ask"],
+            ["edit", IDENTITY, "--superseded-by", "plain"],
+            ["save", "--category", "decision", "--title", "New", "--body", "b", "--supersedes", IDENTITY],
+        ],
+    ),
     ids=" ".join,
 )
 def test_claude_ends_no_guard_unasked_nor_on_a_request_to_remember(

@@ -7,6 +7,7 @@ import time
 import pytest
 
 from memory_plugin.kernel.hygiene import findings
+from tests.rows import every
 
 SIZE = 60_000
 SECONDS = 3.0  # for twice that much; the slowest takes 0.5 s where this was written
@@ -61,13 +62,7 @@ PIECES = {
 }
 
 
-@pytest.mark.parametrize(
-    "piece",
-    [
-        pytest.param(piece, id=name, marks=[] if at % 20 == 0 else pytest.mark.slow)
-        for at, (name, piece) in enumerate(PIECES.items())
-    ],
-)
+@pytest.mark.parametrize("piece", every(20, (pytest.param(piece, id=name) for name, piece in PIECES.items())))
 def test_time_grows_no_faster_than_the_text(piece: str) -> None:
     once = _seconds(piece * (SIZE // len(piece)))
     twice = _seconds(piece * (2 * SIZE // len(piece)))

@@ -227,6 +227,7 @@ def test_without_a_place_to_write_nothing_is_admitted(tmp_path: Path) -> None:
     assert refusal(SpendingBudget(str(tmp_path / "judge")), [0.0]) == "no_state"
 
 
+@pytest.mark.slow
 def test_old_sessions_are_forgotten(accounts: SpendingBudget, tmp_path: Path, clock: list[float]) -> None:
     for at in range(310):
         clock[0] += 1
@@ -253,6 +254,7 @@ print(made)
 """
 
 
+@pytest.mark.slow
 def test_the_caps_hold_over_twenty_parallel_processes(tmp_path: Path) -> None:
     """200 calls want to spend $1.60 in one session with a cap of $0.25."""
     command = [sys.executable, "-I", "-S", "-c", SPENDER, PLUGIN_ROOT + "/scripts", str(tmp_path), S]

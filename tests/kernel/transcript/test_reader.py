@@ -236,6 +236,7 @@ def test_any_bytes_are_read_without_an_exception(data: bytes) -> None:
     read(data)
 
 
+@pytest.mark.slow
 def test_memory_stays_flat() -> None:
     """Half a megabyte a turn, four hundred turns: what is held at a time does not grow with them."""
 

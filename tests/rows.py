@@ -1,0 +1,19 @@
+"""Rows of a table of tests: some in each run, and all where slow tests are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+
+
+def every(step: int, rows: Iterable[Any]) -> list[Any]:
+    """Return the rows as parameters, all marked slow but the first and each `step`-th after it."""
+    return [row if at % step == 0 else _slow(row) for at, row in enumerate(rows)]
+
+
+def _slow(row: Any) -> Any:  # noqa: ANN401 (a row is whatever its test takes)
+    if isinstance(row, type(pytest.param())):
+        return pytest.param(*row.values, marks=[*row.marks, pytest.mark.slow], id=row.id)
+    return pytest.param(*(row if isinstance(row, tuple) else (row,)), marks=pytest.mark.slow)
