@@ -2,7 +2,12 @@
 
     capture_train.py                   for each set of `made_statements.jsonl`, what a fit on the others reaches on it
     capture_train.py --write           fit on all but the sets named by --without, and write the weights
-    capture_train.py --without sixth   leave a set out: one that is to be run before anything is learned from it
+    capture_train.py --without eighth  leave a set out: one from which nothing is to be learned
+    capture_train.py --sessions FOLDER learn from the labeled prompts of public sessions as well, and say what a fit with one half of
+                                       them reaches on the other
+
+`config/capture/weights.json` was written with `--without eighth --sessions FOLDER --write`. What people write
+when they have nothing to keep is hard to make up.
 
 The examples of `config/capture/statements.json` always take part. A prompt with a lasting statement teaches by its most promising sentence,
 any other by all its sentences. Logistic regression by stochastic descent from a fixed seed: the same data give the same weights.
@@ -22,6 +27,9 @@ from typing import NamedTuple
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 sys.path.insert(0, os.path.join(sys.path[0], "scripts"))
 
+from benchmarks.capture_kit import prompts as typed
+from benchmarks.capture_kit import sessions
+from benchmarks.capture_quality import LABELS
 from benchmarks.capture_statements import SETS, prompts
 from memory_plugin.capture.cues import cues, cues_in
 from memory_plugin.capture.own_words import own_sentences
@@ -34,9 +42,10 @@ from memory_plugin.kernel.stats import share
 _ROUNDS, _STEP, _SLOWER, _SHRINK = 30, 0.15, 0.2, 0.03
 _FEWEST = 2  # prompts that hold a feature which is learned
 _LEAST = 0.03  # weight that is kept
+_HALVES = ("tuned", "held")
 _REASON = (
     "Weights of words, pairs of words, cues and rules, fitted by benchmarks/capture_train.py to the prompts of"
-    " benchmarks/made_statements.jsonl and the examples of statements.json."
+    " benchmarks/made_statements.jsonl, the examples of statements.json and labeled prompts of public sessions."
 )
 
 
@@ -81,6 +90,18 @@ def given() -> list[Example]:
         for text in entry["miss" if good else "hit"]
     ]
     return [example(text, lasting=good) for text, good in rows]
+
+
+def labeled(folder: str, half: str) -> list[Example]:
+    """Return the prompts of one half of a folder of transcripts, with the labels of benchmarks/capture_quality.py."""
+    with open(LABELS, encoding="utf-8") as file:
+        lasting = set(json.load(file)["statements"][half])
+    return [
+        example(text, lasting=identity in lasting)
+        for session in sessions(folder)
+        if session.half == half
+        for identity, _, text in typed(session)
+    ]
 
 
 class Fit:
@@ -150,17 +171,24 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--without", action="append", choices=SETS, default=[])
+    parser.add_argument("--sessions", metavar="FOLDER")
     arguments = parser.parse_args()
     known = {name: made(name) for name in SETS if name not in arguments.without}
+    halves = {half: labeled(arguments.sessions, half) for half in _HALVES} if arguments.sessions else {}
+    real = [one for each in halves.values() for one in each]
+    everything = [*given(), *(one for each in known.values() for one in each)]
     if arguments.write:
-        fit = Fit([*given(), *(one for each in known.values() for one in each)]).run()
+        fit = Fit([*everything, *real]).run()
         with open(data_path("capture", "weights") + ".json", "w", encoding="utf-8") as file:
             file.write(json.dumps(fit.kept(), indent=0, ensure_ascii=False) + "\n")
         print("%d weights" % len(fit.weights))
         return 0
     for name, asked in known.items():
         others = [one for other, each in known.items() if other != name for one in each]
-        print("%-8s %s" % (name, reached(Fit([*given(), *others]).run(), asked)))
+        print("%-8s %s" % (name, reached(Fit([*given(), *others, *real]).run(), asked)))
+    for half, asked in halves.items():
+        others = [one for other, each in halves.items() if other != half for one in each]
+        print("%-8s %s" % (half, reached(Fit([*everything, *others]).run(), asked)))
     return 0
 
 
