@@ -146,7 +146,9 @@ def _without_secrets(text: str, place: str) -> Redaction:
 
 
 @lru_cache(maxsize=4096)
-def _repeated_redaction(text: str, place: str, _allowed: frozenset[str], _packs: tuple[str, ...]) -> Redaction:
+def _repeated_redaction(
+    text: str, place: str, _allowed: frozenset[str], _packs: tuple[str, ...]
+) -> Redaction:
     """Redact a short text once per choice of rules: field names, tags and titles recur in thousands of memories."""
     return _redact_visible(text, place)
 
