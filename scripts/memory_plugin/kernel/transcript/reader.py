@@ -18,8 +18,8 @@ import stat as modes
 from ..files import Unreadable
 from .content import CHARACTERS, blocks_of, bounded, joined, media, size_of, tokens_of, words
 from .lines import Lines
-from .turn import USAGE, Call, RecentSet, Totals, Turn, UserText
 from .rows import SYNTHETIC, Queue, inserted_prompt, is_from_person, kind_of, user_text, without_notes
+from .turn import USAGE, Call, RecentSet, Totals, Turn, UserText
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
