@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernel.hygiene import Redaction, redact
 from ..kernel.hygiene.assignment import names_a_secret
+from ..kernel.hygiene_choice import chosen_rules
 from ..kernel.text.clean import block, plain
 from ..kernel.text.tags import without_private
 from .record import MAX_DEPTH, MAX_TITLE, InvalidMemory
@@ -19,6 +21,7 @@ __all__ = ["Redacted", "clean_data", "clean_text", "shown", "shown_block", "show
 MAX_TAG = 40
 _LONGEST_LINE = 1000
 _LONGEST_WORD = 200
+_MAX_REPEATED = 300  # characters of a text that is likely to recur, such as a tag or a title
 # Characters redacted beyond a cut and then dropped: more than the longest secret of any rule (a private key of 8,000).
 CUT_MARGIN = 10_000
 _FEW_ITEMS = 16
@@ -136,10 +139,22 @@ def _visible(text: str) -> str:
 
 
 def _without_secrets(text: str, place: str) -> Redaction:
-    """Return the visible text without secrets.
+    """Return the visible text without secrets, as the user's present choice of rules has it."""
+    if len(text) > _MAX_REPEATED:
+        return _redact_visible(text, place)
+    return _repeated_redaction(text, place, *chosen_rules())
 
-    It is searched twice, because a hidden character may split a secret, or separate it from the word before.
-    """
+
+@lru_cache(maxsize=4096)
+def _repeated_redaction(
+    text: str, place: str, _allowed: frozenset[str], _packs: tuple[str, ...]
+) -> Redaction:
+    """Redact a short text once per choice of rules: field names, tags and titles recur in thousands of memories."""
+    return _redact_visible(text, place)
+
+
+def _redact_visible(text: str, place: str) -> Redaction:
+    """Redact a text, and once more without its hidden characters: one may split a secret, or separate it from the word before."""
     first = redact(text, place)
     visible = _visible(first.text)
     if visible == first.text:  # redacting it again changes nothing

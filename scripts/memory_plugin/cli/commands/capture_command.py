@@ -17,7 +17,7 @@ from ..console import counted
 if TYPE_CHECKING:
     import argparse
 
-    from ...capture.candidate_file import Candidates
+    from ...capture.candidate_file import CandidateSet
     from ..command_context import CommandContext
 
 __all__ = ["EXAMPLES", "HELP", "configure", "run"]
@@ -87,7 +87,7 @@ def _manage(action: str, rest: list[str], arguments: argparse.Namespace, context
     return DONE
 
 
-def _close(candidates: Candidates, action: str, names: list[str]) -> int:
+def _close(candidates: CandidateSet, action: str, names: list[str]) -> int:
     before = len(candidates.open)
     if action == _DROP:
         candidates.close(names)
