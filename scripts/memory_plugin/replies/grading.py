@@ -10,8 +10,7 @@ from ..kernel.judge.asking import judge_for
 from ..kernel.judge.excerpts import excerpt, one_line
 from ..kernel.judge.question import Question, load_rubric
 from ..kernel.transcript.reader import turns_since_prompt
-from ..kernel.transcript.tail import COMMAND
-from ..kernel.transcript.user_rows import PROMPT
+from ..kernel.transcript.rows import COMMAND, PROMPT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

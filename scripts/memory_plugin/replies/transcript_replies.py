@@ -9,7 +9,7 @@ import os
 
 from ..kernel.fastjson import digest, loads
 from ..kernel.ledger import Ledger
-from ..kernel.transcript.tail import records_backwards, reply_text_of, user_input_of
+from ..kernel.transcript.rows import records_backwards, reply_text_of, user_input_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
