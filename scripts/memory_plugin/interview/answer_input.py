@@ -118,7 +118,12 @@ def _columns(value: str, count: int) -> list[str]:
 
 def _concept_from_line(line: str) -> dict[str, Any]:
     kind, text, stance, confidence, quote = _columns(line, 5)
-    concept: dict[str, Any] = {"type": kind, "text": text, "stance": _STANCES.get(stance, stance), "quote": quote}
+    concept: dict[str, Any] = {
+        "type": kind,
+        "text": text,
+        "stance": _STANCES.get(stance, stance),
+        "quote": quote,
+    }
     if confidence:
         concept["confidence"] = _number_or_text(confidence)
     return concept
