@@ -160,7 +160,7 @@ def replace_if_changed(path: str, content: bytes, limit: int) -> bool:
     """
     try:
         current = read_regular(path, limit)[0]
-    except (FileNotFoundError, Unreadable):
+    except OSError:
         current = b""
     if content == current:
         return False
