@@ -139,7 +139,7 @@ def _shell(maker: Maker) -> None:
 def _patterns(maker: Maker) -> None:
     pattern = maker.text()
     guarded_commands.guard_words(pattern)
-    if not guarded_files.problem_of(pattern):
+    if not guarded_files.pattern_problem(pattern):
         guarded_files.covers(pattern, maker.text())
 
 
