@@ -6,8 +6,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
-from ..kernel.fastjson import loads
-from ..kernel.paths import data_path
+from ..kernel.data import load_data
 from .record import MAX_TITLE
 
 if TYPE_CHECKING:
@@ -142,7 +141,4 @@ def _pattern(table: str, name: str) -> re.Pattern[str]:
 
 @cache
 def _table() -> dict[str, Any]:
-    with open(data_path("memories", "importing.json"), encoding="utf-8") as handle:
-        table = loads(handle.read())
-    assert isinstance(table, dict)
-    return table
+    return load_data("memories", "importing")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..kernel.fastjson import digest, loads
-from ..kernel.files import Unreadable, read_regular
+from ..kernel.files import read_regular
 from .confidence import Trees, confidences
 from .index_file import IndexUnusable, has_fts5, meta_get
 from .query import PromptTerms, Query, analyze, intents_in, stem_idfs, weigh_terms
@@ -124,7 +124,7 @@ class Hit:
         """Return whether the memory's file is unchanged since it was indexed."""
         try:
             return digest(read_regular(self.path, _MAX_FILE)[0]) == self.digest
-        except (FileNotFoundError, Unreadable):
+        except OSError:
             return False
 
 
