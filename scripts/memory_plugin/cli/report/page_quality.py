@@ -109,7 +109,7 @@ def _effect(report: Report) -> str:
 def effect_sentence(report: Report) -> str:
     """Return whether corrections help, with the difference to the control group in percentage points."""
     effect = report.ledgers.effect
-    if effect.gap is None or not effect.enough:
+    if effect.gap is None or not effect.is_conclusive:
         return "Too few drifting replies for a conclusion: each group needs at least 10."
     gap, low, high = ("%+.0f" % (100 * part) for part in effect.gap)
     verdict = "help" if effect.gap[1] > 0 else "hurt" if effect.gap[2] < 0 else "have no clear effect"
