@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 
 PLUGIN_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+CLI = os.path.join(PLUGIN_ROOT, "scripts", "memory.py")
+PROMPT_HOOK = os.path.join(PLUGIN_ROOT, "hooks", "user_prompt_submit.py")
 SESSION = "0d1ec0de-0000-4000-8000-000000000001"
 
 

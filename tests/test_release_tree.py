@@ -11,7 +11,7 @@ from pathlib import Path
 
 import memory_plugin
 from tests.project import PLUGIN_ROOT
-from tests.release_tree import RUNS, make_tree
+from tests.release_tree import SHIPPED, make_tree
 
 
 def test_the_demo_and_the_hooks_run_in_it(tmp_path: Path) -> None:
@@ -36,7 +36,7 @@ def test_it_replaces_an_older_tree_and_keeps_its_history(tmp_path: Path) -> None
     (tmp_path / "tests").mkdir()
     (tmp_path / "old.py").touch()
     make_tree(str(tmp_path))
-    assert {path.name for path in tmp_path.iterdir()} == {".git", *RUNS}
+    assert {path.name for path in tmp_path.iterdir()} == {".git", *SHIPPED}
 
 
 def test_the_version_is_the_newest_of_the_changelog() -> None:

@@ -10,25 +10,14 @@ import pytest
 
 from memory_plugin import VERSION
 from memory_plugin.kernel.paths import locate
-from memory_plugin.memories.stores import project_store, store_key
+from memory_plugin.memories.stores import project_store
 from memory_plugin.recall.index_file import SCHEMA
 from tests.project import Project
+from tests.state_0_1_0 import POSTGRES, POSTGRES_DIGEST, write_trust_record
 
-# A memory with the digest that 0.1.0 wrote down for it.
-MEMORY = {
-    "schema_version": "1.0",
-    "category": "decision",
-    "id": "postgres",
-    "title": "Use Postgres",
-    "content": {"decision": "Billing runs on Postgres."},
-    "tags": ["db"],
-    "related_files": ["a.py"],
-    "asked_as": ["which database"],
-    "expires_at": "2999-01-01",
-}
-DIGEST = "e5c7b799867c2b1cdf5eb967aa585f61"
+MEMORY = {"schema_version": "1.0", "category": "decision", "id": "postgres", **POSTGRES}
 ASK = "which database"
-SETTINGS = {"memory": {"retrieval": {"high_floor": 0.6, "low_floor": 0.3, "max_inject": 2}}}
+OLD_RETRIEVAL = {"high_floor": 0.6, "low_floor": 0.3, "max_inject": 2}
 RECALL = {
     "schema": 1,
     "time": "2026-11-20T10:00:00Z",
@@ -57,20 +46,11 @@ def old_index(project: Project, monkeypatch: pytest.MonkeyPatch) -> str:
             patch.setenv(name, value)
         paths = locate(project.root)
         store = project_store(paths)
-    record = paths.state("trust", store_key(store) + ".json")
     index = paths.state("index", paths.project_key + ".sqlite3")
     project.write(".claude/memory/decisions/postgres.json", MEMORY)
-    trusted = {"decision/postgres": [DIGEST]}
-    known = {"schema": 1, "store": os.path.realpath(store.root), "mine": True, "trusted": trusted}
-    for path in (record, index):
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-    values: list[tuple[str, object]] = [
-        (record, known),
-        (os.path.join(project.config, "settings.json"), SETTINGS),
-    ]
-    for place, content in values:
-        with open(place, "w", encoding="utf-8") as file:
-            json.dump(content, file)
+    write_trust_record(paths, store, {"decision/postgres": [POSTGRES_DIGEST]})
+    project.write_settings(retrieval=OLD_RETRIEVAL)
+    os.makedirs(os.path.dirname(index), exist_ok=True)
     with open(paths.state("recalls.jsonl"), "w", encoding="utf-8") as file:
         file.write(json.dumps({**RECALL, "project": paths.project_key}) + "\n")
     connection = sqlite3.connect(index)
