@@ -1,4 +1,4 @@
-"""An upgrade from 0.1.0: its store, trust, settings, ledgers and index, as that version wrote them, are read as they are."""
+"""After an upgrade from 0.1.0, the store, trust, settings and ledgers of that version are used; its index is left alone."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ RECALL = {
 
 @pytest.fixture
 def old_index(project: Project, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Leave the state of 0.1.0 in a project and its home; return the path of the old index."""
+    """Write the state of 0.1.0 into a project and its home; return the path of the old index."""
     with monkeypatch.context() as patch:
         for name, value in project.environment().items():
             patch.setenv(name, value)
@@ -61,14 +61,14 @@ def old_index(project: Project, monkeypatch: pytest.MonkeyPatch) -> str:
     return index
 
 
-def test_what_was_trusted_is_recalled_on_the_first_prompt(project: Project, old_index: str) -> None:
+def test_a_trusted_memory_is_recalled_on_the_first_prompt(project: Project, old_index: str) -> None:
     assert "Billing runs on Postgres." in project.prompt(ASK).context
     assert project.ledger("events") == []
     (memory,) = project.cli("list", "--json").json["memories"]
     assert (memory["id"], memory["trust"]) == ("postgres", "trusted")
 
 
-def test_another_text_under_the_same_id_is_not(project: Project, old_index: str) -> None:
+def test_an_edited_memory_is_not_recalled(project: Project, old_index: str) -> None:
     project.write(".claude/memory/decisions/postgres.json", {**MEMORY, "title": "Use MySQL"})
     assert project.prompt(ASK).stdout == ""
 
@@ -81,15 +81,15 @@ def test_the_old_ledger_is_explained_and_counted(project: Project, old_index: st
     assert [row["version"] for row in project.ledger("recalls")] == ["0.1.0", VERSION]
 
 
-def test_old_settings_are_named_and_the_others_hold(project: Project, old_index: str) -> None:
+def test_renamed_settings_are_reported_and_the_others_apply(project: Project, old_index: str) -> None:
     checked = project.cli("config", "check")
     assert "high_floor" in checked.stdout + checked.stderr
     assert "inject_threshold" in checked.stdout + checked.stderr
     assert project.cli("config", "get", "retrieval.max_inject").stdout.strip().startswith("2")
 
 
-def test_both_versions_keep_an_index_of_their_own(project: Project, old_index: str) -> None:
-    """A command of another version beside the plugin would otherwise rebuild on each call what the other one built."""
+def test_each_version_keeps_its_own_index(project: Project, old_index: str) -> None:
+    """With a shared index, a plugin and a command of different versions would rebuild it on each call."""
     before = os.stat(old_index)
     project.prompt(ASK)
     assert os.stat(old_index).st_mtime_ns == before.st_mtime_ns
