@@ -31,7 +31,7 @@ from benchmarks.recall_examples import FOLDS, MADE, SIZES, Pool, examples
 from benchmarks.recall_natural import Asked, figures, report, same_side
 from benchmarks.recall_stores import Answer, auroc, false_injections, injected, mean
 from memory_plugin.kernel.paths import data_path
-from memory_plugin.recall.confidence import UNIT, Trees, both, wants_signals
+from memory_plugin.recall.confidence import UNIT, Trees, combine, wants_signals
 
 RISING = (
     "best", "covered", "fields", "held", "matched", "named", "pairs", "phrase", "phrase_covered", "phrase_share", "ratio", "relative",
@@ -203,7 +203,7 @@ def apply(asked: list[Asked], fitted: Fitted, settings: dict[str, Any]) -> None:
         found = [dict(hit.signals, answers=fitted.answers.log_odds(hit.signals)) for hit in one.hits]
         wants = fitted.wants.log_odds(wants_signals(one.hits[0].signals, found)) if one.hits else 0.0
         for hit, signals in zip(one.hits, found):
-            hit.confidence, hit.pointer_confidence = both({**signals, "wants": wants}, settings)
+            hit.confidence, hit.pointer_confidence = combine({**signals, "wants": wants}, settings)
         one.hits.sort(
             key=lambda hit: (
                 -fitted.answers.log_odds(hit.signals) - settings["rank_by_score"] * hit.signals["relative"]

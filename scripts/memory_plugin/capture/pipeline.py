@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from ..kernel.text.tags import without_private
 from ..kernel.transcript.reader import Reader, open_transcript, turns_since_prompt
-from ..kernel.transcript.user_rows import PROMPT
+from ..kernel.transcript.rows import PROMPT
 from .candidate import Origin, RuleHit, new_candidate, now_origin
 from .candidate_file import CandidateFile
 from .solved_errors import ErrorWatch

@@ -10,7 +10,7 @@ from ..capture.candidate import HINTS
 from ..capture.coverage import CONTRADICTED, COVERED, Coverage, compare
 from ..capture.stored_elsewhere import SectionWatch, note_candidates
 from ..kernel.clock import now
-from ..kernel.files import Unreadable, read_regular
+from ..kernel.files import read_regular
 from ..kernel.ledger import open_ledger
 from ..memories.claude_notes import native_folders, note_files, notes_in
 from ..memories.markdown import sections
@@ -94,7 +94,7 @@ def section_watch(context: Context) -> SectionWatch:
     for name in _GUIDES:
         try:
             text = read_regular(os.path.join(context.paths.project_root, name), _MAX_FILE)[0]
-        except (FileNotFoundError, Unreadable):
+        except OSError:
             continue
         return SectionWatch(sections(text.decode("utf-8", "replace")))
     return SectionWatch([])

@@ -161,7 +161,7 @@ def replace_if_changed(path: str, content: bytes, limit: int) -> bool:
     """
     try:
         before = read_regular(path, limit)[0]
-    except (FileNotFoundError, Unreadable):
+    except OSError:
         before = b""
     if content == before:
         return False

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from ..kernel.files import Unreadable, read_regular, replace_file
+from ..kernel.files import read_regular, replace_file
 from .hygiene import shown_items, shown_line
 from .memory_files import all_memories
 from .record import ACTIVE, MAX_TITLE, categories
@@ -74,7 +74,7 @@ def _save(store: Store, lines: dict[str, str]) -> None:
 def _present(store: Store) -> bytes | None:
     try:
         return read_regular(_path(store), _MAX_BYTES)[0]
-    except (FileNotFoundError, Unreadable):
+    except OSError:
         return None
 
 

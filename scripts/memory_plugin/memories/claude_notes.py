@@ -12,7 +12,7 @@ import stat as modes
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..kernel.fastjson import digest, loads
-from ..kernel.files import Unreadable, read_regular, stamp
+from ..kernel.files import read_regular, stamp
 from ..kernel.paths import project_root
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def notes_in(path: str) -> Iterator[NativeNote]:
     """Return the passages of one Markdown file; empty if it cannot be read."""
     try:
         data, status = read_regular(path, _MAX_BYTES)
-    except (FileNotFoundError, Unreadable):
+    except OSError:
         return
     text = data.decode("utf-8", "replace").replace("\r\n", "\n")
     for number, (title, body) in enumerate(_passages(os.path.basename(path), text)):

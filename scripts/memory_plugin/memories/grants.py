@@ -11,7 +11,7 @@ import os
 
 from ..kernel.clock import now
 from ..kernel.fastjson import dumps, loads
-from ..kernel.files import Unreadable, make_folder, read_regular, replace_file
+from ..kernel.files import make_folder, read_regular, replace_file
 from ..kernel.locks import FileLock
 from ..kernel.state_file import session_file
 from .save_requests import APPROVAL
@@ -101,7 +101,7 @@ def _unshown(found: dict[str, Any]) -> list[str]:
 def _read(paths: Paths, session: str) -> dict[str, Any]:
     try:
         found = loads(read_regular(session_file(paths, session, PART), _MAX_BYTES)[0].decode("ascii"))
-    except (FileNotFoundError, Unreadable, ValueError):
+    except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) and found.get("project") == paths.project_key else {}
 

@@ -10,8 +10,8 @@ from math import isfinite
 from typing import Any, NamedTuple
 
 from ..kernel.clock import now_iso
-from ..kernel.fastjson import digest, loads
-from ..kernel.paths import data_path
+from ..kernel.data import load_data
+from ..kernel.fastjson import digest
 from .guard import Guard, InvalidGuard, parse_guard
 from .invalid_memory import InvalidMemory
 
@@ -98,9 +98,7 @@ class Memory(NamedTuple):
 @lru_cache(maxsize=1)
 def categories() -> dict[str, Category]:
     """Return the categories by name, in the order in which equal matches are listed."""
-    with open(data_path("memories", "categories.json"), encoding="utf-8") as handle:
-        table = loads(handle.read())
-    assert isinstance(table, dict)
+    table = load_data("memories", "categories")
     return {
         name: Category(name, c["folder"], c["label"], c["primary"], tuple(c["fields"]))
         for name, c in table.items()

@@ -7,8 +7,7 @@ from functools import cache
 from math import log, sqrt
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..kernel.fastjson import loads
-from ..kernel.paths import data_path
+from ..kernel.data import load_data
 from ..kernel.text.stem import stem
 from ..kernel.text.tokens import language, words
 from .record import body_text
@@ -107,7 +106,4 @@ def plain_title(title: str) -> str:
 
 @cache
 def _setting(name: str) -> float:
-    with open(data_path("memories", "similarity.json"), encoding="utf-8") as handle:
-        table = loads(handle.read())
-    assert isinstance(table, dict)
-    return float(table["entries"][name]["value"])
+    return float(load_data("memories", "similarity")["entries"][name]["value"])

@@ -12,7 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..kernel.fastjson import digest, dumps, loads
-from ..kernel.files import Unreadable, make_folder, read_regular, replace_file
+from ..kernel.files import make_folder, read_regular, replace_file
 from ..kernel.paths import locate
 from .hygiene import clean_data
 from .record import InvalidMemory
@@ -182,7 +182,7 @@ class Trust:
             return None
         try:
             found = loads(read_regular(self._text_path(last.digest), _MAX_TEXT)[0].decode("utf-8"))
-        except (FileNotFoundError, Unreadable, ValueError):
+        except (OSError, ValueError):
             return None
         return found if isinstance(found, dict) else None
 

@@ -164,7 +164,9 @@ def _show_effect(effect: CorrectionEffect, arguments: argparse.Namespace, contex
     gap = None if effect.gap is None else dict(zip(("difference", "low", "high"), effect.gap))
     if arguments.json:
         record = {"corrected": effect.corrected._asdict(), "control": effect.control._asdict()}
-        console.json({**record, "effect": gap, "enough": effect.enough, "unanswered": effect.unanswered})
+        console.json(
+            {**record, "effect": gap, "enough": effect.is_conclusive, "unanswered": effect.unanswered}
+        )
         return DONE
     console.line("Next reply without drift")
     console.line("  corrected:      %s" % (effect.corrected,))
@@ -173,7 +175,7 @@ def _show_effect(effect: CorrectionEffect, arguments: argparse.Namespace, contex
         console.line(
             "  difference:     %+.0f points (%+.0f to %+.0f)" % tuple(100 * part for part in effect.gap)
         )
-    if not effect.enough:
+    if not effect.is_conclusive:
         console.line(
             "Too few drifting replies for a conclusion: each group needs at least 10."
             " The setting scoring.holdout decides the size of the control group."
