@@ -110,7 +110,7 @@ def test_no_script_folder_shadows_the_standard_library() -> None:
 
 
 def modules_of(project: Project, options: list[str], stdin: bytes = b"") -> tuple[set[str], Run]:
-    """Return the foreign modules that a Python process imports beyond those of an empty one, and its run."""
+    """Return the modules outside the plugin that a Python process imports beyond those of an empty one, and its run."""
     runs = [
         project.process([project.python, "-I", "-S", "-X", "importtime", *command], stdin)
         for command in (["-c", "pass"], options)
@@ -161,7 +161,7 @@ def test_functions_are_small() -> None:
 
 
 def test_process_output_is_decoded_with_a_named_encoding() -> None:
-    """The encoding behind `text=True` differs between machines. CI turns the warning about it into an error."""
+    """The default encoding differs between machines. CI turns the warning about it into an error."""
     found = []
     for path in sources("hooks", "scripts", "tests", "benchmarks"):
         with open(path, encoding="utf-8") as file:

@@ -1,4 +1,4 @@
-"""After an upgrade from 0.1.0, the store, trust, settings and ledgers of that version are used; its index is left alone."""
+"""After an upgrade from 0.1.0, the store, trust, settings and ledgers of that version are used; its index stays unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scores on their way to a Langfuse server that fails at random, by senders that are killed: each arrives exactly once."""
+"""Scores sent to a Langfuse server that fails at random, by senders that are killed: each arrives exactly once."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ _FAILURES: tuple[Response | None, ...] = (
 
 
 def run_uploads(world: World, tally: Tally, dice: random.Random, *, thorough: bool) -> None:
-    """Grade two sessions, send them under failures and kills, and at last without; each score is at the server once."""
+    """Send the scores of graded sessions under failures and kills, then without; each score is on the server once."""
     while not tally.is_over:
-        one_upload(Path(world.folder) / ("upload-%d" % tally.runs), tally, dice, rounds=8 if thorough else 3)
+        upload_once(Path(world.folder) / ("upload-%d" % tally.runs), tally, dice, rounds=8 if thorough else 3)
 
 
-def one_upload(folder: Path, tally: Tally, dice: random.Random, *, rounds: int) -> None:
-    """Send the scores of two sessions until they arrived."""
+def upload_once(folder: Path, tally: Tally, dice: random.Random, *, rounds: int) -> None:
+    """Grade two sessions and send their scores until all have arrived."""
     environment = dict(os.environ)
     server = Langfuse(dice.choice(("v4", "v3", "array")))
     os.environ.update(HOME=str(folder / "home"), CLAUDE_CONFIG_DIR=str(folder / "home" / ".claude"))
@@ -54,7 +54,7 @@ def one_upload(folder: Path, tally: Tally, dice: random.Random, *, rounds: int) 
             _send_in_fork(bench, dice.uniform(0.01, 0.4), tally)
         server.before = lambda *_: None
         for _ in range(4):
-            with suppress(JudgeError):  # the next one tries again
+            with suppress(JudgeError):  # the next push tries again
                 push_scores(bench, 5)
         _check(server, folder, tally)
     finally:
@@ -64,7 +64,7 @@ def one_upload(folder: Path, tally: Tally, dice: random.Random, *, rounds: int) 
 
 
 def _send_in_fork(bench: Bench, seconds: float, tally: Tally) -> None:
-    """Send in a fork that is killed after some time; a failing server may be reported, nothing else."""
+    """Send in a fork and kill it after some seconds. The fork may report a failing server, but no other error."""
     child = os.fork()
     if not child:
         code = 9
