@@ -1,4 +1,7 @@
-"""What the stores, the ledger and Claude Code's own notes say about candidates: covered, contradicted, told before, or more of them."""
+"""What capture reads in addition to transcripts: the stores, the ledger of recalls, CLAUDE.md, and Claude Code's own notes.
+
+Stored memories show which candidates are already covered or contradicted; the other sources add candidates.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ from typing import TYPE_CHECKING
 from ..capture.broken_rules import answering_guards, told_and_corrected
 from ..capture.candidate import HINTS
 from ..capture.coverage import CONTRADICTED, COVERED, Checked, compare
+from ..capture.pipeline import keep
 from ..capture.stored_elsewhere import SectionWatch, note_candidates
 from ..kernel.clock import now
 from ..kernel.files import Unreadable, read_regular
@@ -16,6 +20,7 @@ from ..memories.claude_notes import native_folders, note_files, notes_in
 from ..memories.markdown import sections
 from ..memories.record import ACTIVE
 from ..memories.survey import life_cycle_state, shortest_names, survey
+from ..recall.gate import load_gate
 from ..recall.memory_search import neighbors
 from ..recall.uses import injected_in_session
 
@@ -26,15 +31,20 @@ if TYPE_CHECKING:
     from ..kernel.context import Context
     from ..memories.record import Memory
 
-__all__ = ["check_for", "guard_hints", "recent_notes", "section_watch"]
+__all__ = ["check_for", "keep_other_candidates", "may_use", "section_watch"]
 
 _NEAREST = 12
 _MAX_FILE = 1 << 20
 _GUIDES = ("CLAUDE.md", os.path.join(".claude", "CLAUDE.md"))
 
 
+def may_use(prompt: str) -> bool:
+    """Return whether capture may read a prompt: a person typed it, and no part of it opts out of memory."""
+    return load_gate().is_typed(prompt) and not load_gate().opts_out(prompt)
+
+
 def check_for(context: Context) -> Callable[[list[Candidate]], Checked]:
-    """Return a function that compares candidates with the stored memories. It knows nothing while no index answers."""
+    """Return a function that compares candidates with the stored memories. Without an index it finds nothing."""
     return lambda candidates: _check(candidates, context)
 
 
@@ -45,15 +55,15 @@ def _check(candidates: list[Candidate], context: Context) -> Checked:
     if near is None:
         return checked
     names, active = _active(context)
-    told = set(injected_in_session(context)) if context.session else set()
+    injected = set(injected_in_session(context)) if context.session else set()
     for candidate, keys in zip(candidates, near.keys):
         if candidate.kind in HINTS:
             continue
-        said = {key: compare(candidate, active[key]) for key in keys if key in active}
-        opposed = [names[key] for key, what in said.items() if what == CONTRADICTED]
-        covering = [key for key, what in said.items() if what == COVERED]
-        checked.said[candidate.id] = opposed[0] if opposed else None if covering else ""
-        broken = [told_and_corrected(candidate, names[key]) for key in covering if key in told]
+        relations = {key: compare(candidate, active[key]) for key in keys if key in active}
+        contradicted = [names[key] for key, relation in relations.items() if relation == CONTRADICTED]
+        covering = [key for key, relation in relations.items() if relation == COVERED]
+        checked.said[candidate.id] = contradicted[0] if contradicted else None if covering else ""
+        broken = [told_and_corrected(candidate, names[key]) for key in covering if key in injected]
         checked.hints.extend(hint for hint in broken if hint is not None)
     return checked
 
@@ -65,7 +75,13 @@ def _active(context: Context) -> tuple[dict[str, str], dict[str, Memory]]:
     return shortest_names(items), active
 
 
-def guard_hints(context: Context) -> list[Candidate]:
+def keep_other_candidates(context: Context, days: float, watch: SectionWatch | None = None) -> None:
+    """Keep the candidates that come from no transcript: sections that a watch saw change, notes of the last days, and guards."""
+    sections_seen = [] if watch is None else watch.candidates()
+    keep([*sections_seen, *_recent_notes(context, days), *_guard_hints(context)], check_for(context), context)
+
+
+def _guard_hints(context: Context) -> list[Candidate]:
     """Return hints about guards that keep answering, by the ledger of recalls."""
     rows = (
         row
@@ -75,7 +91,7 @@ def guard_hints(context: Context) -> list[Candidate]:
     return answering_guards(rows, _active(context)[0])
 
 
-def recent_notes(context: Context, days: float) -> list[Candidate]:
+def _recent_notes(context: Context, days: float) -> list[Candidate]:
     """Return candidates for the notes of Claude Code's own memory whose files changed in the last days."""
     if not context.settings.flag("native.enabled"):
         return []
