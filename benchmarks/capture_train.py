@@ -1,16 +1,15 @@
-"""Fit the weights of `config/capture/weights.json`: how much each word, cue and rule speaks for a sentence that is meant to last.
+"""Fit `config/capture/weights.json`, the weights of words, cues and rules for recognizing lasting statements.
 
-    capture_train.py                   for each set of `made_statements.jsonl`, what a fit on the others reaches on it
-    capture_train.py --write           fit on all but the sets named by --without, and write the weights
-    capture_train.py --without eighth  leave a set out: one from which nothing is to be learned
-    capture_train.py --sessions FOLDER learn from the labeled prompts of public sessions as well, and say what a fit with one half of
-                                       them reaches on the other
+    capture_train.py                   cross-validate: for each set of `made_statements.jsonl`, fit on the others and measure on it
+    capture_train.py --write           fit on all sets and write the weights
+    capture_train.py --without eighth  leave out a set, for testing
+    capture_train.py --sessions FOLDER also learn from the labeled prompts of public sessions, and cross-validate their two halves
 
-`config/capture/weights.json` was written with `--without eighth --sessions FOLDER --write`. What people write
-when they have nothing to keep is hard to make up.
+`config/capture/weights.json` was written with `--without eighth --sessions FOLDER --write`. Real sessions matter because ordinary
+prompts without any lasting statement are hard to make up.
 
-The examples of `config/capture/statements.json` always take part. A prompt with a lasting statement teaches by its most promising sentence,
-any other by all its sentences. Logistic regression by stochastic descent from a fixed seed: the same data give the same weights.
+The examples of `config/capture/statements.json` are always included. The model is a logistic regression. A prompt with a lasting statement
+trains only its most likely sentence, any other prompt all its sentences. The random seed is fixed, so the same data give the same weights.
 """
 
 from __future__ import annotations
@@ -31,17 +30,23 @@ from benchmarks.capture_kit import prompts as typed
 from benchmarks.capture_kit import sessions
 from benchmarks.capture_quality import LABELS
 from benchmarks.capture_statements import SETS, prompts
-from memory_plugin.capture.cues import cues, cues_in
 from memory_plugin.capture.own_words import own_sentences
-from memory_plugin.capture.statements import is_ruled
-from memory_plugin.capture.worth import RULE, SEPARATOR, cue_feature, least_worth, word_features, word_scale
+from memory_plugin.capture.sentence_rules import cues, cues_in, matches_rule
+from memory_plugin.capture.statement_model import (
+    RULE,
+    SEPARATOR,
+    cue_feature,
+    threshold,
+    word_features,
+    word_scale,
+)
 from memory_plugin.kernel.data import load_data
 from memory_plugin.kernel.paths import data_path
 from memory_plugin.kernel.stats import share
 
-_ROUNDS, _STEP, _SLOWER, _SHRINK = 30, 0.15, 0.2, 0.03
-_FEWEST = 2  # prompts that hold a feature which is learned
-_LEAST = 0.03  # weight that is kept
+_EPOCHS, _LEARNING_RATE, _DECAY, _L2 = 30, 0.15, 0.2, 0.03
+_MIN_COUNT = 2  # sentences with a feature, for the feature to be learned
+_MIN_WEIGHT = 0.03  # smaller weights are dropped
 _HALVES = ("tuned", "held")
 _REASON = (
     "Weights of words, pairs of words, cues and rules, fitted by benchmarks/capture_train.py to the prompts of"
@@ -58,42 +63,42 @@ class Example(NamedTuple):
 
 def features(sentence: str) -> dict[str, float]:
     """Return the features of a sentence with their values."""
-    of_words = word_features(sentence)
-    found = dict.fromkeys(of_words, word_scale(of_words))
-    found.update({cue_feature(cue.id): 1.0 for cue in cues_in(sentence)})
-    return {**found, RULE: 1.0} if is_ruled(sentence) else found
+    words = word_features(sentence)
+    values = dict.fromkeys(words, word_scale(words))
+    values.update({cue_feature(cue.id): 1.0 for cue in cues_in(sentence)})
+    return {**values, RULE: 1.0} if matches_rule(sentence) else values
 
 
 def example(text: str, *, lasting: bool) -> Example:
-    """Return a prompt as it teaches."""
+    """Return the training example for a prompt."""
     return Example(lasting, [features(sentence) for sentence in own_sentences(text)])
 
 
-def made(name: str) -> list[Example]:
+def written_set(name: str) -> list[Example]:
     """Return the prompts of a set."""
     return [example(prompt.text, lasting=prompt.lasting) for prompt in prompts(name)]
 
 
-def given() -> list[Example]:
-    """Return the examples of the rules and of what speaks against them."""
+def rule_examples() -> list[Example]:
+    """Return the examples of the rules and vetoes."""
     table = load_data("capture", "statements")
     rows = [
-        (text, good)
+        (text, is_lasting)
         for entry in table["rules"]
-        for good in (True, False)
-        for text in entry["hit" if good else "miss"]
+        for is_lasting in (True, False)
+        for text in entry["hit" if is_lasting else "miss"]
     ]
     rows += [
-        (text, good)
+        (text, is_lasting)
         for entry in table["vetoes"]
-        for good in (True, False)
-        for text in entry["miss" if good else "hit"]
+        for is_lasting in (True, False)
+        for text in entry["miss" if is_lasting else "hit"]
     ]
-    return [example(text, lasting=good) for text, good in rows]
+    return [example(text, lasting=is_lasting) for text, is_lasting in rows]
 
 
 def labeled(folder: str, half: str) -> list[Example]:
-    """Return the prompts of one half of a folder of transcripts, with the labels of benchmarks/capture_quality.py."""
+    """Return the labeled prompts in one half of a folder of transcripts; the labels are those of benchmarks/capture_quality.py."""
     with open(LABELS, encoding="utf-8") as file:
         lasting = set(json.load(file)["statements"][half])
     return [
@@ -105,65 +110,66 @@ def labeled(folder: str, half: str) -> list[Example]:
 
 
 class Fit:
-    """Weights that are being fitted."""
+    """A logistic regression, fitted by stochastic gradient descent."""
 
     def __init__(self, examples: list[Example]) -> None:
-        counts = Counter(name for one in examples for sentence in one.sentences for name in sentence)
-        known = {name for name, number in counts.items() if number >= _FEWEST}
+        counts = Counter(name for row in examples for sentence in row.sentences for name in sentence)
+        known = {name for name, number in counts.items() if number >= _MIN_COUNT}
         self.bias = 0.0
         self.weights = dict.fromkeys(sorted(known), 0.0)
-        self._against = {cue_feature(cue.id) for cue in cues() if cue.weight < 0}
+        self._negative = {cue_feature(cue.id) for cue in cues() if cue.weight < 0}
         self._examples = [
-            (
-                one.lasting,
-                [{name: value for name, value in each.items() if name in known} for each in one.sentences],
-            )
-            for one in examples
-            if one.sentences
+            Example(row.lasting, [_only(known, sentence) for sentence in row.sentences])
+            for row in examples
+            if row.sentences
         ]
 
     def run(self) -> Fit:
-        """Fit the weights, and return them."""
-        order = random.Random(1)  # the same order each time
-        for number in range(_ROUNDS):
+        """Fit the weights and return self."""
+        order = random.Random(1)  # a fixed seed, for the same weights in every run
+        for epoch in range(_EPOCHS):
             order.shuffle(self._examples)
-            step = _STEP / (1 + number * _SLOWER)
+            step = _LEARNING_RATE / (1 + epoch * _DECAY)
             for lasting, sentences in self._examples:
-                best = max(sentences, key=self.worth)
+                best = max(sentences, key=self.log_odds)
                 for sentence in [best] if lasting else sentences:
                     self._learn(sentence, step, lasting=lasting)
         return self
 
-    def worth(self, sentence: dict[str, float]) -> float:
-        """Return what a sentence is worth."""
+    def log_odds(self, sentence: dict[str, float]) -> float:
+        """Return the log-odds that a sentence is a lasting statement."""
         return self.bias + sum(self.weights.get(name, 0.0) * value for name, value in sentence.items())
 
     def _learn(self, sentence: dict[str, float], step: float, *, lasting: bool) -> None:
-        wrong = 1 / (1 + exp(-max(-30.0, min(30.0, self.worth(sentence))))) - lasting
-        self.bias -= step * wrong
+        error = 1 / (1 + exp(-max(-30.0, min(30.0, self.log_odds(sentence))))) - lasting
+        self.bias -= step * error
         for name, value in sentence.items():
-            weight = self.weights[name] - step * (wrong * value + _SHRINK * self.weights[name])
-            self.weights[name] = min(0.0, weight) if name in self._against else weight
+            weight = self.weights[name] - step * (error * value + _L2 * self.weights[name])
+            self.weights[name] = min(0.0, weight) if name in self._negative else weight
 
-    def kept(self) -> dict[str, object]:
-        """Return what the file holds: for each weight, the features that have it."""
+    def to_json(self) -> dict[str, object]:
+        """Return the contents of the file, which maps each weight to the features that have it."""
         groups: dict[float, list[str]] = {}
         for name, weight in self.weights.items():
-            if abs(weight) >= _LEAST and SEPARATOR not in name:
+            if abs(weight) >= _MIN_WEIGHT and SEPARATOR not in name:
                 groups.setdefault(round(weight, 2), []).append(name)
         weights = {str(weight): SEPARATOR.join(groups[weight]) for weight in sorted(groups)}
         return {"reason": _REASON, "bias": round(self.bias, 2), "weights": weights}
 
 
-def reached(fit: Fit, asked: list[Example]) -> str:
-    """Return precision and recall on a set, without what the rules find by themselves."""
+def _only(names: set[str], sentence: dict[str, float]) -> dict[str, float]:
+    return {name: value for name, value in sentence.items() if name in names}
+
+
+def precision_recall(fit: Fit, examples: list[Example]) -> str:
+    """Return precision and recall of the weights on a set."""
     found = [
-        one
-        for one in asked
-        if any(fit.worth(each) >= least_worth(len(one.sentences)) for each in one.sentences)
+        row
+        for row in examples
+        if any(fit.log_odds(sentence) >= threshold(len(row.sentences)) for sentence in row.sentences)
     ]
-    right = sum(one.lasting for one in found)
-    return "P %s  R %s" % (share(right, len(found)), share(right, sum(one.lasting for one in asked)))
+    right = sum(row.lasting for row in found)
+    return "P %s  R %s" % (share(right, len(found)), share(right, sum(row.lasting for row in examples)))
 
 
 def main() -> int:
@@ -173,22 +179,23 @@ def main() -> int:
     parser.add_argument("--without", action="append", choices=SETS, default=[])
     parser.add_argument("--sessions", metavar="FOLDER")
     arguments = parser.parse_args()
-    known = {name: made(name) for name in SETS if name not in arguments.without}
+    written = {name: written_set(name) for name in SETS if name not in arguments.without}
     halves = {half: labeled(arguments.sessions, half) for half in _HALVES} if arguments.sessions else {}
-    real = [one for each in halves.values() for one in each]
-    everything = [*given(), *(one for each in known.values() for one in each)]
+    real = [row for rows in halves.values() for row in rows]
+    everything = [*rule_examples(), *(row for rows in written.values() for row in rows)]
     if arguments.write:
         fit = Fit([*everything, *real]).run()
         with open(data_path("capture", "weights") + ".json", "w", encoding="utf-8") as file:
-            file.write(json.dumps(fit.kept(), indent=0, ensure_ascii=False) + "\n")
+            file.write(json.dumps(fit.to_json(), indent=0, ensure_ascii=False) + "\n")
         print("%d weights" % len(fit.weights))
         return 0
-    for name, asked in known.items():
-        others = [one for other, each in known.items() if other != name for one in each]
-        print("%-8s %s" % (name, reached(Fit([*given(), *others, *real]).run(), asked)))
-    for half, asked in halves.items():
-        others = [one for other, each in halves.items() if other != half for one in each]
-        print("%-8s %s" % (half, reached(Fit([*everything, *others]).run(), asked)))
+    for name, examples in written.items():
+        others = [row for other, rows in written.items() if other != name for row in rows]
+        fit = Fit([*rule_examples(), *others, *real]).run()
+        print("%-8s %s" % (name, precision_recall(fit, examples)))
+    for half, examples in halves.items():
+        others = [row for other, rows in halves.items() if other != half for row in rows]
+        print("%-8s %s" % (half, precision_recall(Fit([*everything, *others]).run(), examples)))
     return 0
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from memory_plugin.capture.candidate import Candidate, Origin, RuleHit, candidate_from_json, new_candidate
-from memory_plugin.capture.candidate_file import MAX_OPEN, CandidateFile, Candidates, candidate_path
+from memory_plugin.capture.candidate_file import MAX_OPEN, CandidateFile, CandidateSet, candidate_path
 from memory_plugin.kernel.paths import Paths, locate
 
 RULE = RuleHit("correction", "preference", "use-not", 0.8)
@@ -31,13 +31,13 @@ def made(text: str, *, strength: float = 0.8, session: str = "s1", kind: str = "
     return found
 
 
-def opened(*found: Candidate) -> Candidates:
-    candidates = Candidates({})
+def opened(*found: Candidate) -> CandidateSet:
+    candidates = CandidateSet({})
     candidates.add(found)
     return candidates
 
 
-def test_what_is_written_is_read_again(paths: Paths) -> None:
+def test_candidates_survive_a_round_trip(paths: Paths) -> None:
     one = made("no, use pnpm not npm")
     file = CandidateFile(paths)
     assert file.change(lambda candidates: candidates.add([one])) == 1
@@ -55,11 +55,11 @@ def test_what_is_written_is_read_again(paths: Paths) -> None:
         pytest.param("important files live in lib", "Important files live in lib", id="a word of its own"),
     ],
 )
-def test_a_title_leaves_out_what_only_leads_to_it(quote: str, title: str) -> None:
+def test_a_title_omits_introductory_words(quote: str, title: str) -> None:
     assert made(quote).title == title
 
 
-def test_the_weakest_go_first() -> None:
+def test_the_weakest_candidates_are_dropped_first() -> None:
     candidates = opened(
         *(
             made("word%s goes here" % ("abcdefghij"[n % 10] * (n // 10 + 3)), strength=n / 100)
@@ -70,7 +70,7 @@ def test_the_weakest_go_first() -> None:
     assert min(one.strength for one in candidates.open) == pytest.approx(0.1)
 
 
-def test_a_dropped_one_never_comes_back_and_its_text_is_gone(paths: Paths) -> None:
+def test_a_dropped_candidate_never_returns_and_its_text_is_deleted(paths: Paths) -> None:
     one = made("no, use pnpm not npm")
     file = CandidateFile(paths)
     file.change(lambda candidates: candidates.add([one]))
@@ -80,14 +80,14 @@ def test_a_dropped_one_never_comes_back_and_its_text_is_gone(paths: Paths) -> No
         assert "pnpm" not in text.read()
 
 
-def test_a_kind_that_is_never_wanted_is_not_proposed() -> None:
+def test_a_silenced_kind_is_not_proposed() -> None:
     candidates = opened(made("no, use pnpm not npm"))
     candidates.silence("correction")
     assert candidates.add([made("never mock the database")]) == 0
     assert candidates.add([made("staging is reset at 3", kind="fact")]) == 1
 
 
-def test_near_equal_corrections_of_two_sessions_are_one_that_is_repeated() -> None:
+def test_similar_corrections_from_two_sessions_become_one_repeated() -> None:
     candidates = opened(
         made("we never mock the database here"), made("never mock the database", session="s2")
     )
@@ -95,12 +95,12 @@ def test_near_equal_corrections_of_two_sessions_are_one_that_is_repeated() -> No
     assert (one.kind, one.sessions) == ("repeated", ("s1", "s2"))
 
 
-def test_old_candidates_go() -> None:
+def test_old_candidates_are_dropped() -> None:
     one = made("no, use pnpm not npm")._replace(found="2020-01-01T00:00:00Z")
-    assert Candidates({"open": [one.to_json()]}).open == []
+    assert CandidateSet({"open": [one.to_json()]}).open == []
 
 
-def test_what_a_stored_memory_covers_goes_and_what_it_contradicts_says_so() -> None:
+def test_covered_candidates_are_removed_and_contradictions_marked() -> None:
     covered, opposed = made("use pnpm, not npm"), made("never mock the database")
     candidates = opened(covered, opposed)
     candidates.settle({covered.id: None, opposed.id: "mock-everything"})
@@ -117,7 +117,7 @@ def test_what_a_stored_memory_covers_goes_and_what_it_contradicts_says_so() -> N
         pytest.param(b"\xff\xfe", id="no text"),
     ],
 )
-def test_a_damaged_file_holds_nothing_and_is_replaced(paths: Paths, content: bytes) -> None:
+def test_a_damaged_file_counts_as_empty_and_is_replaced(paths: Paths, content: bytes) -> None:
     os.makedirs(os.path.dirname(candidate_path(paths)))
     with open(candidate_path(paths), "wb") as file:
         file.write(content)
@@ -125,7 +125,7 @@ def test_a_damaged_file_holds_nothing_and_is_replaced(paths: Paths, content: byt
     assert CandidateFile(paths).change(lambda candidates: candidates.add([made("use pnpm, not npm")])) == 1
 
 
-def test_secrets_and_private_parts_are_not_in_a_candidate() -> None:
+def test_a_candidate_contains_no_secret_or_private_text() -> None:
     one = made(
         "always use the key ghp_Ab3dEf6hIj9kLm2nOp5qRs8tUv1wXy4zAb7c for <private>our bank</private> deploys"
     )

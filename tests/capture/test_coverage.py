@@ -12,7 +12,7 @@ RULE = RuleHit("correction", "preference", "use-not", 0.8)
 
 
 @pytest.mark.parametrize(
-    ("said", "title", "body", "result"),
+    ("quote", "title", "body", "result"),
     [
         ("no, use pnpm not npm", "Use pnpm", "Use pnpm, not npm, in all packages.", COVERED),
         ("use npm, not pnpm", "Use pnpm", "Use pnpm, not npm, in all packages.", CONTRADICTED),
@@ -27,8 +27,8 @@ RULE = RuleHit("correction", "preference", "use-not", 0.8)
         ("never mock the database", "Mock servers", "The mock server listens on 8080.", ""),
     ],
 )
-def test_a_memory_covers_contradicts_or_neither(said: str, title: str, body: str, result: str) -> None:
-    candidate = new_candidate(RULE, said, Origin("s", 1, "2026-01-01T00:00:00Z"))
+def test_compare(quote: str, title: str, body: str, result: str) -> None:
+    candidate = new_candidate(RULE, quote, Origin("s", 1, "2026-01-01T00:00:00Z"))
     category = categories()["preference"]
     memory = parse_memory(new_memory(category, "m", title, {"value": body}, {}), "m", category)
     assert candidate is not None

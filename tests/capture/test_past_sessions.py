@@ -1,4 +1,4 @@
-"""Past sessions on the command line: found, bounded, resumed, reviewed, and kept only when a person says so."""
+"""Capture from past sessions on the command line: found, limited, resumed, reviewed, and kept only if the user accepts."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from tests.project import Project
 from tests.replies.builders import assistant_record, user_record, write_transcript
 
-SAID = "no, we never mock the database here"
+CORRECTION = "no, we never mock the database here"
 
 
 def past(project: Project, name: str, *prompts: str) -> str:
@@ -31,16 +31,16 @@ def past(project: Project, name: str, *prompts: str) -> str:
 
 
 def ids(project: Project) -> list[str]:
-    return [one["id"] for one in project.cli("capture", "list", "--json").json["candidates"]]
+    return [candidate["id"] for candidate in project.cli("capture", "list", "--json").json["candidates"]]
 
 
 def memories(project: Project) -> list[dict[str, str]]:
-    found: list[dict[str, str]] = project.cli("list", "--json").json["memories"]
-    return found
+    listed: list[dict[str, str]] = project.cli("list", "--json").json["memories"]
+    return listed
 
 
 def test_the_sessions_of_a_project_are_read_once(project: Project) -> None:
-    past(project, "one", SAID, "fix the test")
+    past(project, "one", CORRECTION, "fix the test")
     past(project, "two", "we decided to keep sessions in Redis")
     first = project.cli("capture", "--project", "--json").json
     assert (first["read"], first["known"], first["open"]) == (2, 0, 2)
@@ -50,14 +50,14 @@ def test_the_sessions_of_a_project_are_read_once(project: Project) -> None:
     assert memories(project) == []
 
 
-def test_days_leave_out_old_sessions(project: Project) -> None:
-    os.utime(past(project, "old", SAID), (1, 1))
+def test_days_excludes_old_sessions(project: Project) -> None:
+    os.utime(past(project, "old", CORRECTION), (1, 1))
     past(project, "new", "we decided to keep sessions in Redis")
     assert project.cli("capture", "--days", "3", "--json").json["read"] == 1
 
 
-def test_what_was_dropped_stays_away_and_clear_forgets_it(project: Project) -> None:
-    path = past(project, "one", SAID)
+def test_a_dropped_candidate_returns_only_after_clear(project: Project) -> None:
+    path = past(project, "one", CORRECTION)
     project.cli("capture", path)
     (identity,) = ids(project)
     assert project.cli("capture", "drop", identity).returncode == 0
@@ -69,7 +69,7 @@ def test_what_was_dropped_stays_away_and_clear_forgets_it(project: Project) -> N
 
 
 def test_a_kind_can_be_silenced(project: Project) -> None:
-    path = past(project, "one", SAID, "we decided to keep sessions in Redis")
+    path = past(project, "one", CORRECTION, "we decided to keep sessions in Redis")
     project.cli("capture", "never", "decision")
     project.cli("capture", path)
     kinds = [one["kind"] for one in project.cli("capture", "list", "--json").json["candidates"]]
@@ -77,8 +77,8 @@ def test_a_kind_can_be_silenced(project: Project) -> None:
     assert kinds
 
 
-def test_a_candidate_in_claudes_words_is_trusted_and_says_where_it_is_from(project: Project) -> None:
-    project.cli("capture", past(project, "one", "hello there", SAID))
+def test_a_candidate_in_claudes_words_is_trusted_and_names_its_source(project: Project) -> None:
+    project.cli("capture", past(project, "one", "hello there", CORRECTION))
     (identity,) = ids(project)
     words = (
         "--category",
@@ -91,18 +91,18 @@ def test_a_candidate_in_claudes_words_is_trusted_and_says_where_it_is_from(proje
     run = project.cli("save", *words, "--candidate", identity, "--json")
     assert run.json["trust"] == "trusted"
     with open(run.json["path"], encoding="utf-8") as file:
-        assert json.load(file)["source"] == {"session": "one", "turn": 2, "quote": SAID}
+        assert json.load(file)["source"] == {"session": "one", "turn": 2, "quote": CORRECTION}
     assert ids(project) == []
 
 
-def test_what_a_memory_says_already_is_no_candidate(project: Project) -> None:
+def test_a_covered_statement_is_no_candidate(project: Project) -> None:
     project.save("Never mock the database", "Tests use the real one here.", category="constraint")
     project.cli("refresh")
-    project.cli("capture", past(project, "one", SAID))
+    project.cli("capture", past(project, "one", CORRECTION))
     assert ids(project) == []
 
 
-def test_what_contradicts_a_memory_says_so(project: Project) -> None:
+def test_a_contradiction_is_marked(project: Project) -> None:
     project.save("Use npm", "Use npm, not pnpm.", category="preference")
     project.cli("refresh")
     project.cli("capture", past(project, "one", "use pnpm, not npm"))
@@ -112,8 +112,8 @@ def test_what_contradicts_a_memory_says_so(project: Project) -> None:
     assert [entry["alone"] for entry in group["entries"]] == [True]
 
 
-def test_claude_changes_nothing_without_the_users_word(project: Project) -> None:
-    project.cli("capture", past(project, "one", SAID))
+def test_claude_changes_nothing_without_approval(project: Project) -> None:
+    project.cli("capture", past(project, "one", CORRECTION))
     (identity,) = ids(project)
     for words in (["capture", "drop", identity], ["capture", "clear"], ["capture", "never", "rule"]):
         assert project.cli(*words, inside=True).returncode == 1
@@ -134,8 +134,8 @@ def test_claude_changes_nothing_without_the_users_word(project: Project) -> None
     assert ids(project) == [identity]
 
 
-def test_a_group_is_accepted_by_a_person(project: Project) -> None:
-    project.cli("capture", past(project, "one", SAID, "we decided to keep sessions in Redis"))
+def test_the_user_accepts_a_group(project: Project) -> None:
+    project.cli("capture", past(project, "one", CORRECTION, "we decided to keep sessions in Redis"))
     for group in project.cli("review", "--json").json["groups"]:
         assert project.cli("accept", "--group", group["id"]).returncode == 0
     assert sorted(one["trust"] for one in memories(project)) == ["trusted", "trusted"]
@@ -152,7 +152,7 @@ def test_a_group_is_accepted_by_a_person(project: Project) -> None:
         ["capture", "never", "x"],
     ],
 )
-def test_wrong_arguments_are_named(project: Project, words: list[str]) -> None:
+def test_wrong_arguments_are_rejected(project: Project, words: list[str]) -> None:
     run = project.cli(*words)
     assert (run.returncode, run.stdout) == (2, "")
     assert run.stderr.startswith("memory: ")
@@ -171,17 +171,17 @@ def propose(project: Project, path: str, session: str) -> None:
     assert (run.returncode, run.stderr) == (0, "")
 
 
-def test_a_memory_that_was_told_and_corrected_all_the_same_is_named(project: Project) -> None:
+def test_repeating_an_injected_memory_leaves_a_hint(project: Project) -> None:
     project.save("Never mock the database", "Tests use the real one here.", category="constraint")
     told = project.prompt("Should the tests mock the database?", session_id="told").context
     assert "Never mock the database" in told
-    propose(project, past(project, "told", SAID), "told")
-    assert kinds(project) == {"mistake": "Told, and corrected all the same: never-mock-the-database"}
+    propose(project, past(project, "told", CORRECTION), "told")
+    assert kinds(project) == {"mistake": "You had to repeat a memory: never-mock-the-database"}
     (group,) = project.cli("review", "--json").json["groups"]
     assert group["entries"][0]["actions"] == ["reject", "never again"]
 
 
-def test_a_guard_that_keeps_answering_is_named(project: Project) -> None:
+def test_a_guard_that_keeps_answering_leaves_a_hint(project: Project) -> None:
     project.save(
         "Never force-push",
         "Others build on it.",

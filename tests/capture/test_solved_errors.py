@@ -7,7 +7,13 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.capture.command_runs import change_of, command_run, explains_itself, is_loop, is_same
+from memory_plugin.capture.command_lines import (
+    change_kind,
+    command_line,
+    explains_itself,
+    is_development_check,
+    runs_same,
+)
 from memory_plugin.capture.solved_errors import ErrorWatch, SolvedError
 from memory_plugin.kernel.data import load_data
 from memory_plugin.kernel.transcript.turn import Call, Turn
@@ -40,7 +46,7 @@ def test_patterns_match_their_examples(name: str) -> None:
 
 
 @pytest.mark.parametrize("entry", TABLE["generic"]["patterns"], ids=lambda entry: str(entry["id"]))
-def test_errors_that_are_not_worth_keeping_match_their_examples(entry: dict[str, list[str]]) -> None:
+def test_generic_errors_match_their_examples(entry: dict[str, list[str]]) -> None:
     pattern = re.compile(str(entry["pattern"]), re.IGNORECASE | re.MULTILINE)
     assert [text for text in entry["hit"] if not pattern.search(text)] == []
     assert [text for text in entry["hit"] if not explains_itself(text)] == []
@@ -49,7 +55,7 @@ def test_errors_that_are_not_worth_keeping_match_their_examples(entry: dict[str,
 
 
 @pytest.mark.parametrize("entry", TABLE["generic"]["patterns"], ids=lambda entry: str(entry["id"]))
-def test_every_form_of_such_an_error_is_looked_for(entry: dict[str, Any]) -> None:
+def test_every_example_of_a_generic_error_contains_its_substrings(entry: dict[str, Any]) -> None:
     """Each alternative holds one of the substrings that are looked for first; a group stands for its first alternative."""
     group = re.compile(r"\(\?:([^()|]*)(?:\|[^()]*)?\)\??")
     for form in group.sub(r"\1", entry["pattern"]).split("|"):
@@ -57,7 +63,7 @@ def test_every_form_of_such_an_error_is_looked_for(entry: dict[str, Any]) -> Non
         assert any(part in text for part in entry["holds"]), text
 
 
-def test_an_install_between_a_failure_and_the_pass_is_a_runbook() -> None:
+def test_an_install_between_failure_and_pass_makes_a_runbook() -> None:
     (found,) = watched(
         ("fail", "npm run dev", MISSING),
         ("pass", "npm install bullmq", "added 1"),
@@ -68,7 +74,7 @@ def test_an_install_between_a_failure_and_the_pass_is_a_runbook() -> None:
     assert found.body.splitlines()[-1] == "`npm run dev 2>&1` passes then."
 
 
-def test_a_changed_configuration_counts_for_tests_too() -> None:
+def test_a_configuration_change_counts_for_tests_too() -> None:
     error = "Exit code 1\nRuntimeError: no :secret_key_base configuration found"
     (found,) = watched(
         ("fail", "mix test", error),
@@ -141,7 +147,7 @@ def test_a_changed_configuration_counts_for_tests_too() -> None:
         ),
     ],
 )
-def test_what_is_no_runbook(steps: list[Step]) -> None:
+def test_these_steps_make_no_runbook(steps: list[Step]) -> None:
     assert watched(*steps) == []
 
 
@@ -158,13 +164,13 @@ def test_a_failure_is_forgotten_after_many_calls() -> None:
     )
 
 
-def test_commands_are_told_by_their_first_words() -> None:
-    assert is_same(command_run("cd app && npm run dev 2>&1 | tail -5"), command_run("PORT=1 npm run dev"))
-    assert not is_same(command_run("npm run dev"), command_run("npm run build"))
-    assert is_loop(command_run("sudo pytest -q tests"))
-    assert not is_loop(command_run("docker compose up -d"))
+def test_commands_are_classified_by_their_first_words() -> None:
+    assert runs_same(command_line("cd app && npm run dev 2>&1 | tail -5"), command_line("PORT=1 npm run dev"))
+    assert not runs_same(command_line("npm run dev"), command_line("npm run build"))
+    assert is_development_check(command_line("sudo pytest -q tests"))
+    assert not is_development_check(command_line("docker compose up -d"))
     assert [
-        change_of(text) for text in ("pip install x", "docker compose up -d db", "git config a b", "ls")
+        change_kind(text) for text in ("pip install x", "docker compose up -d db", "git config a b", "ls")
     ] == [
         "install",
         "service",

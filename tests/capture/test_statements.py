@@ -1,4 +1,4 @@
-"""Lasting statements: every rule finds its examples and nothing else, and only in what the user typed themselves."""
+"""Lasting statements: each rule finds exactly its examples, and only in text that the user typed."""
 
 from __future__ import annotations
 
@@ -9,11 +9,17 @@ from typing import Any
 
 import pytest
 
-from memory_plugin.capture.cues import Cue, cues, cues_in
-from memory_plugin.capture.hints import holds, may_hold_statement
+from memory_plugin.capture.hints import contains_hint, may_hold_statement
 from memory_plugin.capture.own_words import own_sentences
-from memory_plugin.capture.statements import find_statements, is_ruled, rules
-from memory_plugin.capture.worth import all_weights, least_worth, most_worth, word_features, worth
+from memory_plugin.capture.sentence_rules import cues, cues_in, matches_rule, statement_rules
+from memory_plugin.capture.statement_model import (
+    log_odds,
+    model_weights,
+    threshold,
+    upper_bound,
+    word_features,
+)
+from memory_plugin.capture.statements import find_statements
 from memory_plugin.kernel.data import load_data
 
 TABLE = load_data("capture", "statements")
@@ -23,7 +29,7 @@ HINTS = load_data("capture", "hints")
 
 
 @pytest.mark.parametrize("entry", TABLE["rules"], ids=lambda entry: str(entry["id"]))
-def test_a_rule_finds_its_examples_and_nothing_else(entry: dict[str, list[str]]) -> None:
+def test_a_rule_finds_exactly_its_examples(entry: dict[str, list[str]]) -> None:
     assert [text for text in entry["hit"] if not find_statements(text)] == []
     assert [text for text in entry["miss"] if find_statements(text)] == []
     assert len(entry["hit"]) >= 2
@@ -31,22 +37,20 @@ def test_a_rule_finds_its_examples_and_nothing_else(entry: dict[str, list[str]])
 
 
 @pytest.mark.parametrize("entry", TABLE["rules"], ids=lambda entry: str(entry["id"]))
-def test_the_rule_itself_applies_to_its_examples(entry: dict[str, Any]) -> None:
-    rule = next(rule for rule in rules() if rule.id == entry["id"])
-    assert all(rule.pattern.search(text) for text in entry["hit"])
-    assert all(any(holds(hint, " %s " % text.lower()) for hint in rule.hints) for text in entry["hit"])
+def test_pattern_and_hints_of_a_rule_match_its_examples(entry: dict[str, Any]) -> None:
+    rule = next(rule for rule in statement_rules() if rule.id == entry["id"])
+    assert all(rule.pattern.pattern.search(text) for text in entry["hit"])
+    assert all(
+        any(contains_hint(" %s " % text.lower(), hint) for hint in rule.hints) for text in entry["hit"]
+    )
     assert all(may_hold_statement(text) for text in entry["hit"])
 
 
-def cue_holds(cue: Cue, text: str) -> bool:
-    return cue.pattern.search(text) is not None and not (cue.unless and cue.unless.search(text))
-
-
 @pytest.mark.parametrize("entry", CUES, ids=lambda entry: str(entry["id"]))
-def test_a_cue_is_seen_in_its_examples_and_nothing_else(entry: dict[str, Any]) -> None:
+def test_a_cue_matches_exactly_its_examples(entry: dict[str, Any]) -> None:
     cue = next(cue for cue in cues() if cue.id == entry["id"])
-    assert [text for text in entry["hit"] if not cue_holds(cue, text)] == []
-    assert [text for text in entry["miss"] if cue_holds(cue, text)] == []
+    assert [text for text in entry["hit"] if not cue.pattern.matches(text)] == []
+    assert [text for text in entry["miss"] if cue.pattern.matches(text)] == []
     assert entry["hit"]
     assert entry["miss"]
 
@@ -61,7 +65,7 @@ def test_the_hints_of_a_cue_occur_in_its_examples(entry: dict[str, Any]) -> None
     assert entry["kind"] in ("correction", "rule", "decision", "fact")
 
 
-def test_every_rule_and_every_cue_for_a_statement_has_hints() -> None:
+def test_every_rule_and_every_positive_cue_has_hints() -> None:
     assert set(HINTS["rules"]) == {entry["id"] for entry in TABLE["rules"]}
     assert set(HINTS["cues"]) == {entry["id"] for entry in CUES if entry["weight"] > 0}
 
@@ -74,31 +78,31 @@ def test_every_rule_and_every_cue_for_a_statement_has_hints() -> None:
         pytest.param("the wait is deliberate, the partner counts calls", "fact", id="a reason"),
     ],
 )
-def test_enough_cues_make_a_statement_of_a_sentence_that_no_rule_knows(sentence: str, kind: str) -> None:
+def test_cues_alone_can_make_a_statement(sentence: str, kind: str) -> None:
     found = find_statements(sentence)[0]
     assert 0.5 <= found.strength <= 0.75
     assert found[:2] == (sentence, kind)
-    assert not is_ruled(sentence)
+    assert not matches_rule(sentence)
 
 
 @pytest.mark.parametrize("sentence", ["only the second one", "the staging cluster is down since monday"])
-def test_one_weak_cue_is_not_enough(sentence: str) -> None:
+def test_one_weak_cue_makes_no_statement(sentence: str) -> None:
     assert find_statements(sentence) == []
 
 
-def test_what_is_worth_little_is_told_without_a_pattern() -> None:
-    """The end of a turn and the reading of long sessions rely on it: nothing that is found may be worth more than the most it could be."""
+def test_the_upper_bound_is_never_below_the_log_odds() -> None:
+    """The Stop hook skips a prompt on this bound alone."""
     for entry in TABLE["rules"]:
         for sentence in [*entry["hit"], *entry["miss"]]:
-            ruled = is_ruled(sentence)
-            told = worth(sentence, [cue.id for cue in cues_in(sentence)], is_ruled=ruled)
-            assert told <= most_worth(sentence, is_ruled=ruled) + 1e-9, sentence
+            has_rule = matches_rule(sentence)
+            value = log_odds(sentence, [cue.id for cue in cues_in(sentence)], has_rule=has_rule)
+            assert value <= upper_bound(sentence, has_rule=has_rule) + 1e-9, sentence
 
 
-def test_of_many_sentences_each_has_to_be_worth_more() -> None:
-    least = [least_worth(number) for number in range(8)]
-    assert least == sorted(least)
-    assert least[0] == least[1] < least[2] < least[7]
+def test_the_threshold_rises_with_the_number_of_sentences() -> None:
+    thresholds = [threshold(number) for number in range(8)]
+    assert thresholds == sorted(thresholds)
+    assert thresholds[0] == thresholds[1] < thresholds[2] < thresholds[7]
 
 
 @pytest.mark.parametrize(
@@ -112,36 +116,36 @@ def test_of_many_sentences_each_has_to_be_worth_more() -> None:
             ["<number>", "files", "^ <number>", "<number> files", "files $", "-s"],
             id="number and plural",
         ),
-        pytest.param("", ["^ $"], id="nothing"),
+        pytest.param("", ["^ $"], id="empty"),
     ],
 )
 def test_the_features_of_a_sentence(sentence: str, features: list[str]) -> None:
     assert word_features(sentence) == features
 
 
-def test_the_weights_are_those_that_the_prompts_teach() -> None:
-    """Who changes a cue or a rule fits the weights again: `benchmarks/capture_train.py --write`."""
-    weights = all_weights()
+def test_every_weight_belongs_to_a_cue_and_has_its_sign() -> None:
+    """After a cue or rule changes, fit the weights again: `benchmarks/capture_train.py --write`."""
+    weights = model_weights()
     cue_ids = {name[4:] for name in weights if name.startswith("cue ")}
     assert cue_ids <= {entry["id"] for entry in CUES}
     assert all(weights.get("cue " + entry["id"], 0) <= 0 for entry in CUES if entry["weight"] < 0)
 
 
 @pytest.mark.parametrize("entry", TABLE["vetoes"], ids=lambda entry: str(entry["id"]))
-def test_a_veto_applies_to_its_examples(entry: dict[str, list[str]]) -> None:
+def test_a_veto_excludes_exactly_its_examples(entry: dict[str, list[str]]) -> None:
     assert [text for text in entry["hit"] if find_statements(text)] == []
     assert [text for text in entry["miss"] if not find_statements(text)] == []
 
 
 @pytest.mark.parametrize("part", ["pasted", "announcing", "listing"])
-def test_lines_of_others_are_told_by_their_examples(part: str) -> None:
+def test_patterns_for_other_peoples_text_match_exactly_their_examples(part: str) -> None:
     for entry in OWN[part]:
         pattern = re.compile(entry["pattern"], re.IGNORECASE)
         assert [text for text in entry["hit"] if not pattern.search(text)] == [], entry["id"]
         assert [text for text in entry["miss"] if pattern.search(text)] == [], entry["id"]
 
 
-def test_every_entry_has_a_reason_and_a_name_of_its_own() -> None:
+def test_every_entry_has_a_reason_and_a_unique_id() -> None:
     entries = [
         *TABLE["rules"],
         *TABLE["vetoes"],
@@ -168,15 +172,15 @@ def test_every_entry_has_a_reason_and_a_name_of_its_own() -> None:
         pytest.param("Should we never mock the database?", id="a question"),
     ],
 )
-def test_what_others_wrote_is_no_statement(prompt: str) -> None:
+def test_other_peoples_text_is_no_statement(prompt: str) -> None:
     assert find_statements(prompt) == []
 
 
-def test_a_list_of_rules_counts_where_the_user_announces_it_as_theirs() -> None:
+def test_a_list_counts_if_the_user_introduces_it_as_rules() -> None:
     found = find_statements(
         "Some rules for this repo:\n- never mock the database\n- use pnpm, not npm\n- be nice"
     )
-    assert [one.text for one in found] == ["never mock the database", "use pnpm, not npm"]
+    assert [statement.text for statement in found] == ["never mock the database", "use pnpm, not npm"]
 
 
 def test_only_the_ends_of_a_long_prompt_count() -> None:
@@ -188,7 +192,7 @@ def test_only_the_ends_of_a_long_prompt_count() -> None:
     assert len(find_statements("look at this\n\n" + pasted + "\n\nthanks")) == 0
 
 
-def test_sentences_end_at_stops_and_lines() -> None:
+def test_sentences_end_at_punctuation_and_line_breaks() -> None:
     text = "no, use pnpm here. It is e.g. faster!\nAnd stop adding comments"
     assert own_sentences(text) == ["no, use pnpm here.", "It is e.g. faster!", "And stop adding comments"]
 
@@ -205,7 +209,7 @@ def test_hostile_prompts_take_linear_time() -> None:
         find_statements(text)
 
 
-def test_the_rules_reach_beyond_their_own_examples() -> None:
+def test_the_rules_generalize_beyond_their_examples() -> None:
     with open(os.path.join(os.path.dirname(__file__), "made_prompts.json"), encoding="utf-8") as file:
         made = json.load(file)
     found = [text for text in made["lasting"] if find_statements(text)]

@@ -75,7 +75,7 @@ def test_a_correction_is_offered_at_the_next_start_once(project: Project) -> Non
         pytest.param("<task-notification>%s</task-notification>" % CORRECTION, id="not typed"),
     ],
 )
-def test_what_may_not_be_captured_leaves_no_file(project: Project, prompt: str) -> None:
+def test_a_prompt_that_may_not_be_captured_leaves_no_file(project: Project, prompt: str) -> None:
     end_turn(project, prompt)
     assert captured(project) == []
     assert project.start().json is None
@@ -94,7 +94,7 @@ def test_a_project_may_not_switch_it_on(project: Project) -> None:
     assert captured(project) == []
 
 
-def test_no_line_where_the_user_wants_none(project: Project) -> None:
+def test_no_line_if_the_user_switched_it_off(project: Project) -> None:
     project.write_settings(capture={"offer": "off"})
     end_turn(project, CORRECTION)
     assert captured(project)
@@ -130,7 +130,7 @@ def failing_session(project: Project, session: str) -> str:
 
 
 @pytest.mark.parametrize("event", ["SessionEnd", "PreCompact"])
-def test_an_error_that_was_solved_becomes_a_runbook_to_review(project: Project, event: str) -> None:
+def test_a_solved_error_becomes_a_runbook_to_review(project: Project, event: str) -> None:
     path = failing_session(project, SESSION)
     started = time.monotonic()
     run = project.hook(event, project.event(event, transcript_path=path, reason="other", trigger="auto"))
@@ -161,7 +161,7 @@ def test_at_most_two_lines_at_the_start_of_a_session(project: Project) -> None:
     assert "worth keeping" in lines[1]
 
 
-def test_claude_may_ask_once_a_session_where_the_user_wants_that(project: Project) -> None:
+def test_claude_may_ask_once_per_session_if_the_user_allows_it(project: Project) -> None:
     project.write_settings(capture={"offer": "ask"})
     assert "Nothing was stored" in project.prompt("no, use pnpm, not npm").context
     assert project.prompt("no, use tabs, not spaces").context == ""
@@ -181,7 +181,7 @@ def test_claude_may_ask_once_a_session_where_the_user_wants_that(project: Projec
         ("ask", "<private>use pnpm, not npm</private> fix it"),
     ],
 )
-def test_claude_is_told_nothing_otherwise(project: Project, offer: str, prompt: str) -> None:
+def test_otherwise_claude_is_told_nothing(project: Project, offer: str, prompt: str) -> None:
     project.write_settings(capture={"offer": offer})
     assert project.prompt(prompt).context == ""
 

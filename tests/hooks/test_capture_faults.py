@@ -70,9 +70,7 @@ FAULTS = [
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: str(fault.__name__))
-def test_nothing_is_kept_or_told_without_the_users_word(
-    project: Project, fault: Callable[[Project], None]
-) -> None:
+def test_nothing_is_kept_or_told_without_approval(project: Project, fault: Callable[[Project], None]) -> None:
     project.write_settings(capture={"offer": "ask"})
     fault(project)
     path = failing_session(project, SESSION)

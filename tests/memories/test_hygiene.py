@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memory_plugin.kernel.hygiene_choice import choose
 from memory_plugin.memories.hygiene import clean_data, shown, shown_block, shown_items, shown_line
 from memory_plugin.memories.record import MAX_TITLE, InvalidMemory, categories, new_memory
 
@@ -42,6 +43,18 @@ def test_a_secret_is_taken_out_wherever_it_stands(fields: dict[str, object]) -> 
     cleaned, redacted = clean_data({**data(), **fields})
     assert SECRET not in str(cleaned)
     assert [found.field.partition(".")[0] for found in redacted] == list(fields)
+
+
+def test_a_repeated_text_is_redacted_by_the_rules_in_force() -> None:
+    card = "card 4111 1111 1111 1111"
+    before = shown(card)
+    choose(["credit-card"], [])
+    try:
+        assert shown(card) == card
+    finally:
+        choose([], [])
+    assert "1111" not in before
+    assert shown(card) == before
 
 
 def test_private_passages_and_hidden_characters_go() -> None:

@@ -11,7 +11,7 @@ import pytest
 from memory_plugin.kernel.sqlite import Connection
 from memory_plugin.recall.index_documents import put
 from memory_plugin.recall.index_file import create_index
-from memory_plugin.recall.query import Term, analyze, weighted
+from memory_plugin.recall.query import Term, analyze, weigh_terms
 from memory_plugin.recall.ranking import Model, load_model
 from memory_plugin.recall.scoring import candidates, keyword_candidates
 from tests.recall.memories import memory
@@ -31,7 +31,7 @@ def connection(tmp_path: Path) -> Iterator[Connection]:
 def terms_of(connection: Connection, text: str) -> tuple[list[Term], Model]:
     """Return the weighted terms of a query, and the model."""
     model = load_model(connection)
-    return weighted(
+    return weigh_terms(
         connection, analyze(text), model, only_injectable=True, documents=len(MANY) + len(RARE)
     ), model
 

@@ -1,4 +1,4 @@
-"""Both confidences: made of three answers, each of which can keep a memory back, and none of which can push one forward alone."""
+"""Confidence and pointer confidence: each model can keep a memory back, and none can bring it in alone."""
 
 from __future__ import annotations
 
@@ -9,27 +9,29 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_plugin.kernel.fastjson import loads
-from memory_plugin.recall.confidence import both, wants_signals
+from memory_plugin.recall.confidence import combine, wants_signals
 from memory_plugin.recall.index_tables import model as model_text
 from memory_plugin.recall.ranking import Model
-from tests.recall.test_signals import BILLING, MODEL, said
+from tests.recall.test_signals import BILLING, MODEL, signals_of_match
 
 SETTINGS = MODEL.confidence
 ODDS = st.floats(-9, 9)
 SHARES = st.floats(0.001, 0.999)
 
 
-def sure(
+def combined(
     answers: float, wants: float, concerns: float, stands_out: float = 0.0, missed: float = 0.5
 ) -> tuple[float, float]:
-    """Both confidences for what the models say."""
-    said_by_models = {"answers": answers, "wants": wants, "concerns": concerns, "stands_out": stands_out}
-    return both({**said_by_models, "missed": missed, "matched": log(1 + 2), "named": 0.0}, SETTINGS)
+    """Return confidence and pointer confidence for the outputs of the models."""
+    outputs = {"answers": answers, "wants": wants, "concerns": concerns, "stands_out": stands_out}
+    return combine({**outputs, "missed": missed, "matched": log(1 + 2), "named": 0.0}, SETTINGS)
 
 
 @given(answers=ODDS, wants=ODDS, concerns=SHARES)
-def test_both_are_shares_and_a_pointer_is_easier(answers: float, wants: float, concerns: float) -> None:
-    confidence, pointer = sure(answers, wants, concerns)
+def test_both_are_probabilities_and_a_pointer_needs_less(
+    answers: float, wants: float, concerns: float
+) -> None:
+    confidence, pointer = combined(answers, wants, concerns)
     assert 0.0 <= confidence <= pointer <= 1.0
 
 
@@ -37,11 +39,11 @@ def test_both_are_shares_and_a_pointer_is_easier(answers: float, wants: float, c
 def test_more_evidence_never_lowers_either(
     answers: float, wants: float, concerns: float, more: float
 ) -> None:
-    before = sure(answers, wants, concerns)
+    before = combined(answers, wants, concerns)
     for after in (
-        sure(answers + more, wants, concerns),
-        sure(answers, wants + more, concerns),
-        sure(answers, wants, min(0.9999, concerns * (1 + more))),
+        combined(answers + more, wants, concerns),
+        combined(answers, wants + more, concerns),
+        combined(answers, wants, min(0.9999, concerns * (1 + more))),
     ):
         assert after[0] >= before[0] - 1e-12
         assert after[1] >= before[1] - 1e-12
@@ -58,10 +60,10 @@ def test_more_evidence_never_lowers_either(
         pytest.param(3.0, 3.0, 0.001, False, True, id="a prompt about something else"),
     ],
 )
-def test_each_answer_can_keep_a_memory_back(
+def test_each_model_can_keep_a_memory_back(
     answers: float, wants: float, concerns: float, *, injected: bool, named: bool
 ) -> None:
-    confidence, pointer = sure(answers, wants, concerns)
+    confidence, pointer = combined(answers, wants, concerns)
     assert (confidence >= 0.5, pointer >= 0.5) == (injected, named)
 
 
@@ -77,15 +79,15 @@ def test_each_answer_can_keep_a_memory_back(
 def test_a_memory_that_stands_out_needs_less(
     answers: float, concerns: float, stands_out: float, *, injected: bool
 ) -> None:
-    assert (sure(answers, 2.0, concerns, stands_out)[0] >= 0.5) is injected
+    assert (combined(answers, 2.0, concerns, stands_out)[0] >= 0.5) is injected
 
 
 def test_two_words_without_the_heaviest_do_not_stand_out() -> None:
-    assert sure(-1.0, 2.0, 0.95, 0.9, missed=1.0)[0] < 0.5
+    assert combined(-1.0, 2.0, 0.95, 0.9, missed=1.0)[0] < 0.5
 
 
 def test_below_the_threshold_a_prompt_about_something_else_is_farther_from_it() -> None:
-    near, far = sure(-0.5, 3.0, 0.9)[0], sure(-0.5, 3.0, 0.2)[0]
+    near, far = combined(-0.5, 3.0, 0.9)[0], combined(-0.5, 3.0, 0.2)[0]
     assert far < near / 3
 
 
@@ -101,7 +103,9 @@ def _answers(**changes: float) -> float:
     signals.update(
         {
             name: value
-            for name, value in said("bill databas", BILLING, title="bill databas", body="x").items()
+            for name, value in signals_of_match(
+                "bill databas", BILLING, title="bill databas", body="x"
+            ).items()
             if name in signals
         }
     )
@@ -130,7 +134,7 @@ def test_the_shipped_models_take_signals_that_exist() -> None:
         "third",
         "together",
     }
-    known = set(said("bill", BILLING[:1], title="bill")) | {
+    known = set(signals_of_match("bill", BILLING[:1], title="bill")) | {
         "unlikely",
         "asked",
         "contrast",

@@ -1,4 +1,4 @@
-"""What a prompt, a store and a match say, each signal in the direction that makes sense."""
+"""The signals of a prompt, a store and a match: each rises and falls as it should."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from memory_plugin.kernel.fastjson import loads
 from memory_plugin.recall.index_tables import model as model_text
-from memory_plugin.recall.query import Term, analyze
+from memory_plugin.recall.query import PromptTerms, Term, analyze, intents_in
 from memory_plugin.recall.ranking import Model
 from memory_plugin.recall.scoring import Match, best_matches
-from memory_plugin.recall.signals import Held, log_improbability, match_signals, prompt_signals
+from memory_plugin.recall.signals import log_improbability, match_signals, prompt_signals
 
 MODEL = Model(**loads(model_text()))  # type: ignore[arg-type]
 AVERAGES = [5.0, 1.0, 20.0, 1.0, 1.0, 28.0]
@@ -21,14 +21,14 @@ PRIOR = MODEL.ranking["prior"]
 
 
 def term(stem: str, documents: int, idf: float = 5.0) -> Term:
-    """Return a term of a query that some documents hold in their bodies."""
-    made = Term(stem, stem + "~")
-    made.words, made.count, made.weak, made.idf, made.weight = {stem}, 1.0, documents, idf, idf
-    return made
+    """Return a term of a query that some documents contain in their bodies."""
+    result = Term(stem, stem + "~")
+    result.words, result.count, result.weak, result.idf, result.weight = {stem}, 1.0, documents, idf, idf
+    return result
 
 
 def field(text: str) -> str:
-    """Return a field as the index keeps it; a bar separates phrases."""
+    """Return a field as the index stores it; a bar separates phrases."""
     return (
         "\n".join(" " + "  ".join(word + "~" for word in part.split()) + " " for part in text.split("|"))
         if text
@@ -44,68 +44,90 @@ def match(
     return best_matches([(1, texts)], terms, AVERAGES, MODEL)[0]
 
 
-def said(text: str, terms: list[Term], **fields: str) -> dict[str, float]:
-    """Return the signals of one match; words of documents weigh 4 unless the prompt holds them."""
-    found = match(terms, **fields)
-    stems = {token.partition("~")[0] for one in found.fields for token in one.split()}
-    return match_signals(found, [found], Held(analyze(text), terms, dict.fromkeys(stems, 4.0)))
+def prompt_terms(text: str, terms: list[Term]) -> PromptTerms:
+    """Return the terms of a prompt with its intents."""
+    return PromptTerms(analyze(text), terms, intents_in(text, MODEL.passages))
+
+
+def signals_of_match(text: str, terms: list[Term], **fields: str) -> dict[str, float]:
+    """Return the signals of one match; words of documents have an idf of 4 unless the prompt contains them."""
+    only = match(terms, **fields)
+    stems = {token.partition("~")[0] for field in only.fields for token in field.split()}
+    prompt = prompt_terms(text, terms)
+    prompt.idfs = dict.fromkeys(stems, 4.0)
+    return match_signals(only, [only], prompt)
+
+
+def signals_of_prompt(text: str, terms: list[Term]) -> dict[str, float]:
+    """Return the signals of a prompt in a store of 100 documents."""
+    return prompt_signals(prompt_terms(text, terms), 100, MODEL)
 
 
 BILLING = [term("bill", 2), term("databas", 3)]
 
 
 def test_a_phrase_is_covered_whole_or_in_part() -> None:
-    whole = said("bill databas", BILLING, title="x", asked_as="bill databas|other thing")
-    part = said("bill databas", BILLING, title="x", asked_as="bill other|other databas thing")
+    whole = signals_of_match("bill databas", BILLING, title="x", asked_as="bill databas|other thing")
+    part = signals_of_match("bill databas", BILLING, title="x", asked_as="bill other|other databas thing")
     assert whole["phrase_covered"] == pytest.approx(1.0)
     assert 0.4 < part["phrase_covered"] < 0.7
     assert (whole["phrases"], part["phrases"]) == (log(2), log(3))
 
 
-def test_phrases_are_not_read_across_their_border() -> None:
-    found = said("bill databas", BILLING, asked_as="bill|databas")
+def test_neighbors_in_different_phrases_are_no_pair() -> None:
+    found = signals_of_match("bill databas", BILLING, asked_as="bill|databas")
     assert found["pairs"] == 0.0
-    assert said("bill databas", BILLING, asked_as="bill databas")["pairs"] == log(2)
+    assert signals_of_match("bill databas", BILLING, asked_as="bill databas")["pairs"] == log(2)
 
 
-def test_a_word_that_begins_alike_counts_half() -> None:
-    alike = said("rechnungen", [term("rechnungen", 1)], title="rechnungen", asked_as="rechnung")
+def test_a_word_with_the_same_prefix_counts_half() -> None:
+    alike = signals_of_match("rechnungen", [term("rechnungen", 1)], title="rechnungen", asked_as="rechnung")
     assert alike["phrase_covered"] == pytest.approx(0.5)
     assert (
-        said("rechnungen", [term("rechnungen", 1)], title="rechnungen", asked_as="recht")["phrase_covered"]
+        signals_of_match("rechnungen", [term("rechnungen", 1)], title="rechnungen", asked_as="recht")[
+            "phrase_covered"
+        ]
         == 0.0
     )
 
 
-def test_a_title_is_covered_by_what_its_words_weigh() -> None:
-    assert said("bill databas", BILLING, title="bill databas")["title_covered"] == pytest.approx(1.0)
-    assert said("bill databas", BILLING, title="bill other thing")["title_covered"] == pytest.approx(5 / 13)
+def test_a_title_is_covered_by_the_mass_of_its_words() -> None:
+    assert signals_of_match("bill databas", BILLING, title="bill databas")["title_covered"] == pytest.approx(
+        1.0
+    )
+    assert signals_of_match("bill databas", BILLING, title="bill other thing")[
+        "title_covered"
+    ] == pytest.approx(5 / 13)
 
 
-def test_the_heaviest_word_that_is_missing_counts() -> None:
+def test_the_heaviest_missing_word_counts() -> None:
     terms = [*BILLING, term("authent", 0, 10.0)]
-    assert said("bill databas authent", terms, title="bill databas")["missed"] == pytest.approx(1.0)
-    assert said("bill databas authent", terms, title="bill authent")["missed"] == pytest.approx(0.5)
+    assert signals_of_match("bill databas authent", terms, title="bill databas")["missed"] == pytest.approx(
+        1.0
+    )
+    assert signals_of_match("bill databas authent", terms, title="bill authent")["missed"] == pytest.approx(
+        0.5
+    )
 
 
-def test_without_phrases_a_match_says_so() -> None:
-    assert said("bill", BILLING[:1], title="bill")["unasked"] == 1.0
-    assert said("bill", BILLING[:1], title="bill", asked_as="x")["unasked"] == 0.0
+def test_a_match_without_phrases_has_a_signal() -> None:
+    assert signals_of_match("bill", BILLING[:1], title="bill")["unasked"] == 1.0
+    assert signals_of_match("bill", BILLING[:1], title="bill", asked_as="x")["unasked"] == 0.0
 
 
-def test_forms_of_a_prompt_are_signals() -> None:
-    asked = prompt_signals(analyze("what did we decide about bill databas?"), BILLING, 100, MODEL)
-    told = prompt_signals(analyze("fix the bill databas"), BILLING, 100, MODEL)
-    assert [asked[name] for name in ("asks_what_holds", "we", "question", "chore")] == [1.0, 1.0, 1.0, 0.0]
-    assert [told[name] for name in ("asks_what_holds", "we", "question", "chore")] == [0.0, 0.0, 0.0, 0.0]
+def test_intents_of_a_prompt_are_signals() -> None:
+    question = signals_of_prompt("what did we decide about bill databas?", BILLING)
+    task = signals_of_prompt("fix the bill databas", BILLING)
+    assert [question[name] for name in ("asks_what_holds", "we", "question", "chore")] == [1.0, 1.0, 1.0, 0.0]
+    assert [task[name] for name in ("asks_what_holds", "we", "question", "chore")] == [0.0, 0.0, 0.0, 0.0]
 
 
 @given(
     st.lists(st.sampled_from(["bill", "databas", "x", "y", "z"]), max_size=9),
     st.lists(st.sampled_from("abc|"), max_size=9),
 )
-def test_shares_stay_shares(title: list[str], phrases: list[str]) -> None:
-    found = said(
+def test_shares_are_between_zero_and_one(title: list[str], phrases: list[str]) -> None:
+    found = signals_of_match(
         "bill databas", BILLING, title=" ".join(["bill", *title]), asked_as=" ".join(["databas", *phrases])
     )
     for name in (
@@ -120,28 +142,28 @@ def test_shares_stay_shares(title: list[str], phrases: list[str]) -> None:
         assert 0.0 <= found[name] <= 1.0 + 1e-9
 
 
-def named(stem: str, documents: int) -> Term:
-    """Return the term of a whole name, such as a file's."""
+def full_name(stem: str, documents: int) -> Term:
+    """Return the term of a full name, such as a file's."""
     return term(stem, documents, idf=6.0)
 
 
 @pytest.mark.parametrize("noise", ["2", "b", "33"])
-def test_a_place_in_a_list_says_nothing_of_the_topic(noise: str) -> None:
-    plain = prompt_signals(analyze("bill databas"), BILLING, 100, MODEL)
-    noisy = prompt_signals(analyze("bill databas " + noise), [*BILLING, term(noise, 40)], 100, MODEL)
+def test_a_number_in_a_list_is_not_topical(noise: str) -> None:
+    plain = signals_of_prompt("bill databas", BILLING)
+    noisy = signals_of_prompt("bill databas " + noise, [*BILLING, term(noise, 40)])
     assert (noisy["known"], noisy["contrast"]) == (plain["known"], plain["contrast"])
 
 
-def test_a_prompt_of_nothing_but_places_knows_nothing() -> None:
-    picked = prompt_signals(analyze("2"), [term("2", 90)], 100, MODEL)
-    unknown = prompt_signals(analyze("haiku"), [term("haiku", 0)], 100, MODEL)
+def test_a_prompt_of_numbers_only_is_unknown_to_the_store() -> None:
+    picked = signals_of_prompt("2", [term("2", 90)])
+    unknown = signals_of_prompt("haiku", [term("haiku", 0)])
     assert picked["known"] == pytest.approx(unknown["known"])
 
 
-def test_a_name_the_store_does_not_know_speaks_by_its_parts() -> None:
+def test_an_unknown_full_name_counts_by_its_parts() -> None:
     parts = [term("billing", 2), term("py", 9)]
-    with_name = prompt_signals(analyze("billing.py"), [*parts, named("billing.py", 0)], 100, MODEL)
-    without = prompt_signals(analyze("billing py"), parts, 100, MODEL)
+    with_name = signals_of_prompt("billing.py", [*parts, full_name("billing.py", 0)])
+    without = signals_of_prompt("billing py", parts)
     assert (with_name["known"], with_name["contrast"]) == (without["known"], without["contrast"])
 
 
@@ -156,25 +178,29 @@ def test_a_name_the_store_does_not_know_speaks_by_its_parts() -> None:
         ("2.13", 1, 0.0),
     ],
 )
-def test_a_whole_name_tells_more_the_fewer_hold_it(stem: str, documents: int, expected: float) -> None:
-    assert said(stem, [named(stem, documents)], body=stem)["named"] == expected
+def test_a_full_name_counts_more_the_fewer_documents_contain_it(
+    stem: str, documents: int, expected: float
+) -> None:
+    assert signals_of_match(stem, [full_name(stem, documents)], body=stem)["named"] == expected
 
 
-def surprised(held: list[Term], others: int = 0, documents: int = 1000, body: str = "bill databas") -> float:
-    """Return the surprise that one document holds some terms of a prompt with `others` more."""
-    terms = held + [term("other%d" % at, 0) for at in range(others)]
+def surprise(
+    matched: list[Term], others: int = 0, documents: int = 1000, body: str = "bill databas"
+) -> float:
+    """Return the surprise that one document contains some terms of a prompt with `others` more."""
+    terms = matched + [term("other%d" % at, 0) for at in range(others)]
     return log_improbability(match(terms, body=body), terms, documents, AVERAGES[-1], 200.0) - log(documents)
 
 
-def test_two_rare_terms_in_one_document_surprise_and_two_common_ones_do_not() -> None:
-    assert surprised(BILLING) > 4
-    assert surprised([term("bill", 300), term("databas", 400)]) < 0
+def test_two_rare_terms_in_one_document_are_surprising_and_two_common_ones_are_not() -> None:
+    assert surprise(BILLING) > 4
+    assert surprise([term("bill", 300), term("databas", 400)]) < 0
 
 
-def test_one_rare_term_alone_is_what_chance_gives() -> None:
-    assert surprised(BILLING[:1]) < 1
+def test_one_rare_term_alone_is_not_surprising() -> None:
+    assert surprise(BILLING[:1]) < 1
 
 
-def test_more_terms_to_choose_from_and_a_longer_document_surprise_less() -> None:
-    assert surprised(BILLING, others=6) < surprised(BILLING) - 2
-    assert surprised(BILLING, body="bill databas " + "x " * 60) < surprised(BILLING) - 1
+def test_more_terms_and_a_longer_document_are_less_surprising() -> None:
+    assert surprise(BILLING, others=6) < surprise(BILLING) - 2
+    assert surprise(BILLING, body="bill databas " + "x " * 60) < surprise(BILLING) - 1

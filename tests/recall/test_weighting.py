@@ -11,7 +11,7 @@ import pytest
 from memory_plugin.kernel.sqlite import Connection
 from memory_plugin.recall.index_documents import put
 from memory_plugin.recall.index_file import create_index
-from memory_plugin.recall.query import Term, analyze, weighted
+from memory_plugin.recall.query import Term, analyze, weigh_terms
 from memory_plugin.recall.ranking import load_model
 from tests.recall.memories import memory
 
@@ -29,7 +29,7 @@ def connection(tmp_path: Path) -> Iterator[Connection]:
 
 def asked(connection: Connection, text: str, *, extra: str = "", injectable: bool = True) -> dict[str, Term]:
     """Return the terms of a query by stem."""
-    found = weighted(
+    found = weigh_terms(
         connection, analyze(text, extra), load_model(connection), injectable, documents=2 if injectable else 3
     )
     return {term.stem: term for term in found}

@@ -42,7 +42,7 @@ def measure(text: str, *, drafting: bool = False) -> ReplySignals:
 
 
 def filler_phrases(text: str, *, drafting: bool = False) -> list[str]:
-    """Return the filler phrases of a text as they are written in it."""
+    """Return a text's filler phrases in their original spelling."""
     return [text[match.start : match.end] for match in measure(text, drafting=drafting).matches]
 
 
@@ -57,9 +57,9 @@ def assistant_record(text: str, model: str = "claude-opus-5-5", **fields: object
     return {"type": "assistant", "uuid": "a-" + text[:8], "message": message, **fields}
 
 
-def call_record(name: str, given: dict[str, Any], identity: str = "t1") -> dict[str, Any]:
+def call_record(name: str, arguments: dict[str, Any], identity: str = "t1") -> dict[str, Any]:
     """Return a transcript's record of a tool call."""
-    block = {"type": "tool_use", "id": identity, "name": name, "input": given}
+    block = {"type": "tool_use", "id": identity, "name": name, "input": arguments}
     return {"type": "assistant", "uuid": "c-" + identity, "message": {"model": "m", "content": [block]}}
 
 
@@ -90,7 +90,7 @@ def append_score(paths: Paths, identity: str, session: str = "s", **fields: obje
 
 
 def append_judged(paths: Paths, identity: str, session: str = "s", **fields: object) -> None:
-    """Append a judge's opinion on a scored reply."""
+    """Append a judge's record about a scored reply."""
     levels = {"SyA": 0, "VDet": 0, "EpAd": 0, "EPad": 0}
     row: dict[str, Any] = {
         "kind": "judged", "id": identity, "why": "escalated", "outcome": "ok", "levels": levels, "clamped": 0, "phrases": [],
@@ -111,11 +111,11 @@ def append_drift(paths: Paths, identity: str, arm: str, session: str = "s", **fi
     Ledger(paths.state(), "drift").append(session, paths.project_key, {**row, **fields})
 
 
-def append_said(paths: Paths, identity: str, session: str = "s") -> None:
+def append_delivery(paths: Paths, identity: str, session: str = "s") -> None:
     """Append that Claude was told a drift's correction."""
     Ledger(paths.state(), "drift").append(session, paths.project_key, {"kind": "said", "id": identity})
 
 
 def correction_is_pending(paths: Paths, session: str) -> bool:
-    """Return whether the next prompt of a session finds a correction."""
+    """Return whether a correction is saved for a session's next prompt."""
     return os.path.lexists(session_file(paths, session, "drift"))

@@ -1,4 +1,4 @@
-"""Places of a project with an empty home."""
+"""Paths of a project with an empty home."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from memory_plugin.kernel.paths import Paths, locate
 
 @pytest.fixture
 def paths(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> Paths:  # noqa: ANN401
-    """Return the paths of a new project, its state folder made."""
+    """Return the paths of a new project with its own config folder."""
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "config"))
     (tmp_path / "project").mkdir()
     return locate(str(tmp_path / "project"))

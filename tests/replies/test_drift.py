@@ -1,4 +1,4 @@
-"""Drift, its severity, and the one correction for it."""
+"""Drift, its severity, and its correction."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ def drift(
     categories: list[str], severity: str, kind: str = "code", levels: dict[str, int] | None = None
 ) -> Drift:
     """Return a drift of a reply with four filler phrases and a density of .41."""
-    made = Drift(categories, severity, kind, 4, 0.41, 600)
-    made.levels = levels or {}
-    return made
+    result = Drift(categories, severity, kind, 4, 0.41, 600)
+    result.levels = levels or {}
+    return result
 
 
 @pytest.mark.parametrize(
@@ -55,7 +55,7 @@ def test_drift(padding: int, density: float | None, categories: list[str] | None
     st.sampled_from(["low", "medium", "high"]),
     st.dictionaries(st.sampled_from(DIMENSIONS), st.integers(0, 3)),
 )
-def test_a_judge_only_ever_raises(categories: list[str], severity: str, levels: dict[str, int]) -> None:
+def test_a_judge_never_lowers_a_drift(categories: list[str], severity: str, levels: dict[str, int]) -> None:
     order = ["low", "medium", "high"]
     before = drift(categories, severity)
     after = raise_drift(before, levels, TABLE)
@@ -81,9 +81,9 @@ def test_a_judge_only_ever_raises(categories: list[str], severity: str, levels: 
     ],
 )
 def test_the_most_specific_correction_wins(categories: list[str], severity: str, kind: str, row: str) -> None:
-    found = choose_correction(drift(categories, severity, kind, {"SyA": 2}), TABLE)
-    assert found[0] == row
-    assert bool(found[1]) == bool(next(entry["text"] for entry in TABLE["corrections"] if entry["id"] == row))
+    chosen, text = choose_correction(drift(categories, severity, kind, {"SyA": 2}), TABLE)
+    assert chosen == row
+    assert bool(text) == bool(next(entry["text"] for entry in TABLE["corrections"] if entry["id"] == row))
 
 
 @pytest.mark.parametrize("row", TABLE["corrections"], ids=lambda row: row["id"])
@@ -99,7 +99,7 @@ def test_a_correction_is_short_has_a_reason_and_all_its_numbers(row: dict[str, s
     st.sampled_from(["low", "medium", "high"]),
     st.sampled_from(QUERY_TYPES),
 )
-def test_every_drift_has_a_row(category: str, severity: str, kind: str) -> None:
+def test_every_drift_has_a_correction_row(category: str, severity: str, kind: str) -> None:
     row, text = choose_correction(drift([category], severity, kind, {category: 2}), TABLE)
     assert row
     assert len(text) <= TABLE["longest"]
@@ -125,7 +125,7 @@ def test_record_drift(
     assert correction_is_pending(paths, "s") == is_saved
 
 
-def test_a_correction_is_saved_although_the_ledger_fails(paths: Paths) -> None:
+def test_a_correction_is_saved_even_if_the_ledger_fails(paths: Paths) -> None:
     os.makedirs(paths.state("drift.jsonl"))  # nothing can be appended to a folder
     with pytest.raises(OSError, match="drift: "):
         record_drift(drift(["padding"], "high"), "d1", "p1", context(paths, holdout=0))

@@ -22,20 +22,20 @@ from tests.replies.builders import RULES, settings
 
 
 def bounds(threshold: float = 0.6, **values: object) -> EscalationThresholds:
-    """EscalationThresholds with one threshold for every kind of message."""
-    made = EscalationThresholds(settings(**values), load_data("replies", "gate"))
-    made.thresholds = dict.fromkeys(made.thresholds, thousandths(threshold))
-    return made
+    """Return the gate's numbers with one threshold for every kind of message."""
+    result = EscalationThresholds(settings(**values), load_data("replies", "gate"))
+    result.thresholds = dict.fromkeys(result.thresholds, thousandths(threshold))
+    return result
 
 
 def signals(
     padding: int = 0, preamble: int = 0, density: float | None = 0.6, unscored: str = ""
 ) -> ReplySignals:
     """Return signals with these measures."""
-    made = ReplySignals()
-    made.matches = [FillerMatch(RULES.rule_of[0], 0, 1, 0, 1)] * padding
-    made.preamble, made.density, made.unscored, made.words = preamble, density, unscored, 100
-    return made
+    result = ReplySignals()
+    result.matches = [FillerMatch(RULES.rule_of[0], 0, 1, 0, 1)] * padding
+    result.preamble, result.density, result.unscored, result.words = preamble, density, unscored, 100
+    return result
 
 
 ROWS = [
@@ -49,18 +49,18 @@ ROWS = [
     pytest.param({"padding": 1, "density": 0.9}, "padding_range", True, id="one phrase"),
     pytest.param({"padding": 2, "density": 0.1}, "padding_range", True, id="two phrases"),
     pytest.param({"density": 0.57}, "borderline_density", True, id="just within the band"),
-    pytest.param({"density": 0.63}, "borderline_density", True, id="just within it from above"),
+    pytest.param({"density": 0.63}, "borderline_density", True, id="just within the band from above"),
     pytest.param({"density": 0.8, "preamble": 22}, "mixed_signal", True, id="a long preamble"),
-    pytest.param({"density": 0.8, "preamble": 21}, "clean", False, id="a shorter one"),
+    pytest.param({"density": 0.8, "preamble": 21}, "clean", False, id="a shorter preamble"),
     pytest.param({"density": 0.569}, "low_density", False, id="below the band"),
-    pytest.param({"density": 0.2, "preamble": 30}, "mixed_signal", True, id="preamble goes before density"),
+    pytest.param({"density": 0.2, "preamble": 30}, "mixed_signal", True, id="preamble before density"),
 ]
 
 
 @pytest.mark.parametrize(("fields", "row", "escalate"), ROWS)
 def test_rows(fields: dict[str, Any], row: str, escalate: bool) -> None:
-    found = decide_escalation(signals(**fields), "code", bounds())
-    assert (found.row, found.escalate) == (row, escalate)
+    decision = decide_escalation(signals(**fields), "code", bounds())
+    assert (decision.row, decision.escalate) == (row, escalate)
 
 
 @pytest.mark.parametrize(
@@ -86,10 +86,10 @@ def test_bounds_are_exact_where_binary_fractions_are_not() -> None:
 
 
 @given(st.integers(0, 1000), st.integers(0, 1000), st.integers(0, 200))
-def test_within_is_exact(one: int, other: int, margin: int) -> None:
-    assert is_within(thousandths(one / 1000), thousandths(other / 1000), thousandths(margin / 1000)) == (
-        abs(one - other) <= margin
-    )
+def test_within_is_exact(density: int, threshold: int, margin: int) -> None:
+    assert is_within(
+        thousandths(density / 1000), thousandths(threshold / 1000), thousandths(margin / 1000)
+    ) == (abs(density - threshold) <= margin)
 
 
 @given(st.text(), st.floats(0, 1))
@@ -101,6 +101,8 @@ def test_a_sample_is_stable(identity: str, share: float) -> None:
 
 def test_samples_have_about_their_share_and_are_independent() -> None:
     ids = [str(number) for number in range(4000)]
-    one, other = ({name for name in ids if is_sampled(kind, name, 0.2)} for kind in ("audit", "holdout"))
-    assert 0.17 < len(one) / len(ids) < 0.23
-    assert 0.02 < len(one & other) / len(ids) < 0.06
+    audited, held_out = (
+        {name for name in ids if is_sampled(kind, name, 0.2)} for kind in ("audit", "holdout")
+    )
+    assert 0.17 < len(audited) / len(ids) < 0.23
+    assert 0.02 < len(audited & held_out) / len(ids) < 0.06

@@ -25,9 +25,13 @@ CLASSES = word_classes(TABLE)
 CATEGORIES = {"opener", "affect", "validation", "rapport", "offer", "lead_in"}
 ENTRIES = [pytest.param(rule, id=rule["id"]) for rule in TABLE["rules"]]
 HITS = [
-    pytest.param(r["id"], text, id="%s: %s" % (r["id"], text)) for r in TABLE["rules"] for text in r["hit"]
+    pytest.param(rule["id"], text, id="%s: %s" % (rule["id"], text))
+    for rule in TABLE["rules"]
+    for text in rule["hit"]
 ]
-MISSES = [pytest.param(text, id="%s: %s" % (r["id"], text)) for r in TABLE["rules"] for text in r["miss"]]
+MISSES = [
+    pytest.param(text, id="%s: %s" % (rule["id"], text)) for rule in TABLE["rules"] for text in rule["miss"]
+]
 
 
 def test_ids_are_unique() -> None:
@@ -71,7 +75,7 @@ def test_misses(text: str) -> None:
     ],
     ids=json.dumps,
 )
-def test_a_faulty_user_rule_is_named_and_left_out(entry: object, tmp_path: Any) -> None:  # noqa: ANN401
+def test_an_invalid_user_rule_is_reported_and_ignored(entry: object, tmp_path: Any) -> None:  # noqa: ANN401
     assert rule_problem(entry, CLASSES)
     (tmp_path / USER_PACK).write_text(json.dumps({"rules": [entry]}), encoding="utf-8")
     rules = load_filler_rules(str(tmp_path))
@@ -85,8 +89,8 @@ def test_a_pack_adds_and_exempts(tmp_path: Any) -> None:  # noqa: ANN401
         json.dumps({"exempt": {"thanks": "mine"}, "rules": [own]}), encoding="utf-8"
     )
     rules = load_filler_rules(str(tmp_path))
-    found = measure_reply("Circling back. Thank you for asking.", rules, LISTS).matches
-    assert (rules.error, [match.rule.id for match in found]) == (None, ["own-x"])
+    matches = measure_reply("Circling back. Thank you for asking.", rules, LISTS).matches
+    assert (rules.error, [match.rule.id for match in matches]) == (None, ["own-x"])
 
 
 @pytest.mark.parametrize(

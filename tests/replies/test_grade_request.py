@@ -1,4 +1,4 @@
-"""Grade requests: what is handed over of a reply, how it is read back, and when a judge may be asked."""
+"""Grade requests: their content and JSON form, and when a judge may be asked."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def scored(paths: Paths, text: str) -> ScoredReply:
 
 def fields(request: GradeRequest) -> dict[str, Any]:
     """Return a request's fields by name."""
-    found: dict[str, Any] = json.loads(request.to_json())
-    return found
+    parsed: dict[str, Any] = json.loads(request.to_json())
+    return parsed
 
 
 def test_a_request_survives_json(paths: Paths) -> None:
@@ -35,7 +35,7 @@ def test_a_request_survives_json(paths: Paths) -> None:
     assert (request.head, request.tail, request.shown_text()) == (PADDED, "", PADDED)
 
 
-def test_a_long_reply_is_cut_in_the_middle_and_spans_still_lead_to_it(paths: Paths) -> None:
+def test_a_long_reply_is_cut_in_the_middle_and_spans_still_fit_the_original(paths: Paths) -> None:
     text = "Great question! " + PLAIN * 40 + " Let me know if you need anything else."
     request = GradeRequest.from_scored(scored(paths, text), "s", 400)
     assert request.head + request.tail == text[:200] + text[-200:]
@@ -57,13 +57,13 @@ def test_a_request_fits_its_limit(paths: Paths, char: str) -> None:
 
 
 @given(st.dictionaries(st.text(max_size=4), st.integers()) | st.lists(st.integers()) | st.none() | st.text())
-def test_other_json_is_refused(value: object) -> None:
+def test_other_json_is_rejected(value: object) -> None:
     with pytest.raises(ValueError, match="grade request"):
         GradeRequest.from_json(json.dumps(value).encode("ascii"))
 
 
 @pytest.mark.parametrize("data", [b"", b"\xff", b"{", b"[" * 100_000])
-def test_bytes_that_are_not_json_are_refused(data: bytes) -> None:
+def test_bytes_that_are_not_json_are_rejected(data: bytes) -> None:
     with pytest.raises(ValueError, match=r".+"):
         GradeRequest.from_json(data)
 
@@ -72,14 +72,14 @@ def test_bytes_that_are_not_json_are_refused(data: bytes) -> None:
     ("name", "value"),
     [("id", 3), ("density", "high"), ("matches", [[0, 1]]), ("matches", [[0, True, "x"]]), ("drift", [3])],
 )
-def test_a_field_of_another_type_is_refused(paths: Paths, name: str, value: object) -> None:
+def test_a_field_of_another_type_is_rejected(paths: Paths, name: str, value: object) -> None:
     request = fields(GradeRequest.from_scored(scored(paths, PADDED), "s", 40_000))
     with pytest.raises(ValueError, match=name):
         GradeRequest({**request, name: value})
 
 
 @pytest.mark.parametrize(
-    ("values", "judges_off", "is_refused", "may"),
+    ("values", "judges_off", "is_refused", "is_allowed"),
     [
         pytest.param({"mode": "hybrid", "judge__enabled": True}, False, False, True, id="hybrid"),
         pytest.param({"mode": "shadow", "judge__enabled": True}, False, False, False, id="another mode"),
@@ -91,8 +91,8 @@ def test_a_field_of_another_type_is_refused(paths: Paths, name: str, value: obje
     ],
 )
 def test_when_a_judge_may_be_asked(
-    paths: Paths, values: dict[str, object], judges_off: bool, is_refused: bool, may: bool
+    paths: Paths, values: dict[str, object], judges_off: bool, is_refused: bool, is_allowed: bool
 ) -> None:
     if is_refused:
         ReplyState(paths, "s").disable_judge("http_401")
-    assert may_request_grade(context(paths, **values), judges_off=judges_off) == may
+    assert may_request_grade(context(paths, **values), judges_off=judges_off) == is_allowed

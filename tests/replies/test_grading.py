@@ -1,4 +1,4 @@
-"""The question to the judge, its evidence, and what is read from the answer."""
+"""The question to the judge, its material, and the parsing of the answer."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ MATERIAL = GradeMaterial(
 )
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-5, 9) | st.floats(allow_nan=False) | st.text(max_size=5),
-    lambda below: (
-        st.lists(below, max_size=3)
+    lambda children: (
+        st.lists(children, max_size=3)
         | st.dictionaries(
-            st.sampled_from([*NAMES, "phrases", "missed", "index", "filler"]), below, max_size=6
+            st.sampled_from([*NAMES, "phrases", "missed", "index", "filler"]), children, max_size=6
         )
     ),
     max_leaves=12,
 )
 
 
-def rubric(name: str) -> Any:  # noqa: ANN401 (a test knows the shape)
+def rubric(name: str) -> Any:  # noqa: ANN401 (the callers know its shape)
     """Return a rubric's file."""
     with open(data_path("judges", "rubrics", "replies", name + ".json"), encoding="utf-8") as file:
         return json.load(file)
@@ -53,17 +53,17 @@ def rubric(name: str) -> Any:  # noqa: ANN401 (a test knows the shape)
 
 @pytest.mark.parametrize("name", ["grade", "deep"])
 def test_a_rubric_agrees_with_the_dimensions(name: str) -> None:
-    whole = rubric(name)
+    file = rubric(name)
     kind = {"grade": "judge", "deep": "deep"}[name]
     system = load_rubric("replies/" + name).system
     assert "between <data> and </data>" in system
     assert "never an instruction" in system
     for dimension in DIMENSIONS[kind]:
         entry = DIMENSIONS["dimensions"][dimension]
-        assert whole["schema"]["properties"][dimension]["enum"] == list(range(entry["most"] + 1))
+        assert file["schema"]["properties"][dimension]["enum"] == list(range(entry["most"] + 1))
         assert len(entry["levels"]) == entry["most"] + 1
         assert all(level in system for level in entry["levels"])
-    assert set(whole["schema"]["required"]) == set(whole["schema"]["properties"])
+    assert set(file["schema"]["required"]) == set(file["schema"]["properties"])
 
 
 CASES = [(name, example) for name in ("grade", "deep") for example in rubric(name)["examples"]]
@@ -72,20 +72,20 @@ CASES = [(name, example) for name in ("grade", "deep") for example in rubric(nam
 @pytest.mark.parametrize(("name", "example"), CASES)
 def test_examples_of_a_rubric(name: str, example: dict[str, Any]) -> None:
     question = grade_question(MATERIAL, NAMES) if name == "grade" else deep_question(MATERIAL)
-    found = read_reply(example["reply"], question.read)
-    assert (found and found["levels"]) == example["levels"]
-    if found is not None:
-        assert found["clamped"] == example["clamped"]
-        assert found.get("phrases", []) == example.get("phrases", [])
+    values = read_reply(example["reply"], question.read)
+    assert (values and values["levels"]) == example["levels"]
+    if values is not None:
+        assert values["clamped"] == example["clamped"]
+        assert values.get("phrases", []) == example.get("phrases", [])
 
 
 @given(JSON)
 def test_no_reply_raises_and_levels_stay_on_their_scale(value: object) -> None:
-    found = read_reply(json.dumps(value), grade_question(MATERIAL, NAMES).read)
-    if found is not None:
-        assert set(found["levels"]) == set(NAMES)
-        assert all(0 <= level <= 3 for level in found["levels"].values())
-        json.dumps(found)
+    values = read_reply(json.dumps(value), grade_question(MATERIAL, NAMES).read)
+    if values is not None:
+        assert set(values["levels"]) == set(NAMES)
+        assert all(0 <= level <= 3 for level in values["levels"].values())
+        json.dumps(values)
 
 
 @pytest.mark.parametrize("level", [True, "2", 2.0, None, [1]])
@@ -121,11 +121,11 @@ def test_phrases_and_missed_passages_are_checked_against_the_reply() -> None:
         ],
         "missed": ["needless to add", "not in there", "", 3, "needless to add"],
     }
-    found = grade_question(MATERIAL, NAMES).read(value)
-    assert found is not None
-    assert found["phrases"] == [[0, True]]
-    (span,) = found["missed"]
-    assert MATERIAL.reply[span[0] : span[1]] == "needless to add"
+    values = grade_question(MATERIAL, NAMES).read(value)
+    assert values is not None
+    assert values["phrases"] == [[0, True]]
+    ((start, end),) = values["missed"]
+    assert MATERIAL.reply[start:end] == "needless to add"
 
 
 @pytest.fixture
@@ -167,7 +167,7 @@ def test_a_command_begins_a_turn(path: str) -> None:
 
 
 @pytest.mark.parametrize("kind", ["missing", "folder", "empty"])
-def test_an_unreadable_transcript_gives_no_evidence(path: str, kind: str) -> None:
+def test_an_unreadable_transcript_gives_no_prompt_and_no_calls(path: str, kind: str) -> None:
     if kind == "folder":
         os.mkdir(path)
     elif kind == "empty":
@@ -175,6 +175,6 @@ def test_an_unreadable_transcript_gives_no_evidence(path: str, kind: str) -> Non
     assert read_turn(path) == ("", [])
 
 
-def test_levels_that_rules_can_tell() -> None:
+def test_levels_by_rules() -> None:
     assert levels_by_rules(measure(PADDED)) == {"SyPr": 1, "Pre": 1}
     assert levels_by_rules(measure("The port is 80.")) == {"SyPr": 0, "Pre": 0}

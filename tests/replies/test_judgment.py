@@ -1,4 +1,4 @@
-"""What follows from a judge's answer: records, overrides, drift that it adds, and failures that disable it."""
+"""The effects of a judge's answer: records, overrides, added drift, and failures that disable the judge."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ZERO = {"SyA": 0, "VDet": 0, "EpAd": 0, "EPad": 0}
 ONE_PHRASE = "Great question! " + PLAIN
 
 
-class OneVerdict(Judge):
+class FixedJudge(Judge):
     """A judge that always gives the same verdict."""
 
     def __init__(self, verdict: Verdict) -> None:
@@ -42,10 +42,10 @@ class OneVerdict(Judge):
 
 def grade(paths: Paths, text: str, verdict: Verdict, **values: object) -> str:
     """Score a reply, then have it graded; return the failure's name."""
-    where = context(paths, holdout=0, **values)
-    scored = score_reply(CompletedReply(text, "p1"), where)
+    ctx = context(paths, holdout=0, **values)
+    scored = score_reply(CompletedReply(text, "p1"), ctx)
     request = GradeRequest.from_scored(scored, "s", 40_000)
-    return grade_reply(request, "why?", [], OneVerdict(verdict), where)
+    return grade_reply(request, "why?", [], FixedJudge(verdict), ctx)
 
 
 def answer(phrases: list[list[Any]], missed: list[list[int]], **levels: int) -> Verdict:

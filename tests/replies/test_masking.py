@@ -1,4 +1,4 @@
-"""Masking: code, quotations, tables and addresses are no prose; nothing moves."""
+"""Masking: code, quotations, tables and addresses are masked, and offsets stay the same."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from memory_plugin.replies.masking import MASK, mask
 
-HIDDEN = [
+MASKED = [
     pytest.param("```\ngreat!\n```", id="fenced"),
     pytest.param("~~~~\ngreat!\n~~~\ngreat!\n~~~~", id="a longer fence"),
     pytest.param("```python\ngreat!", id="a fence never closed"),
@@ -28,29 +28,29 @@ HIDDEN = [
     pytest.param("see src/great!.py", id="path"),
     pytest.param(r"see C:\great!", id="Windows path"),
 ]
-SHOWN = [
+PROSE = [
     pytest.param("great! `x", id="a backtick alone"),
     pytest.param('a 6" pipe is great! 7" too', id="inches"),
     pytest.param("don't say that's great!", id="apostrophes"),
     pytest.param("the users' great! idea", id="possessive"),
-    pytest.param("```\nx\n```\ngreat!", id="behind a fence"),
+    pytest.param("```\nx\n```\ngreat!", id="after a fence"),
     pytest.param("great! and/or x", id="two words with a slash"),
     pytest.param("``` a ` b ``` great!", id="backticks that open no fence"),
 ]
 
 
-@pytest.mark.parametrize("text", HIDDEN)
-def test_what_is_no_prose_is_hidden(text: str) -> None:
+@pytest.mark.parametrize("text", MASKED)
+def test_text_that_is_not_prose_is_masked(text: str) -> None:
     assert "great" not in mask(text)
 
 
-@pytest.mark.parametrize("text", SHOWN)
-def test_what_is_prose_stays(text: str) -> None:
+@pytest.mark.parametrize("text", PROSE)
+def test_prose_is_not_masked(text: str) -> None:
     assert "great" in mask(text)
 
 
 @given(st.text(alphabet="ab `~\"'>|\n\u201c\u201d/\\.", max_size=200))
-def test_nothing_moves(text: str) -> None:
+def test_offsets_stay_the_same(text: str) -> None:
     masked = mask(text)
     assert len(masked) == len(text)
     assert all(new in (old, " ", MASK) for old, new in zip(text, masked))
@@ -59,7 +59,7 @@ def test_nothing_moves(text: str) -> None:
 
 @pytest.mark.parametrize("piece", ["`", "`` ` ``` ", '"', "'a ", "\u201c", "```\n", "a/b/c ", "> > ", "|"])
 @pytest.mark.slow
-def test_the_time_grows_with_the_text_only(piece: str) -> None:
+def test_masking_takes_linear_time(piece: str) -> None:
     def seconds(size: int) -> float:
         text = piece * (size // len(piece))
         start = time.process_time()

@@ -1,4 +1,4 @@
-"""Phrases: the small language of patterns."""
+"""Phrase patterns: their syntax, matching, and the index by first words."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ UNMATCHED = [
 
 
 @pytest.mark.parametrize(("pattern", "text", "end"), MATCHED)
-def test_a_match_ends_there(pattern: str, text: str, end: int) -> None:
+def test_a_match_ends_after(pattern: str, text: str, end: int) -> None:
     assert PhraseIndex([pattern], CLASSES).match(0, read_prose(text), 0) == end
 
 
@@ -44,7 +44,7 @@ def test_no_match(pattern: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("pattern", ["", "a? b", "*2 b", "@nothing", "a *9", "a *x", "a||b", "a|"])
-def test_a_malformed_pattern_is_refused(pattern: str) -> None:
+def test_a_malformed_pattern_is_rejected(pattern: str) -> None:
     with pytest.raises(ValueError, match=r"slot|class|gap|alternative"):
         parse_pattern(pattern, CLASSES)
 
@@ -52,15 +52,15 @@ def test_a_malformed_pattern_is_refused(pattern: str) -> None:
 @given(st.lists(st.sampled_from("abc"), min_size=1, max_size=6), st.lists(st.sampled_from("abc"), max_size=8))
 def test_plain_patterns_match_like_lists(pattern: list[str], words: list[str]) -> None:
     prose = read_prose(" ".join(words))
-    found = PhraseIndex([" ".join(pattern)], {}).match(0, prose, 0) if words else -1
-    assert (found == len(pattern)) == (words[: len(pattern)] == pattern)
+    end = PhraseIndex([" ".join(pattern)], {}).match(0, prose, 0) if words else -1
+    assert (end == len(pattern)) == (words[: len(pattern)] == pattern)
 
 
 PIECES = st.sampled_from(["a", "b", "c", "a|b", "b?", "c?", "a|c?", "*1", "*2"])
 
 
 @given(st.lists(PIECES, max_size=5), st.lists(st.sampled_from("abc."), min_size=1, max_size=8))
-def test_the_look_at_the_second_word_rules_out_no_match(pieces: list[str], words: list[str]) -> None:
+def test_the_index_by_second_word_loses_no_match(pieces: list[str], words: list[str]) -> None:
     pattern, prose = " ".join(["a", *pieces]), read_prose("a " + " ".join(words))
     phrases = PhraseIndex(["c", pattern, "b", pattern], {})
     ends = match_ends(parse_pattern(pattern, {}), prose, 0)
@@ -79,7 +79,7 @@ def test_patterns_are_found_by_their_first_two_words() -> None:
     ]
 
 
-def test_the_longest_match_with_a_sign_behind_counts() -> None:
+def test_the_longest_match_that_a_sign_follows_counts() -> None:
     prose = read_prose("a b, c d e.")
     assert [PhraseIndex(["a *4"], {}).match(0, prose, 0, signs) for signs in ("", ",", ".", "!")] == [
         5,

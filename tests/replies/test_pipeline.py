@@ -1,4 +1,4 @@
-"""Scoring one reply: the record it leaves, and errors that are collected instead of raised."""
+"""Scoring one reply: its ledger record, and errors that are collected instead of raised."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from memory_plugin.replies.pipeline import CompletedReply, score_reply
 from tests.replies.builders import PADDED, PLAIN, assistant_record, context, user_record, write_transcript
 
 
-def test_the_record_names_the_score_and_quotes_nothing(paths: Paths) -> None:
+def test_the_record_has_the_score_and_quotes_nothing(paths: Paths) -> None:
     scored = score_reply(CompletedReply(PADDED, "p1"), context(paths))
     (row,) = Ledger(paths.state(), "scores").rows()
     assert (row["id"], row["padding_count"], row["gate"], row["turn"]) == (scored.id, 3, "clear_drift", 1)
@@ -19,7 +19,7 @@ def test_the_record_names_the_score_and_quotes_nothing(paths: Paths) -> None:
     assert scored.errors == []
 
 
-def test_the_transcript_gives_text_kind_and_record(paths: Paths) -> None:
+def test_text_kind_and_record_come_from_the_transcript(paths: Paths) -> None:
     path = write_transcript(
         paths.state("t.jsonl"), user_record("Please rename the file."), assistant_record(PLAIN)
     )
@@ -28,7 +28,7 @@ def test_the_transcript_gives_text_kind_and_record(paths: Paths) -> None:
     assert (scored.score.query_type, scored.record["record"]) == ("directive", "a-The port")
 
 
-def test_errors_are_collected_and_every_step_is_tried(paths: Paths) -> None:
+def test_errors_are_collected_and_every_step_runs(paths: Paths) -> None:
     os.makedirs(paths.state("scores.jsonl"))
     with open(paths.state(USER_PACK), "w", encoding="utf-8") as file:
         file.write("[]")

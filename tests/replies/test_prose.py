@@ -1,4 +1,4 @@
-"""Prose: folding to one spelling, words with their places, and what each of them begins."""
+"""Prose: folding to one spelling, and words with their positions and levels."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from memory_plugin.replies.prose import BREAK, INSIDE, LINE, REFUSAL, REPLY, SEN
         pytest.param("\u274c no", REFUSAL + " no", id="a red cross"),
         pytest.param("a\u2014b\u2013c", "a\u2014b\u2014c", id="dashes"),
         pytest.param("\u2705 ok \U0001f680", "  ok  ", id="symbols"),
-        pytest.param("\u597d\u3002", "\u597d.", id="Chinese stays, its full stop is one"),
+        pytest.param("\u597d\u3002", "\u597d.", id="Chinese letters stay, the full stop is folded"),
         pytest.param("a\r\nb", "a \nb", id="line ends"),
         pytest.param("\u0130x", "ix", id="a capital that grows in lower case"),
         pytest.param("\ud800x", " x", id="a lone surrogate"),
@@ -33,20 +33,20 @@ def test_fold_gives_one_spelling(text: str, folded: str) -> None:
 
 @given(st.text())
 def test_every_folded_character_has_one_original(text: str) -> None:
-    found = fold(text)
-    assert len(found.text) <= len(text)
+    folded = fold(text)
+    assert len(folded.text) <= len(text)
     last = -1
-    for at in range(len(found.text)):
-        start, end = found.original_span(at, at + 1)
+    for at in range(len(folded.text)):
+        start, end = folded.original_span(at, at + 1)
         assert last < start < end <= len(text)
         assert end - start == 1
         last = start
 
 
 @given(st.text(alphabet="ab \u200b\u0301\u00adC", max_size=60))
-def test_kept_characters_are_those_of_the_original(text: str) -> None:
-    found = fold(text)
-    assert [text[found.original_offset(at)].lower() for at in range(len(found.text))] == list(found.text)
+def test_offsets_lead_to_the_same_letter_in_the_original(text: str) -> None:
+    folded = fold(text)
+    assert [text[folded.original_offset(at)].lower() for at in range(len(folded.text))] == list(folded.text)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Kinds of messages: examples, and agreement with thresholds and corrections."""
+"""Kinds of messages: their examples, and the same kinds in thresholds and corrections."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TABLE = load_data("replies", "query_types")
 CLASSIFIER = load_query_classifier()
 
 
-def test_thresholds_and_corrections_know_the_same_kinds() -> None:
+def test_thresholds_and_corrections_use_the_same_kinds() -> None:
     assert (*(kind["id"] for kind in TABLE["types"]), AMBIGUOUS) == QUERY_TYPES
     kinds = {
         name.rpartition(".")[2] for name in defaults() if name.startswith("scoring.escalation.thresholds.")

@@ -1,4 +1,4 @@
-"""What is remembered between hooks: corrections, counts, and when `memory tune` is due."""
+"""State between hooks: corrections, counts, and the reminder of `memory tune`."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_state_that_cannot_be_saved_says_so(paths: Paths) -> None:
         ReplyState(paths, "s").save_correction("d", "text", 24)
 
 
-def test_all_steps_are_tried() -> None:
+def test_every_step_runs() -> None:
     done: list[int] = []
 
     def fail() -> None:

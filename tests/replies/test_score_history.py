@@ -12,16 +12,19 @@ from memory_plugin.replies.score_history import (
     missed_by_rules,
     read_scores,
 )
-from tests.replies.builders import append_drift, append_judged, append_said, append_score
+from tests.replies.builders import append_delivery, append_drift, append_judged, append_score
 
 
-def test_a_judges_record_joins_its_score(paths: Paths) -> None:
+def test_a_judges_record_is_joined_with_its_score(paths: Paths) -> None:
     append_score(paths, "a")
     append_score(paths, "b")
     append_judged(paths, "b")
     append_judged(paths, "a", outcome="timeout")
-    found, bad = read_scores(paths)
-    assert ([(one.id, one.judged is not None) for one in found], bad) == ([("a", False), ("b", True)], 0)
+    scores, bad = read_scores(paths)
+    assert ([(score.id, score.judged is not None) for score in scores], bad) == (
+        [("a", False), ("b", True)],
+        0,
+    )
 
 
 def test_unusable_lines_are_counted_and_left_out(paths: Paths) -> None:
@@ -31,17 +34,17 @@ def test_unusable_lines_are_counted_and_left_out(paths: Paths) -> None:
     Ledger(paths.state(), "scores").append("s", "p", {"kind": "score"})
     with open(paths.state("scores.jsonl"), "ab") as file:
         file.write(b'{"cut\n[]\n')
-    found, bad = read_scores(paths)
-    assert ([one.id for one in found], bad) == (["a"], 5)
+    scores, bad = read_scores(paths)
+    assert ([score.id for score in scores], bad) == (["a"], 5)
 
 
 def test_a_reply_counts_once_and_old_ones_do_not(paths: Paths) -> None:
     append_score(paths, "a", time="2020-01-01T00:00:00Z")
     append_score(paths, "b")
     append_score(paths, "b", padding_count=1)
-    found, _ = read_scores(paths, "2021-01-01T00:00:00Z")
-    assert [(one.id, one.padding) for one in found] == [("b", 1)]
-    assert [one.id for one in read_scores(paths, project="other")[0]] == []
+    scores, _ = read_scores(paths, "2021-01-01T00:00:00Z")
+    assert [(score.id, score.padding) for score in scores] == [("b", 1)]
+    assert [score.id for score in read_scores(paths, project="other")[0]] == []
 
 
 def test_groups(paths: Paths) -> None:
@@ -50,19 +53,19 @@ def test_groups(paths: Paths) -> None:
     )
     append_score(paths, "b", model="x", drift=["density"], density=None, time="2026-01-01T00:00:00Z")
     append_score(paths, "c", "other", model="", escalate=True, time="2026-01-01T09:00:00Z")
-    found, _ = read_scores(paths)
-    first, second = group_scores(found, lambda one: one.model)
+    scores, _ = read_scores(paths)
+    first, second = group_scores(scores, lambda score: score.model)
     assert (first.name, first.replies, first.padded.k, first.drifted.k, first.density) == ("x", 2, 1, 1, 0.6)
     assert (second.name, second.escalated.value) == ("unknown", 1.0)
-    assert [(day.name, day.replies) for day in group_by_day(found)] == [("2026-01-01", 2), ("2026-01-02", 1)]
-    assert count_patterns(found) == [("thanks", 1)]
+    assert [(day.name, day.replies) for day in group_by_day(scores)] == [("2026-01-01", 2), ("2026-01-02", 1)]
+    assert count_patterns(scores) == [("thanks", 1)]
 
 
 def test_a_missing_model_is_taken_from_the_session(paths: Paths) -> None:
     for identity, model in (("a", ""), ("b", "x"), ("c", ""), ("d", "y"), ("e", "")):
         append_score(paths, identity, model=model)
     append_score(paths, "f", "other", model="")
-    assert [one.model for one in read_scores(paths)[0]] == ["x", "x", "y", "y", "y", ""]
+    assert [score.model for score in read_scores(paths)[0]] == ["x", "x", "y", "y", "y", ""]
 
 
 def test_only_audited_replies_tell_what_rules_miss(paths: Paths) -> None:
@@ -88,7 +91,7 @@ def test_the_effect_is_the_difference_to_the_control_group(paths: Paths) -> None
         session, identity = "s%d" % number, "d%d" % number
         append_drift(paths, identity, arm, session)
         if arm == "corrected":
-            append_said(paths, identity, session)
+            append_delivery(paths, identity, session)
         append_score(paths, identity, session, padding_count=3, drift=["padding"])
         better = number < 9 or number in (12, 13)
         append_score(paths, "n%d" % number, session, padding_count=0 if better else 3)
@@ -97,7 +100,7 @@ def test_the_effect_is_the_difference_to_the_control_group(paths: Paths) -> None
     assert effect.gap is not None
     assert round(effect.gap[0], 3) == 0.5
     assert effect.gap[1] < 0.5 < effect.gap[2]
-    assert not effect.enough
+    assert not effect.is_conclusive
 
 
 def test_drifts_without_correction_or_next_reply_do_not_count(paths: Paths) -> None:

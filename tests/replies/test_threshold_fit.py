@@ -1,4 +1,4 @@
-"""Thresholds fitted to a ledger: the share that escalates comes to 20 to 30%, on replies that were not fitted, too."""
+"""Thresholds fitted to a ledger: 20 to 30% of replies escalate, including replies that were not used for the fit."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ BOUNDS = EscalationThresholds(settings(), load_data("replies", "gate"))
 def replies(
     count: int, mean: int, padded: float = 0.05, preamble: float = 0.05, seed: int = 1
 ) -> list[MeasuredReply]:
-    """Return made-up replies: densities around `mean` thousandths, a share with one phrase, a share with a long preamble."""
+    """Return random replies: densities around `mean` thousandths, a share with one phrase, a share with a long preamble."""
     draw = random.Random(seed)
     return [
         MeasuredReply(
@@ -56,7 +56,7 @@ def test_a_fit_holds_on_the_other_half(mean: int, padded: float) -> None:
     assert sum(fit.rows.values()) == 500
 
 
-def test_what_fits_already_stays() -> None:
+def test_thresholds_in_range_stay() -> None:
     fitting = replies(1000, 500)
     fit = fit_thresholds(fitting, BOUNDS)
     again = fit_thresholds(fitting, BOUNDS.with_values(fit.thresholds, fit.preamble_min))
@@ -64,7 +64,7 @@ def test_what_fits_already_stays() -> None:
     assert again.before == again.after == fit.after
 
 
-def test_where_it_cannot_be_reached_the_row_is_named() -> None:
+def test_the_blocking_row_is_named_if_the_range_cannot_be_reached() -> None:
     fit = fit_thresholds(replies(400, 600, padded=0.6), BOUNDS)
     assert fit.blocking_row == "padding_range"
     assert fit.after.value is not None
@@ -72,7 +72,7 @@ def test_where_it_cannot_be_reached_the_row_is_named() -> None:
 
 
 def test_kinds_with_few_replies_move_along() -> None:
-    tune = [one._replace(kind="code") for one in replies(400, 700)]
+    tune = [reply._replace(kind="code") for reply in replies(400, 700)]
     fit = fit_thresholds(tune, BOUNDS)
     moved = {kind: fit.thresholds[kind] - BOUNDS.threshold(kind) for kind in QUERY_TYPES}
     assert set(moved.values()) == {moved["code"]}
@@ -88,5 +88,5 @@ def test_no_replies_change_nothing() -> None:
     ("k", "n", "outside"),
     [(50, 200, False), (70, 200, True), (30, 200, True), (70, 199, False), (60, 200, False)],
 )
-def test_a_share_of_enough_replies_may_lie_outside(k: int, n: int, outside: bool) -> None:
+def test_a_share_is_outside_only_with_enough_replies(k: int, n: int, outside: bool) -> None:
     assert is_outside(share(k, n)) is outside

@@ -1,4 +1,4 @@
-"""Replies in transcripts: the last one with its model and prompt, and scored ones read again."""
+"""Replies in transcripts: the last reply with its model and prompt, and rereading scored replies."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_the_last_reply_and_the_prompt_before_it(path: str) -> None:
     assert (tail.model, tail.text, tail.record, tail.prompt) == ("m2", "two", "a-two", "second")
 
 
-def test_a_reply_that_is_not_written_yet_has_the_model_of_its_request(path: str) -> None:
+def test_a_reply_not_written_yet_has_the_model_of_its_request(path: str) -> None:
     request = {"type": "api-request", "querySource": "sdk", "params": {"model": "claude-x"}}
     write_transcript(
         path, user_record("asked"), request, {**request, "querySource": "title", "params": {"model": "small"}}
@@ -60,7 +60,7 @@ def test_a_reply_that_lags_behind_has_the_model_of_the_turn_before(path: str) ->
     assert (tail.model, tail.text, tail.prompt) == ("m1", "", "second")
 
 
-def test_the_client_repeats_the_prompt(path: str) -> None:
+def test_the_prompt_is_read_from_the_line_that_repeats_it(path: str) -> None:
     write_transcript(
         path,
         user_record("x"),
@@ -113,7 +113,7 @@ COMMAND = "<command-message>review is running</command-message>\n<command-name>/
                 user_record(COMMAND + "<command-args>why does it fail?</command-args>"),
             ],
             "why does it fail?",
-            id="a command with words",
+            id="a command with arguments",
         ),
         pytest.param(
             [user_record("old"), user_record(COMMAND), user_record("the skill's text", isMeta=True)],
@@ -146,10 +146,10 @@ COMMAND = "<command-message>review is running</command-message>\n<command-name>/
         pytest.param(
             [user_record("new"), {"type": "last-prompt", "lastPrompt": "new but cu"}],
             "new",
-            id="the whole of a prompt that is repeated",
+            id="a repeated prompt that is cut",
         ),
         pytest.param(
-            [{"type": "last-prompt", "lastPrompt": "/review why?"}], "why?", id="a command repeated"
+            [{"type": "last-prompt", "lastPrompt": "/review why?"}], "why?", id="a repeated command"
         ),
     ],
 )
@@ -158,7 +158,7 @@ def test_the_prompt_that_a_reply_answers(path: str, rows: list[object], prompt: 
         path, *rows, call_record("Read", {}), result_record("x"), assistant_record("said"), {"type": "system"}
     )
     tail = read_last_reply(path)
-    assert (tail.asked, tail.prompt, tail.text) == (True, prompt, "said")
+    assert (tail.has_prompt, tail.prompt, tail.text) == (True, prompt, "said")
 
 
 def test_a_resumed_session_ends_with_its_own_turn(path: str) -> None:
@@ -211,7 +211,7 @@ def test_replies_are_read_again_by_record_or_by_digest(paths: Paths) -> None:
     append_score(paths, score_id("s", "p", "two"), transcript=path, record="", prompt_id="p")
     append_score(paths, "gone", transcript=path + "x.jsonl", record="r1")
     append_score(paths, "odd", transcript="relative.jsonl", record="r1")
-    found = list(reread_replies(one.row for one in read_scores(paths)[0]))
+    found = list(reread_replies(score.row for score in read_scores(paths)[0]))
     assert [(reply.prompt, reply.text, reply.calls) for reply in found] == [
         ("first", "one", []),
         ("second", "two", ["Bash"]),

@@ -1,4 +1,4 @@
-"""What judged replies say about the rules, and the change to the user's pack that follows."""
+"""Findings from judged replies, and the proposed changes to the user's pack."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def test_a_rule_that_is_always_cleared_is_proposed_for_exemption(paths: Paths) -
     append_verdicts(paths, "thanks", *[False] * 5)
     append_verdicts(paths, "apology", *[False] * 4)
     append_verdicts(paths, "greeting", *[False] * 9, True)
-    found = {one.rule: one for one in study(paths).cleared}
-    assert {rule: (one.cleared.k, one.cleared.n, one.exempt) for rule, one in found.items()} == {
+    clearances = {clearance.rule: clearance for clearance in study(paths).cleared}
+    assert {rule: (item.cleared.k, item.cleared.n, item.exempt) for rule, item in clearances.items()} == {
         "thanks": (5, 5, True),
         "apology": (4, 4, False),
         "greeting": (9, 10, False),
@@ -95,15 +95,15 @@ def test_a_phrase_quoted_in_three_replies_is_promoted(paths: Paths) -> None:
     assert study(paths).candidates == []
 
 
-def test_a_phrase_that_a_rule_knows_by_now_is_not_proposed(paths: Paths) -> None:
-    known = "let me know how it all goes"
-    append_quoted(paths, *["The port is %d. Then %s." % (n, known) for n in range(3)], phrase=known)
+def test_a_phrase_that_a_rule_covers_is_not_proposed(paths: Paths) -> None:
+    phrase = "let me know how it all goes"
+    append_quoted(paths, *["The port is %d. Then %s." % (n, phrase) for n in range(3)], phrase=phrase)
     assert study(paths).candidates == []
 
 
 def test_a_phrase_quoted_twice_is_not_promoted(paths: Paths) -> None:
     append_quoted(paths, *["The port is %d. %s it moves." % (n, PHRASE) for n in range(2)])
-    assert [one.promote for one in study(paths).candidates] == [False]
+    assert [candidate.promote for candidate in study(paths).candidates] == [False]
 
 
 def test_a_damaged_pack_is_never_overwritten(paths: Paths) -> None:
@@ -139,7 +139,7 @@ INSIDE = [
 
 def test_a_phrase_inside_sentences_of_padded_replies_is_promoted(paths: Paths) -> None:
     append_padded(paths, INSIDE, sessions=3)
-    (candidate,) = [one for one in study(paths).candidates if one.phrase == "as a matter of fact"]
+    (candidate,) = [item for item in study(paths).candidates if item.phrase == "as a matter of fact"]
     assert (candidate.replies, candidate.source, candidate.promote) == (5, "verbose", True)
     assert candidate.position == "anywhere"
     _, after = propose_pack(study(paths), paths.state_dir)
@@ -160,9 +160,9 @@ def test_a_phrase_inside_sentences_of_padded_replies_is_promoted(paths: Paths) -
         pytest.param(INSIDE, 3, INSIDE[:1], id="also in a good reply"),
     ],
 )
-def test_a_phrase_that_is_not_sure_is_shown_and_not_promoted(
+def test_an_uncertain_phrase_is_shown_and_not_promoted(
     paths: Paths, texts: list[str], sessions: int, others: list[str]
 ) -> None:
     append_padded(paths, texts, sessions, others)
-    found = {one.phrase: one.promote for one in study(paths).candidates}
-    assert found["as a matter of fact"] is False
+    promoted = {candidate.phrase: candidate.promote for candidate in study(paths).candidates}
+    assert promoted["as a matter of fact"] is False

@@ -1,4 +1,4 @@
-"""Rules that Claude broke again: a memory that was told and corrected all the same, and guards that keep answering."""
+"""Detect rules that Claude keeps breaking: the user repeats an injected memory, or a guard answers in many sessions."""
 
 from __future__ import annotations
 
@@ -12,25 +12,25 @@ if TYPE_CHECKING:
 
     from .candidate import Candidate
 
-__all__ = ["answering_guards", "told_and_corrected"]
+__all__ = ["repeated_correction", "repeating_guards"]
 
-CORRECTING = ("correction", "rule", "repeated")
-_LEAST_SESSIONS = 3
+_CORRECTIONS = ("correction", "rule", "repeated")
+_MIN_SESSIONS = 3
 _ANSWERS = ("reminded", "asked")
 
 
-def told_and_corrected(candidate: Candidate, name: str) -> Candidate | None:
-    """Return the hint that a memory was told in this session and the user corrected the same; None for what is no correction."""
-    if candidate.kind not in CORRECTING:
+def repeated_correction(candidate: Candidate, name: str) -> Candidate | None:
+    """Return a hint about a memory that was injected in this session and that the user had to repeat; None if it was no correction."""
+    if candidate.kind not in _CORRECTIONS:
         return None
-    title = "Told, and corrected all the same: %s" % name
-    body = "Claude was told %s in this session, and you had to say it again. A guard, or other words, may help: memory edit %s"
+    title = "You had to repeat a memory: %s" % name
+    body = "Claude was told %s in this session, but you had to repeat it. Reword it or add a guard: memory edit %s"
     finding = RuleHit("mistake", candidate.category, "told-and-corrected", 0.8)
     return new_candidate(finding, candidate.quote, candidate.origin, title, body % (name, name))
 
 
-def answering_guards(rows: Iterable[Mapping[str, Any]], names: Mapping[str, str]) -> list[Candidate]:
-    """Return a hint for each guard that answered in three sessions or more, from rows of the ledger of recalls."""
+def repeating_guards(rows: Iterable[Mapping[str, Any]], names: Mapping[str, str]) -> list[Candidate]:
+    """Return a hint for each guard that answered in at least three sessions, given rows of the recalls ledger."""
     sessions: dict[str, set[str]] = {}
     for row in rows:
         keys = row.get("guards")
@@ -40,9 +40,9 @@ def answering_guards(rows: Iterable[Mapping[str, Any]], names: Mapping[str, str]
                     sessions.setdefault(key, set()).add(str(row.get("session")))
     candidates = []
     for key, seen in sessions.items():
-        if len(seen) >= _LEAST_SESSIONS:
+        if len(seen) >= _MIN_SESSIONS:
             text = "the guard of %s answered in %d sessions" % (names[key], len(seen))
-            body = "Claude keeps trying what the guard of %s covers. CLAUDE.md or other words may help: memory show %s"
+            body = "Claude keeps trying what the guard of %s covers. Reword the memory, or state the rule in CLAUDE.md: memory show %s"
             finding = RuleHit("guard", "constraint", "answering-guard", 0.6)
             title = "A guard keeps answering: %s" % names[key]
             candidates.append(

@@ -1,10 +1,10 @@
-"""A candidate: something that may be worth keeping, with its evidence, redacted before it is made."""
+"""A candidate for a memory, with its evidence. Its texts are redacted before it is created."""
 
 from __future__ import annotations
 
 import re
 from functools import cache
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from ..kernel.clock import now_iso
 from ..kernel.data import load_data
@@ -14,9 +14,6 @@ from ..kernel.text.stem import stem
 from ..kernel.text.tokens import words
 from ..memories.hygiene import clean_text
 from ..memories.record import InvalidMemory
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 __all__ = [
     "CHANGED",
@@ -34,7 +31,7 @@ __all__ = [
     "now_origin",
 ]
 
-# What a candidate may be, in the order in which equally strong ones are shown.
+# The kinds, in the order in which equally strong candidates are shown.
 KINDS = (
     "repeated",
     "correction",
@@ -47,14 +44,18 @@ KINDS = (
     "note",
     "section",
 )
+HINTS = ("mistake", "guard")  # about a stored memory; there is nothing to save or to compare
+_KEYED_BY_TITLE = ("solved_error", *HINTS)
+_REPEATABLE = ("correction", "rule", "repeated")
+_MIN_JACCARD = 0.6  # of the key words of two statements that say the same
 MAX_TITLE = 100
 CHANGED = "What changed before it passed:"
 _MAX_QUOTE = 400
 _MAX_BODY = 3000
 _MAX_SESSIONS = 8
 _ID = re.compile(r"c-[0-9a-f]{10}\Z")
-# Words that only lead to a statement. "No" is one before a comma or a verb; in "no floats" it is what the statement says.
-_LEADS = re.compile(
+# Introductory words that are not part of the statement. "No" is one before a comma or a verb, but not in "no floats".
+_INTRODUCTION = re.compile(
     r"^(?:(?:please|pls|and|but|so|also|ok(?:ay)?|yes|yeah|actually|again|claude|hey|btw|by the way|fyi|heads[- ]?up|for the record"
     r"|just so you know|remember(?: that)?|note that|(?:keep|bear) in mind(?: that)?"
     r"|(?:note|important|reminder|careful|nice|well|wrong|one thing(?: though)?)(?=[,:.!])"
@@ -82,10 +83,10 @@ class RuleHit(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """What may become a memory.
+    """A possible memory.
 
-    `quote` is what was said or seen, `body` what the memory would say, `strength` how sure the rule is, from 0 to 1. `sessions` are all in
-    which it was seen, `found` is when. `contradicts` names a stored memory that says something else.
+    `quote` is the evidence, `body` the text of the memory, `strength` the confidence of the rule from 0 to 1. `sessions` are the sessions
+    in which it was found, `found` is the time. `contradicts` names a stored memory that says the opposite.
     """
 
     id: str
@@ -102,17 +103,17 @@ class Candidate(NamedTuple):
     contradicts: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """Return the candidate as the state file holds it."""
+        """Return the entry for the state file."""
         return {**self._asdict(), "origin": self.origin._asdict(), "sessions": list(self.sessions)}
 
     @property
     def source(self) -> dict[str, Any]:
-        """Return the source that a memory made of it carries."""
+        """Return the `source` field of a memory made from this candidate."""
         return {"session": self.origin.session, "turn": self.origin.turn or None, "quote": self.quote}
 
     @property
     def content(self) -> dict[str, Any]:
-        """Return the fields of a runbook that a solved error's text holds; empty for any other candidate."""
+        """Return the runbook fields in the text of a solved error; empty for any other kind."""
         before, mark, after = self.body.partition(CHANGED)
         if self.kind != "solved_error" or not mark:
             return {}
@@ -123,14 +124,14 @@ class Candidate(NamedTuple):
 def new_candidate(
     finding: RuleHit, quote: str, origin: Origin, title: str = "", body: str = ""
 ) -> Candidate | None:
-    """Return a candidate without secrets; None where a rule of hygiene refuses the text, or nothing is left of it."""
+    """Return a candidate without secrets; None if a hygiene rule blocks the text, or redaction leaves nothing."""
     try:
         quote = plain(_clean(quote), _MAX_QUOTE)
         body = block(_clean(body), _MAX_BODY) or quote
         title = plain(_clean(title), MAX_TITLE) or _title(quote)
     except InvalidMemory:
         return None
-    key = key_words(title if finding.kind in _NAMED_BY_TITLE else quote)
+    key = key_words(title if finding.kind in _KEYED_BY_TITLE else quote)
     if not key or not title:
         return None
     identity = "c-" + digest(" ".join(sorted(key)).encode("utf-8", "replace"), 5)
@@ -142,7 +143,7 @@ def new_candidate(
 
 
 def candidate_from_json(value: object) -> Candidate | None:
-    """Return the candidate in a state file's entry; None for one that is damaged."""
+    """Return the candidate in an entry of the state file; None if the entry is damaged."""
     if not isinstance(value, dict) or not isinstance(value.get("origin"), dict):
         return None
     texts = [
@@ -157,36 +158,35 @@ def candidate_from_json(value: object) -> Candidate | None:
         return None
     if isinstance(strength, bool) or not isinstance(strength, (int, float)):
         return None
-    named: Sequence[str] = [name for name in sessions if isinstance(name, str)][:_MAX_SESSIONS]
     fields = {
         **value,
         "strength": float(strength),
         "origin": Origin(session, turn, time),
-        "sessions": tuple(named),
+        "sessions": tuple(name for name in sessions if isinstance(name, str))[:_MAX_SESSIONS],
     }
     return Candidate(**{name: fields[name] for name in Candidate._fields})
 
 
 def is_candidate_id(text: str) -> bool:
-    """Return whether a text has the form of a candidate's id."""
+    """Return whether a text looks like a candidate's id."""
     return _ID.match(text) is not None
 
 
 def key_words(text: str) -> frozenset[str]:
-    """Return the stems of the words that tell one statement from another, whatever the words around them."""
-    return frozenset(stem(word) for word in words(_LEADS.sub("", text)) if word not in _idle_words())
+    """Return the stems of the words that carry the meaning of a statement, to compare it with others."""
+    return frozenset(stem(word) for word in words(_INTRODUCTION.sub("", text)) if word not in _stop_words())
 
 
 def is_near(candidate: Candidate, other: Candidate) -> bool:
-    """Return whether two statements of the user say the same in much the same words."""
+    """Return whether two of the user's statements share most of their key words."""
     if candidate.kind not in _REPEATABLE or other.kind not in _REPEATABLE:
         return False
-    ours, theirs = key_words(candidate.quote), key_words(other.quote)
-    return len(ours & theirs) >= _NEAR * len(ours | theirs)
+    keys, other_keys = key_words(candidate.quote), key_words(other.quote)
+    return len(keys & other_keys) >= _MIN_JACCARD * len(keys | other_keys)
 
 
 def merged(old: Candidate, new: Candidate) -> Candidate:
-    """Return a candidate that was found again: in a second session it is one that is repeated."""
+    """Return a candidate that was found again; a statement found in a second session becomes `repeated`."""
     sessions = tuple(dict.fromkeys([*old.sessions, *new.sessions]))[-_MAX_SESSIONS:]
     is_repeated = len(sessions) > 1 and old.kind in _REPEATABLE
     strength = max(old.strength, new.strength)
@@ -200,7 +200,7 @@ def merged(old: Candidate, new: Candidate) -> Candidate:
 
 
 def now_origin(session: str, turn: int = 0) -> Origin:
-    """Return an origin of this moment."""
+    """Return an origin with the current time."""
     return Origin(session, turn, now_iso())
 
 
@@ -209,19 +209,13 @@ def _clean(text: str) -> str:
 
 
 def _title(quote: str) -> str:
-    """Return a title for a quote: without the words that only lead to it, from a capital letter to the end of a word."""
-    text = _LEADS.sub("", quote).rstrip(" .!")
+    """Return a title for a quote: without introductory words, capitalized, and cut at a word boundary."""
+    text = _INTRODUCTION.sub("", quote).rstrip(" .!")
     if len(text) > MAX_TITLE:
         text = text[: MAX_TITLE - 1].rsplit(" ", 1)[0].rstrip(" ,;:") + "\u2026"
     return text[:1].upper() + text[1:]
 
 
-HINTS = ("mistake", "guard")  # about a memory that is there: nothing to store, and nothing covers them
-_NAMED_BY_TITLE = ("solved_error", *HINTS)
-_REPEATABLE = ("correction", "rule", "repeated")
-_NEAR = 0.6  # share of the telling words that two statements have in common
-
-
 @cache
-def _idle_words() -> frozenset[str]:
-    return frozenset(load_data("capture", "statements")["idle_words"]["values"])
+def _stop_words() -> frozenset[str]:
+    return frozenset(load_data("capture", "statements")["stop_words"]["values"])

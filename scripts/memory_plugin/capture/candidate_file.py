@@ -1,6 +1,6 @@
-"""The candidates of a project, in one small file of the state folder: at most 20, the weakest go first, none older than 30 days.
+"""The candidates of a project, in a small file in the state folder: at most 20, the weakest dropped first, none older than 30 days.
 
-What a person dropped is remembered as a digest, so that it never comes back; its text is gone.
+Only the id of a candidate that the user dropped is kept, so that it is never proposed again; its text is deleted.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from ..kernel.paths import Paths
     from .candidate import Candidate
 
-__all__ = ["MAX_OPEN", "CandidateFile", "Candidates", "candidate_path"]
+__all__ = ["MAX_OPEN", "CandidateFile", "CandidateSet", "candidate_path"]
 
 MAX_OPEN = 20
-_KEPT_DAYS = 30
+_MAX_DAYS = 30
 _MAX_CLOSED = 2000
 _LOCK_WAIT = 2.0
 _SCHEMA = 1
@@ -35,21 +35,20 @@ def candidate_path(paths: Paths) -> str:
     return paths.state("capture", paths.project_key + ".json")
 
 
-class Candidates:
+class CandidateSet:
     """The open candidates, strongest first; the ids of dropped ones; the kinds that the user never wants again."""
 
     __slots__ = ("closed", "open", "silenced")
 
     def __init__(self, data: dict[str, Any]) -> None:
-        found = (candidate_from_json(entry) for entry in _list(data.get("open")))
-        self.open = [
-            candidate for candidate in found if candidate is not None and candidate.found >= _oldest()
-        ]
+        candidates = map(candidate_from_json, _list(data.get("open")))
+        oldest = iso(now() - _MAX_DAYS * 86400)
+        self.open = [candidate for candidate in candidates if candidate and candidate.found >= oldest]
         self.closed = [name for name in _list(data.get("closed")) if isinstance(name, str)]
         self.silenced = [kind for kind in _list(data.get("silenced")) if kind in KINDS]
 
     def to_json(self) -> dict[str, Any]:
-        """Return what the file holds."""
+        """Return the contents of the file."""
         return {
             "schema": _SCHEMA,
             "open": [candidate.to_json() for candidate in self.open],
@@ -57,37 +56,39 @@ class Candidates:
             "silenced": list(self.silenced),
         }
 
-    def add(self, candidates: Iterable[Candidate], most: int = MAX_OPEN) -> int:
-        """Add what is new and wanted, and keep the strongest; return how many of `found` are among them."""
-        known = {candidate.id: candidate for candidate in self.open}
+    def add(self, candidates: Iterable[Candidate]) -> int:
+        """Add the wanted candidates, merging those that say the same, and keep the strongest; return how many are new."""
+        by_id = {candidate.id: candidate for candidate in self.open}
         wanted = self.wanted(candidates)
-        new = {candidate.id for candidate in wanted if candidate.id not in known}
+        new = {candidate.id for candidate in wanted if candidate.id not in by_id}
         for candidate in wanted:
-            same = (
-                candidate.id
-                if candidate.id in known
-                else next((old.id for old in known.values() if is_near(old, candidate)), "")
+            same = by_id.get(candidate.id) or next(
+                (other for other in by_id.values() if is_near(other, candidate)), None
             )
-            known[same or candidate.id] = merged(known[same], candidate) if same else candidate
-        ranked = sorted(known.values(), key=lambda candidate: candidate.origin.time, reverse=True)
-        ranked.sort(key=lambda candidate: candidate.strength, reverse=True)
-        self.open = ranked[:most]
+            if same is None:
+                by_id[candidate.id] = candidate
+            else:
+                by_id[same.id] = merged(same, candidate)
+        ranked = sorted(
+            by_id.values(), key=lambda candidate: (candidate.strength, candidate.origin.time), reverse=True
+        )
+        self.open = ranked[:MAX_OPEN]
         return sum(candidate.id in new for candidate in self.open)
 
     def wanted(self, candidates: Iterable[Candidate]) -> list[Candidate]:
-        """Return the candidates that were not dropped before, and of no kind that the user never wants."""
+        """Return the candidates that the user did not drop before and whose kind is not silenced."""
         return [
             candidate
             for candidate in candidates
             if candidate.id not in self.closed and candidate.kind not in self.silenced
         ]
 
-    def settle(self, checked: dict[str, str | None]) -> int:
-        """Take out what a stored memory covers (None), and mark what it contradicts; return how many are left."""
+    def settle(self, coverage: dict[str, str | None]) -> int:
+        """Remove candidates that a memory covers (None), and mark those that contradict one; return how many are left."""
         self.open = [
-            candidate._replace(contradicts=checked.get(candidate.id, candidate.contradicts) or "")
+            candidate._replace(contradicts=coverage.get(candidate.id, candidate.contradicts) or "")
             for candidate in self.open
-            if checked.get(candidate.id, "") is not None
+            if coverage.get(candidate.id, "") is not None
         ]
         return len(self.open)
 
@@ -98,25 +99,29 @@ class Candidates:
         return len(self.open)
 
     def silence(self, kind: str) -> int:
-        """Drop all candidates of a kind, and propose none of it any more; return how many are left."""
+        """Drop all candidates of a kind, and never propose that kind again; return how many are left."""
         self.silenced += [kind] if kind not in self.silenced else []
         return self.close([candidate.id for candidate in self.open if candidate.kind == kind])
 
 
 class CandidateFile:
-    """The file of one project. Reading never fails; a change is made under a lock, and replaces the whole file."""
+    """The file of one project. Reading never fails; a change takes a lock and replaces the whole file."""
 
     __slots__ = ("_path",)
 
     def __init__(self, paths: Paths) -> None:
         self._path = candidate_path(paths)
 
-    def load(self) -> Candidates:
-        """Return what the file holds; nothing for one that is missing or damaged."""
-        return Candidates(read_state(self._path))
+    def load(self) -> CandidateSet:
+        """Return the saved candidates; an empty set if the file is missing or damaged."""
+        return CandidateSet(read_state(self._path))
 
-    def change(self, edit: Callable[[Candidates], int]) -> int:
-        """Apply a change and return its result. Raises OSError, also when another process holds the file for two seconds."""
+    def change(self, edit: Callable[[CandidateSet], int]) -> int:
+        """Apply a change and return its result.
+
+        Raises:
+            OSError: The file cannot be written, or another process held its lock for two seconds.
+        """
         make_folder(os.path.dirname(self._path))
         with FileLock(self._path + ".lock", _LOCK_WAIT):
             candidates = self.load()
@@ -127,19 +132,15 @@ class CandidateFile:
         return result
 
     def clear(self) -> int:
-        """Forget all candidates, dropped ones and silenced kinds included; return how many were open. Raises OSError."""
-        return self.change(_cleared)
+        """Forget all candidates, including dropped ones and silenced kinds; return how many were open. Raises OSError."""
 
+        def empty(candidates: CandidateSet) -> int:
+            number = len(candidates.open)
+            candidates.open, candidates.closed, candidates.silenced = [], [], []
+            return number
 
-def _cleared(candidates: Candidates) -> int:
-    number = len(candidates.open)
-    candidates.open, candidates.closed, candidates.silenced = [], [], []
-    return number
+        return self.change(empty)
 
 
 def _list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
-
-
-def _oldest() -> str:
-    return iso(now() - _KEPT_DAYS * 86400)

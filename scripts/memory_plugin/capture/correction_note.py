@@ -1,4 +1,4 @@
-"""With `capture.offer` set to `ask`: tell Claude once a session that the user may want a clear correction kept."""
+"""If `capture.offer` is `ask`, tell Claude once per session that the user may want to keep a clear correction."""
 
 from __future__ import annotations
 
@@ -11,17 +11,21 @@ if TYPE_CHECKING:
 
 __all__ = ["ask_about"]
 
-_LEAST_STRENGTH = 0.8
+_MIN_STRENGTH = 0.8
 _KINDS = ("correction", "rule")
 _NOTE = (
-    "<memory-capture>The user's message seems to hold a rule that is meant to last. Nothing was stored."
-    " The user has switched on being asked, at most once a session, whether such a rule is to be kept as a memory."
-    " It is stored only if they say so.</memory-capture>"
+    "<memory-capture>The user's message seems to contain a lasting rule. Nothing was stored."
+    " The user wants to be asked, at most once per session, whether to keep such a rule as a memory."
+    " Store it only if they agree.</memory-capture>"
 )
 
 
 def ask_about(prompt: str, context: Context) -> str:
-    """Return a note for Claude if a prompt holds a clear correction or rule, once a session; else an empty text. Raises OSError."""
+    """Return the note for Claude if a prompt contains a clear correction or rule, once per session; otherwise "".
+
+    Raises:
+        OSError: The session's state cannot be written.
+    """
     settings = context.settings
     if settings.text("capture.offer") != "ask" or not settings.flag("capture.enabled"):
         return ""
@@ -30,12 +34,10 @@ def ask_about(prompt: str, context: Context) -> str:
     path = session_file(context.paths, context.session, "asked")
     if read_state(path):
         return ""
-    from .statements import find_statements  # it needs `re`, which a prompt mostly does without
+    from .statements import find_statements  # imports `re`, which most prompts do not need
 
     statements = find_statements(prompt)
-    if not any(
-        statement.kind in _KINDS and statement.strength >= _LEAST_STRENGTH for statement in statements
-    ):
+    if not any(statement.kind in _KINDS and statement.strength >= _MIN_STRENGTH for statement in statements):
         return ""
     write_state(path, {"asked": True})
     return _NOTE

@@ -1,4 +1,4 @@
-"""What a stored memory says about a candidate: it covers it, it contradicts it, or neither."""
+"""Compare a candidate with a stored memory, which may cover it or contradict it."""
 
 from __future__ import annotations
 
@@ -14,71 +14,60 @@ if TYPE_CHECKING:
     from ..memories.record import Memory
     from .candidate import Candidate
 
-__all__ = ["CONTRADICTED", "COVERED", "Checked", "compare"]
+__all__ = ["CONTRADICTED", "COVERED", "Coverage", "compare"]
 
 COVERED, CONTRADICTED = "covered", "contradicted"
-_SHARE = 0.85  # of the telling words of a candidate that a memory must hold to cover it
-_LEAST_WORDS = 2
-_NOT = frozenset(
-    [
-        "not",
-        "never",
-        "no",
-        "dont",
-        "stop",
-        "avoid",
-        "without",
-        "nor",
-        "neither",
-        "quit",
-        "doesnt",
-        "isnt",
-    ]
+_MIN_SHARE = 0.85  # of a candidate's key words that a memory must contain to cover it
+_MIN_WORDS = 2
+_NEGATIONS = frozenset(
+    ("not", "never", "no", "dont", "stop", "avoid", "without", "nor", "neither", "quit", "doesnt", "isnt")
 )
 _CHOICE = re.compile(r"([\w@./+#-]+),? (?:and not|not|instead of|rather than|over) ([\w@./+#-]+)")
 
 
-class Checked(NamedTuple):
-    """What stored memories say about candidates: by id None if one covers it, the name of one that it contradicts, else an empty text.
+class Coverage(NamedTuple):
+    """How the stored memories relate to candidates.
 
-    `hints` are candidates that follow from that: memories that Claude was told, and corrected all the same.
+    `by_candidate` maps a candidate's id to None if a memory covers it, to the name of a memory that it contradicts, or else to "".
+    `hints` are new candidates about memories that were injected although the user then repeated them.
     """
 
-    said: dict[str, str | None]
+    by_candidate: dict[str, str | None]
     hints: list[Candidate]
 
 
 def compare(candidate: Candidate, memory: Memory) -> str:
-    """Return COVERED if a memory says what a candidate says, CONTRADICTED if it says the opposite, else an empty text."""
-    told = key_words(candidate.quote if candidate.kind != "solved_error" else candidate.title)
+    """Return COVERED if a memory says the same as a candidate, CONTRADICTED if it says the opposite, otherwise ""."""
+    keys = key_words(candidate.quote if candidate.kind != "solved_error" else candidate.title)
     text = "%s\n%s" % (memory.title, body_text(memory))
-    held = frozenset(stem(word) for word in words(text))
-    if len(told) < _LEAST_WORDS or len(told & held) < _SHARE * len(told):
+    stems = frozenset(stem(word) for word in words(text))
+    if len(keys) < _MIN_WORDS or len(keys & stems) < _MIN_SHARE * len(keys):
         return ""
-    return CONTRADICTED if _opposed(candidate.quote, text, told) else COVERED
+    return CONTRADICTED if _contradicts(candidate.quote, text, keys) else COVERED
 
 
-def _opposed(text: str, other: str, told: frozenset[str]) -> bool:
-    """Return whether two texts about the same things choose the other way round, or one forbids what the other asks for."""
-    ours, theirs = _choices(text), _choices(other)
-    if ours & {(second, first) for first, second in theirs}:
+def _contradicts(text: str, other: str, keys: frozenset[str]) -> bool:
+    """Return whether two texts about the same subject choose opposite sides, or one forbids what the other requires."""
+    choices, other_choices = _choices(text), _choices(other)
+    if choices & {(rejected, chosen) for chosen, rejected in other_choices}:
         return True
-    if ours or theirs:
-        return bool(ours and not theirs and _is_refused(other, {first for first, _ in ours}))
-    return _forbids(text, told) != _forbids(other, told)
+    if choices or other_choices:
+        return bool(choices and not other_choices and _is_refused(other, {chosen for chosen, _ in choices}))
+    return _forbids(text, keys) != _forbids(other, keys)
 
 
 def _choices(text: str) -> set[tuple[str, str]]:
+    """Return pairs of what a text chooses and what it rejects, as in "pnpm, not npm"."""
     return {(first.strip("."), second.strip(".")) for first, second in _CHOICE.findall(text.lower())}
 
 
-def _forbids(text: str, told: frozenset[str]) -> bool:
-    """Return whether the sentence of a text that holds most of the telling words says not to do something."""
+def _forbids(text: str, keys: frozenset[str]) -> bool:
+    """Return whether the sentence with most of the key words contains a negation."""
     sentences = [words(sentence) for sentence in re.split(r"[.!?;\n]", text.lower())]
-    nearest = max(sentences, key=lambda found: len(told & {stem(word) for word in found}))
-    return not _NOT.isdisjoint(nearest)
+    nearest = max(sentences, key=lambda sentence: len(keys & {stem(word) for word in sentence}))
+    return not _NEGATIONS.isdisjoint(nearest)
 
 
 def _is_refused(text: str, chosen: set[str]) -> bool:
-    found = re.findall(r"(?:not|never|no|don't use|avoid) (?:use )?([\w@./+#-]+)", text.lower())
-    return not chosen.isdisjoint(found)
+    refused = re.findall(r"(?:not|never|no|don't use|avoid) (?:use )?([\w@./+#-]+)", text.lower())
+    return not chosen.isdisjoint(refused)

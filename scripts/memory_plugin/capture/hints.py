@@ -1,64 +1,58 @@
-"""Whether a prompt may hold a lasting statement, told by substrings: the end of every turn asks this, so nothing here uses `re`.
+"""A fast check whether a prompt may hold a lasting statement, by substrings alone.
 
-It may say no to a sentence that the rules would find: the end of a session looks at all prompts without asking here.
+The Stop hook runs it on every turn, so it does not import `re`. It may miss a statement that the rules would find; the end of a session
+reads all prompts without it.
 """
 
 from __future__ import annotations
 
-from .worth import all_hints, least_worth, most_worth
+from .statement_model import RULE_THRESHOLD, hint_table, threshold, upper_bound
 
-__all__ = [
-    "HOLDS_NOTHING",
-    "LONG_PROMPT",
-    "RULED",
-    "SHORTEST_SENTENCE",
-    "holds",
-    "may_hold_statement",
-]
+__all__ = ["LONG_PROMPT", "MIN_PROMPT", "MIN_SENTENCE", "contains_hint", "may_hold_statement"]
 
-HOLDS_NOTHING = 12  # characters below which no prompt says anything lasting
-LONG_PROMPT = (
-    2000  # characters from which only the first and the last paragraph count: the rest is mostly pasted
-)
-SHORTEST_SENTENCE = 8
-RULED = -1.0  # the worth from which a rule is heard
-_ASKING = (
+MIN_PROMPT = 12  # characters; a shorter prompt states nothing lasting
+LONG_PROMPT = 2000  # characters; of a longer prompt, only the first and last paragraphs count: the rest is mostly pasted
+MIN_SENTENCE = 8  # characters
+_QUESTION_STARTS = (
     " what ", " which ", " who ", " where ", " when ", " is ", " are ", " was ", " does ", " did ", " do ", " has ", " have ", " should ",
 )  # fmt: skip
-_END = 600  # characters at either end of a long prompt: the longest paragraph of one that counts, and some
+_END = 600  # characters at either end of a long prompt: more than a paragraph that counts
 
 
 def may_hold_statement(prompt: str) -> bool:
-    """Return whether a sentence could be found by a rule of `config/capture/statements.json`, or be worth enough without one."""
-    if len(prompt) < HOLDS_NOTHING:
+    """Return whether a rule or the statement model could find a statement in a prompt."""
+    if len(prompt) < MIN_PROMPT:
         return False
-    pieces = _pieces(_ends(prompt).replace("\u2019", "'"))
-    if not pieces or (len(pieces) == 1 and pieces[0].startswith(_ASKING) and pieces[0].endswith("? ")):
+    sentences = _rough_sentences(_ends(prompt).replace("\u2019", "'"))
+    if not sentences or (len(sentences) == 1 and _is_question(sentences[0])):
         return False
-    table = all_hints()
-    text = "".join(pieces)
-    rules = [hint for hints in table["rules"].values() for hint in hints if holds(hint, text)]
-    least = least_worth(len(pieces))
-    for piece in pieces:
-        is_ruled = any(holds(hint, piece) for hint in rules)
-        if most_worth(piece, is_ruled=is_ruled) >= (RULED if is_ruled else least):
+    text = "".join(sentences)
+    hints = [hint for hints in hint_table()["rules"].values() for hint in hints if contains_hint(text, hint)]
+    min_log_odds = threshold(len(sentences))
+    for sentence in sentences:
+        has_rule = any(contains_hint(sentence, hint) for hint in hints)
+        if upper_bound(sentence, has_rule=has_rule) >= (RULE_THRESHOLD if has_rule else min_log_odds):
             return True
     return False
 
 
+def contains_hint(text: str, hint: str) -> bool:
+    """Return whether a lowercase text contains all parts of a hint, which `+` separates."""
+    return hint in text if "+" not in hint else all(part in text for part in hint.split("+"))
+
+
+def _is_question(sentence: str) -> bool:
+    return sentence.startswith(_QUESTION_STARTS) and sentence.endswith("? ")
+
+
 def _ends(prompt: str) -> str:
-    """Return a prompt; of a long one its ends, since nothing else of it counts."""
+    """Return the prompt, or the beginning and end of a long one."""
     return prompt if len(prompt) <= LONG_PROMPT else "%s\n%s" % (prompt[:_END], prompt[-_END:])
 
 
-def _pieces(text: str) -> list[str]:
-    """Return the parts of a text between stops and line ends, in lower case."""
+def _rough_sentences(text: str) -> list[str]:
+    """Return the lowercase sentences of a text, each between two spaces so that hints can match whole words."""
     text = text.lower()
     for stop in ".!?":
         text = text.replace(stop + " ", stop + "\n")
-    return [" %s " % " ".join(line.split()) for line in text.split("\n") if len(line) >= SHORTEST_SENTENCE]
-
-
-def holds(hint: str, text: str) -> bool:
-    """Return whether a text in lower case holds all parts of a hint, which `+` separates."""
-    return hint in text if "+" not in hint else all(part in text for part in hint.split("+"))
+    return [" %s " % " ".join(line.split()) for line in text.split("\n") if len(line) >= MIN_SENTENCE]

@@ -1,4 +1,4 @@
-"""The line at the start of a session that says what may be worth keeping."""
+"""The line at the start of a session that offers new candidates for review."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["due_offer"]
 
 
 def due_offer(context: Context) -> str:
-    """Return one line for the user, the first time that exactly these candidates are open; else an empty text."""
+    """Return a line for the user, once for each set of open candidates; otherwise ""."""
     settings = context.settings
     if not settings.flag("capture.enabled") or settings.text("capture.offer") == "off":
         return ""
@@ -27,13 +27,13 @@ def due_offer(context: Context) -> str:
 
 
 def _is_due(context: Context, ids: list[str]) -> bool:
-    """Return whether this set of candidates was never mentioned, and record that it is now."""
+    """Return whether this set of candidates was not offered before, and record the offer."""
     path = context.paths.state("capture", context.paths.project_key + ".told.json")
-    told = digest("\n".join(ids).encode("ascii", "replace"))
-    if read_state(path).get("open") == told:
+    offered = digest("\n".join(ids).encode("ascii", "replace"))
+    if read_state(path).get("open") == offered:
         return False
     try:
-        write_state(path, {"open": told})
+        write_state(path, {"open": offered})
     except OSError:
         return False
     return True

@@ -1,6 +1,6 @@
-"""The sentences of a prompt that the user wrote, without what was pasted, quoted, fenced, tagged or marked private.
+"""Extract the sentences of a prompt that the user wrote, without pasted, quoted, fenced, tagged or private text.
 
-An approximation, made to leave out too much rather than too little: a page that a user pastes may say "always" as well.
+This is an approximation that leaves out too much rather than too little: a page that the user pastes may say "always" too.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING
 
 from ..kernel.data import load_data
 from ..kernel.text.tags import without_private
-from .hints import LONG_PROMPT, SHORTEST_SENTENCE
+from .hints import LONG_PROMPT, MIN_SENTENCE
 
 if TYPE_CHECKING:
     from typing import Any
 
 __all__ = ["own_sentences"]
 
-_LOOKED_AT = 20_000
-_LONGEST_PARAGRAPH = 900
-_LONGEST_SENTENCE = 320
-_MOST_LISTED = 12
+_MAX_PROMPT = 20_000
+_MAX_PARAGRAPH = 900
+_MAX_SENTENCE = 320
+_MAX_LIST_ITEMS = 12
 _FENCED = re.compile(r"^[ \t]*(```|~~~).*?(?:^[ \t]*\1[ \t]*$|\Z)", re.MULTILINE | re.DOTALL)
 _TAGGED = re.compile(r"<([a-zA-Z][\w:-]*)\b[^<>]*>.*?(?:</\1\s*>|\Z)|<!--.*?(?:-->|\Z)", re.DOTALL)
 _QUOTED = re.compile(r"\"[^\"\n]{25,}\"|\u201c[^\u201d\n]{25,}\u201d|`[^`\n]{60,}`")
@@ -33,48 +33,50 @@ _ABBREVIATED = re.compile(r"\b(?:e\.g|i\.e|etc|vs|approx|cf)\.$", re.IGNORECASE)
 
 
 def own_sentences(prompt: str) -> list[str]:
-    """Return the user's own sentences in order, each on one line; none for a prompt that seems pasted as a whole."""
-    text = without_private(prompt[:_LOOKED_AT]).replace("\r\n", "\n").replace("\u2019", "'")
+    """Return the user's own sentences in order, each on one line; empty if the whole prompt seems pasted."""
+    text = without_private(prompt[:_MAX_PROMPT]).replace("\r\n", "\n").replace("\u2019", "'")
     text = _TAGGED.sub("\n", _FENCED.sub("\n", text))
     paragraphs = [part for part in re.split(r"\n[ \t]*\n", text) if part.strip()]
     if len(prompt) > LONG_PROMPT:
-        paragraphs = [
-            fromkey for fromkey in dict.fromkeys([*paragraphs[:1], *paragraphs[-1:]]) if _is_short(fromkey)
-        ]
-    found: list[str] = []
+        ends = dict.fromkeys([*paragraphs[:1], *paragraphs[-1:]])
+        paragraphs = [paragraph for paragraph in ends if _is_short(paragraph)]
+    sentences: list[str] = []
     for paragraph in paragraphs:
-        lines, goes_on = _own_lines(paragraph)
-        found += _sentences("\n".join(lines))
-        if not goes_on:
+        lines, continues = _own_lines(paragraph)
+        sentences += _sentences("\n".join(lines))
+        if not continues:
             break
-    return found
+    return sentences
 
 
 def _is_short(paragraph: str) -> bool:
-    return len(paragraph) <= _LONGEST_PARAGRAPH // 2 and not _BULLET.match(paragraph)
+    return len(paragraph) <= _MAX_PARAGRAPH // 2 and not _BULLET.match(paragraph)
 
 
 def _own_lines(paragraph: str) -> tuple[list[str], bool]:
-    """Return the lines of a paragraph that the user wrote, and whether what follows may be theirs as well."""
-    if len(paragraph) > _LONGEST_PARAGRAPH:
+    """Return the lines of a paragraph that the user wrote, and whether the next paragraphs may be theirs too.
+
+    A line such as "Address these comments:" introduces other people's text, so everything after it is left out.
+    """
+    if len(paragraph) > _MAX_PARAGRAPH:
         return [], True
-    kept: list[str] = []
+    own: list[str] = []
     lines = paragraph.split("\n")
     lists_rules = False
     for line in lines:
         if _pasted().search(line):
             continue
         if _BULLET.match(line):
-            if lists_rules and len(kept) < _MOST_LISTED:
-                kept.append(_BULLET.sub("", line))
+            if lists_rules and len(own) < _MAX_LIST_ITEMS:
+                own.append(_BULLET.sub("", line))
             continue
-        announced = _announcing().search(line)
-        if announced and not _listing().search(line):
-            kept.append(line[: announced.start()])
-            return kept, False
+        announcement = _announcing().search(line)
+        if announcement and not _listing().search(line):
+            own.append(line[: announcement.start()])
+            return own, False
         lists_rules = bool(_listing().search(line))
-        kept.append(line)
-    return kept, True
+        own.append(line)
+    return own, True
 
 
 def _sentences(text: str) -> list[str]:
@@ -84,8 +86,8 @@ def _sentences(text: str) -> list[str]:
             pieces[-1] += " " + piece
         else:
             pieces.append(piece)
-    found = (" ".join(_QUOTED.sub('"..."', piece).split()) for piece in pieces)
-    return [sentence for sentence in found if SHORTEST_SENTENCE <= len(sentence) <= _LONGEST_SENTENCE]
+    sentences = (" ".join(_QUOTED.sub('"..."', piece).split()) for piece in pieces)
+    return [sentence for sentence in sentences if MIN_SENTENCE <= len(sentence) <= _MAX_SENTENCE]
 
 
 @cache

@@ -1,4 +1,4 @@
-"""Past transcripts, file by file: what they hold is kept after each, so that a run that was stopped goes on where it was."""
+"""Capture candidates from past transcripts, file by file, saving after each file so that a stopped run can resume."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
 __all__ = ["Progress", "capture_files", "project_transcripts"]
 
 _SUFFIX = ".jsonl"
-_MOST_REMEMBERED = 5000  # files that were read
-_BATCH = 50  # candidates of one file that are held before they are ranked
+_MAX_REMEMBERED = 5000  # files already read
+_BATCH = 50  # candidates to collect before they are ranked and saved
 _READ = "read"
 
 
 class Progress(NamedTuple):
-    """The progress of a run: files read, skipped as read before, and unreadable; bytes; statements and errors found."""
+    """The progress of a run: files read, known from an earlier run, and unreadable; bytes read; candidates found."""
 
     read: int
     known: int
@@ -41,44 +41,49 @@ class Progress(NamedTuple):
 
 
 def project_transcripts(context: Context, days: float | None = None) -> list[str]:
-    """Return the transcripts of the project's sessions, the latest first; with `days` those that changed since then."""
+    """Return the transcripts of the project's sessions, latest first; with `days`, only those changed in that many days."""
     oldest = 0.0 if days is None else now() - days * 86400
-    found: list[tuple[float, str]] = []
+    transcripts: list[tuple[float, str]] = []
     for memory_folder in native_folders(context.paths):
         folder = os.path.dirname(memory_folder)
         for entry in os.scandir(folder):
             if entry.name.endswith(_SUFFIX) and entry.is_file(follow_symlinks=False):
                 changed = entry.stat(follow_symlinks=False).st_mtime
-                found += [(changed, entry.path)] if changed >= oldest else []
-    return [path for _, path in sorted(found, reverse=True)]
+                if changed >= oldest:
+                    transcripts.append((changed, entry.path))
+    return [path for _, path in sorted(transcripts, reverse=True)]
 
 
 def capture_files(
     paths: Sequence[str], may_use: MayUse, context: Context, watch: SectionWatch, *, again: bool = False
 ) -> Iterator[Progress]:
-    """Read transcripts and keep their candidates, yielding the progress after each; with `again` also those read before.
+    """Save the candidates of transcripts, yielding the progress after each file.
 
-    `watch` counts which sections of CLAUDE.md the prompts need. Raises OSError where the state cannot be written.
+    `watch` counts which sections of CLAUDE.md the prompts need. With `again`, files that were read before are read once more.
+
+    Raises:
+        OSError: The state cannot be written.
     """
     state = context.paths.state("capture", context.paths.project_key + ".read.json")
-    done = {} if again else _read_before(state)
-    at = Progress(0, 0, 0, 0, 0)
+    stamps = {} if again else _saved_stamps(state)
+    progress = Progress(0, 0, 0, 0, 0)
     for path in paths:
         try:
-            mark, size = _stamp(path)
-            if done.get(_name(path)) == mark:
-                at = at._replace(known=at.known + 1)
+            stamp, size = _stamp(path)
+            if stamps.get(_name(path)) == stamp:
+                progress = progress._replace(known=progress.known + 1)
             else:
-                found = _capture(path, may_use, context, watch)
-                done[_name(path)] = mark
-                write_state(state, {_READ: dict(list(done.items())[-_MOST_REMEMBERED:])})
-                at = at._replace(read=at.read + 1, size=at.size + size, found=at.found + found)
+                found = progress.found + _capture(path, may_use, context, watch)
+                stamps[_name(path)] = stamp
+                write_state(state, {_READ: dict(list(stamps.items())[-_MAX_REMEMBERED:])})
+                progress = progress._replace(read=progress.read + 1, size=progress.size + size, found=found)
         except (FileNotFoundError, Unreadable):
-            at = at._replace(unreadable=at.unreadable + 1)
-        yield at
+            progress = progress._replace(unreadable=progress.unreadable + 1)
+        yield progress
 
 
 def _capture(path: str, may_use: MayUse, context: Context, watch: SectionWatch) -> int:
+    """Save the candidates of one transcript in batches, and return their number."""
     file = CandidateFile(context.paths)
     number = 0
     batch: list[Candidate] = []
@@ -97,11 +102,12 @@ def _add(file: CandidateFile, batch: list[Candidate]) -> int:
     return len(batch)
 
 
-def _read_before(path: str) -> dict[str, str]:
-    read = read_state(path).get(_READ)
-    return (
-        {name: mark for name, mark in read.items() if isinstance(mark, str)} if isinstance(read, dict) else {}
-    )
+def _saved_stamps(path: str) -> dict[str, str]:
+    """Return the stamps of the files that earlier runs read, by the digest of their path."""
+    stamps = read_state(path).get(_READ)
+    if not isinstance(stamps, dict):
+        return {}
+    return {name: stamp for name, stamp in stamps.items() if isinstance(stamp, str)}
 
 
 def _name(path: str) -> str:
@@ -109,5 +115,6 @@ def _name(path: str) -> str:
 
 
 def _stamp(path: str) -> tuple[str, int]:
+    """Return a file's stamp, which changes with the file, and its size in bytes."""
     status = os.stat(path)
     return "%d-%d" % (status.st_size, status.st_mtime_ns), status.st_size

@@ -1,4 +1,4 @@
-"""What was stored elsewhere: notes of Claude Code's own memory that are new, and sections of CLAUDE.md that many prompts need."""
+"""CandidateSet from text stored elsewhere: notes in Claude Code's own memory, and sections of CLAUDE.md that many prompts need."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ __all__ = ["SectionWatch", "note_candidates"]
 
 _MAX_QUOTE = 300
 _MAX_PROMPT = 4000
-_SHARED_WORDS = 3  # of a section's telling words in a prompt that needs it
-_LEAST_PROMPTS = 5
+_MIN_SHARED_WORDS = 3  # key words that a section shares with a prompt that needs it
+_MIN_PROMPTS = 5
 
 
 def note_candidates(notes: Iterable[NativeNote]) -> list[Candidate]:
-    """Return a candidate for each note that Claude Code wrote by itself; what a memory says already is left out later."""
+    """Return a candidate for each note that Claude Code wrote by itself; those that a memory covers are dropped later."""
     candidates = []
     for note in notes:
         text = plain("%s: %s" % (note.title, note.body), _MAX_QUOTE)
@@ -36,25 +36,25 @@ def note_candidates(notes: Iterable[NativeNote]) -> list[Candidate]:
 class SectionWatch:
     """Counts how many prompts need each section of CLAUDE.md."""
 
-    __slots__ = ("_needed", "_sections", "_telling")
+    __slots__ = ("_key_words", "_prompts", "_sections")
 
     def __init__(self, sections: Sequence[Section]) -> None:
         self._sections = sections
-        self._telling = [key_words("%s %s" % (section.heading, section.text)) for section in sections]
-        self._needed: Counter[int] = Counter()
+        self._key_words = [key_words("%s %s" % (section.heading, section.text)) for section in sections]
+        self._prompts: Counter[int] = Counter()
 
-    def hear(self, prompt: str) -> None:
-        """Count the sections that share three telling words with a prompt."""
-        asked = key_words(prompt[:_MAX_PROMPT])
-        needed = (at for at, held in enumerate(self._telling) if len(held & asked) >= _SHARED_WORDS)
-        self._needed.update(needed)
+    def count(self, prompt: str) -> None:
+        """Count a prompt for each section that shares at least three key words with it."""
+        keys = key_words(prompt[:_MAX_PROMPT])
+        shared = (len(section & keys) for section in self._key_words)
+        self._prompts.update(at for at, number in enumerate(shared) if number >= _MIN_SHARED_WORDS)
 
     def candidates(self) -> list[Candidate]:
-        """Return a candidate for each section that five prompts or more needed: the offer to import it."""
+        """Return a candidate, an offer to import, for each section that at least five prompts needed."""
         candidates = []
-        for at, number in self._needed.items():
+        for at, number in self._prompts.items():
             section = self._sections[at]
-            if number >= _LEAST_PROMPTS and section.heading:
+            if number >= _MIN_PROMPTS and section.heading:
                 finding = RuleHit("section", "constraint", "claude-md", 0.5)
                 text = plain("%s: %s" % (section.heading, section.text), _MAX_QUOTE)
                 candidates.append(new_candidate(finding, text, now_origin(""), section.heading, section.text))

@@ -8,13 +8,13 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from ..capture.broken_rules import answering_guards, told_and_corrected
+from ..capture.broken_rules import repeated_correction, repeating_guards
 from ..capture.candidate import HINTS
-from ..capture.coverage import CONTRADICTED, COVERED, Checked, compare
+from ..capture.coverage import CONTRADICTED, COVERED, Coverage, compare
 from ..capture.pipeline import keep
 from ..capture.stored_elsewhere import SectionWatch, note_candidates
 from ..kernel.clock import now
-from ..kernel.files import Unreadable, read_regular
+from ..kernel.files import read_regular
 from ..kernel.ledger import open_ledger
 from ..memories.claude_notes import native_folders, note_files, notes_in
 from ..memories.markdown import sections
@@ -43,29 +43,32 @@ def may_use(prompt: str) -> bool:
     return load_gate().is_typed(prompt) and not load_gate().opts_out(prompt)
 
 
-def check_for(context: Context) -> Callable[[list[Candidate]], Checked]:
-    """Return a function that compares candidates with the stored memories. Without an index it finds nothing."""
+def check_for(context: Context) -> Callable[[list[Candidate]], Coverage]:
+    """Return a function that compares candidates with the stored memories; its result is empty if the index cannot be read."""
     return lambda candidates: _check(candidates, context)
 
 
-def _check(candidates: list[Candidate], context: Context) -> Checked:
+def _check(candidates: list[Candidate], context: Context) -> Coverage:
     texts = ["%s\n%s" % (candidate.title, candidate.quote) for candidate in candidates]
     near = neighbors(context.paths, context.settings, texts, _NEAREST) if texts else None
-    checked = Checked({}, [])
+    coverage = Coverage({}, [])
     if near is None:
-        return checked
+        return coverage
     names, active = _active(context)
     injected = set(injected_in_session(context)) if context.session else set()
     for candidate, keys in zip(candidates, near.keys):
         if candidate.kind in HINTS:
             continue
-        relations = {key: compare(candidate, active[key]) for key in keys if key in active}
-        contradicted = [names[key] for key, relation in relations.items() if relation == CONTRADICTED]
-        covering = [key for key, relation in relations.items() if relation == COVERED]
-        checked.said[candidate.id] = contradicted[0] if contradicted else None if covering else ""
-        broken = [told_and_corrected(candidate, names[key]) for key in covering if key in injected]
-        checked.hints.extend(hint for hint in broken if hint is not None)
-    return checked
+        results = {key: compare(candidate, active[key]) for key in keys if key in active}
+        contradicted = [names[key] for key, result in results.items() if result == CONTRADICTED]
+        covering = [key for key, result in results.items() if result == COVERED]
+        if contradicted:
+            coverage.by_candidate[candidate.id] = contradicted[0]
+        else:
+            coverage.by_candidate[candidate.id] = None if covering else ""
+        repeated = [repeated_correction(candidate, names[key]) for key in covering if key in injected]
+        coverage.hints.extend(hint for hint in repeated if hint is not None)
+    return coverage
 
 
 def _active(context: Context) -> tuple[dict[str, str], dict[str, Memory]]:
@@ -82,13 +85,13 @@ def keep_other_candidates(context: Context, days: float, watch: SectionWatch | N
 
 
 def _guard_hints(context: Context) -> list[Candidate]:
-    """Return hints about guards that keep answering, by the ledger of recalls."""
+    """Return hints about guards that keep answering, according to the recalls ledger."""
     rows = (
         row
         for row in open_ledger(context.paths, context.settings, "recalls").rows()
         if row.get("project") == context.paths.project_key
     )
-    return answering_guards(rows, _active(context)[0])
+    return repeating_guards(rows, _active(context)[0])
 
 
 def _recent_notes(context: Context, days: float) -> list[Candidate]:
@@ -103,11 +106,11 @@ def _recent_notes(context: Context, days: float) -> list[Candidate]:
 
 
 def section_watch(context: Context) -> SectionWatch:
-    """Return a watch over the sections of the project's CLAUDE.md; over none where there is no such file."""
+    """Return a watch over the sections of the project's CLAUDE.md; it has no sections if there is no such file."""
     for name in _GUIDES:
         try:
             text = read_regular(os.path.join(context.paths.project_root, name), _MAX_FILE)[0]
-        except (FileNotFoundError, Unreadable):
+        except OSError:
             continue
         return SectionWatch(sections(text.decode("utf-8", "replace")))
     return SectionWatch([])

@@ -1,4 +1,4 @@
-"""Candidates as entries of a review: what was said or seen, where, and accept, edit, drop or never again."""
+"""Candidates as entries of a review: the evidence, its place, and what to do: accept, edit, drop or never again."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class CandidateEntries:
         self._open: dict[str, Candidate] = {}
         if self._file is not None:
             candidates = self._file.load()
-            candidates.settle(check_for(context)(candidates.open).said)
+            candidates.settle(check_for(context)(candidates.open).by_candidate)
             self._open = {candidate.id: candidate for candidate in candidates.open}
 
     def entries(self) -> list[ReviewEntry]:

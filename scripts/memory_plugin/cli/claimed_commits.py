@@ -14,7 +14,7 @@ from subprocess import DEVNULL, PIPE, Popen
 from threading import Timer
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..kernel.files import Unreadable, read_regular
+from ..kernel.files import read_regular
 from ..memories.hygiene import shown_line
 from ..memories.memory_files import MAX_BYTES
 
@@ -127,7 +127,7 @@ def _blob_id(path: str, like: str) -> str:
     """Return git's blob id for a file's content, using the same hash function as `like`."""
     try:
         data = read_regular(path, MAX_BYTES)[0]
-    except (FileNotFoundError, Unreadable):
+    except OSError:
         return ""
     hashed = sha256() if len(like) == 64 else sha1(usedforsecurity=False)
     hashed.update(b"blob %d\0" % len(data) + data)

@@ -6,7 +6,7 @@ import codecs
 import os
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..kernel.files import Unreadable, read_regular
+from ..kernel.files import read_regular
 from ..kernel.hygiene import findings
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Scan:
         """Scan one file; skip it if it is binary or larger than 5 MB."""
         try:
             data = read_regular(path, MAX_BYTES)[0]
-        except (FileNotFoundError, Unreadable) as error:
+        except OSError as error:
             if os.path.isfile(path) and not os.path.islink(path) and os.path.getsize(path) > MAX_BYTES:
                 self.skipped += 1
             else:

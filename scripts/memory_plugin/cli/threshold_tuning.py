@@ -11,7 +11,7 @@ from ..kernel.settings.load import USER, load
 from ..kernel.settings.user_file import EditError, change_values
 from ..kernel.state_file import read_state, write_state
 from ..replies.escalation import THRESHOLD, EscalationThresholds
-from ..replies.threshold_fit import ENOUGH, escalated_share, fit_thresholds, measured_replies
+from ..replies.threshold_fit import MIN_REPLIES, escalated_share, fit_thresholds, measured_replies
 from .command_context import CommandError
 from .console import counted
 
@@ -46,10 +46,10 @@ def tune_thresholds(scores: list[PastScore], arguments: argparse.Namespace, cont
     Raises CommandError for fewer than 200 replies, without approval, and if the file cannot be changed.
     """
     replies = measured_replies(scores)
-    if len(replies) < ENOUGH:
+    if len(replies) < MIN_REPLIES:
         raise CommandError(
             "fitting the thresholds takes %d replies of at least 20 words; the ledger has %d from the last %d days"
-            % (ENOUGH, len(replies), arguments.days)
+            % (MIN_REPLIES, len(replies), arguments.days)
         )
     fit = fit_thresholds(replies, EscalationThresholds(context.settings, load_or_shipped("replies", "gate")))
     changes = _changes(fit, context)

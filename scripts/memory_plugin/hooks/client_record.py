@@ -11,7 +11,7 @@ import os
 
 from ..kernel.ancestry import boot_id, walk
 from ..kernel.fastjson import dumps, loads
-from ..kernel.files import Unreadable, make_folder, read_regular, replace_file
+from ..kernel.files import make_folder, read_regular, replace_file
 from ..kernel.paths import account_home, home_folder
 
 TYPE_CHECKING = False
@@ -130,7 +130,7 @@ def _read(path: str) -> ClientRecord | None:
     try:
         row: Any = loads(read_regular(path, _MAX_BYTES)[0].decode("ascii"))
         return ClientRecord(row)
-    except (FileNotFoundError, Unreadable, KeyError, TypeError, ValueError):
+    except (OSError, KeyError, TypeError, ValueError):
         return None
 
 

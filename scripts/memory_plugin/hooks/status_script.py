@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from shlex import quote
 
-from ..kernel.files import Unreadable, read_regular, replace_file
+from ..kernel.files import read_regular, replace_file
 from ..kernel.paths import data_path
 from .status_line import FOLDER
 
@@ -68,7 +68,7 @@ def refresh_script(paths: Paths) -> None:
     path = script_path(paths)
     try:
         present = read_regular(path, _MAX_BYTES)[0]
-    except (FileNotFoundError, Unreadable):
+    except OSError:
         return
     text = script_text(paths).encode("utf-8")
     if present != text:

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from ..kernel.fastjson import loads
-from ..kernel.files import Unreadable, error_text, read_regular
+from ..kernel.files import error_text, read_regular
 from ..kernel.paths import data_path
 from ..kernel.text.clean import plain
 from ..memories.record import categories
@@ -43,7 +43,7 @@ def read_pack(path: str) -> dict[str, Any]:
     """Return the pack in a file, checked, its texts cleaned for display. Raises ConfigError."""
     try:
         data = loads(read_regular(path, _MAX_BYTES)[0].decode("utf-8-sig"))
-    except (FileNotFoundError, Unreadable) as error:
+    except OSError as error:
         raise ConfigError(path, "the file", "a readable file", error_text(error)) from None
     except ValueError:
         raise ConfigError(path, "the file", "JSON in UTF-8", "other text") from None

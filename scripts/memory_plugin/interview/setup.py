@@ -116,13 +116,13 @@ def new_setup(topic: str, pack: Mapping[str, Any], place: str, limits: Interview
     scoring = load_overridden("interview", "scoring")
     check_scoring(scoring, override_file("interview") or place)
     redundancy = stem_table(load_overridden("interview", "redundancy"))
-    idle = frozenset(redundancy["function_words"])
+    function_words = frozenset(redundancy["function_words"])
     groups = load_data("interview", "patterns")["groups"]
     return {
         "topic": plain(topic, _MAX_TOPIC),
         "pack": {key: pack[key] for key in ("id", "name", "types", "ladder", "terminal")},
         "elements": [
-            dict(element, stems=_stems([element["label"], *element["aliases"]], idle))
+            dict(element, stems=_stems([element["label"], *element["aliases"]], function_words))
             for element in pack["elements"]
         ],
         "scoring": merge_pack(scoring, dict(pack), place),
@@ -137,8 +137,8 @@ def new_setup(topic: str, pack: Mapping[str, Any], place: str, limits: Interview
     }
 
 
-def _stems(texts: list[str], idle: frozenset[str]) -> list[list[str]]:
-    found = [content_stems(text, idle) for text in texts]
+def _stems(texts: list[str], function_words: frozenset[str]) -> list[list[str]]:
+    found = [content_stems(text, function_words) for text in texts]
     return [stems for at, stems in enumerate(found) if stems and stems not in found[:at]]
 
 

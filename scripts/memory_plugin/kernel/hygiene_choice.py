@@ -1,6 +1,6 @@
 """The user's choice of hygiene rules, for this process: allowed rule ids and additional packs.
 
-Outside the package `hygiene`, so that a hook can set it without importing the rules.
+This module is outside the package `hygiene`, so a hook can set the choice without importing the rules.
 """
 
 from __future__ import annotations
@@ -9,21 +9,21 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-__all__ = ["allowed", "choose", "choose_packs", "chosen_packs", "mark"]
+__all__ = ["allowed", "choose", "choose_packs", "chosen_packs", "chosen_rules", "mark"]
 
 _allowed: set[str] = set()
 _packs: list[str] = []
 
 
 def choose(allow: Iterable[str], packs: Iterable[str]) -> None:
-    """Allow the findings of some rules from now on, and use the rules of some packs too."""
+    """Set both parts of the choice: the rules whose findings are allowed, and the additional packs."""
     _allowed.clear()
     _allowed.update(allow)
     choose_packs(packs)
 
 
 def choose_packs(packs: Iterable[str]) -> None:
-    """Use the rules of these packs too from now on."""
+    """Set the additional packs, and leave the allowed rules as they are."""
     _packs[:] = packs
 
 
@@ -33,8 +33,13 @@ def allowed(rule: str) -> bool:
 
 
 def chosen_packs() -> tuple[str, ...]:
-    """Return the names of the packs that are used in addition to the default rules."""
+    """Return the names of the additional packs."""
     return tuple(_packs)
+
+
+def chosen_rules() -> tuple[frozenset[str], tuple[str, ...]]:
+    """Return the allowed rule ids and the packs in use, as a cache key: the same text redacts differently under another choice."""
+    return frozenset(_allowed), tuple(_packs)
 
 
 def mark() -> int:

@@ -1,6 +1,6 @@
 """Small JSON objects in the state folder that may be lost without harm: session state, caches, marks.
 
-Approvals and spending are stored elsewhere, because for them an unreadable file is an error and must never count as empty.
+Approvals and spending are stored elsewhere: for them an unreadable file is an error and must never count as empty.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 
 from .fastjson import digest, dumps, loads
-from .files import Unreadable, make_folder, read_regular, replace_file
+from .files import make_folder, read_regular, replace_file
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def read_state(path: str, limit: int = _MAX_BYTES) -> dict[str, Any]:
     """Return the object in a state file; empty when the file is missing, damaged, or larger than `limit` bytes."""
     try:
         value = loads(read_regular(path, limit)[0].decode("utf-8"))
-    except (FileNotFoundError, Unreadable, ValueError):
+    except (OSError, ValueError):
         return {}
     return value if isinstance(value, dict) else {}
 

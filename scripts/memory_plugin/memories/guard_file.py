@@ -7,7 +7,7 @@ nor change it. Its first line holds the data that a tool call is compared with, 
 from __future__ import annotations
 
 from ..kernel.fastjson import dumps, loads
-from ..kernel.files import Unreadable, read_regular, replace_if_changed
+from ..kernel.files import read_regular, replace_if_changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class GuardFile:
         try:
             head, _, self._texts = read_regular(guard_file_path(paths), _MAX_BYTES)[0].partition(b"\n")
             self._read(loads(head.decode("utf-8")), paths.project_root)
-        except (FileNotFoundError, Unreadable, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError):
             self.guards = []
 
     def _read(self, data: object, root: str) -> None:

@@ -6,8 +6,7 @@ import re
 from functools import cache
 from typing import Any, NamedTuple
 
-from ..kernel.fastjson import loads
-from ..kernel.paths import data_path
+from ..kernel.data import load_data
 from .import_titles import first_sentence, without_markdown
 from .record import categories
 
@@ -102,15 +101,9 @@ def _words() -> dict[str, str]:
 
 @cache
 def _named() -> dict[str, Any]:
-    with open(data_path("memories", "importing.json"), encoding="utf-8") as handle:
-        table = loads(handle.read())
-    assert isinstance(table, dict)
-    return table
+    return load_data("memories", "importing")
 
 
 @cache
 def _table() -> dict[str, Any]:
-    with open(data_path("memories", "import_signs.json"), encoding="utf-8") as handle:
-        table = loads(handle.read())
-    assert isinstance(table, dict)
-    return table
+    return load_data("memories", "import_signs")

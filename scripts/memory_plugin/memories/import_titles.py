@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from typing import TYPE_CHECKING
 
-from ..kernel.fastjson import loads
-from ..kernel.paths import data_path
+from ..kernel.data import load_data
 from .record import MAX_TITLE
+
+if TYPE_CHECKING:
+    from typing import Any
 
 __all__ = [
     "first_sentence",
     "is_general",
     "is_usable_title",
     "shortened",
+    "subject_of",
     "title_for",
     "without_markdown",
     "without_number",
+    "without_self_description",
 ]
 
 _KIND = r"(?:ADR|RFC|DR|Decision(?: record)?|Runbook)"
@@ -105,9 +110,35 @@ def title_for(text: str, heading: str = "") -> str:
     return shortened("%s: %s" % (heading, sentence) if few and heading else sentence)
 
 
+def subject_of(heading: str) -> str:
+    """Return a heading without an introduction such as "Notes on"."""
+    subject = _pattern("introductions", "pattern").sub("", heading)
+    return subject[:1].upper() + subject[1:]
+
+
+def without_self_description(text: str) -> str:
+    """Return a text without a first sentence about the document itself, such as "This file provides guidance to Claude Code"."""
+    paragraph = re.split(r"\n\s*\n", text, maxsplit=1)[0]
+    end = _SENTENCE_END.search(paragraph)
+    sentence = paragraph[: end.end()] if end else paragraph
+    plain = without_markdown(sentence)
+    if not _pattern("self_descriptions", "pattern").search(plain):
+        return text
+    if _pattern("self_descriptions", "unless").search(plain):
+        return text
+    return text[len(sentence) :].lstrip()
+
+
 @cache
 def _general() -> frozenset[str]:
-    with open(data_path("memories", "importing.json"), encoding="utf-8") as handle:
-        table = loads(handle.read())
-    assert isinstance(table, dict)
-    return frozenset(table["general"])
+    return frozenset(_table()["general"])
+
+
+@cache
+def _pattern(table: str, name: str) -> re.Pattern[str]:
+    return re.compile(_table()[table][name], re.IGNORECASE)
+
+
+@cache
+def _table() -> dict[str, Any]:
+    return load_data("memories", "importing")

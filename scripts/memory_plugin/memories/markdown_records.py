@@ -10,8 +10,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..kernel.fastjson import loads
-from ..kernel.paths import data_path
+from ..kernel.data import load_data
 from .import_titles import is_general, shortened, title_for, without_markdown, without_number
 from .markdown import first_heading
 from .record import CONTEXT, MAX_ASKED_AS
@@ -153,8 +152,6 @@ def _role(heading: str) -> str:
 
 @cache
 def _table() -> dict[str, Any]:
-    with open(data_path("memories", "importing.json"), encoding="utf-8") as handle:
-        table = loads(handle.read())
-    assert isinstance(table, dict)
+    table = load_data("memories", "importing")
     headings = {heading: role for role, names in table["roles"].items() for heading in names}
     return {"headings": headings, "over": table["over"]}

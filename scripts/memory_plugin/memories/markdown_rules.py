@@ -10,9 +10,11 @@ from .import_titles import (
     is_general,
     is_usable_title,
     shortened,
+    subject_of,
     title_for,
     without_markdown,
     without_number,
+    without_self_description,
 )
 
 if TYPE_CHECKING:
@@ -25,6 +27,9 @@ __all__ = ["WrittenStatement", "statements_in"]
 _ITEM = re.compile(r"(\s*)(?:[-*+]|(\d{1,3})[.)])\s+\S")
 _FENCE = re.compile(r"\s*(?:```|~~~)")
 _WORD = re.compile(r"[^\W_]+")
+_RULES = re.compile(
+    r"\b(?:rules|principles|conventions|guidelines|requirements|policies|standards)\b", re.IGNORECASE
+)
 _TEXT, _RULE, _STEP, _CODE = "text", "rule", "step", "code"
 _LONGEST_LEAD = 400
 _FEWEST_WORDS = 3
@@ -47,15 +52,22 @@ class _Block(NamedTuple):
 
 
 def statements_in(section: Section) -> list[WrittenStatement]:
-    """Return what a section says."""
-    blocks = list(_blocks(section.text))
+    """Return the statements of a section; a first sentence about the document itself is left out."""
+    text = without_self_description(section.text)
+    if not text:
+        return []
+    skipped = section.text[: len(section.text) - len(text)].count("\n")
+    section = section._replace(text=text, first=section.first + skipped)
+    blocks = _with_numbered_rules(list(_blocks(section.text)), section.heading)
     rules = [block for block in blocks if block.kind == _RULE]
     if not rules or _are_names(rules):
         return [_whole(section, blocks)]
     lead, rest = _lead(blocks)
     statements: list[WrittenStatement] = []
-    for block in rest:
-        if block.kind == _RULE:
+    for block, following in zip(rest, [*rest[1:], None]):
+        if following is not None and following.kind == _RULE and _introduces_list(block):
+            lead = without_markdown(block.text)
+        elif block.kind == _RULE:
             statements.append(_rule(block, section, lead))
         elif statements:  # a paragraph or code after a rule explains it
             statements[-1] = statements[-1]._replace(text="%s\n\n%s" % (statements[-1].text, block.text))
@@ -65,8 +77,20 @@ def statements_in(section: Section) -> list[WrittenStatement]:
     return statements
 
 
+def _with_numbered_rules(blocks: list[_Block], heading: str) -> list[_Block]:
+    """Return the blocks with numbered items as rules instead of steps if the heading or an introduction calls them rules."""
+    introductions = (block.text for block in blocks if _introduces_list(block))
+    if not any(_RULES.search(text) for text in (heading, *introductions)):
+        return blocks
+    return [block._replace(kind=_RULE) if block.kind == _STEP else block for block in blocks]
+
+
+def _introduces_list(block: _Block) -> bool:
+    return block.kind == _TEXT and block.text.rstrip().endswith(":") and len(block.text) <= _LONGEST_LEAD
+
+
 def _rule(block: _Block, section: Section, lead: str) -> WrittenStatement:
-    text = re.sub(r"\A\s*[-*+]\s+(?:\[[ xX]\]\s+)?", "", block.text)
+    text = re.sub(r"\A\s*(?:[-*+]|\d{1,3}[.)])\s+(?:\[[ xX]\]\s+)?", "", block.text)
     front = (
         lead.rstrip(" :.")
         if lead.endswith(":") and len(_WORD.findall(lead)) <= _FEWEST_WORDS + 3
@@ -92,7 +116,7 @@ def _lead(blocks: list[_Block]) -> tuple[str, list[_Block]]:
 
 
 def _whole(section: Section, blocks: list[_Block]) -> WrittenStatement:
-    heading = without_number(without_markdown(section.heading))
+    heading = subject_of(without_number(without_markdown(section.heading)))
     general = is_general(heading)
     if general and section.above and not is_general(section.above):
         heading, general = without_markdown(section.above), True

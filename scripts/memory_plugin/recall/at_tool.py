@@ -9,7 +9,7 @@ import os
 
 from ..kernel.clock import now_iso
 from ..kernel.fastjson import digest
-from ..kernel.files import Unreadable, read_regular
+from ..kernel.files import read_regular
 from ..kernel.locks import Busy
 from .decision import Limits, choose, render_answer
 from .history import TOOL, RecallHistory, remaining_for_tools
@@ -157,5 +157,5 @@ def is_current(hit: Hit) -> bool:
     """Return whether the file of a memory is unchanged since it was indexed."""
     try:
         return digest(read_regular(hit.path, _MAX_FILE)[0]) == hit.digest
-    except (FileNotFoundError, Unreadable):
+    except OSError:
         return False

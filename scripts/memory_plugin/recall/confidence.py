@@ -5,7 +5,7 @@ Four small models over the signals of `signals.py`:
 - `answers`, trees: is this memory relevant to the prompt?
 - `wants`, trees over the first matches: does the prompt want anything stored here?
 - `concerns`, logistic: is the prompt about what this store is about?
-- `stands_out`, logistic: is this memory far ahead of the others? It covers long questions and long texts, of which the trees saw few.
+- `stands_out`, logistic: is this memory far ahead of the others? It covers long questions and long texts, which the trees rarely saw.
 
 `confidence` is the output of `answers` if `wants` is likely, or else that of `concerns` and `stands_out` combined, unless `answers` is
 very low. If `concerns` is below even odds it scales the confidence down, so that a prompt about something else stays far from the threshold
@@ -16,26 +16,34 @@ from __future__ import annotations
 
 from math import exp, inf, log
 
-from .signals import Held, log_improbability, match_signals, prompt_signals
+from .signals import log_improbability, match_signals, prompt_signals
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from .query import Query, Term
+    from .query import PromptTerms
     from .ranking import Model
     from .scoring import Match
 
-__all__ = ["UNIT", "Confidence", "Trees", "both", "confidences", "logistic", "sigmoid", "wants_signals"]
+__all__ = [
+    "UNIT",
+    "Confidence",
+    "Trees",
+    "combine",
+    "confidences",
+    "logistic",
+    "sigmoid",
+    "wants_signals",
+]
 
 UNIT = 10_000
-_STEEPEST = 50.0
+_MAX_LOG_ODDS = 50.0
 _EVEN = 0.5
 _TINY = 1e-9
-# Matches that say whether the prompt wants anything stored here.
-_FIRST = 5
-# Of their signals the greatest counts, of how sure `answers` is the first three and the sum.
-_GREATEST = ("phrase", "covered", "strong", "title_covered", "soft", "pairs", "concerns")
+# The number of matches from which `wants` is computed, and the signals whose maximum over them it takes.
+_WANTS_MATCHES = 5
+_WANTS_MAXIMA = ("phrase", "covered", "strong", "title_covered", "soft", "pairs", "concerns")
 
 
 class Confidence:
@@ -50,63 +58,56 @@ class Confidence:
 
 
 def confidences(
-    query: Query,
-    terms: list[Term],
-    matches: list[Match],
-    documents: int,
-    mean_length: float,
-    rarities: dict[str, float],
-    model: Model,
+    prompt: PromptTerms, matches: list[Match], documents: int, mean_length: float, model: Model
 ) -> list[Confidence]:
-    """Return the confidence of each match; `rarities` maps the words of their titles and phrases to their idf."""
-    if not matches:
-        return []
-    shared = prompt_signals(query, terms, documents, model)
-    held = Held(query, terms, rarities)
-    found = []
+    """Return the confidence of each match; there must be at least one. `mean_length` is that of the documents in terms."""
+    shared = prompt_signals(prompt, documents, model)
+    examined = []
     for match in matches[: model.confidence["looked_at"]]:
-        signals = {**shared, **match_signals(match, matches, held)}
-        signals["unlikely"] = log_improbability(match, terms, documents, mean_length, model.ranking["prior"])
+        signals = {**shared, **match_signals(match, matches, prompt)}
+        signals["unlikely"] = log_improbability(
+            match, prompt.terms, documents, mean_length, model.ranking["prior"]
+        )
         signals["surprise"] = signals["unlikely"] - log(documents)
         signals["concerns"] = logistic(signals, model.confidence["concerns"])
         signals["stands_out"] = logistic(signals, model.confidence["stands_out"])
         signals["answers"] = model.answers.log_odds(signals)
-        found.append(signals)
-    wants = model.wants.log_odds(wants_signals(shared, found))
-    sure = [_confidence(signals, wants, model) for signals in found]
-    return sure + [_least(sure)] * (len(matches) - len(sure))
-
-
-def _least(sure: list[Confidence]) -> Confidence:
-    """Return the confidence for matches too far down to be examined: the minimum of those above them."""
-    least = min(sure, key=lambda confidence: confidence.confidence)
-    pointer = min(confidence.pointer_confidence for confidence in sure)
-    return Confidence(least.confidence, pointer, least.signals)
-
-
-def wants_signals(shared: dict[str, float], found: list[dict[str, float]]) -> dict[str, float]:
-    """Return the signals of whether a prompt wants anything stored here: its own and those of its first matches."""
-    first = found[:_FIRST]
-    signals = dict(shared)
-    for name in _GREATEST:
-        signals["most_" + name] = max((match[name] for match in first), default=0.0)
-    signals["least_missed"] = min((match["missed"] for match in first), default=1.0)
-    sure = sorted((sigmoid(match["answers"]) for match in first), reverse=True) + [0.0] * 3
-    signals["first"], signals["second"], signals["third"] = sure[:3]
-    signals["together"] = sum(sure)
-    return signals
+        examined.append(signals)
+    wants = model.wants.log_odds(wants_signals(shared, examined))
+    results = [_confidence(signals, wants, model) for signals in examined]
+    return results + [_lowest(results)] * (len(matches) - len(results))
 
 
 def _confidence(signals: dict[str, float], wants: float, model: Model) -> Confidence:
     signals["wants"] = wants
-    confidence, pointer = both(signals, model.confidence)
+    confidence, pointer = combine(signals, model.confidence)
     return Confidence(confidence, pointer, signals)
 
 
-def both(signals: dict[str, float], settings: dict[str, Any]) -> tuple[float, float]:
+def _lowest(results: list[Confidence]) -> Confidence:
+    """Return the confidence for matches too far down to be examined: the minimum of those above them."""
+    lowest = min(results, key=lambda result: result.confidence)
+    pointer = min(result.pointer_confidence for result in results)
+    return Confidence(lowest.confidence, pointer, lowest.signals)
+
+
+def wants_signals(shared: dict[str, float], examined: list[dict[str, float]]) -> dict[str, float]:
+    """Return the inputs of `wants`: the prompt's signals, and a summary of those of its first matches."""
+    first = examined[:_WANTS_MATCHES]
+    signals = dict(shared)
+    for name in _WANTS_MAXIMA:
+        signals["most_" + name] = max((match[name] for match in first), default=0.0)
+    signals["least_missed"] = min((match["missed"] for match in first), default=1.0)
+    chances = sorted((sigmoid(match["answers"]) for match in first), reverse=True) + [0.0] * 3
+    signals["first"], signals["second"], signals["third"] = chances[:3]
+    signals["together"] = sum(chances)
+    return signals
+
+
+def combine(signals: dict[str, float], settings: dict[str, Any]) -> tuple[float, float]:
     """Return confidence and pointer confidence from the models' outputs: `answers` and `wants` as log-odds, the others as probabilities.
 
-    `settings` has the values of `config/recall/confidence.json`. The pointer confidence is high enough whenever the confidence is.
+    `settings` has the values of `config/recall/confidence.json`. The pointer confidence is at least the confidence.
     """
     answers, wants, concerns = signals["answers"], signals["wants"], signals["concerns"]
     base = settings["base"]
@@ -117,14 +118,12 @@ def both(signals: dict[str, float], settings: dict[str, Any]) -> tuple[float, fl
         and signals["matched"] <= log(1 + settings["thin"])
     ):
         ahead = -inf  # a few words of a title, without the word that the prompt is about
-    sure = max(min(answers, wants - settings["wants_margin"]), min(ahead, answers + settings["ahead_ease"]))
-    chance = sigmoid(min(sure, _log_odds(concerns) + settings["concerns_ease"]))
+    log_odds = max(
+        min(answers, wants - settings["wants_margin"]), min(ahead, answers + settings["ahead_ease"])
+    )
+    chance = sigmoid(min(log_odds, _log_odds(concerns) + settings["concerns_ease"]))
     confidence = _scaled(chance, concerns, base)
     return confidence, max(confidence, sigmoid(min(wants, answers + settings["pointer_ease"])))
-
-
-def _log_odds(chance: float) -> float:
-    return log(max(chance, _TINY) / max(1 - chance, _TINY))
 
 
 def _scaled(chance: float, concerns: float, base: float) -> float:
@@ -137,8 +136,8 @@ def _scaled(chance: float, concerns: float, base: float) -> float:
 class Trees:
     """A boosted model of `config/recall/trees.json`.
 
-    A tree is a leaf's number, or `[signal, threshold, tree up to the threshold, tree above it]`, the signal being a place in `signals`.
-    Numbers are whole ten-thousandths: JSON reads them ten times faster than fractions, on every prompt.
+    A tree is a leaf's value, or `[signal, threshold, tree up to the threshold, tree above it]`, where `signal` is an index into `signals`.
+    Values are integers in units of 1/10,000: JSON reads them ten times faster than fractions, on every prompt.
     """
 
     __slots__ = ("intercept", "signals", "trees")
@@ -149,7 +148,7 @@ class Trees:
         self.trees = trees
 
     def log_odds(self, signals: dict[str, float]) -> float:
-        """Return the log-odds that the model gives for some signals."""
+        """Return the model's log-odds for these signals."""
         values = [signals[name] * UNIT for name in self.signals]
         total = 0
         for tree in self.trees:
@@ -160,14 +159,18 @@ class Trees:
         return self.intercept + total / UNIT
 
 
-def sigmoid(log_odds: float) -> float:
-    """Return the probability in (0, 1) of some log-odds."""
-    return 1 / (1 + exp(-max(-_STEEPEST, min(_STEEPEST, log_odds))))
-
-
 def logistic(signals: dict[str, float], weights: dict[str, float]) -> float:
-    """Return the probability in (0, 1) that a logistic model gives; `weights` names the signals it takes, and "intercept"."""
+    """Return the probability in (0, 1) from a logistic model; `weights` has the weight of each signal it takes, and "intercept"."""
     return sigmoid(
         weights["intercept"]
         + sum(weight * signals[name] for name, weight in weights.items() if name != "intercept")
     )
+
+
+def sigmoid(log_odds: float) -> float:
+    """Return the probability in (0, 1) for log-odds, which are cut to 50 in size."""
+    return 1 / (1 + exp(-max(-_MAX_LOG_ODDS, min(_MAX_LOG_ODDS, log_odds))))
+
+
+def _log_odds(chance: float) -> float:
+    return log(max(chance, _TINY) / max(1 - chance, _TINY))

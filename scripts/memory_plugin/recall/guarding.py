@@ -217,7 +217,7 @@ def _calls_of_message(transcript: str, call: str) -> set[str]:
 
     The client writes a row for each block of a message, all with the message's id.
     """
-    from ..kernel.transcript.tail import records_backwards
+    from ..kernel.transcript.rows import records_backwards
 
     calls: dict[str, set[str]] = {}
     for record in records_backwards(transcript, _TAIL_BYTES, _MAX_ROWS):

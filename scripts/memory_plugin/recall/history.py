@@ -14,7 +14,7 @@ import os
 import stat as modes
 
 from ..kernel.fastjson import digest, dumps, loads
-from ..kernel.files import BINARY, Unreadable, make_folder, read_regular
+from ..kernel.files import BINARY, make_folder, read_regular
 from ..kernel.locks import lock_handle
 from ..kernel.state_file import session_file
 
@@ -99,7 +99,7 @@ class RecallHistory:
     def _content(self) -> bytes:
         try:
             return read_regular(self._path, _MAX_BYTES)[0] if self._path else b""
-        except (FileNotFoundError, Unreadable):
+        except OSError:
             return b""
 
     def _read(self, content: bytes) -> None:

@@ -9,7 +9,7 @@ import os
 
 from ..kernel.clock import now_iso
 from ..kernel.fastjson import digest
-from ..kernel.files import Unreadable, cause, make_folder, read_regular
+from ..kernel.files import cause, make_folder, read_regular
 from ..kernel.locks import Busy
 from ..kernel.sqlite import SqliteError
 from ..kernel.text.tokens import words
@@ -111,7 +111,7 @@ class Lookup:
         """Return whether the file of a memory is unchanged since it was indexed."""
         try:
             return digest(read_regular(hit.path, _MAX_FILE)[0]) == hit.digest
-        except (FileNotFoundError, Unreadable):
+        except OSError:
             return False
 
     def _rank_current(self, text: str, extra: str, pool: int) -> list[Hit]:

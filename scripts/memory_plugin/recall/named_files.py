@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 
 from ..kernel.fastjson import dumps, loads
-from ..kernel.files import Unreadable, read_regular, replace_if_changed
+from ..kernel.files import read_regular, replace_if_changed
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class NamedFiles:
             if isinstance(data, dict) and data["schema"] == SCHEMA and data["root"] == paths.project_root:
                 self._patterns = [(str(pattern), str(key)) for pattern, key in data["patterns"]]
                 self._lines = b"\n" + lines
-        except (FileNotFoundError, Unreadable, ValueError, KeyError, TypeError):
+        except (OSError, ValueError, KeyError, TypeError):
             self._lines = b""
 
     def any(self) -> bool:

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MAX_CHARACTERS",
+    "PREFIX",
     "QUESTION",
+    "PromptTerms",
     "Query",
     "Term",
     "analyze",
@@ -26,27 +28,30 @@ __all__ = [
     "intents_in",
     "is_one_edit",
     "padded_words",
-    "rarities",
-    "weighted",
+    "stem_idfs",
+    "weigh_terms",
 ]
 
 # Of a longer prompt only the head and the tail are used, where people say what they want; the middle is mostly pasted output.
 MAX_CHARACTERS = 6000
 # Older SQLite takes at most 999 values in one statement.
-_AT_ONCE = 500
-# A shorter word has too many neighbors that are words of their own.
+_MAX_VALUES = 500
+# A shorter word has too many neighbors that are words themselves.
 _MIN_CORRECTED = 5
 QUESTION = "question"
 _START = "^"
 _GAP = "*"
-# A gap of a passage is at most this long: "which * do we" spans a name, not two sentences.
-_LONGEST_GAP = 40
+# Characters that a gap in a passage spans at most: "which * do we" spans a name, not two sentences.
+_MAX_GAP = 40
 _QUESTION_MARKS = "?\uff1f"
-# Quotation marks, dashes, the signs of Spanish, and those of scripts without spaces; no words hold them.
+# Quotation marks, dashes, the signs of Spanish, and those of scripts without spaces; no word contains them.
 _SIGNS = "\u00bf\u00a1\u00ab\u00bb\u201e\u201c\u201d\u2013\u2014\u2026\u3002\u3001\uff0c\uff01\uff1f\uff1a\uff1b\u300c\u300d\uff08\uff09"
 _SPACES = {code: chr(code) if chr(code).isalnum() else " " for code in range(128)}
 _SPACES[ord("'")] = ""
 _SPACES.update(dict.fromkeys(map(ord, _SIGNS), " "))
+# Words with a common prefix of this many letters count as related, because only English has a stemmer here.
+PREFIX = 5
+_TINY = 1e-9
 
 
 class Query:
@@ -62,13 +67,14 @@ class Query:
 
 def analyze(text: str, extra: str = "") -> Query:
     """Return the query for a prompt; `extra` is the previous turn, which has less weight. Accepts any text."""
-    text = _ends(text)
-    found = words(text)
-    own = set(found)
-    return Query(found, [word for word in words(_ends(extra)) if word not in own], text)
+    text = _head_and_tail(text)
+    prompt_words = words(text)
+    distinct = set(prompt_words)
+    extra_words = [word for word in words(_head_and_tail(extra)) if word not in distinct]
+    return Query(prompt_words, extra_words, text)
 
 
-def _ends(text: str) -> str:
+def _head_and_tail(text: str) -> str:
     half = MAX_CHARACTERS // 2
     return text if len(text) <= MAX_CHARACTERS else text[:half] + " " + text[-half:]
 
@@ -79,57 +85,57 @@ def padded_words(text: str) -> str:
 
 
 def index_by_first_word(intents: dict[str, list[str]]) -> dict[str, str]:
-    """Return lines "intent passage" by the first word of the passage, "" for scripts without spaces, given the passages by intent.
+    """Return lines of the form "intent passage" by the passage's first word, given the passages by intent.
 
-    One text per word is parsed four times faster than a list of pairs, and most words are never looked up.
+    Passages in scripts without spaces are under "". JSON parses one text per word four times faster than a list of pairs.
     """
-    found: dict[str, list[str]] = {}
+    lines_by_word: dict[str, list[str]] = {}
     for intent, passages in intents.items():
         for passage in passages:
             first = passage.lstrip(_START).split()[0] if passage.isascii() else ""
-            found.setdefault(first, []).append("%s %s" % (intent, passage))
-    return {first: "\n".join(lines) for first, lines in found.items()}
+            lines_by_word.setdefault(first, []).append("%s %s" % (intent, passage))
+    return {first: "\n".join(lines) for first, lines in lines_by_word.items()}
 
 
 def intents_in(text: str, passages: dict[str, str]) -> set[str]:
     """Return the intents whose passages occur in a prompt; `passages` has the form that `index_by_first_word` returns.
 
     A passage matches whole words, or any place in a script without spaces; `*` stands for up to 40 characters, `^` for the prompt's
-    beginning. A question mark makes a question.
+    beginning. A question mark is enough for the intent QUESTION.
     """
-    plain = padded_words(text)
-    found = {QUESTION} if any(mark in text for mark in _QUESTION_MARKS) else set()
-    candidates = set(plain.split())
-    if not plain.isascii():
-        candidates.add("")
-    for first in candidates & passages.keys():
+    padded = padded_words(text)
+    intents = {QUESTION} if any(mark in text for mark in _QUESTION_MARKS) else set()
+    first_words = set(padded.split())
+    if not padded.isascii():
+        first_words.add("")
+    for first in first_words & passages.keys():
         for line in passages[first].split("\n"):
             intent, _, passage = line.partition(" ")
-            if intent not in found and _holds(plain, passage):
-                found.add(intent)
-    return found
+            if intent not in intents and _contains_passage(padded, passage):
+                intents.add(intent)
+    return intents
 
 
-def _holds(plain: str, passage: str) -> bool:
+def _contains_passage(padded: str, passage: str) -> bool:
     if passage.startswith(_START):
-        return plain.startswith(" %s " % passage[1:])
+        return padded.startswith(" %s " % passage[1:])
     if _GAP not in passage:
-        return (" %s " % passage if passage.isascii() else passage) in plain
+        return (" %s " % passage if passage.isascii() else passage) in padded
     head, _, tail = passage.partition(_GAP)
     head, tail = (" %s " % part.strip() if part.isascii() else part for part in (head, tail))
-    at = plain.find(head)
+    at = padded.find(head)
     while at >= 0:
         start = at + len(head) - 1
-        if plain.find(tail, start, start + _LONGEST_GAP + len(tail)) >= 0:
+        if padded.find(tail, start, start + _MAX_GAP + len(tail)) >= 0:
             return True
-        at = plain.find(head, at + 1)
+        at = padded.find(head, at + 1)
     return False
 
 
 class Term:
-    """One term of a query: the words it stands for, how many documents hold it, and its weight (frequency in the query times idf).
+    """One term of a query: the words it stands for, the number of documents with it, and its weight (frequency in the query times idf).
 
-    `strong` documents hold it in a field beside the body, `weak` ones in the body alone; `share` is that of the texts of the background.
+    `strong` documents have it in a field other than the body, `weak` ones in the body alone; `share` is its share of background texts.
     """
 
     __slots__ = ("count", "form", "idf", "share", "stem", "strong", "weak", "weight", "words")
@@ -145,22 +151,26 @@ class Term:
         self.idf = 0.0
         self.weight = 0.0
 
+    def mass(self) -> float:
+        """Return the idf, counted once however often the prompt repeats the term, and less for a term of the previous turn."""
+        return min(1.0, self.count) * self.idf
 
-def weighted(
+
+def weigh_terms(
     connection: Connection, query: Query, model: Model, only_injectable: bool, documents: int
 ) -> list[Term]:
     """Return the distinct terms of a query without stop words, heaviest first; a term unknown to the store has no documents."""
-    terms = _terms(query, model)
+    terms = _distinct_terms(query, model)
     prior = model.ranking["prior"]
-    unknown = model.ranking["corrections"]
+    corrections = model.ranking["corrections"]
     for term in terms:
         _look_up(connection, term, only_injectable)
-        if not term.strong + term.weak and unknown:
-            unknown -= 1
-            other = correct(connection, term.stem)
-            if other:
-                term.stem = other
-                term.form = other + "~"
+        if not term.strong + term.weak and corrections:
+            corrections -= 1
+            corrected = correct(connection, term.stem)
+            if corrected:
+                term.stem = corrected
+                term.form = corrected + "~"
                 term.count *= model.ranking["corrected"]
                 _look_up(connection, term, only_injectable)
         term.idf = _idf(term.strong + term.weak + prior * term.share, documents + prior)
@@ -169,39 +179,39 @@ def weighted(
     return terms
 
 
-def rarities(
+def stem_idfs(
     connection: Connection, stems: set[str], model: Model, only_injectable: bool, documents: int
 ) -> dict[str, float]:
     """Return the idf of stems; a stem that the index does not contain is left out."""
     prior = model.ranking["prior"]
-    found: dict[str, float] = {}
-    wanted = sorted(stems)
-    for at in range(0, len(wanted), _AT_ONCE):
-        part = wanted[at : at + _AT_ONCE]
+    idfs: dict[str, float] = {}
+    ordered = sorted(stems)
+    for start in range(0, len(ordered), _MAX_VALUES):
+        part = ordered[start : start + _MAX_VALUES]
         rows = connection.execute(
             "SELECT term, %s, share FROM vocabulary WHERE term IN (%s)"
             % (_columns(only_injectable), ",".join("?" * len(part))),
             part,
         )
         for stem, strong, weak, share in rows:
-            found[stem] = _idf(strong + weak + prior * share, documents + prior)
-    return found
+            idfs[stem] = _idf(strong + weak + prior * share, documents + prior)
+    return idfs
 
 
-def _idf(held: float, documents: float) -> float:
-    return log(1 + max(0.0, documents - held + 0.5) / (held + 0.5))
+def _idf(matching: float, documents: float) -> float:
+    return log(1 + max(0.0, documents - matching + 0.5) / (matching + 0.5))
 
 
 def _columns(only_injectable: bool) -> str:
     return "strong, weak" if only_injectable else "strong + held_strong, weak + held_weak"
 
 
-def _terms(query: Query, model: Model) -> list[Term]:
-    idle = model.stopwords[language(query.words, model.stopwords)]
+def _distinct_terms(query: Query, model: Model) -> list[Term]:
+    stopwords = model.stopwords[language(query.words, model.stopwords)]
     terms: dict[str, Term] = {}
-    for found, count in ((query.words, 1.0), (query.extra, model.ranking["extra"])):
-        for word in found:
-            if word not in idle:
+    for source, count in ((query.words, 1.0), (query.extra, model.ranking["extra"])):
+        for word in source:
+            if word not in stopwords:
                 whole = form(word)
                 stem = whole.partition("~")[0]
                 if stem not in terms:
@@ -221,8 +231,8 @@ def _look_up(connection: Connection, term: Term, only_injectable: bool) -> None:
 def correct(connection: Connection, stem: str) -> str:
     """Return the most frequent stem one edit away, or "" if there is none.
 
-    One edit is a letter more, less or other, or two neighbors swapped (F. J. Damerau, 1964).  Words that differ before their third letter
-    are found only where the first two are swapped: people rarely miss a word's beginning, and the search has to stay short.
+    One edit adds, drops or replaces a letter, or swaps two neighbors (F. J. Damerau, 1964). A word that differs in its first two letters
+    is found only if these are swapped: people rarely mistype the beginning of a word, and the search must stay short.
     """
     if len(stem) < _MIN_CORRECTED or not (stem.isascii() and stem.isalpha()):
         return ""
@@ -247,3 +257,26 @@ def is_one_edit(left: str, right: str) -> bool:
         return len(right) - len(left) == 1 and left[at:] == right[at + 1 :]
     swapped = left[at : at + 2] == right[at : at + 2][::-1] and left[at + 2 :] == right[at + 2 :]
     return left != right and (left[at + 1 :] == right[at + 1 :] or swapped)
+
+
+class PromptTerms:
+    """The terms of a prompt, their masses and its intents, computed once for all matches.
+
+    `pairs` are the stems of adjacent words, `prefixes` the first letters of its longer stems; `idfs` are those of the other words in the
+    titles and phrases of the matches.
+    """
+
+    __slots__ = ("idfs", "intents", "mass", "masses", "max_mass", "pairs", "prefixes", "terms", "words")
+
+    def __init__(self, query: Query, terms: list[Term], intents: set[str]) -> None:
+        self.words = query.words
+        self.terms = terms
+        self.intents = intents
+        self.idfs: dict[str, float] = {}
+        self.masses = {term.stem: term.mass() for term in terms}
+        self.mass = sum(self.masses.values()) + _TINY
+        self.max_mass = max(self.masses.values(), default=0.0) + _TINY
+        self.prefixes = {stem[:PREFIX] for stem in self.masses if len(stem) >= PREFIX}
+        stems = {word: term.stem for term in terms for word in term.words}
+        order = [stems[word] for word in query.words if word in stems]
+        self.pairs = {pair for pair in zip(order, order[1:]) if pair[0] != pair[1]}

@@ -1,13 +1,13 @@
-"""Rank memories for a query: FTS5 finds candidates, BM25F orders them, and the confidence rates the best ones on an absolute scale."""
+"""Rank memories for a query: FTS5 finds candidates, BM25F orders them, and confidence models rate the best ones on an absolute scale."""
 
 from __future__ import annotations
 
 from ..kernel.fastjson import loads
 from .confidence import Trees, confidences
 from .index_file import IndexUnusable, has_fts5, meta_get
-from .query import Query, analyze, rarities, weighted
+from .query import PromptTerms, Query, analyze, intents_in, stem_idfs, weigh_terms
 from .scoring import best_matches, candidates, keyword_candidates
-from .signals import compared
+from .signals import stems_to_compare
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -37,13 +37,13 @@ FTS5, KEYWORD = "fts5", "keyword"
 # Of hits with equal scores, those of an earlier category come first.
 CATEGORIES = ("DECISION", "CONSTRAINT", "PREFERENCE", "RUNBOOK", "TECH_DEBT", "SESSION_SUMMARY")
 
-# The signals that explain most to a person; the others are in `Hit.signals`.
+# The signals shown in explanations, because they tell a person most; all are in `Hit.signals`.
 _EXPLAINED = ("concerns", "answers", "wants", "covered", "phrase_covered", "title_covered", "missed", "named")
 HIT_COLUMNS = "key, id, scope, category, title, tags, path, digest, trust, expires_at, inject"
 
 
 class Model:
-    """The ranking model as the index file holds it, so that a prompt reads no configuration.
+    """The ranking model, stored in the index file so that a prompt reads no configuration.
 
     Stop words by language, intents, their passages by first word, trees, and the values of `ranking.json` and `confidence.json`.
     """
@@ -68,20 +68,19 @@ class Model:
 
 
 def load_model(connection: Connection) -> Model:
-    """Return the model that this index holds. Raises IndexUnusable when it holds none."""
+    """Return the model stored in this index. Raises IndexUnusable if there is none."""
     text = meta_get(connection, "model")
     try:
-        found = loads(text or "")
-        return Model(**found)  # type: ignore[arg-type]
+        return Model(**loads(text or ""))  # type: ignore[arg-type]
     except (TypeError, ValueError):
         raise IndexUnusable("the index holds no ranking model") from None
 
 
 class Hit:
-    """A ranked memory.  `score` says how well its words match within one query, `parts` explains it.
+    """A ranked memory. `score` compares it with the other hits of one query, `parts` explains the score.
 
-    `confidence` in [0, 1] says whether its full text is worth injecting, `pointer_confidence` whether its title is worth a line; both
-    compare across queries. `shift` is how far people moved this memory's own thresholds (`feedback`), 0 for most.
+    `confidence` in [0, 1] rates whether its full text is worth injecting, `pointer_confidence` whether its title is worth a line; both
+    are comparable across queries. `shift` is how far ratings moved this memory's own thresholds (`feedback.py`), usually 0.
     """
 
     __slots__ = (
@@ -110,8 +109,8 @@ class Hit:
             self.expires_at,
             self.inject,
         ) = row
-        found = loads(tags)
-        self.tags: list[str] = found if isinstance(found, list) else []
+        tag_list = loads(tags)
+        self.tags: list[str] = tag_list if isinstance(tag_list, list) else []
         self.score = score
         self.confidence = confidence
         self.pointer_confidence = confidence if pointer_confidence is None else pointer_confidence
@@ -131,28 +130,25 @@ def rank(
 ) -> list[Hit]:
     """Return at most `limit` memories, best first; `backend` is the result of `candidate_backend`.
 
-    With `only_injectable` all other memories are ignored, and expired ones (`now_iso` in UTC) are left out.  Raises TimeoutError
-    when the deadline passes, IndexUnusable when the index holds no model, and SqliteError when it is damaged or locked.
+    With `only_injectable` all other memories are ignored, and so are expired ones (`now_iso` is in UTC). Raises TimeoutError when the
+    deadline passes, IndexUnusable if the index holds no model, and SqliteError if it is damaged or locked.
     """
     model = load_model(connection)
     documents, averages = _totals(connection, only_injectable)
     if not documents:
         return []
-    terms = weighted(connection, query, model, only_injectable, documents)
+    terms = weigh_terms(connection, query, model, only_injectable, documents)
     rowids = _rowids(connection, terms, model, only_injectable, deadline, backend)
     pool = _pool(connection, rowids, only_injectable, now_iso)
     matches = best_matches(pool, terms, averages, model)[:limit]
-    others = rarities(
-        connection,
-        compared(matches[: model.confidence["looked_at"]], terms),
-        model,
-        only_injectable,
-        documents,
-    )
-    sure = confidences(query, terms, matches, documents, averages[-1], others, model)
-    hits = _hits(connection, matches, sure)
+    if not matches:
+        return []
+    prompt = PromptTerms(query, terms, intents_in(query.text, model.passages))
+    compared = stems_to_compare(matches[: model.confidence["looked_at"]], prompt)
+    prompt.idfs = stem_idfs(connection, compared, model, only_injectable, documents)
+    hits = _hits(connection, matches, confidences(prompt, matches, documents, averages[-1], model))
     hits.sort(key=lambda hit: (-hit.score, _category_order(hit.category), hit.key))
-    return _reordered(hits, model)
+    return _reorder_examined(hits, model)
 
 
 def candidate_backend(connection: Connection, strategy: str) -> str:
@@ -176,7 +172,7 @@ def _rowids(
 def _pool(
     connection: Connection, rowids: list[int], only_injectable: bool, now_iso: str
 ) -> list[tuple[int, tuple[str, ...]]]:
-    """Return (row id, analyzed fields) of the candidates, without the expired ones when only injectable ones are wanted."""
+    """Return (row id, analyzed fields) of the candidates, without expired ones if only injectable ones are wanted."""
     rows = connection.execute(
         "SELECT rowid, expires_at, title, tags, body, files, asked_as FROM vectors WHERE rowid IN (%s)"
         % ",".join("?" * len(rowids)),
@@ -185,39 +181,39 @@ def _pool(
     return [(row[0], row[2:]) for row in rows if not only_injectable or not row[1] or row[1] > now_iso]
 
 
-def _reordered(hits: list[Hit], model: Model) -> list[Hit]:
-    """Return the hits, of which the examined ones are reordered by the trees and the score combined."""
-    first = hits[: model.confidence["looked_at"]]
+def _reorder_examined(hits: list[Hit], model: Model) -> list[Hit]:
+    """Order the hits whose signals were computed by the trees and the score combined; the others stay below them."""
+    examined = hits[: model.confidence["looked_at"]]
     weight = model.confidence["rank_by_score"]
-    first.sort(key=lambda hit: -hit.signals["answers"] - weight * hit.signals["relative"])
-    return first + hits[len(first) :]
+    examined.sort(key=lambda hit: -hit.signals["answers"] - weight * hit.signals["relative"])
+    return examined + hits[len(examined) :]
 
 
-def _hits(connection: Connection, matches: list[Match], sure: list[Confidence]) -> list[Hit]:
+def _hits(connection: Connection, matches: list[Match], results: list[Confidence]) -> list[Hit]:
     rowids = [match.rowid for match in matches]
     select = "SELECT rowid, %s FROM documents WHERE rowid IN (%s)"
     rows = connection.execute(select % (HIT_COLUMNS, ",".join("?" * len(rowids))), rowids)
     columns = {row[0]: row[1:] for row in rows}
-    return [_hit(columns[match.rowid], match, confidence) for match, confidence in zip(matches, sure)]
+    return [_hit(columns[match.rowid], match, result) for match, result in zip(matches, results)]
 
 
-def _hit(columns: tuple[str, ...], match: Match, sure: Confidence) -> Hit:
-    parts = _parts(match, sure.signals)
-    hit = Hit(columns, match.score, sure.confidence, parts, sure.pointer_confidence)
-    hit.signals = sure.signals
+def _hit(columns: tuple[str, ...], match: Match, result: Confidence) -> Hit:
+    parts = _parts(match, result.signals)
+    hit = Hit(columns, match.score, result.confidence, parts, result.pointer_confidence)
+    hit.signals = result.signals
     return hit
 
 
 def _parts(match: Match, signals: dict[str, float]) -> dict[str, object]:
-    sums = {"exact": match.exact, "forms": match.forms, "soft": match.soft}
-    sums.update((name, signals[name]) for name in _EXPLAINED)
-    parts: dict[str, object] = {name: round(value, 4) for name, value in sums.items()}
+    values = {"exact": match.exact, "forms": match.forms, "soft": match.soft}
+    values.update((name, signals[name]) for name in _EXPLAINED)
+    parts: dict[str, object] = {name: round(value, 4) for name, value in values.items()}
     parts["terms"] = {term: round(part, 4) for term, part in match.matched.items()}
     return parts
 
 
 def _totals(connection: Connection, only_injectable: bool) -> tuple[int, list[float]]:
-    """Return the number of documents, and the mean lengths of their fields with that of all fields together at the end."""
+    """Return the number of documents, and the mean lengths of their fields; the last is that of all fields together."""
     documents, *lengths = connection.execute(
         "SELECT sum(documents), sum(title), sum(tags), sum(body), sum(files), sum(asked_as) FROM totals WHERE injectable >= ?",
         (int(only_injectable),),

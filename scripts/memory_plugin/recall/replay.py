@@ -11,7 +11,7 @@ from ..kernel.clock import iso
 from ..kernel.text.tags import without_private
 from ..kernel.transcript.lines import Lines
 from ..kernel.transcript.reader import open_transcript
-from ..kernel.transcript.tail import reply_text_of, user_input_of
+from ..kernel.transcript.rows import reply_text_of, user_input_of
 from .gate import Prompt, turn_text
 from .pipeline import Answer, check, decide
 

@@ -9,180 +9,144 @@ from __future__ import annotations
 from math import lgamma, log, sqrt
 
 from ..kernel.text.tokens import is_whole
-from .query import intents_in, padded_words
+from .query import PREFIX
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from .query import Query, Term
+    from .query import PromptTerms, Term
     from .ranking import Model
     from .scoring import Match
 
+__all__ = ["log_improbability", "match_signals", "prompt_signals", "stems_to_compare"]
+
 _TINY = 1e-9
-# The share of a word that the background does not know.
-_RAREST = 1e-5
-# A log share of documents, about one in 250: a term that fewer hold is rare in a large store, not unknown to it.
-_KNOWN_BY_FEW = -5.5
-# The length of a document, in means, below which its chance to hold a term counts no less.
-_SHORTEST = 0.3
-# Words that begin alike this far count as related where no stemmer knows their language.
-_ALIKE = 5
-_RELATED = 0.5
-_TITLE, _TAGS, _BODY, _FILES, _ASKED_AS = range(5)
+# The background share taken for a word that the background lacks.
+_MIN_SHARE = 1e-5
+# A log share of documents, about one in 250: a term in fewer of them is rare in a large store, but not unknown to it.
+_MIN_LOG_SHARE = -5.5
+# In mean lengths: a shorter document counts as this long where the chance that it contains a term is computed.
+_MIN_LENGTH = 0.3
+_RELATED = 0.5  # what a word counts that has only a prefix in common
+_TITLE, _TAGS, _FILES, _ASKED_AS = 0, 1, 3, 4
 
 
-def prompt_signals(query: Query, terms: list[Term], documents: int, model: Model) -> dict[str, float]:
+def prompt_signals(prompt: PromptTerms, documents: int, model: Model) -> dict[str, float]:
     """Return the signals of a prompt in a store.
 
-    `known` is the mean log share of documents that hold the prompt's topical terms, `contrast` the mean log of that share over the one in
-    everyday technical English, `seen` the share of all its terms that the store knows at all, `asked` the log of their idf mass, `session`
-    that of the number of words that point into the running session instead of naming a topic, `words` that of all. The others are 1 for a
-    prompt of that form (`config/recall/intents.json`), else 0.
+    known: mean log share of the documents that contain each topical term
+    contrast: mean log of that share over the term's share in everyday technical English
+    seen: share of the prompt's terms that the store contains
+    asked: log of the terms' total mass
+    session: log of the number of words that point into the running session instead of naming a topic
+    words: log of the number of words
+    Each intent of `config/recall/intents.json` is a signal, too: 1 if the prompt has it, else 0.
     """
     prior = model.ranking["prior"]
     pointing = model.confidence["session_words"]
-    topical = [term for term in terms if _is_topical(term)]
+    topical = [term for term in prompt.terms if _is_topical(term)]
     known = contrast = 0.0
     for term in topical:
-        found = term.strong + term.weak
-        known += log((found + prior * term.share + 0.1) / (documents + prior)) / len(topical)
-        contrast += log((found + 0.1) / (documents + 1) / max(term.share, _RAREST)) / len(topical)
-    intents = intents_in(query.text, model.passages)
+        matching = term.strong + term.weak
+        known += log((matching + prior * term.share + 0.1) / (documents + prior)) / len(topical)
+        contrast += log((matching + 0.1) / (documents + 1) / max(term.share, _MIN_SHARE)) / len(topical)
     return {
-        "known": max(_KNOWN_BY_FEW, known) if topical else _KNOWN_BY_FEW,
+        "known": max(_MIN_LOG_SHARE, known) if topical else _MIN_LOG_SHARE,
         "contrast": contrast,
-        "seen": sum(1 for term in terms if term.strong + term.weak) / max(1, len(terms)),
-        "asked": log(1 + sum(map(mass, terms))),
-        "session": log(1 + sum(word in pointing for word in query.words)),
-        "words": log(1 + len(query.words)),
-        **{name: float(name in intents) for name in model.intents},
+        "seen": sum(1 for term in prompt.terms if term.strong + term.weak) / max(1, len(prompt.terms)),
+        "asked": log(1 + sum(term.mass() for term in prompt.terms)),
+        "session": log(1 + sum(word in pointing for word in prompt.words)),
+        "words": log(1 + len(prompt.words)),
+        **{name: float(name in prompt.intents) for name in model.intents},
     }
 
 
 def _is_topical(term: Term) -> bool:
     """Return whether a term tells what a prompt is about.
 
-    A single character or a short number is a choice or the place in a list ("do 2 and 3"); a whole name that the store does not know is
-    there in parts, too.
+    A single character or a short number does not: it is a choice or a place in a list ("do 2 and 3"). A full name that the store lacks
+    does not either, because its parts are terms, too.
     """
     if term.strong + term.weak == 0 and any(map(is_whole, term.words)):
         return False
     return any(not (word.isascii() and len(word) < (3 if word.isdigit() else 2)) for word in term.words)
 
 
-class Held:
-    """The terms of a prompt, their masses and what other words of the documents weigh, looked up once for all matches."""
-
-    __slots__ = ("alike", "asked", "heaviest", "masses", "pairs", "plain", "rarities", "terms")
-
-    def __init__(self, query: Query, terms: list[Term], rarities: dict[str, float]) -> None:
-        self.terms = terms
-        self.masses = {term.stem: mass(term) for term in terms}
-        self.asked = sum(self.masses.values()) + _TINY
-        self.heaviest = max(self.masses.values(), default=0.0) + _TINY
-        self.rarities = rarities
-        self.alike = {stem[:_ALIKE] for stem in self.masses if len(stem) >= _ALIKE}
-        self.plain = padded_words(query.text)
-        by_word = {word: term.stem for term in terms for word in term.words}
-        order = [by_word[word] for word in query.words if word in by_word]
-        self.pairs = {pair for pair in zip(order, order[1:]) if pair[0] != pair[1]}
-
-
-def compared(matches: list[Match], terms: list[Term]) -> set[str]:
-    """Return the stems whose rarity `match_signals` needs: those of titles and of phrases that share a word with the prompt."""
-    own = {term.stem for term in terms}
-    alike = {stem[:_ALIKE] for stem in own if len(stem) >= _ALIKE}
+def stems_to_compare(matches: list[Match], prompt: PromptTerms) -> set[str]:
+    """Return the stems whose idf `match_signals` needs: those of titles and phrases that share a word with the prompt."""
     wanted: set[str] = set()
     for match in matches:
         for text in (match.fields[_TITLE], *match.fields[_ASKED_AS].split("\n")):
-            stems = {token.partition("~")[0] for token in text.split()}
-            if not own.isdisjoint(stems) or not alike.isdisjoint([stem[:_ALIKE] for stem in stems]):
+            stems = _stems(text)
+            if not stems.isdisjoint(prompt.masses) or not prompt.prefixes.isdisjoint(
+                stem[:PREFIX] for stem in stems
+            ):
                 wanted |= stems
-    return wanted - own
+    return wanted.difference(prompt.masses)
 
 
-def match_signals(match: Match, matches: list[Match], held: Held) -> dict[str, float]:
-    """Return the signals of one match among all matches, which are sorted best first.
+def _stems(text: str) -> set[str]:
+    """Return the distinct stems of an analyzed text, whose words have the form `stem~ending`."""
+    return {token.partition("~")[0] for token in text.split()}
 
-    `matched` is the log of the number of terms it holds, `held` that of their idf mass, `covered` its share of the prompt's whole mass,
-    `strong` the same outside the body, `missed` the mass of the heaviest term it lacks over that of the heaviest one, `pairs` the log of
-    the number of neighbors in the prompt that are neighbors in it, `fields` the number of fields that hold a term, `title` the share of its
-    title that the prompt names, `named` one over the number of documents that hold the rarest whole name (`throttle.ts`) of the prompt's
-    that it holds, `relative` its score over the first one's,
-    `ratio` and `root` over the prompt's mass and over the root of it, `lead` and `margin` how far it is above the second and the sixth.
+
+def match_signals(match: Match, matches: list[Match], prompt: PromptTerms) -> dict[str, float]:
+    """Return the signals of one match among all matches, which are sorted best first. `mass` is a term's weight: its idf, counted once.
+
+    matched, held: log of the number of the prompt's terms that the document contains, and of their mass
+    covered: their share of the prompt's mass
+    strong, strong_held: share and log of the mass outside the body; tags: log of the mass in the tags
+    best, missed: the largest mass among them, and the largest missing one over the prompt's largest
+    pairs: log of the number of adjacent pairs in the prompt that are adjacent in the document
+    fields, repeated: the number of fields with a term, and log of the number of terms in several fields
+    title: share of the title's words that are terms
+    named: 1 over the number of documents with the rarest full name (`throttle.ts`) that prompt and document share
+    lead, margin: how far the score is above the second and the sixth one, as a share of it; relative: the score over the first one's
+    ratio, root: the score over the prompt's mass, and over its square root
     """
     second, sixth = (matches[at].score if len(matches) > at else 0.0 for at in (1, 5))
     score = match.score + _TINY
-    found = match.matched
-    total = sum(held.masses[stem] for stem in found)
-    fields = [{stem for stem in found if " %s~" % stem in field} for field in match.fields]
-    strong = fields[_TITLE] | fields[_TAGS] | fields[_FILES] | fields[_ASKED_AS]
+    masses, matched = prompt.masses, match.matched
+    mass = sum(masses[stem] for stem in matched)
+    by_field = [{stem for stem in matched if " %s~" % stem in field} for field in match.fields]
+    strong = by_field[_TITLE] | by_field[_TAGS] | by_field[_FILES] | by_field[_ASKED_AS]
+    strong_mass = sum(masses[stem] for stem in strong)
     names = [
-        1 / max(1, term.strong + term.weak) for term in held.terms if term.stem in found and _is_name(term)
+        1 / max(1, term.strong + term.weak)
+        for term in prompt.terms
+        if term.stem in matched and _is_name(term)
     ]
-    missed = max((value for stem, value in held.masses.items() if stem not in found), default=0.0)
+    missed = max((value for stem, value in masses.items() if stem not in matched), default=0.0)
     return {
-        "matched": log(1 + len(found)),
-        "held": log(1 + total),
-        "covered": total / held.asked,
-        "strong": sum(held.masses[stem] for stem in strong) / held.asked,
-        "strong_held": log(1 + sum(held.masses[stem] for stem in strong)),
-        "best": max((held.masses[stem] for stem in found), default=0.0),
-        "missed": missed / held.heaviest,
-        "pairs": log(1 + sum(_are_neighbors(pair, match.fields) for pair in held.pairs)),
-        "fields": float(sum(map(bool, fields))),
-        "tags": log(1 + sum(held.masses[stem] for stem in fields[_TAGS])),
-        "in_files": float(bool(fields[_FILES])),
-        "repeated": log(1 + sum(sum(stem in field for field in fields) > 1 for stem in found)),
+        "matched": log(1 + len(matched)),
+        "held": log(1 + mass),
+        "covered": mass / prompt.mass,
+        "strong": strong_mass / prompt.mass,
+        "strong_held": log(1 + strong_mass),
+        "best": max((masses[stem] for stem in matched), default=0.0),
+        "missed": missed / prompt.max_mass,
+        "pairs": log(1 + sum(_are_neighbors(pair, match.fields) for pair in prompt.pairs)),
+        "fields": float(sum(map(bool, by_field))),
+        "tags": log(1 + sum(masses[stem] for stem in by_field[_TAGS])),
+        "in_files": float(bool(by_field[_FILES])),
+        "repeated": log(1 + sum(sum(stem in field for field in by_field) > 1 for stem in matched)),
         "title": match.title,
         "named": max(names, default=0.0),
         "lead": 1 - second / score if match is matches[0] else 0.0,
         "margin": 1 - sixth / score,
         "relative": match.score / (matches[0].score + _TINY),
-        "ratio": match.score / held.asked,
-        "root": match.score / sqrt(held.asked),
-        "soft": match.soft / held.asked,
+        "ratio": match.score / prompt.mass,
+        "root": match.score / sqrt(prompt.mass),
+        "soft": match.soft / prompt.mass,
         "forms": match.forms / (match.exact + _TINY),
         "length": log(1 + sum(match.lengths)),
-        **_title_signals(match.fields[_TITLE], held),
-        **_phrase_signals(match.fields[_ASKED_AS], held),
+        **_title_signals(match.fields[_TITLE], prompt),
+        **_phrase_signals(match.fields[_ASKED_AS], prompt),
     }
 
 
-def _title_signals(title: str, held: Held) -> dict[str, float]:
-    covered, total = _coverage(title, held)
-    return {"title_covered": covered, "title_held": log(1 + total)}
-
-
-def _phrase_signals(asked_as: str, held: Held) -> dict[str, float]:
-    best = (0.0, 0.0, 0.0)
-    number = 0
-    for phrase in asked_as.split("\n"):
-        covered, total = _coverage(phrase, held)
-        if total:
-            number += 1
-            best = max(best, (covered * total, covered, total))
-    return {
-        "phrase": log(1 + best[0]),
-        "phrase_covered": best[1],
-        "phrase_share": best[2] / held.asked,
-        "phrases": log(1 + number),
-        "unasked": float(not asked_as),
-    }
-
-
-def _coverage(text: str, held: Held) -> tuple[float, float]:
-    """Return the share of a text's idf mass covered by the prompt, and that mass; a word with only a common prefix counts half."""
-    total = shared = 0.0
-    for stem in {token.partition("~")[0] for token in text.split()}:
-        value = held.masses.get(stem)
-        if value is None:
-            value = held.rarities.get(stem, 0.0)
-            if stem[:_ALIKE] in held.alike:
-                shared += _RELATED * value
-        else:
-            shared += value
-        total += value
-    return shared / (total + _TINY), shared
+def _is_name(term: Term) -> bool:
+    """Return whether a term is a file, a path, a dotted name or one with underscores, but neither a number nor a word with a hyphen."""
+    return any(not word.replace("-", "").isalnum() and any(map(str.isalpha, word)) for word in term.words)
 
 
 def _are_neighbors(pair: tuple[str, str], fields: tuple[str, ...]) -> bool:
@@ -197,33 +161,60 @@ def _are_neighbors(pair: tuple[str, str], fields: tuple[str, ...]) -> bool:
     return False
 
 
+def _title_signals(title: str, prompt: PromptTerms) -> dict[str, float]:
+    share, mass = _coverage(title, prompt)
+    return {"title_covered": share, "title_held": log(1 + mass)}
+
+
+def _phrase_signals(asked_as: str, prompt: PromptTerms) -> dict[str, float]:
+    best = best_share = best_mass = 0.0
+    covered = 0
+    for phrase in asked_as.split("\n"):
+        share, mass = _coverage(phrase, prompt)
+        if mass:
+            covered += 1
+            best, best_share, best_mass = max((best, best_share, best_mass), (share * mass, share, mass))
+    return {
+        "phrase": log(1 + best),
+        "phrase_covered": best_share,
+        "phrase_share": best_mass / prompt.mass,
+        "phrases": log(1 + covered),
+        "unasked": float(not asked_as),
+    }
+
+
+def _coverage(text: str, prompt: PromptTerms) -> tuple[float, float]:
+    """Return the share of a text's mass that the prompt covers, and that mass; a word with only a common prefix counts half."""
+    total = shared = 0.0
+    for stem in _stems(text):
+        mass = prompt.masses.get(stem)
+        if mass is None:
+            mass = prompt.idfs.get(stem, 0.0)
+            if stem[:PREFIX] in prompt.prefixes:
+                shared += _RELATED * mass
+        else:
+            shared += mass
+        total += mass
+    return shared / (total + _TINY), shared
+
+
 def log_improbability(
     match: Match, terms: list[Term], documents: int, mean_length: float, prior: float
 ) -> float:
     """Return how unlikely it is that the document contains these terms by chance, as a log.
 
-    The number of ways to choose as many of the prompt's terms, times the chance that a document of this length holds them all, is what
-    independent terms would give. Less the log of the number of documents it is the surprise that any of them does: the number of false
-    alarms of an a-contrario test (A. Desolneux, L. Moisan and J.-M. Morel, "Meaningful alignments", IJCV 40(1), 2000).
+    The chance for independent terms is the number of ways to choose that many of the prompt's terms, times the chance that a document of
+    this length contains them all. Minus the log of the number of documents, this is the surprise that any document does: the number of
+    false alarms of an a-contrario test (A. Desolneux, L. Moisan and J.-M. Morel, "Meaningful alignments", IJCV 40(1), 2000).
     """
-    length = max(_SHORTEST, sum(match.lengths) / mean_length)
-    held = [term for term in terms if term.stem in match.matched]
-    chance = _log_choices(len(terms), len(held))
-    for term in held:
-        part = (term.strong + term.weak + prior * term.share + 0.5) / (documents + prior + 1)
-        chance += log(1 - (1 - min(0.999, part)) ** length)
-    return -chance
+    length = max(_MIN_LENGTH, sum(match.lengths) / mean_length)
+    matched = [term for term in terms if term.stem in match.matched]
+    log_chance = _log_choices(len(terms), len(matched))
+    for term in matched:
+        share = (term.strong + term.weak + prior * term.share + 0.5) / (documents + prior + 1)
+        log_chance += log(1 - (1 - min(0.999, share)) ** length)
+    return -log_chance
 
 
 def _log_choices(of: int, chosen: int) -> float:
     return lgamma(of + 1) - lgamma(chosen + 1) - lgamma(of - chosen + 1)
-
-
-def _is_name(term: Term) -> bool:
-    """Whether a term is a file, a path, a dotted name or one with underscores, but neither a number nor a word with a hyphen."""
-    return any(not word.replace("-", "").isalnum() and any(map(str.isalpha, word)) for word in term.words)
-
-
-def mass(term: Term) -> float:
-    """Return the weight of a term of a prompt, counted once."""
-    return min(1.0, term.count) * term.idf

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import stat as modes
 
-from ..kernel.files import Unreadable, read_regular
+from ..kernel.files import read_regular
 from ..kernel.paths import git_folder, main_worktree
 
 __all__ = ["branch_name", "changed_files"]
@@ -60,7 +60,7 @@ def _own_git_folder(root: str) -> str:
 def _read(path: str, limit: int) -> bytes:
     try:
         return read_regular(path, limit)[0]
-    except (FileNotFoundError, Unreadable):
+    except OSError:
         return b""
 
 

@@ -1,4 +1,7 @@
-"""The effect of corrections: drifts whose next reply was in line again, against a control group, from rows read as a stream."""
+"""Measure the effect of corrections against a control group: the share of drifts whose next reply was in line again.
+
+Ledger rows are read as a stream, because the ledgers may be large.
+"""
 
 from __future__ import annotations
 
@@ -13,16 +16,16 @@ if TYPE_CHECKING:
 
 __all__ = ["CorrectionEffect", "EffectMeter", "measure_effect"]
 
-_ENOUGH_DRIFTS = 10  # in each group; below, the interval spans nearly everything
-_MOST_DRIFTS = 100_000  # the latest ones count
+_MIN_DRIFTS = 10  # in each group; with fewer, the interval spans nearly everything
+_MAX_DRIFTS = 100_000  # the latest ones count
 _ARMS = ("corrected", "control")
 
 
 class CorrectionEffect(NamedTuple):
     """The share of drifts whose next reply was in line again, in both groups, and the difference with its 95% interval.
 
-    A drift is an extreme value, so the next reply is usually better with or without a correction (regression to the mean). Only the
-    difference to the control group shows the effect of corrections. `unanswered` counts drifts without a next reply that could be measured.
+    A drift is an extreme value, so the next reply is usually better even without a correction (regression to the mean). Only the
+    difference from the control group shows the effect of corrections. `unanswered` counts drifts without a measurable next reply.
     """
 
     corrected: Proportion
@@ -31,12 +34,12 @@ class CorrectionEffect(NamedTuple):
     unanswered: int
 
     @property
-    def enough(self) -> bool:
+    def is_conclusive(self) -> bool:
         """Return whether both groups have enough drifts for a conclusion."""
-        return min(self.corrected.n, self.control.n) >= _ENOUGH_DRIFTS
+        return min(self.corrected.n, self.control.n) >= _MIN_DRIFTS
 
 
-class _Next:
+class _NextReply:
     """The reply after a drift: its id, its scores and its judge's levels."""
 
     __slots__ = ("drifted", "id", "levels", "measured", "padding")
@@ -52,7 +55,7 @@ class _Next:
         self.levels: dict[str, Any] | None = None
 
     def fill(self, row: dict[str, Any]) -> None:
-        """Take over the record of the reply, or a later record of the same reply."""
+        """Set the scores from the reply's record, or from a later record of the same reply."""
         padding, density, drift = row.get("padding_count"), row.get("density"), row.get("drift")
         if not isinstance(padding, int) or not isinstance(row.get("threshold"), (int, float)):
             return
@@ -65,16 +68,15 @@ class _Next:
 
 
 class EffectMeter:
-    """Takes the rows of `drift` first, then those of `scores`; holds the drifts in memory, not the replies."""
+    """Takes the rows of the `drift` ledger first, then those of `scores`; holds drifts in memory, but no replies."""
 
     def __init__(self) -> None:
-        self._drifts: dict[str, tuple[str, list[object]]] = {}
-        self._said: set[str] = set()
-        self._open: dict[
-            tuple[object, object], tuple[str, str]
-        ] = {}  # session: its last drift, and the reply after it
-        self._next: dict[str, _Next] = {}
-        self._awaited: dict[str, list[_Next]] = {}  # by the id of the next reply, for its judge's record
+        self._drifts: dict[str, tuple[str, list[object]]] = {}  # id: arm and categories
+        self._delivered: set[str] = set()  # drifts whose correction Claude was told
+        # (project, session): its last drift, and the id of the reply after it, empty until one is scored
+        self._open: dict[tuple[object, object], tuple[str, str]] = {}
+        self._next_replies: dict[str, _NextReply] = {}  # by drift
+        self._by_reply: dict[str, _NextReply] = {}  # by their own ids, for the judge's record
 
     def add_drift(self, row: dict[str, Any]) -> None:
         """Record a drift, or that Claude was told its correction."""
@@ -82,37 +84,37 @@ class EffectMeter:
         if not isinstance(identity, str):
             return
         if row.get("kind") == "said":
-            self._said.add(identity)
+            self._delivered.add(identity)
         elif row.get("kind") == "drift" and row.get("arm") in _ARMS and isinstance(categories, list):
             self._drifts[identity] = (str(row["arm"]), categories)
-            if len(self._drifts) > _MOST_DRIFTS:
+            if len(self._drifts) > _MAX_DRIFTS:
                 oldest = next(iter(self._drifts))
                 del self._drifts[oldest]
-                self._said.discard(oldest)
+                self._delivered.discard(oldest)
 
     def needs(self, identity: str, project: str, session: str) -> bool:
-        """Return whether the record of a scored reply would change anything: one in 20 of a large ledger does."""
+        """Return whether a scored reply's record matters here, so that a caller need not parse the others."""
         return identity in self._drifts or (project, session) in self._open
 
     def add_score(self, row: dict[str, Any]) -> None:
-        """Record a scored reply or a judge's verdict on one; only replies that follow a drift in their session are kept."""
+        """Record a scored reply, or a judge's verdict on one, if it follows a drift in its session."""
         identity = row.get("id")
         if not isinstance(identity, str):
             return
         if row.get("kind") == "judged":
-            if row.get("outcome") == "ok" and isinstance(row.get("levels"), dict):
-                for awaited in self._awaited.get(identity, ()):
-                    awaited.levels = row["levels"]
+            answered = row.get("outcome") == "ok" and isinstance(row.get("levels"), dict)
+            if answered and identity in self._by_reply:
+                self._by_reply[identity].levels = row["levels"]
             return
         session = (row.get("project"), row.get("session"))
-        drift, after = self._open.get(session, ("", ""))
-        if drift and identity != drift and after in ("", identity):
-            next_item = self._next.setdefault(drift, _Next())
-            next_item.fill(row)
-            if next_item.id:
+        drift, next_id = self._open.get(session, ("", ""))
+        if drift and identity != drift and next_id in ("", identity):
+            next_reply = self._next_replies.setdefault(drift, _NextReply())
+            next_reply.fill(row)
+            if next_reply.id:
                 self._open[session] = (drift, identity)
-                self._awaited.setdefault(identity, [next_item])
-        elif drift and identity not in (drift, after):
+                self._by_reply.setdefault(identity, next_reply)
+        elif drift and identity not in (drift, next_id):
             del self._open[session]
         if identity in self._drifts:
             self._open[session] = (identity, "")
@@ -123,14 +125,14 @@ class EffectMeter:
         unanswered = 0
         table = load_or_shipped("replies", "drift")
         for identity, (arm, categories) in self._drifts.items():
-            if arm == "corrected" and identity not in self._said:
+            if arm == "corrected" and identity not in self._delivered:
                 continue  # no prompt followed, or the correction was too old
-            better = _is_in_line(categories, self._next.get(identity), table)
-            if better is None:
+            in_line = _is_in_line(categories, self._next_replies.get(identity), table)
+            if in_line is None:
                 unanswered += 1
             else:
-                outcomes[arm].append(better)
-        corrected, control = (share(sum(found), len(found)) for found in outcomes.values())
+                outcomes[arm].append(in_line)
+        corrected, control = (share(sum(outcomes[arm]), len(outcomes[arm])) for arm in _ARMS)
         return CorrectionEffect(corrected, control, share_difference(corrected, control), unanswered)
 
 
@@ -145,17 +147,17 @@ def measure_effect(paths: Paths, since: str = "") -> CorrectionEffect:
     return meter.effect()
 
 
-def _is_in_line(categories: list[object], after: _Next | None, table: dict[str, Any]) -> bool | None:
-    """Return whether the next reply is in line on all that drifted; None when it was not measured on it."""
-    if after is None or not after.measured:
+def _is_in_line(categories: list[object], reply: _NextReply | None, table: dict[str, Any]) -> bool | None:
+    """Return whether the next reply is in line in all categories that drifted; None if none of them was measured."""
+    if reply is None or not reply.measured:
         return None
     checks: list[bool] = []
     for name in categories:
         if name == "padding":
-            checks.append(after.padding < table["padding"]["drift"])
+            checks.append(reply.padding < table["padding"]["drift"])
         elif name == "density":
-            checks.append("density" not in after.drifted)
-        elif after.levels is not None and isinstance(name, str):
-            level = after.levels.get(name, 0)
+            checks.append("density" not in reply.drifted)
+        elif reply.levels is not None and isinstance(name, str):
+            level = reply.levels.get(name, 0)
             checks.append((level if isinstance(level, int) else 0) < table["judged"]["drift"])
     return all(checks) if checks else None

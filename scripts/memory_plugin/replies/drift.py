@@ -1,4 +1,4 @@
-"""Drift: detect replies that are too padded or too thin, rate the severity, and choose the correction for the session's next prompt."""
+"""Detect drift (a reply too padded or too thin), rate its severity, and choose the correction for the session's next prompt."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _SEVERITIES = ("low", "medium", "high")
 class Drift:
     """A reply's drift and the measures behind it.
 
-    `categories` are `padding`, `density` or judged dimensions, `severity` low, medium or high. `threshold` is in thousandths. `levels` are
-    those of a judge, by dimension.
+    `categories` are `padding`, `density` or judged dimensions, and `severity` is low, medium or high. `threshold` is in thousandths.
+    `levels` are the judge's, by dimension.
     """
 
     __slots__ = ("categories", "density", "levels", "padding", "query_type", "severity", "threshold")
@@ -67,31 +67,30 @@ def raise_drift(before: Drift, levels: dict[str, int], table: dict[str, Any]) ->
 
     `before` has no categories if rules found no drift.
     """
-    found = {name: level for name, level in levels.items() if level >= table["judged"]["drift"]}
-    if not found:
+    severe = {name: level for name, level in levels.items() if level >= table["judged"]["drift"]}
+    if not severe:
         return None
-    severity = "high" if max(found.values()) >= table["judged"]["high"] else "medium"
+    severity = "high" if max(severe.values()) >= table["judged"]["high"] else "medium"
     if before.categories:
         severity = max(severity, before.severity, key=_SEVERITIES.index)
-    categories = before.categories + sorted(found, key=lambda name: -found[name])
+    categories = before.categories + sorted(severe, key=lambda name: -severe[name])
     drift = Drift(categories, severity, before.query_type, before.padding, before.density, before.threshold)
-    drift.levels = found
+    drift.levels = severe
     return drift
 
 
 def choose_correction(drift: Drift, table: dict[str, Any]) -> tuple[str, str]:
-    """Return the id and the text of the correction for a drift; an empty text where none is intended.
+    """Return the id and the text of the correction for a drift; the text is empty if no correction is intended.
 
-    Of the matching rows, the one with the most conditions wins. Findings of rules take precedence over those of a judge.
+    The matching row with the most conditions wins, of equal ones the last. Rule findings take precedence over a judge's.
     """
     by_rules = [name for name in drift.categories if name in ("padding", "density")]
     kind = "compound" if len(by_rules) > 1 else drift.categories[0]
     best: dict[str, Any] = {}
     for row in table["corrections"]:
-        fits = row["drift"] == kind and all(
-            row[name] == getattr(drift, name) for name in ("query_type", "severity") if name in row
-        )
-        if fits and len(row) >= len(best):
+        conditions = [name for name in ("query_type", "severity") if name in row]
+        matches = row["drift"] == kind and all(row[name] == getattr(drift, name) for name in conditions)
+        if matches and len(row) >= len(best):
             best = row
     if not best:
         return "", ""
@@ -109,20 +108,21 @@ def record_drift(
 ) -> None:  # fmt: skip
     """Append a drift to its ledger, and save its correction for the next prompt unless it is in the control group.
 
-    Raises LedgerError and StateNotSaved; a ledger that fails does not keep the correction from being saved.
+    The correction is saved even if the ledger fails. Raises LedgerError and StateNotSaved.
     """
     table = load_or_shipped("replies", "drift")
     settings = context.settings
-    row, text = choose_correction(drift, table)
+    correction_id, text = choose_correction(drift, table)
     is_control = is_sampled("holdout", score_id, settings.number("scoring.holdout"))
-    wanted = bool(text) and settings.flag("scoring.corrections") and may_correct
+    is_eligible = bool(text) and settings.flag("scoring.corrections") and may_correct
     record: dict[str, object] = {
         "kind": kind, "id": score_id, "prompt_id": prompt_id, "categories": drift.categories, "severity": drift.severity,
         "query_type": drift.query_type, "padding_count": drift.padding, "density": drift.density, "threshold": drift.threshold / 1000,
-        "levels": drift.levels, "correction": row, "arm": ("control" if is_control else "corrected") if wanted else "none",
+        "levels": drift.levels, "correction": correction_id,
+        "arm": ("control" if is_control else "corrected") if is_eligible else "none",
     }  # fmt: skip
     try:
         context.append("drift", record)
     finally:
-        if wanted and not is_control:
+        if is_eligible and not is_control:
             ReplyState(context.paths, context.session).save_correction(score_id, text, table["pending_hours"])

@@ -1,4 +1,4 @@
-"""The escalation gate: decide which replies a judge should see. The first matching row wins, and its name goes to the ledger."""
+"""Decide which replies a judge should see: the escalation gate. The first matching row wins, and its name goes to the ledger."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = [
 ]
 
 THRESHOLD = "scoring.escalation.thresholds.%s"
-_PADDING_RANGE = [1, 2]  # phrases, where the setting is malformed
+_PADDING_RANGE = [1, 2]  # phrases; used if the setting is malformed
 
 
 class EscalationThresholds:
@@ -56,12 +56,12 @@ class EscalationThresholds:
         self.thresholds = {kind: thousandths(settings.number(THRESHOLD % kind)) for kind in QUERY_TYPES}
 
     def with_values(self, thresholds: dict[str, int], preamble_min: int) -> EscalationThresholds:
-        """Return a copy with other thresholds, in thousandths, and another `preamble_min`."""
-        other = object.__new__(EscalationThresholds)
-        for name in self.__slots__:
-            setattr(other, name, getattr(self, name))
-        other.thresholds, other.preamble_min = thresholds, preamble_min
-        return other
+        """Return a copy with the given thresholds, in thousandths, and `preamble_min`."""
+        from copy import copy  # used by `memory tune` alone
+
+        changed = copy(self)
+        changed.thresholds, changed.preamble_min = thresholds, preamble_min
+        return changed
 
     def threshold(self, query_type: str) -> int:
         """Return the density that a reply to such a message should have, in thousandths."""
@@ -91,7 +91,7 @@ def is_within(density: int, threshold: int, margin: int) -> bool:
 def decide_escalation(
     signals: ReplySignals, query_type: str, bounds: EscalationThresholds
 ) -> EscalationDecision:
-    """Return the gate's row for a reply. A reply without a density is named by its reason and never escalated."""
+    """Return the gate's row for a reply. A reply without a density is never escalated; its row is the reason."""
     if signals.density is None:
         return EscalationDecision(signals.unscored)
     density, threshold = thousandths(signals.density), bounds.threshold(query_type)
@@ -101,18 +101,26 @@ def decide_escalation(
 def find_row(
     padding: int, preamble: int, density: int, threshold: int, bounds: EscalationThresholds
 ) -> EscalationDecision:
-    """Return the first matching row for the number of filler phrases, the words before the answer, the density and its threshold."""
-    announced = preamble >= bounds.preamble_min
+    """Return the gate's first matching row.
+
+    Args:
+        padding: number of filler phrases.
+        preamble: number of words before the answer.
+        density: share of content words, in thousandths.
+        threshold: expected density, in thousandths.
+        bounds: the gate's numbers.
+    """
+    has_preamble = preamble >= bounds.preamble_min
     rows = (
-        ("clean", padding == 0 and not announced and density >= threshold + bounds.clear_margin, False),
+        ("clean", padding == 0 and not has_preamble and density >= threshold + bounds.clear_margin, False),
         ("clear_drift", padding > bounds.max_padding, False),
         ("padding_range", padding >= max(1, bounds.min_padding), True),
         ("borderline_density", is_within(density, threshold, bounds.margin), True),
-        ("mixed_signal", padding == 0 and announced and bounds.mixed_signal, True),
+        ("mixed_signal", padding == 0 and has_preamble and bounds.mixed_signal, True),
         ("low_density", padding == 0 and density < threshold - bounds.margin, False),
         ("clean_enough", True, False),
     )
-    return next(EscalationDecision(row, escalate) for row, fits, escalate in rows if fits)
+    return next(EscalationDecision(row, escalate) for row, matches, escalate in rows if matches)
 
 
 def is_sampled(name: str, identity: str, share: float) -> bool:
@@ -120,5 +128,5 @@ def is_sampled(name: str, identity: str, share: float) -> bool:
 
     Each `name` has its own sample, so that being audited is independent of being in the control group.
     """
-    drawn = int(digest(("%s\0%s" % (name, identity)).encode("utf-8", "replace"), 6), 16)
-    return drawn < share * float(1 << 48)
+    draw = int(digest(("%s\0%s" % (name, identity)).encode("utf-8", "replace"), 6), 16)  # uniform in 48 bits
+    return draw < share * float(1 << 48)

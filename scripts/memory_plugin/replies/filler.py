@@ -44,10 +44,11 @@ class RulePackError(ValueError):
 
 
 class FillerRule:
-    """One rule. `level` is the minimum level that its phrase must begin; one of the signs `followed_by` must follow it (any if empty).
+    """One rule about filler phrases.
 
-    An `exempt` rule still claims its phrase, so that no other rule reports the same words. A rule with `unless_concrete` is about open
-    offers and ignores those that name a concrete alternative.
+    A match must begin at least a `level` (see `Prose.level`), and one of the signs in `followed_by` must follow it, if there are any. An
+    `exempt` rule still claims its matches, so no other rule reports the same words. With `unless_concrete`, an offer that names a concrete
+    alternative is no match.
     """
 
     __slots__ = ("category", "exempt", "followed_by", "id", "level", "unless_concrete")
@@ -84,7 +85,7 @@ class FillerMatch:
 
 
 class FillerRules:
-    """All rules in effect; pattern number `n` belongs to `rule_of[n]`. `error` is the last fault of the user's pack, else None."""
+    """All rules in effect; pattern number `n` belongs to `rule_of[n]`. `error` is the last error in the user's pack, else None."""
 
     __slots__ = (
         "alternative",
@@ -99,14 +100,14 @@ class FillerRules:
     )
 
     def __init__(self, table: Mapping[str, Any], pack: Mapping[str, Any]) -> None:
-        exempt, own = pack.get("exempt"), pack.get("rules")
-        exempted = exempt if isinstance(exempt, dict) else {}
+        exempt, user_rules = pack.get("exempt"), pack.get("rules")
+        exempt_ids = exempt if isinstance(exempt, dict) else {}
         classes = word_classes(table)
         self.rule_of: list[FillerRule] = []
         self.error: RulePackError | None = None
         patterns: list[str] = []
         entries = list(table["rules"])
-        for entry in own[:_MAX_USER_RULES] if isinstance(own, list) else ():
+        for entry in user_rules[:_MAX_USER_RULES] if isinstance(user_rules, list) else ():
             problem = rule_problem(entry, classes)
             if problem:
                 self.error = RulePackError("a rule of your own pack is left out: " + problem)
@@ -119,7 +120,7 @@ class FillerRules:
                 entry["category"],
                 level,
                 followed_by,
-                exempt=entry["id"] in exempted,
+                exempt=entry["id"] in exempt_ids,
                 unless_concrete=entry.get("unless_concrete") is True,
             )
             patterns += entry["patterns"]
@@ -139,7 +140,7 @@ def load_rule_table() -> dict[str, Any]:
 
 
 def load_filler_rules(state_dir: str | None) -> FillerRules:
-    """Return the plugin's rules with the user's pack; an unreadable pack is left out and reported in `error`."""
+    """Return the plugin's rules and those of the user's pack; an unreadable pack is ignored and reported in `error`."""
     try:
         return FillerRules(load_rule_table(), read_user_pack(state_dir))
     except RulePackError as error:
@@ -149,7 +150,7 @@ def load_filler_rules(state_dir: str | None) -> FillerRules:
 
 
 def read_user_pack(state_dir: str | None) -> dict[str, Any]:
-    """Return the user's pack, empty when there is none. Raises RulePackError."""
+    """Return the user's pack, empty if there is none. Raises RulePackError."""
     if state_dir is None:
         return {}
     try:
@@ -192,7 +193,7 @@ def rule_problem(entry: object, classes: Mapping[str, frozenset[str]]) -> str:
 
 
 def find_filler(prose: Prose, rules: FillerRules) -> list[FillerMatch]:
-    """Return the filler phrases from left to right, at most 1,000; of two that overlap, the longer one."""
+    """Return the filler phrases from left to right, at most 1,000; of two overlapping ones, the longer one."""
     filler_matches: list[FillerMatch] = []
     starters = rules.starters
     # `end`: the word after the last opener. `inherited`: that opener's level, which an opener right after it shares ("Oh, great!").
@@ -219,7 +220,7 @@ def find_filler(prose: Prose, rules: FillerRules) -> list[FillerMatch]:
 
 
 def _inherited_level(prose: Prose, at: int, level: int) -> int:
-    """Return the level that word `at` shares with the opener before it; -1 when no sign separates them."""
+    """Return the level that word `at` shares with the opener before it; -1 if no sign separates them."""
     if level < LINE or at >= len(prose):
         return -1
     sign = prose.next_sign(at - 1)
@@ -253,7 +254,7 @@ def _longer_inside(prose: Prose, rules: FillerRules, match: FillerMatch | None) 
 
 
 def _is_concrete(prose: Prose, rules: FillerRules, match: FillerMatch) -> bool:
-    """Return whether an offer names an alternative ("if you'd rather gate `tab` out"): by such a word or by code, without a vague one."""
+    """Return whether an offer names an alternative ("if you'd rather gate `tab` out"), by code or a word for one, and no vague word."""
     end = match.first_word + 1
     while end < len(prose) and prose.level(end) < SENTENCE:
         end += 1

@@ -1,4 +1,4 @@
-"""The request to `memory grade` about one reply, which asks a judge after the hook has returned."""
+"""Hand one reply from the Stop hook to `memory grade`, which asks a judge after the hook has returned."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["GradeRequest", "encode_request", "may_request_grade"]
 
 ELLIPSIS = "\n[...]\n"  # between head and tail of a long reply
 _MAX_CHARACTERS = 40_000
-_FEWEST_CHARACTERS = 1000
+_MIN_CHARACTERS = 1000
 _MAX_MATCHES = 20
 _FIELDS: dict[str, tuple[type, ...]] = {
     "id": (str,), "session": (str,), "prompt_id": (str,), "transcript": (str,), "query_type": (str,), "threshold": (int,),
@@ -28,8 +28,8 @@ _FIELDS: dict[str, tuple[type, ...]] = {
 def may_request_grade(context: Context, *, judges_off: bool) -> bool:
     """Return whether a judge may be asked about replies here.
 
-    This requires hybrid mode, a judge that the user switched on, a project that sets no addresses or keys (`judges_off`), and no earlier
-    refusal in this session.
+    This requires hybrid mode, a judge that the user switched on, and no earlier refusal in this session. `judges_off` says that the
+    project's environment may have set an endpoint or a key.
     """
     settings = context.settings
     if settings.text("scoring.mode") != "hybrid" or not settings.judge_asked_for("scoring") or judges_off:
@@ -40,8 +40,8 @@ def may_request_grade(context: Context, *, judges_off: bool) -> bool:
 class GradeRequest:
     """The Stop hook's data about a reply that a judge should see.
 
-    `why` is `escalated` or `audit`, `turn` the reply's number in its session, `threshold` in thousandths. `matches` are [start, end, rule]
-    in the original text, of which `head` is the beginning and `tail` the rest from `tail_at` on.
+    `why` is `escalated` or `audit`, `turn` is the reply's number in its session, and `threshold` is in thousandths. `matches` are
+    [start, end, rule] in the original text. `head` is the beginning of that text, `tail` the rest from `tail_at` on.
     """
 
     __slots__ = tuple(_FIELDS)
@@ -74,12 +74,12 @@ class GradeRequest:
             raise ValueError("grade request: drift or matches: an entry has the wrong form")
 
     @classmethod
-    def from_scored(cls, scored: ScoredReply, session: str, room: int) -> GradeRequest:
-        """Return the request for a scored reply with at most `room` characters of its text, from both ends."""
+    def from_scored(cls, scored: ScoredReply, session: str, max_characters: int) -> GradeRequest:
+        """Return the request for a scored reply with at most `max_characters` of its text, from both ends."""
         score, text = scored.score, scored.reply.text
-        fits = len(text) <= room
-        head = text if fits else text[: room // 2]
-        tail_at = len(text) if fits else len(text) - room // 2
+        fits = len(text) <= max_characters
+        head = text if fits else text[: max_characters // 2]
+        tail_at = len(text) if fits else len(text) - max_characters // 2
         included = [
             match for match in scored.record["matches"] if match[1] <= len(head) or match[0] >= tail_at
         ]
@@ -106,7 +106,7 @@ class GradeRequest:
 
     @classmethod
     def from_json(cls, data: bytes) -> GradeRequest:
-        """Return the request in some JSON. Raises ValueError for anything else."""
+        """Parse what `to_json` wrote. Raises ValueError for anything else."""
         fields = loads(data.decode("ascii"))
         if not isinstance(fields, dict):
             raise ValueError("grade request: expected an object")  # noqa: TRY004 (outside data)
@@ -134,11 +134,11 @@ class GradeRequest:
 
 def encode_request(scored: ScoredReply, session: str, limit: int) -> bytes:
     """Return the request for a scored reply as JSON of at most `limit` bytes, with as much of the text as fits."""
-    room = _MAX_CHARACTERS
-    data = GradeRequest.from_scored(scored, session, room).to_json()
-    while len(data) > limit and room > _FEWEST_CHARACTERS:  # a character may take twelve bytes as JSON
-        room //= 2
-        data = GradeRequest.from_scored(scored, session, room).to_json()
+    max_characters = _MAX_CHARACTERS
+    data = GradeRequest.from_scored(scored, session, max_characters).to_json()
+    while len(data) > limit and max_characters > _MIN_CHARACTERS:  # a character may take twelve bytes as JSON
+        max_characters //= 2
+        data = GradeRequest.from_scored(scored, session, max_characters).to_json()
     return data
 
 

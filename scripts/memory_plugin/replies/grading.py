@@ -1,4 +1,4 @@
-"""Grade one reply with a judge: collect the evidence, build the question, and parse the answer. Never runs inside a hook."""
+"""Grade one reply with a judge: collect the material, build the question, parse the answer. Never runs inside a hook."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from ..kernel.judge.asking import judge_for
 from ..kernel.judge.excerpts import excerpt, one_line
 from ..kernel.judge.question import Question, load_rubric
 from ..kernel.transcript.reader import turns_since_prompt
-from ..kernel.transcript.tail import COMMAND
-from ..kernel.transcript.user_rows import PROMPT
+from ..kernel.transcript.rows import COMMAND, PROMPT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,11 +38,11 @@ _MAX_PHRASES, _MAX_CALLS, _MAX_MISSED = 20, 12, 5
 _TAIL_BYTES = 2 << 20
 _MAX_ARGUMENTS, _MAX_RESULT = 100, 100  # characters
 _PRAISE = ("affect", "validation")
-_HIGHEST = 3
+_MAX_LEVEL = 3
 
 
 class GradeMaterial(NamedTuple):
-    """The material for a judge: the message and its kind, the tool calls as one line each, the reply, and the phrases that rules found."""
+    """The material for a judge: the user's message and its kind, tool calls (one line each), the reply, and the rules' filler phrases."""
 
     query_type: str
     user: str
@@ -53,7 +52,7 @@ class GradeMaterial(NamedTuple):
 
 
 class DeepGrade(NamedTuple):
-    """Levels by dimension, where they come from (`judge` or `rules`), and why no judge answered, empty when one did."""
+    """Levels by dimension and their source (`judge` or `rules`); `failure` and `detail` are empty if the judge answered."""
 
     levels: dict[str, int]
     told_by: str
@@ -62,7 +61,7 @@ class DeepGrade(NamedTuple):
 
 
 def read_turn(path: str) -> tuple[str, list[str]]:
-    """Return the user's last message and each later tool call as `name(arguments) -> result`; empty if the transcript lacks them."""
+    """Return the user's last message and the later tool calls as `name(arguments) -> result`; empty if the transcript lacks them."""
     message = ""
     calls: list[str] = []
     for turn in turns_since_prompt(path, _TAIL_BYTES):
@@ -92,15 +91,19 @@ def grade_question(material: GradeMaterial, dimensions: Sequence[str]) -> Questi
 
     Its values: `levels`, `clamped`, `phrases` as [index, is filler], `missed` as [start, end] in the reply shown.
     """
-    offered = min(len(material.phrases), _MAX_PHRASES)
+    phrase_count = min(len(material.phrases), _MAX_PHRASES)
 
-    def read(value: Values) -> Values | None:
-        found = parse_levels(value, dimensions)
-        if found is None:
+    def parse(value: Values) -> Values | None:
+        levels = parse_levels(value, dimensions)
+        if levels is None:
             return None
-        return {**found, "phrases": _parse_phrases(value, offered), "missed": _find_missed(value, material)}
+        return {
+            **levels,
+            "phrases": _parse_phrases(value, phrase_count),
+            "missed": _find_missed(value, material),
+        }
 
-    return Question(load_rubric("replies/grade"), _data(material), read)
+    return Question(load_rubric("replies/grade"), _data(material), parse)
 
 
 def deep_question(material: GradeMaterial) -> Question:
@@ -114,12 +117,12 @@ def deep_question(material: GradeMaterial) -> Question:
 
 
 def scoring_judge(context: Context, off: str) -> Judge:
-    """Return the judge of replies; `off` is a reason not to ask it."""
+    """Return the judge of replies; `off` is a reason not to ask it, or empty."""
     return judge_for("scoring", context, off=off)
 
 
 def grade_deeply(material: GradeMaterial, signals: ReplySignals, context: Context, off: str) -> DeepGrade:
-    """Return a reply's levels on all dimensions; without a judge, only those that rules can determine."""
+    """Return a reply's levels on all dimensions; without a judge's answer, only those that rules can determine."""
     verdict = scoring_judge(context, off).ask(deep_question(material), context.deadline, again=True)
     if verdict.values is not None:
         return DeepGrade(verdict.values["levels"], "judge", "", "")
@@ -127,12 +130,12 @@ def grade_deeply(material: GradeMaterial, signals: ReplySignals, context: Contex
 
 
 def levels_by_rules(signals: ReplySignals) -> dict[str, int]:
-    """Return SyPr from the phrases of praise and intensified agreement (0-3) and Pre from the words before the answer (0 or 1).
+    """Return the levels that rules can determine: SyPr (0-3) from praise phrases, Pre (0 or 1) from words before the answer.
 
-    The other dimensions require understanding the reply, so they are left out.
+    The other dimensions require understanding the reply.
     """
     praise = sum(match.rule.category in _PRAISE for match in signals.matches)
-    return {"SyPr": min(_HIGHEST, praise), "Pre": int(signals.preamble > 0)}
+    return {"SyPr": min(_MAX_LEVEL, praise), "Pre": int(signals.preamble > 0)}
 
 
 def _data(material: GradeMaterial) -> dict[str, Any]:
@@ -143,50 +146,53 @@ def _data(material: GradeMaterial) -> dict[str, Any]:
         "reply": excerpt(material.reply, _MAX_REPLY),
     }
     if material.phrases:
-        shown = list(material.phrases)[:_MAX_PHRASES]
         data["phrases"] = [
-            {"index": at, "text": one_line(phrase, _MAX_PHRASE)} for at, phrase in enumerate(shown)
+            {"index": index, "text": one_line(phrase, _MAX_PHRASE)}
+            for index, phrase in enumerate(material.phrases[:_MAX_PHRASES])
         ]
     return data
 
 
 def parse_levels(value: Values, dimensions: Sequence[str]) -> Values | None:
-    """Return the levels, clamped to their scales, and how many had to be; None when one is missing or not a whole number."""
+    """Return `levels`, clamped to their scales, and `clamped`, their number; None if a level is missing or not a whole number."""
     scales = load_data("replies", "dimensions")["dimensions"]
     levels: dict[str, int] = {}
     clamped = 0
     for name in dimensions:
-        given = value.get(name)
-        if not isinstance(given, int) or isinstance(given, bool):
+        level = value.get(name)
+        if not isinstance(level, int) or isinstance(level, bool):
             return None
-        levels[name] = max(0, min(scales[name]["most"], given))
-        clamped += levels[name] != given
+        levels[name] = max(0, min(scales[name]["most"], level))
+        clamped += levels[name] != level
     return {"levels": levels, "clamped": clamped}
 
 
-def _parse_phrases(value: Values, offered: int) -> list[list[Any]]:
-    """Return the first verdict on each phrase that was offered; anything else in the answer is ignored."""
-    given = value.get("phrases")
-    found: dict[int, bool] = {}
-    for item in given if isinstance(given, list) else ():
-        index, filler = (item.get("index"), item.get("filler")) if isinstance(item, dict) else (None, None)
-        if type(index) is int and 0 <= index < offered and isinstance(filler, bool):
-            found.setdefault(index, filler)
-    return [[index, filler] for index, filler in sorted(found.items())]
+def _parse_phrases(value: Values, phrase_count: int) -> list[list[Any]]:
+    """Return the first verdict on each phrase as [index, is filler]; anything else in the answer is ignored."""
+    items = value.get("phrases")
+    verdicts: dict[int, bool] = {}
+    for item in items if isinstance(items, list) else ():
+        if not isinstance(item, dict):
+            continue
+        index, filler = item.get("index"), item.get("filler")
+        if type(index) is int and 0 <= index < phrase_count and isinstance(filler, bool):
+            verdicts.setdefault(index, filler)
+    return [[index, filler] for index, filler in sorted(verdicts.items())]
 
 
 def _find_missed(value: Values, material: GradeMaterial) -> list[list[int]]:
     """Return the offsets of the passages that the judge quotes as missed; a quote that the reply does not contain is ignored.
 
-    Offsets, not texts, because they go to the ledger.
+    The ledger gets these offsets instead of text.
     """
-    given = value.get("missed")
+    quotes = value.get("missed")
     spans: list[list[int]] = []
-    for quoted in (given if isinstance(given, list) else [])[:_MAX_MISSED]:
-        if not isinstance(quoted, str) or not 2 < len(quoted.strip()) <= _MAX_PHRASE:
+    for quote in (quotes if isinstance(quotes, list) else [])[:_MAX_MISSED]:
+        passage = quote.strip() if isinstance(quote, str) else ""
+        if not 2 < len(passage) <= _MAX_PHRASE:
             continue
-        start = material.reply.find(quoted.strip())
-        end = start + len(quoted.strip())
+        start = material.reply.find(passage)
+        end = start + len(passage)
         if start >= 0 and not any(low < end and start < high for low, high in spans):
             spans.append([start, end])
     return spans

@@ -1,4 +1,4 @@
-"""Apply a judge's answer on a reply: write its record, an override where judge and rules differ, and additional drift."""
+"""Ask a judge about an escalated reply: record its answer, overrides where judge and rules differ, and additional drift."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from ..kernel.overrides import load_or_shipped
 from .drift import Drift, raise_drift, record_drift
 from .grading import GradeMaterial, grade_question
 from .reply_state import ReplyState, count_judged, run_steps
+from .score_history import PADDING_DIMENSIONS, severe_dimensions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,16 +20,14 @@ if TYPE_CHECKING:
 
 __all__ = ["DISABLING_FAILURES", "grade_reply"]
 
-# Failures that every later reply of the session would meet too, so the judge is not asked again in this session.
+# Failures that would repeat for every later reply of the session, so the judge is not asked again in it.
 DISABLING_FAILURES = ("no_key", "disabled", "bad_url", "http_401", "http_403")
-_SEVERE_LEVEL = 2  # of 3, from which a dimension says that the reply is padded
-_PADDED = ("VDet", "EPad")
 
 
 def grade_reply(
     request: GradeRequest, user: str, calls: Sequence[str], judge: Judge, context: Context
 ) -> str:
-    """Ask the judge about a reply and record the result; return the failure's name, empty for an answer.
+    """Ask the judge about a reply and record the result; return the failure's name, or an empty text for an answer.
 
     The score by rules never changes. Raises OSError if something could not be recorded.
     """
@@ -71,23 +70,23 @@ def _judged_record(request: GradeRequest, verdict: Verdict, model: str) -> dict[
 
 
 def _agrees(request: GradeRequest, values: Values) -> bool:
-    """Return whether the judge agrees with the rules, phrase by phrase: it confirms every phrase of theirs on which it gives a verdict.
+    """Return whether the judge agrees with the rules.
 
-    Only if it gives none are the passages that it quotes as missed, and its grades of detail and lists, compared with the rules' findings.
-    Other grades never count for or against a phrase.
+    With verdicts on phrases, it agrees if it confirms all of them. Without, it agrees if it found padding (passages quoted as missed, or a
+    severe level of a padding dimension) exactly where the rules did.
     """
     if values["phrases"]:
         return all(filler for _, filler in values["phrases"])
-    is_severe = any(values["levels"].get(name, 0) >= _SEVERE_LEVEL for name in _PADDED)
-    return (is_severe or bool(values["missed"])) == (request.padding > 0)
+    is_padded = not severe_dimensions(values["levels"]).isdisjoint(PADDING_DIMENSIONS)
+    return (is_padded or bool(values["missed"])) == (request.padding > 0)
 
 
 def _append_override(request: GradeRequest, values: Values, context: Context) -> None:
     """Record for `memory tune` where the judge differs from the rules: phrases cleared, padding missed."""
     cleared = [request.matches[at] for at, filler in values["phrases"] if not filler]
-    severe = {name for name, level in values["levels"].items() if level >= _SEVERE_LEVEL}
-    # Where rules found padding, a judge that grades padding agrees with them.
-    added = severe if request.padding == 0 else severe.difference(_PADDED)
+    severe = severe_dimensions(values["levels"])
+    # Where rules found padding, a severe level of a padding dimension agrees with them.
+    added = severe if request.padding == 0 else severe - PADDING_DIMENSIONS
     if not cleared and not added and not values["missed"]:
         return
     record: dict[str, object] = {
@@ -104,9 +103,9 @@ def _append_override(request: GradeRequest, values: Values, context: Context) ->
 
 
 def _add_drift(request: GradeRequest, levels: dict[str, int], context: Context) -> None:
-    """Record the drift that the judge's levels add, unless the settings or an audit forbid it.
+    """Record the drift that the judge's levels add, unless the settings forbid it or the reply is only audited.
 
-    It is corrected only where rules left no correction, and only while no newer reply was scored.
+    It is corrected only if the rules saved no correction and no newer reply was scored.
     """
     if not context.settings.flag("scoring.judge.raise_drift") or request.why == "audit":
         return

@@ -1,4 +1,4 @@
-"""Mask what is not a reply's own prose: code, quotations, tables, addresses. Masking happens in place, so offsets stay the same.
+"""Mask what is not a reply's own prose: code, quotations, tables, addresses. Offsets stay the same.
 
 Every pass takes linear time, even for hostile text: an opening mark without an end has no effect beyond its line.
 """
@@ -31,7 +31,7 @@ _PATH_STARTS = ("/", "./", "../", "~/", "@/")
 
 
 def mask(text: str) -> str:
-    """Return a folded text in which each passage that is not prose is one `MASK` and spaces; same length."""
+    """Replace each passage of a folded text that is not prose by one `MASK` and spaces, with the same length."""
     lines: list[str] = []
     fence = ""
     for line in text.split("\n"):
@@ -112,7 +112,7 @@ def _code_spans(line: str) -> Iterator[tuple[int, int]]:
 
 
 def _double_quotes(line: str) -> Iterator[tuple[int, int]]:
-    """Yield the passages in straight double quotes; an inch mark after a digit opens none."""
+    """Yield the passages in straight double quotes; a mark after a letter or digit (inches) opens none."""
     start = -1
     at = line.find('"')
     while at >= 0:

@@ -1,4 +1,4 @@
-"""Match phrases, which are data, against words. Importing and compiling regular expressions would take longer than the whole scoring.
+"""Match phrase patterns from data files against words. Importing `re` and compiling expressions would take longer than scoring a reply.
 
 A pattern is a list of slots separated by spaces. A slot is a word, alternatives (`hope|trust`), a class of words (`@praise`, also among
 alternatives), or a gap (`*3`: up to three words of any kind). A slot that ends in `?` is optional. The first slot must be a word or class.
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["PhraseIndex", "match_ends", "parse_pattern"]
 
 _MAX_GAP = 8
-_ANY = ""  # the key for patterns whose second word may be any
+_ANY = ""  # key of the patterns that accept any second word
 
 
 def parse_pattern(pattern: str, classes: Mapping[str, frozenset[str]]) -> list[Slot]:
@@ -55,7 +55,7 @@ def _alternatives(name: str, classes: Mapping[str, frozenset[str]]) -> frozenset
 
 
 class PhraseIndex:
-    """Patterns, found by their first two words. Patterns are parsed when their first word first occurs in a text.
+    """An index of patterns by their first two words. A pattern is parsed when its first word first occurs in a text.
 
     `first_words` maps a word to the numbers of the patterns whose first slot accepts it.
     """
@@ -73,64 +73,64 @@ class PhraseIndex:
                 self.first_words.setdefault(word, []).append(number)
 
     def starting_at(self, prose: Prose, at: int) -> list[int]:
-        """Return the numbers of the patterns that can begin at word `at`, judged by it and the next word; in order."""
+        """Return, in order, the numbers of the patterns that word `at` and the next word can begin."""
         word = prose.words[at]
-        found = self._by_second.get(word)
-        if found is None:
-            found = self._by_second[word] = self._by_second_word(self.first_words.get(word, []))
-        following = prose.words[at + 1] if at + 1 < len(prose.words) else _ANY
-        return found[following] if following in found else found[_ANY]
+        numbers = self._by_second.get(word)
+        if numbers is None:
+            numbers = self._by_second[word] = self._by_second_word(self.first_words.get(word, []))
+        next_word = prose.words[at + 1] if at + 1 < len(prose.words) else _ANY
+        return numbers[next_word] if next_word in numbers else numbers[_ANY]
 
     def _by_second_word(self, numbers: list[int]) -> dict[str, list[int]]:
-        """Return patterns by the second word of a match; those that accept any word are under _ANY and under every word."""
-        seconds = [(number, _second_words(self._slots_of(number))) for number in numbers]
-        found: dict[str, list[int]] = {_ANY: []}
-        for _, taken in seconds:
-            found.update((word, []) for word in taken or ())
-        for number, taken in seconds:
-            for word in found if taken is None else taken:
-                found[word].append(number)
-        return found
+        """Return pattern numbers by second word; patterns that accept any word are under _ANY and under every word."""
+        second_words = [(number, _second_words(self._slots_of(number))) for number in numbers]
+        by_word: dict[str, list[int]] = {_ANY: []}
+        for _, words in second_words:
+            by_word.update((word, []) for word in words or ())
+        for number, words in second_words:
+            for word in by_word if words is None else words:
+                by_word[word].append(number)
+        return by_word
 
     def match(self, number: int, prose: Prose, at: int, signs: str = "") -> int:
-        """Return the word after the longest match of a pattern that begins at word `at`; -1 for none.
+        """Return the number of the word after the pattern's longest match at word `at`; -1 for none.
 
-        With `signs`, only matches that one of them follows count.
+        With `signs`, a match counts only if one of them follows it.
         """
         ends = match_ends(self._slots_of(number), prose, at)
-        return max(
-            ends if not signs else [end for end in ends if prose.is_preceded_by(end, signs)], default=-1
-        )
+        if signs:
+            ends = {end for end in ends if prose.is_preceded_by(end, signs)}
+        return max(ends, default=-1)
 
     def _slots_of(self, number: int) -> list[Slot]:
-        found = self._slots.get(number)
-        if found is None:
-            found = self._slots[number] = parse_pattern(self.patterns[number], self._classes)
-        return found
+        slots = self._slots.get(number)
+        if slots is None:
+            slots = self._slots[number] = parse_pattern(self.patterns[number], self._classes)
+        return slots
 
 
 def _second_words(slots: list[Slot]) -> frozenset[str] | None:
-    """Return the words that can be second in a match; None when any word can, or when no second word is needed."""
+    """Return the words that can be second in a match; None if any word can, or if a match needs no second word."""
     words: set[str] = set()
-    for taken, optional, gap in slots[1:]:
+    for accepted, optional, gap in slots[1:]:
         if gap:
             return None
-        words |= taken
+        words |= accepted
         if not optional:
             return frozenset(words)
     return None
 
 
 def match_ends(slots: list[Slot], prose: Prose, at: int) -> set[int]:
-    """Return the words after all matches of `slots` from word `at` on. Work is bounded by the slots and their gaps."""
+    """Return the numbers of the words after all matches of `slots` at word `at`. The slots and their gaps bound the work."""
     words, size = prose.words, len(prose.words)
     ends = {at}
-    for taken, optional, gap in slots:
+    for accepted, optional, gap in slots:
         reached = set(ends) if optional else set()
         for end in ends:
             for here in range(end, min(end + (gap or 1), size)):
                 # Compare the word first: that is the cheapest check, and it fails most often.
-                if not gap and words[here] not in taken:
+                if not gap and words[here] not in accepted:
                     break
                 if words[here] == BREAK or (here > at and prose.level(here) != INSIDE):
                     break

@@ -1,4 +1,8 @@
-"""Score one reply, from top to bottom: read it, measure it, decide on escalation and drift, record it. No judge, no network."""
+"""Score one reply with rules: read it, measure it, decide on escalation and drift, record the score.
+
+A hook never waits for a judge. Replies on which the rules are unsure are marked here (`ScoredReply.wants_judge`); `memory grade` asks the
+judge about them in the background (see `judgment.py`). Without a judge, the score by rules is the result.
+"""
 
 from __future__ import annotations
 
@@ -41,7 +45,7 @@ class CompletedReply:
 
 
 class ReplyScore:
-    """The score of one reply by rules; `threshold` is the density that it should have, in thousandths."""
+    """One reply's score by rules; `threshold` is the expected density in thousandths."""
 
     __slots__ = ("decision", "drift", "query_type", "signals", "threshold")
 
@@ -74,7 +78,7 @@ class ReplyScore:
 
 
 class ReplyScorer:
-    """The data for scoring, loaded once; `error` says which of the user's own rules are not used, else None."""
+    """The data for scoring, loaded once; `error` names a rejected rule of the user's own pack, else None."""
 
     __slots__ = ("_bounds", "_drift", "_lists", "_rules", "error")
 
@@ -86,7 +90,7 @@ class ReplyScorer:
         self.error: RulePackError | None = self._rules.error
 
     def score(self, text: str, query_type: str, drafting: bool = False) -> ReplyScore:
-        """Return the score of a text as a reply to a message of that kind; nothing is recorded."""
+        """Score a text as a reply to a message of that kind, without recording anything."""
         signals = measure_reply(text, self._rules, self._lists, drafting)
         decision = decide_escalation(signals, query_type, self._bounds)
         drift = find_drift(signals, query_type, self._bounds, self._drift)
@@ -94,7 +98,7 @@ class ReplyScorer:
 
 
 class ScoredReply:
-    """A scored reply: its text and ids, the score, the record in `scores.jsonl`, and the errors met on the way."""
+    """A scored reply: its text and ids, the score, its record in `scores.jsonl`, and the errors that occurred."""
 
     __slots__ = ("errors", "record", "reply", "score")
 
@@ -111,20 +115,23 @@ class ScoredReply:
 
     @property
     def wants_judge(self) -> bool:
-        """Return whether the gate escalates the reply, or the audit sample includes it."""
+        """Return whether the rules are unsure about the reply, or the audit sample includes it."""
         return self.score.decision.escalate or bool(self.record["audit"])
 
 
 def score_reply(reply: CompletedReply, context: Context) -> ScoredReply:
     """Score a reply, record the score, and save a correction for the next prompt. Disk errors are collected, never raised."""
     settings = context.settings
+    # Read: the host may omit the text; the prompt is only in the transcript.
     last = read_last_reply(reply.transcript)
     reply.text, reply.prompt = reply.text or last.text, last.prompt
     query_type, drafting = (
         load_query_classifier().classify(last.prompt) if last.prompt else (AMBIGUOUS, False)
     )
+    # Decide: signals, then the escalation gate and drift.
     scorer = ReplyScorer(settings, context.paths.state_dir)
     score = scorer.score(reply.text, query_type, drafting)
+    # Record: every step runs even if the disk fails in another one.
     identity = score_id(context.session, reply.prompt_id, reply.text)
     record = _score_record(identity, score, settings)
     record.update(
@@ -166,14 +173,14 @@ def _count_reply(record: dict[str, Any], context: Context) -> None:
 def _score_record(identity: str, score: ReplyScore, settings: Settings) -> dict[str, Any]:
     """Return the ledger record of a score, which quotes nothing of the reply."""
     signals = score.signals
-    most = load_or_shipped("replies", "gate")["recorded_matches"]
+    max_matches = load_or_shipped("replies", "gate")["recorded_matches"]
     # A sample of the replies that pass the gate is judged too, to measure what the rules miss.
     passes = signals.density is not None and not score.decision.escalate
     return {
         "kind": "score",
         "id": identity,
         **score.fields(),
-        "matches": [[match.start, match.end, match.rule.id] for match in signals.matches[:most]],
+        "matches": [[match.start, match.end, match.rule.id] for match in signals.matches[:max_matches]],
         "words": signals.words,
         "cut": signals.cut,
         "audit": passes and is_sampled("audit", identity, settings.number("scoring.audit_share")),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from itertools import accumulate, compress, repeat
 
-from ..kernel.text.invisible import IN_WORDS, code_points
+from ..kernel.text import invisible
 from .masking import MASK, mask
 
 TYPE_CHECKING = False
@@ -38,8 +38,8 @@ _ONE_FOR_ONE = {
     "\u2013": "\u2014", "\u2015": "\u2014", "\u2212": "-", "\u2010": "-", "\u2011": "-", "\u2026": ".", "\u3002": ".",
     "\uff01": "!", "\uff0c": ",", "\uff1f": "?", "\uff1a": ":", "\u2014": "\u2014", "\u201c": "\u201c", "\u201d": "\u201d",
 }  # fmt: skip
-_INVISIBLE = code_points(IN_WORDS)
-_KEPT = "'-"
+_INVISIBLE = invisible.code_points(invisible.IN_WORDS)
+_IN_WORDS = "'-"
 _ENDS = ".!?:;"
 _BULLETS = "-*+#\u2022"
 
@@ -76,12 +76,12 @@ def _base_letter(char: str) -> str:
 
 
 _FOLDED = _FoldTable({code: chr(code).lower() for code in range(128)})
-# A reply must not bring our own marks along; a carriage return is only space.
+# A reply must not contain our own marks; a carriage return is a space.
 _FOLDED[0] = _FOLDED[1] = _FOLDED[2] = _FOLDED[13] = " "
 
 
 class FoldedText:
-    """A folded text, and where each of its characters is in the original."""
+    """A folded text with the original offset of each character."""
 
     __slots__ = ("_removed", "text")
 
@@ -90,7 +90,7 @@ class FoldedText:
         self._removed = removed
 
     def original_offset(self, at: int) -> int:
-        """Return the offset in the original of the character at `at`; for the end of the text, the end of what was kept."""
+        """Return the original offset of the character at `at`; `at` may be the end of the text."""
         low, high = 0, len(self._removed)
         while low < high:
             middle = (low + high) // 2
@@ -121,7 +121,7 @@ class _WordTable(dict[int, str]):
 
     def __missing__(self, code: int) -> str:
         char = chr(code)
-        self[code] = kept = char if char.isalnum() or char in _KEPT or char in (MASK, REFUSAL) else " "
+        self[code] = kept = char if char.isalnum() or char in _IN_WORDS or char in (MASK, REFUSAL) else " "
         return kept
 
 
@@ -146,7 +146,7 @@ class Prose:
     def level(self, number: int) -> int:
         """Return what a word begins: INSIDE nothing, SENTENCE a sentence, LINE a paragraph or the like, REPLY the text.
 
-        LINE is also a list item, and a line after a full stop. Computed on demand, because it is needed for few words.
+        LINE includes list items, and lines after a full stop. Computed on demand, because few words need it.
         """
         level = self._levels.get(number, -1)
         if level < 0:
@@ -161,7 +161,7 @@ class Prose:
     def next_sign(self, number: int) -> str:
         """Return the first character after a word, skipping emphasis and space.
 
-        Empty at the end of the text, a line feed at the end of a line, a space before the next word.
+        That is a line feed at the end of a line, a space if the next word follows directly, and empty at the end of the text.
         """
         at = self.end(number)
         limit = self.starts[number + 1] if number + 1 < len(self.starts) else len(self.masked)
@@ -181,7 +181,7 @@ class Prose:
 
 
 def read_prose(text: str) -> Prose:
-    """Return the prose of a text; linear in its length."""
+    """Return a text's prose, in linear time."""
     folded = fold(text)
     masked = mask(folded.text)
     # Every separator became one space, so the lengths of the pieces give each word's place.
@@ -189,15 +189,15 @@ def read_prose(text: str) -> Prose:
     places = accumulate(map((1).__add__, map(len, pieces)), initial=0)
     starts = list(compress(places, pieces))
     words = list(filter(None, pieces))
-    bare = list(map(str.strip, words, repeat(_KEPT)))
+    bare = list(map(str.strip, words, repeat(_IN_WORDS)))
     if bare != words:
-        starts = [start + len(word) - len(word.lstrip(_KEPT)) for start, word in zip(starts, words)]
+        starts = [start + len(word) - len(word.lstrip(_IN_WORDS)) for start, word in zip(starts, words)]
         starts, words = list(compress(starts, bare)), list(filter(None, bare))
     return Prose(folded, masked, words, starts)
 
 
 def _begins_with_bullet(masked: str) -> bool:
-    """Return whether a text is a list from its first line on: its first item is content, not the opening of a reply."""
+    """Return whether a text begins with a list item, which is content and not the opening of a reply."""
     head = masked[:200].lstrip()[:2]
     return head[:1] in ("-", "*", "+", "\u2022") and head[1:] == " "
 

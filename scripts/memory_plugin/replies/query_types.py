@@ -1,4 +1,4 @@
-"""Classify the user's message by rules; the expected density of the reply depends on the kind of message."""
+"""Classify the user's message by rules. The reply's expected density depends on the kind of message."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class QueryClassifier:
         self._max_counted: int = table["most_counted"]
 
     def classify(self, prompt: str) -> tuple[str, bool]:
-        """Return the kind of a message, `ambiguous` when no rule fits, and whether it asks for a draft in somebody's voice."""
+        """Return a message's kind (`ambiguous` if no rule matches), and whether it asks for a draft in somebody's voice."""
         prose = read_prose(prompt[: self._max_characters])
         counts = self._count_matches(prose)
         points = {
@@ -74,7 +74,9 @@ class QueryClassifier:
         """Return at how many words a pattern of each kind begins."""
         counts: dict[str, int] = {}
         first_words = self._phrases.first_words
-        for at in [at for at, word in enumerate(prose.words) if word in first_words]:
+        for at, word in enumerate(prose.words):
+            if word not in first_words:
+                continue
             owners = {
                 self._owners[number]
                 for number in self._phrases.starting_at(prose, at)

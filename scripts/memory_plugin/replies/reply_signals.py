@@ -20,11 +20,11 @@ MAX_CHARACTERS = 300_000  # more than a model writes in one reply
 _GREETING = "greeting"  # in a draft it is part of the letter
 _MAX_LEADS = 6
 _MAX_LEAD_START = 200  # words; a phrase further on cannot belong to the preamble
-_WHOLE_SENTENCES = ("validation", "rapport", "affect")
+_SENTENCE_CATEGORIES = ("validation", "rapport", "affect")  # their whole sentence belongs to the preamble
 
 
 class WordLists:
-    """The words that density and preamble need, from `config/replies/density.json` and `preamble.json`."""
+    """The word lists for density and preamble, from `config/replies/density.json` and `preamble.json`."""
 
     __slots__ = (
         "function_words",
@@ -54,9 +54,9 @@ def load_word_lists() -> WordLists:
 class ReplySignals:
     """The measures of one reply.
 
-    `words` counts the words of the prose, `preamble` those before the answer. `density` is content words over words; None when the reply
-    is not scored, and `unscored` then says why: `empty`, `code_only`, `too_short`, `other_script`, `other_language`. `cut` says that only
-    the first 300,000 characters were read.
+    `words` counts the words of the prose, and `preamble` those before the answer. `density` is content words over words, or None if the
+    reply is not scored; `unscored` then says why: `empty`, `code_only`, `too_short`, `other_script` or `other_language`. `cut` means that
+    only the first 300,000 characters were read.
     """
 
     __slots__ = ("cut", "density", "matches", "preamble", "unscored", "words")
@@ -76,9 +76,9 @@ class ReplySignals:
 
 
 def measure_reply(text: str, rules: FillerRules, lists: WordLists, drafting: bool = False) -> ReplySignals:
-    """Return the signals of a reply; linear in its length, of which at most 300,000 characters count.
+    """Return the signals of a reply, in linear time; only its first 300,000 characters count.
 
-    `drafting` means that the user asked for a text in someone's voice: then only the words before and after it can be filler.
+    `drafting` means that the user asked for a text in someone's voice. Then only the words around that text can be filler.
     """
     signals = ReplySignals()
     signals.cut = len(text) > MAX_CHARACTERS
@@ -98,19 +98,20 @@ def measure_reply(text: str, rules: FillerRules, lists: WordLists, drafting: boo
 
 def _around_draft(prose: Prose, matches: list[FillerMatch]) -> list[FillerMatch]:
     """Return the matches in the first line and the offers in the last one; the draft is between them."""
-    first = prose.masked.find("\n", prose.starts[0]) if prose.starts else -1
-    last = prose.masked.rstrip().rfind("\n")
-    kept = []
+    first_line_end = prose.masked.find("\n", prose.starts[0]) if prose.starts else -1
+    last_line_start = prose.masked.rstrip().rfind("\n")
+    around = []
     for match in matches:
         at = prose.starts[match.first_word]
-        before = (first < 0 or at < first) and match.rule.id != _GREETING
-        if before or (at > last and match.rule.category == "offer"):
-            kept.append(match)
-    return kept
+        is_before = (first_line_end < 0 or at < first_line_end) and match.rule.id != _GREETING
+        is_after = at > last_line_start and match.rule.category == "offer"
+        if is_before or is_after:
+            around.append(match)
+    return around
 
 
 def _count_words(prose: Prose, function_words: frozenset[str]) -> tuple[int, int, int]:
-    """Return the words, the letters in other scripts (one of Chinese or Japanese counts three), and the content words."""
+    """Return the numbers of words, of letters in other scripts (a Chinese or Japanese one counts three), and of content words."""
     words = len(prose.words) - prose.words.count(BREAK) - prose.words.count(REFUSAL)
     content = [word for word in prose.words if word not in function_words and len(word) > 1]
     other_script = 0
@@ -137,7 +138,7 @@ def _unscored(text: str, prose: Prose, words: int, other_script: int, content: i
 
 
 def _preamble_words(text: str, prose: Prose, matches: list[FillerMatch], lists: WordLists) -> int:
-    """Return the number of words in the original before the first one of substance; headings do not count.
+    """Return the number of words in the original before the answer begins; headings do not count.
 
     A preamble is a chain of leads: affirmation, praise, "here is", "let me", the question repeated.
     """
@@ -158,7 +159,7 @@ def _preamble_words(text: str, prose: Prose, matches: list[FillerMatch], lists: 
 
 
 def _after_headings(prose: Prose) -> int:
-    """Return the first word that is not in a heading."""
+    """Return the number of the first word that is not in a heading."""
     at = 0
     while at < len(prose):
         line = prose.masked.rfind("\n", 0, prose.starts[at]) + 1
@@ -171,35 +172,34 @@ def _after_headings(prose: Prose) -> int:
 
 
 def _after_lead(prose: Prose, at: int, openers: dict[int, FillerMatch], lists: WordLists) -> int:
-    """Return the word after one lead that begins at `at`; `at` itself when none does."""
+    """Return the number of the word after a lead that begins at word `at`; `at` itself if none does."""
     end = _sentence_end(prose, at)
     if at in openers:
         match = openers[at]
-        return max(end, match.end_word) if match.rule.category in _WHOLE_SENTENCES else match.end_word
+        return max(end, match.end_word) if match.rule.category in _SENTENCE_CATEGORIES else match.end_word
     if at >= len(prose):
         return at
-    matches = (
-        (number, lists.leads.match(number, prose, at)) for number in lists.leads.starting_at(prose, at)
-    )
-    reached = [
-        _scope_end(prose, lists.lead_scopes[number], after, at, end)
-        for number, after in matches
-        if after >= 0
-    ]
-    return max(reached, default=at)
+    lead_end = at
+    for number in lists.leads.starting_at(prose, at):
+        after = lists.leads.match(number, prose, at)
+        if after >= 0:
+            lead_end = max(lead_end, _scope_end(prose, lists.lead_scopes[number], after, at, end))
+    return lead_end
 
 
 def _scope_end(prose: Prose, scope: str, after: int, at: int, end: int) -> int:
-    """Return the word after the scope of a lead: the end of its sentence, of its clause, or `at` itself."""
-    announces = _ends_with_colon(prose, end)
-    clause = _clause_end(prose, after, end)
+    """Return the number of the word after a lead's scope: the end of its sentence, of its clause, or `at` if it is no lead here.
+
+    `after` is the word after the lead's pattern, `end` the word after its sentence.
+    """
+    clause_end = _clause_end(prose, after, end)
     if scope in ("alone", "sign"):
-        return after if after == end or (scope == "sign" and clause == after) else at
-    if scope == "comma" and clause < end:
-        return clause
-    if scope == "sentence" or announces:
+        return after if after == end or (scope == "sign" and clause_end == after) else at
+    if scope == "comma" and clause_end < end:
+        return clause_end
+    if scope == "sentence" or _ends_with_colon(prose, end):
         return end
-    return clause if scope == "lead" or (scope == "clause" and clause < end) else at
+    return clause_end if scope == "lead" or (scope == "clause" and clause_end < end) else at
 
 
 def _sentence_end(prose: Prose, at: int) -> int:

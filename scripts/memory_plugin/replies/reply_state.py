@@ -1,7 +1,7 @@
-"""The state about replies between hooks: small files in the state folder, replaced atomically, so that no hook waits for a lock.
+"""Keep state about replies between hooks, in small files of the state folder. They are replaced atomically; no hook waits for a lock.
 
-Per session: `count` (replies scored so far), `drift` (the correction for the next prompt) and `nojudge` (a provider refused). Parallel
-sessions share none of them. For all sessions: `tuning.json`, when `memory tune` was last run and how many replies were judged since.
+Per session: `count` (replies scored so far), `drift` (the correction for the next prompt) and `nojudge` (a provider refused).
+For all sessions: `tuning.json` (when `memory tune` was last run, and how many replies were judged since).
 """
 
 from __future__ import annotations
@@ -30,15 +30,15 @@ __all__ = [
 _MAX_BYTES = 65536
 _TUNING = "tuning.json"
 _WEEK = 7 * 86400
-_ENOUGH_JUDGED = 20
+_MIN_JUDGED = 20
 
 
 class StateNotSaved(OSError):
-    """Raised when the state of a session could not be saved; the text says what and why, without a path."""
+    """A session's state could not be saved; the text says what and why, without a path."""
 
 
 def run_steps(*steps: Callable[[], object]) -> list[OSError]:
-    """Run every step even if an earlier one failed; return the errors of the disk."""
+    """Run every step, even if an earlier one failed; return the OSErrors."""
     errors: list[OSError] = []
     for step in steps:
         try:
@@ -92,15 +92,15 @@ class ReplyState:
             raise StateNotSaved("the session's state was not saved: %s" % cause(error)) from None
 
     def take_correction(self) -> tuple[str, str]:
-        """Remove the pending correction and return its drift's id and its text; both empty when there is none or it is too old."""
-        found = self._read("drift")
-        if not found:
+        """Remove the pending correction and return its drift's id and its text; both empty if there is none or it is too old."""
+        correction = self._read("drift")
+        if not correction:
             return "", ""
         try:
             os.unlink(self._path("drift"))
         except OSError:
-            return "", ""  # one that cannot be removed would be repeated on every prompt
-        text, drift_id, saved, hours = (found.get(name) for name in ("text", "drift", "left", "hours"))
+            return "", ""  # a correction that cannot be removed would be repeated on every prompt
+        text, drift_id, saved, hours = (correction.get(name) for name in ("text", "drift", "left", "hours"))
         if (
             not isinstance(text, str)
             or not isinstance(drift_id, str)
@@ -125,27 +125,27 @@ class ReplyState:
 
 def count_judged(paths: Paths) -> None:
     """Count one more judged reply. Two at once may lose one, which only delays the reminder. Raises OSError."""
-    noted = _read_tuning(paths)
-    value = {"since": now(), "said": 0, **noted, "judged": noted.get("judged", 0) + 1}
-    write_state(paths.state(_TUNING), value)
+    state = _read_tuning(paths)
+    judged = state.get("judged", 0) + 1
+    write_state(paths.state(_TUNING), {"since": now(), "said": 0, **state, "judged": judged})
 
 
 def reset_tuning_reminder(paths: Paths) -> None:
-    """Start counting again after `memory tune` was run. Raises OSError."""
+    """Restart the count, because `memory tune` was run. Raises OSError."""
     write_state(paths.state(_TUNING), {"since": now(), "said": 0, "judged": 0})
 
 
 def tuning_reminder(paths: Paths) -> str:
-    """Return one line for the user once a week and twenty judged replies have passed since `memory tune`; else an empty text.
+    """Return a line for the user after a week and twenty judged replies without `memory tune`, else an empty text.
 
-    The line is given once: it is marked as said before it is returned.
+    The user sees it once: it is marked as shown before it is returned.
     """
-    noted = _read_tuning(paths)
-    judged, since = noted.get("judged", 0), noted.get("since", now())
-    if judged < _ENOUGH_JUDGED or now() - since < _WEEK or noted.get("said"):
+    state = _read_tuning(paths)
+    judged, since = state.get("judged", 0), state.get("since", now())
+    if judged < _MIN_JUDGED or now() - since < _WEEK or state.get("said"):
         return ""
     try:
-        write_state(paths.state(_TUNING), {**noted, "said": 1})
+        write_state(paths.state(_TUNING), {**state, "said": 1})
     except OSError:
         return ""
     return (

@@ -1,4 +1,4 @@
-"""Past scores, read from the ledgers: each reply joined with what a judge said of it later, in groups."""
+"""Read past scores from the ledgers: join each reply with its judge's record, and group them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from ..kernel.paths import Paths
 
 __all__ = [
+    "PADDING_DIMENSIONS",
     "PastScore",
     "ScoreGroup",
     "count_patterns",
@@ -21,10 +22,12 @@ __all__ = [
     "group_scores",
     "missed_by_rules",
     "read_scores",
+    "severe_dimensions",
 ]
 
-_SEVERE_LEVEL = 2
-_DAY = 10  # characters of a time
+PADDING_DIMENSIONS = frozenset(("VDet", "EPad"))  # the judge's dimensions that filler rules measure too
+_SEVERE_LEVEL = 2  # of 3
+_DAY = len("2026-01-31")
 
 
 class PastScore(NamedTuple):
@@ -48,7 +51,7 @@ class PastScore(NamedTuple):
 
 
 class ScoreGroup(NamedTuple):
-    """Some replies taken together; `density` is their mean, None where none was measured."""
+    """The shares of a group of replies; `density` is the mean, None if none was measured."""
 
     name: str
     replies: int
@@ -78,21 +81,21 @@ def read_scores(paths: Paths, since: str = "", project: str = "") -> tuple[list[
             scores.pop(identity, None)
             scores[identity] = row
     _fill_models(list(scores.values()))
-    found = [_past_score(row, judged.get(identity)) for identity, row in scores.items()]
-    return [score for score in found if score is not None], bad + rows.skipped + found.count(None)
+    history = [_past_score(row, judged.get(identity)) for identity, row in scores.items()]
+    return [score for score in history if score is not None], bad + rows.skipped + history.count(None)
 
 
 def _fill_models(rows: list[dict[str, Any]]) -> None:
-    """Give a reply without a model (its transcript lagged behind) that of the session's nearest reply, preferring later ones."""
+    """Fill in missing models from the session's nearest reply, preferring later ones (a transcript may lag behind its reply)."""
     for ordered in (rows[::-1], rows):
-        known: dict[object, object] = {}
+        models: dict[object, object] = {}  # by session
         for row in ordered:
-            row["model"] = row.get("model") or known.get(row.get("session"), "")
-            known[row.get("session")] = row["model"]
+            row["model"] = row.get("model") or models.get(row.get("session"), "")
+            models[row.get("session")] = row["model"]
 
 
 def _past_score(row: dict[str, Any], judged: dict[str, Any] | None) -> PastScore | None:
-    """Return one reply; None when a field has another type than we write."""
+    """Return one reply, or None if a field has an unexpected type."""
     padding, density, threshold, matches = (
         row.get(name) for name in ("padding_count", "density", "threshold", "matches")
     )
@@ -126,16 +129,15 @@ def _past_score(row: dict[str, Any], judged: dict[str, Any] | None) -> PastScore
 
 
 def group_scores(scores: Iterable[PastScore], key: Callable[[PastScore], str]) -> list[ScoreGroup]:
-    """Return the replies grouped by a key, the largest group first."""
+    """Group replies by a key, the largest group first."""
     groups: dict[str, list[PastScore]] = {}
     for score in scores:
         groups.setdefault(key(score), []).append(score)
-    return sorted(
-        (_group(name, ones) for name, ones in groups.items()), key=lambda group: (-group.replies, group.name)
-    )
+    summaries = [_summarize(name, members) for name, members in groups.items()]
+    return sorted(summaries, key=lambda group: (-group.replies, group.name))
 
 
-def _group(name: str, scores: Sequence[PastScore]) -> ScoreGroup:
+def _summarize(name: str, scores: Sequence[PastScore]) -> ScoreGroup:
     count = len(scores)
     densities = [score.density for score in scores if score.density is not None]
     return ScoreGroup(
@@ -149,7 +151,7 @@ def _group(name: str, scores: Sequence[PastScore]) -> ScoreGroup:
 
 
 def group_by_day(scores: Iterable[PastScore]) -> list[ScoreGroup]:
-    """Return the replies by day (UTC), oldest first; days without replies are left out."""
+    """Group replies by day (UTC), oldest first; days without replies are left out."""
     return sorted(group_scores(scores, lambda score: score.time[:_DAY]), key=lambda group: group.name)
 
 
@@ -161,15 +163,15 @@ def count_patterns(scores: Iterable[PastScore]) -> list[tuple[str, int]]:
 def missed_by_rules(scores: Iterable[PastScore]) -> Proportion:
     """Return the share of audited replies in which the judge found something.
 
-    The gate let them pass, so this is the only honest estimate of what rules miss: nothing else looks at such replies.
+    Audited replies passed the gate, so this estimates what the rules miss. No other record covers replies that passed.
     """
     judged = [score.judged for score in scores if score.audited and score.judged is not None]
-    return share(sum(_found_something(row) for row in judged), len(judged))
+    findings = sum(bool(severe_dimensions(row.get("levels")) or row.get("missed")) for row in judged)
+    return share(findings, len(judged))
 
 
-def _found_something(row: dict[str, Any]) -> bool:
-    levels = row.get("levels")
-    is_severe = isinstance(levels, dict) and any(
-        isinstance(level, int) and level >= _SEVERE_LEVEL for level in levels.values()
-    )
-    return is_severe or bool(row.get("missed"))
+def severe_dimensions(levels: object) -> set[str]:
+    """Return the dimensions with a level of 2 or 3 among a judge's levels, which may come from a ledger."""
+    if not isinstance(levels, dict):
+        return set()
+    return {name for name, level in levels.items() if isinstance(level, int) and level >= _SEVERE_LEVEL}

@@ -9,7 +9,7 @@ import os
 
 from ..kernel.fastjson import digest, loads
 from ..kernel.ledger import Ledger
-from ..kernel.transcript.tail import records_backwards, reply_text_of, user_input_of
+from ..kernel.transcript.rows import records_backwards, reply_text_of, user_input_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,9 +31,9 @@ __all__ = [
 _TAIL_BYTES = (96 * 1024, 1 << 20)  # much tool output pushes the prompt out of the first
 _SYNTHETIC = "<synthetic>"
 _MAIN_SOURCES = ("sdk", "repl_main_thread")  # not titles, summaries or sub-agents
-_MAX_BYTES = 256 << 20
+_MAX_TRANSCRIPT_BYTES = 256 << 20
 _SUFFIX = ".jsonl"
-_RECENT = 20  # scores to try, newest first, when the last reply is asked for
+_MAX_TRIED = 20  # scores, newest first, whose transcripts are tried for the last reply
 
 
 def score_id(session: str, prompt_id: str, text: str) -> str:
@@ -45,35 +45,35 @@ def score_id(session: str, prompt_id: str, text: str) -> str:
 class LastReply:
     """The last reply at the end of a transcript. Any field may be empty: the file may lag behind, and a turn may be long.
 
-    `text` and `record` are the last text of the assistant and the id of its record. `asked` says that the user's message before it was
-    found, `prompt` are its words, empty for a slash command without arguments. `repeated` is the line in which the client repeats a
-    prompt, for turns whose own line lies further back than is read.
+    `text` and `record` are the assistant's last text and its record's id. `has_prompt` says that the user's message before it was found;
+    its text, `prompt`, is empty for a slash command without arguments. `repeated_prompt` is the client's copy of the prompt, for turns
+    whose own record is further back than is read.
     """
 
-    __slots__ = ("asked", "model", "prompt", "record", "repeated", "text")
+    __slots__ = ("has_prompt", "model", "prompt", "record", "repeated_prompt", "text")
 
     def __init__(self) -> None:
         self.model = ""
         self.record = ""
         self.text = ""
         self.prompt = ""
-        self.asked = False
-        self.repeated: str | None = None
+        self.has_prompt = False
+        self.repeated_prompt: str | None = None
 
 
 def read_last_reply(path: str) -> LastReply:
-    """Return the last reply at the end of a transcript. Never raises; an unreadable file gives empty fields."""
+    """Return the last reply at the end of a transcript. Never raises; the fields stay empty for an unreadable file."""
     reply = LastReply()
     for size in _TAIL_BYTES:
         reply = LastReply()
         for record in records_backwards(path, size):
             _add_record(reply, record)
-            if reply.asked and reply.model:
+            if reply.has_prompt and reply.model:
                 return reply
-        if reply.asked or reply.repeated is not None:
+        if reply.has_prompt or reply.repeated_prompt is not None:
             break
-    if not reply.asked and reply.repeated is not None:
-        reply.asked, reply.prompt = True, reply.repeated
+    if not reply.has_prompt and reply.repeated_prompt is not None:
+        reply.has_prompt, reply.prompt = True, reply.repeated_prompt
     return reply
 
 
@@ -106,13 +106,13 @@ def _add_record(reply: LastReply, record: dict[str, Any]) -> None:
     kind = record.get("type")
     if kind == "assistant":
         _add_answer(reply, record)
-    elif reply.asked:  # an earlier turn: only its model is of use, since it is most likely the same
+    elif reply.has_prompt:  # an earlier turn: only its model is of use, because it is most likely the same
         return
     elif kind == "user":
         kind, reply.prompt = user_input_of(record)
-        reply.asked = bool(kind)
-    elif kind == "last-prompt" and reply.repeated is None:
-        reply.repeated = _repeated_prompt(record.get("lastPrompt"))
+        reply.has_prompt = bool(kind)
+    elif kind == "last-prompt" and reply.repeated_prompt is None:
+        reply.repeated_prompt = _repeated_prompt(record.get("lastPrompt"))
     elif kind == "api-request" and record.get("querySource") in _MAIN_SOURCES:  # written before the reply is
         params = record.get("params")
         reply.model = reply.model or _short(params.get("model") if isinstance(params, dict) else None)
@@ -123,13 +123,13 @@ def _add_answer(reply: LastReply, record: dict[str, Any]) -> None:
     if not isinstance(message, dict) or message.get("model") == _SYNTHETIC or record.get("isSidechain"):
         return
     reply.model = reply.model or _short(message.get("model"))
-    text = "" if reply.text or reply.asked else reply_text_of(record)
+    text = "" if reply.text or reply.has_prompt else reply_text_of(record)
     if text:
         reply.text, reply.record = text, _short(record.get("uuid"))
 
 
 def _repeated_prompt(text: object) -> str | None:
-    """Return the words of a prompt that the client repeats, of a slash command its arguments; None when no person typed it."""
+    """Return the text of a repeated prompt (a slash command's arguments), or None if no person typed it."""
     kind, words = user_input_of({"type": "user", "message": {"content": text}})
     if not kind:
         return None
@@ -153,13 +153,13 @@ class RereadReply:
 
 
 def reread_last_scored(paths: Paths) -> RereadReply | None:
-    """Return the last scored reply of this project whose transcript can still be read, or None."""
+    """Return this project's last scored reply whose transcript can still be read, or None."""
     rows = [
         row
         for row in Ledger(paths.state(), "scores").rows()
         if row.get("kind") == "score" and row.get("project") == paths.project_key
     ]
-    for row in reversed(rows[-_RECENT:]):
+    for row in reversed(rows[-_MAX_TRIED:]):
         for reply in reread_replies([row]):
             return reply
     return None
@@ -174,13 +174,13 @@ def reread_replies(rows: Iterable[dict[str, Any]]) -> Iterator[RereadReply]:
             yield RereadReply(str(row.get("id")), "", row["text"], [])
         elif isinstance(path, str) and path.endswith(_SUFFIX) and os.path.isabs(path):
             by_path.setdefault(path, []).append(row)
-    for path, wanted in by_path.items():
-        yield from _reread_transcript(path, wanted)
+    for path, path_rows in by_path.items():
+        yield from _reread_transcript(path, path_rows)
 
 
 def _reread_transcript(path: str, rows: list[dict[str, Any]]) -> Iterator[RereadReply]:
     by_record = {row["record"]: row for row in rows if row.get("record")}
-    # Scored before the transcript held the reply: found again by the id, which is a digest of the text.
+    # These were scored before the transcript contained the reply; the id, a digest of the text, finds it again.
     without_record = [row for row in rows if not row.get("record")]
     prompt = ""
     calls: list[str] = []
@@ -215,7 +215,7 @@ def _call_names(content: object) -> list[str]:
 
 
 def _records(path: str) -> Iterator[dict[str, Any]]:
-    """Yield the objects in a transcript's first 256 MB; nothing for a file that is missing, unreadable or not a regular one."""
+    """Yield the records in a transcript's first 256 MB; none if it is missing, unreadable or not a regular file."""
     from ..kernel.transcript.lines import Lines
 
     if not os.path.isfile(path):
@@ -223,7 +223,7 @@ def _records(path: str) -> Iterator[dict[str, Any]]:
     try:
         with open(path, "rb") as file:
             for record in Lines(file):
-                if file.tell() > _MAX_BYTES:
+                if file.tell() > _MAX_TRANSCRIPT_BYTES:
                     return
                 yield record
     except OSError:

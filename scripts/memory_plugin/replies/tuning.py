@@ -1,6 +1,6 @@
-"""What judged replies say about the rules: which phrases the judge clears, how often it agrees, which phrases rules miss.
+"""Study judged replies to improve the rules: which phrases the judge clears, how often it agrees, which phrases rules miss.
 
-These are proposals. Nothing changes until the user asks for it (`memory tune --apply`).
+The results are proposals. Nothing changes until the user asks for it (`memory tune --apply`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..kernel.stats import Proportion, share
 from .filler import find_filler, load_rule_table, read_user_pack, rule_problem, word_classes
 from .prose import BREAK, read_prose
-from .score_history import missed_by_rules
+from .score_history import PADDING_DIMENSIONS, missed_by_rules, severe_dimensions
 from .transcript_replies import reread_replies
 
 if TYPE_CHECKING:
@@ -23,20 +23,19 @@ if TYPE_CHECKING:
 
 __all__ = ["PhraseCandidate", "RuleClearance", "TuningStudy", "gate_advice", "propose_pack", "study_scores"]
 
-# Agreement on escalated replies: above, judging only confirms the rules; below, the rules decide too much alone.
-_AGREES_TOO_MUCH, _AGREES_TOO_LITTLE = 0.9, 0.5
-_ENOUGH_JUDGED = 20
-_ENOUGH_VERDICTS = 5
-_ENOUGH_REPLIES = 3
-_MIN_WORDS, _MAX_WORDS = 2, 8  # of a candidate
+# Agreement on escalated replies. Above the maximum, judging only confirms the rules; below the minimum, the rules decide too much alone.
+_MIN_AGREEMENT, _MAX_AGREEMENT = 0.5, 0.9
+_MIN_JUDGED = 20
+_MIN_VERDICTS = 5
+_MIN_REPLIES = 3
+_MIN_WORDS, _MAX_WORDS = 2, 8  # of a quoted phrase
 _MAX_QUOTED = 200
-_SHORTEST_RUN, _LONGEST_RUN = 3, 6  # words of a phrase that is looked for in whole sentences
+_MIN_RUN, _MAX_RUN = 3, 6  # words of a phrase that is searched for in whole sentences
 _MAX_SENTENCE = 80  # words
 _SENTENCE_ENDS = ".!?:\n"
 _MAX_CANDIDATES = 20
-# A phrase that nobody quoted is proposed as a rule only if this many padded replies of this many sessions hold it, and no other reply.
-_ENOUGH_PADDED, _ENOUGH_SESSIONS = 5, 3
-_SEVERE_LEVEL = 2
+# A phrase that the judge never quoted becomes a rule only if this many padded replies of this many sessions contain it, and no other reply.
+_MIN_PADDED, _MIN_SESSIONS = 5, 3
 _REASONS = {
     "judge": "called filler by the judge in %d replies",
     "verbose": "in %d replies that the judge found padded, and in no other",
@@ -44,7 +43,7 @@ _REASONS = {
 
 
 class RuleClearance(NamedTuple):
-    """How often the judge cleared a rule's phrases as appropriate in their context; `exempt` proposes to switch the rule off."""
+    """How often the judge cleared a rule's phrases, as appropriate in their context; `exempt` proposes to switch the rule off."""
 
     rule: str
     cleared: Proportion
@@ -54,8 +53,8 @@ class RuleClearance(NamedTuple):
 class PhraseCandidate(NamedTuple):
     """A phrase that no rule covers, the number of replies that contain it, and its source.
 
-    `judge`: the judge quoted it as filler. `verbose`: replies hold it that the judge found padded although rules found nothing, more
-    than twice as often as others do. `promote` proposes it as a rule, with `position` as in the rule pack.
+    `judge`: the judge quoted it as filler. `verbose`: it occurs more than twice as often in replies that only the judge found padded as in
+    others. `promote` proposes it as a rule, with `position` as in the rule pack.
     """
 
     phrase: str
@@ -66,7 +65,7 @@ class PhraseCandidate(NamedTuple):
 
 
 class TuningStudy(NamedTuple):
-    """What judged replies say about the rules; `reread` of the `judged` replies could be read again for candidates."""
+    """Findings from judged replies; the transcripts of `reread` among the `judged` replies could be read again for candidates."""
 
     judged: int
     reread: int
@@ -77,7 +76,7 @@ class TuningStudy(NamedTuple):
 
 
 def study_scores(scores: Sequence[PastScore], rules: FillerRules) -> TuningStudy:
-    """Return what the judged replies among some scores say about the rules."""
+    """Study the judged replies among some scores."""
     judged = [score for score in scores if score.judged is not None]
     escalated = [score.judged for score in judged if score.escalated and score.judged is not None]
     texts = {reply.id: reply for reply in reread_replies(score.row for score in judged)}
@@ -87,27 +86,27 @@ def study_scores(scores: Sequence[PastScore], rules: FillerRules) -> TuningStudy
         len(texts),
         agreement,
         missed_by_rules(scores),
-        _cleared(judged),
+        _clearances(judged),
         _candidates(judged, texts, rules),
     )
 
 
-def _cleared(judged: Sequence[PastScore]) -> list[RuleClearance]:
-    """Return the rules with verdicts, the most cleared first. One cleared every time, at least five times, is proposed for exemption."""
+def _clearances(judged: Sequence[PastScore]) -> list[RuleClearance]:
+    """Return the rules with verdicts, the most cleared first. A rule with at least five verdicts, all clearing it, gets `exempt`."""
     verdicts: dict[str, list[bool]] = {}
     for score in judged:
-        given = (score.judged or {}).get("phrases")
-        for pair in given if isinstance(given, list) else ():
-            if (
-                isinstance(pair, list)
-                and len(pair) == 2
-                and isinstance(pair[0], str)
-                and isinstance(pair[1], bool)
-            ):
-                verdicts.setdefault(pair[0], []).append(pair[1])
+        pairs = (score.judged or {}).get("phrases")
+        for pair in pairs if isinstance(pairs, list) else ():
+            if isinstance(pair, list) and [type(part) for part in pair] == [str, bool]:
+                rule, is_filler = pair
+                verdicts.setdefault(rule, []).append(is_filler)
     clearances = [
-        RuleClearance(rule, share(given.count(False), len(given)), _always_cleared(given))
-        for rule, given in verdicts.items()
+        RuleClearance(
+            rule,
+            share(is_filler.count(False), len(is_filler)),
+            len(is_filler) >= _MIN_VERDICTS and not any(is_filler),
+        )
+        for rule, is_filler in verdicts.items()
     ]
     return sorted(
         clearances,
@@ -115,47 +114,47 @@ def _cleared(judged: Sequence[PastScore]) -> list[RuleClearance]:
     )
 
 
-def _always_cleared(verdicts: list[bool]) -> bool:
-    return len(verdicts) >= _ENOUGH_VERDICTS and not any(verdicts)
-
-
 def _candidates(
     judged: Sequence[PastScore], texts: dict[str, RereadReply], rules: FillerRules
 ) -> list[PhraseCandidate]:
-    """Return the phrases that the judge quoted, then those that tell padded replies from others, the most frequent first."""
-    quoted, padded, others = _Occurrences(), _Occurrences(), _Occurrences()
+    """Return the phrases that the judge quoted, then those typical of padded replies, the most frequent first."""
+    quoted, padded, others = _PhraseCounts(), _PhraseCounts(), _PhraseCounts()
     for score in judged:
         reply = texts.get(score.id)
         if reply is None or score.judged is None:
             continue
         quoted.add(_quoted_phrases(score.judged, reply.text), score.session)
-        levels = score.judged.get("levels")
-        is_severe = isinstance(levels, dict) and any(
-            levels.get(name, 0) >= _SEVERE_LEVEL for name in ("VDet", "EPad")
-        )
-        (padded if is_severe and score.padding == 0 else others).add(_phrases(reply.text), score.session)
+        is_padded = not severe_dimensions(score.judged.get("levels")).isdisjoint(PADDING_DIMENSIONS)
+        counts = padded if is_padded and score.padding == 0 else others
+        counts.add(_phrases(reply.text), score.session)
     candidates = [
-        PhraseCandidate(phrase, count, "judge", count >= _ENOUGH_REPLIES, quoted.position(phrase))
+        PhraseCandidate(phrase, count, "judge", count >= _MIN_REPLIES, quoted.position(phrase))
         for phrase, count in quoted.replies.most_common(_MAX_QUOTED)
-        if not find_filler(read_prose(phrase), rules)  # a rule knows it by now
+        if not find_filler(read_prose(phrase), rules)  # a rule may have been added since
     ]
-    telling = {
+    return (candidates + _typical_of_padded(padded, others))[:_MAX_CANDIDATES]
+
+
+def _typical_of_padded(padded: _PhraseCounts, others: _PhraseCounts) -> list[PhraseCandidate]:
+    """Return the phrases that occur more than twice as often in padded replies as in others, the most frequent first."""
+    typical = {
         phrase: count
         for phrase, count in padded.replies.items()
-        if count >= _ENOUGH_REPLIES and count > 2 * others.replies[phrase]
+        if count >= _MIN_REPLIES and count > 2 * others.replies[phrase]
     }
-    for phrase, count in sorted(_longest_of(telling).items(), key=lambda pair: (-pair[1], pair[0])):
-        is_sure = (
-            count >= _ENOUGH_PADDED
+    candidates = []
+    for phrase, count in sorted(_longest_of(typical).items(), key=lambda pair: (-pair[1], pair[0])):
+        promote = (
+            count >= _MIN_PADDED
             and not others.replies[phrase]
-            and len(padded.sessions[phrase]) >= _ENOUGH_SESSIONS
+            and len(padded.sessions[phrase]) >= _MIN_SESSIONS
         )
-        candidates.append(PhraseCandidate(phrase, count, "verbose", is_sure, padded.position(phrase)))
-    return candidates[:_MAX_CANDIDATES]
+        candidates.append(PhraseCandidate(phrase, count, "verbose", promote, padded.position(phrase)))
+    return candidates
 
 
-class _Occurrences:
-    """In how many replies and which sessions each phrase occurs, and whether it ever occurs inside a sentence."""
+class _PhraseCounts:
+    """The replies and sessions in which each phrase occurs, and whether it ever occurs inside a sentence."""
 
     def __init__(self) -> None:
         self.replies: Counter[str] = Counter()
@@ -176,41 +175,43 @@ class _Occurrences:
 
 
 def _quoted_phrases(judged: dict[str, Any], text: str) -> dict[str, bool]:
-    """Return the passages that the judge quoted as missed, as words, and whether each begins a sentence.
+    """Return the passages that the judge quoted as missed, as words, and whether each always begins a sentence.
 
-    One too short or too long for a pattern is left out.
+    Passages too short or too long for a pattern are left out.
     """
     spans = judged.get("missed")
     phrases: dict[str, bool] = {}
     for span in spans if isinstance(spans, list) else ():
         if isinstance(span, list) and len(span) == 2 and all(isinstance(at, int) for at in span):
-            words = [word for word in read_prose(text[span[0] : span[1]]).words if word != BREAK]
+            start, end = span
+            words = [word for word in read_prose(text[start:end]).words if word != BREAK]
             if _MIN_WORDS <= len(words) <= _MAX_WORDS:
                 phrase = " ".join(words)
-                begins = not text[: span[0]].rstrip() or text[: span[0]].rstrip()[-1] in _SENTENCE_ENDS
-                phrases[phrase] = phrases.get(phrase, True) and begins
+                before = text[:start].rstrip()
+                begins_sentence = not before or before[-1] in _SENTENCE_ENDS
+                phrases[phrase] = phrases.get(phrase, True) and begins_sentence
     return phrases
 
 
 def _phrases(text: str) -> dict[str, bool]:
     """Return every run of three to six words within one sentence of a text, and whether all its occurrences begin sentences."""
     prose = read_prose(text)
-    found: dict[str, bool] = {}
+    runs: dict[str, bool] = {}
     start = 0
     for at in range(1, len(prose) + 1):
         if at == len(prose) or prose.level(at) or prose.words[at] == BREAK:
-            _add_runs(found, prose.words[start:at], is_sentence=bool(prose.level(start)))
+            _add_runs(runs, prose.words[start:at], is_sentence=bool(prose.level(start)))
             start = at
-    return found
+    return runs
 
 
-def _add_runs(found: dict[str, bool], words: Sequence[str], *, is_sentence: bool) -> None:
-    """Add the runs of words of a sentence, or of the part of one that follows a masked passage."""
-    kept = [word for word in words[:_MAX_SENTENCE] if word != BREAK]
-    for length in range(_SHORTEST_RUN, _LONGEST_RUN + 1):
-        for at in range(len(kept) - length + 1):
-            phrase = " ".join(kept[at : at + length])
-            found[phrase] = found.get(phrase, True) and at == 0 and is_sentence
+def _add_runs(runs: dict[str, bool], words: Sequence[str], *, is_sentence: bool) -> None:
+    """Add the runs in a sentence, or in the part of a sentence that follows a masked passage."""
+    unmasked = [word for word in words[:_MAX_SENTENCE] if word != BREAK]
+    for length in range(_MIN_RUN, _MAX_RUN + 1):
+        for at in range(len(unmasked) - length + 1):
+            phrase = " ".join(unmasked[at : at + length])
+            runs[phrase] = runs.get(phrase, True) and at == 0 and is_sentence
 
 
 def _longest_of(counts: dict[str, int]) -> dict[str, int]:
@@ -224,16 +225,16 @@ def _longest_of(counts: dict[str, int]) -> dict[str, int]:
 
 
 def gate_advice(study: TuningStudy) -> str:
-    """Return a sentence on what the agreement of judge and rules says about the escalation gate."""
+    """Return a sentence of advice on the escalation gate, from the agreement of judge and rules."""
     agreement = study.agreement
-    if agreement.n < _ENOUGH_JUDGED or agreement.value is None:
-        return "escalated replies judged: %d; advice on the gate needs %d" % (agreement.n, _ENOUGH_JUDGED)
-    if agreement.value > _AGREES_TOO_MUCH:
+    if agreement.n < _MIN_JUDGED or agreement.value is None:
+        return "escalated replies judged: %d; advice on the gate needs %d" % (agreement.n, _MIN_JUDGED)
+    if agreement.value > _MAX_AGREEMENT:
         return (
             "judge and rules agree on %s of the escalated replies: narrow the gate, for instance with"
             " `memory config set scoring.escalation.density_margin 0.02`" % (agreement,)
         )
-    if agreement.value < _AGREES_TOO_LITTLE:
+    if agreement.value < _MIN_AGREEMENT:
         return (
             "judge and rules agree on only %s of the escalated replies: widen the gate, for instance with"
             " `memory config set scoring.escalation.density_margin 0.05`" % (agreement,)
@@ -242,7 +243,7 @@ def gate_advice(study: TuningStudy) -> str:
 
 
 def propose_pack(study: TuningStudy, state_dir: str | None) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the user's rule pack as it is, and with the proposals applied. Raises RulePackError for a pack that cannot be read."""
+    """Return the user's rule pack before and after applying the proposals. Raises RulePackError for a pack that cannot be read."""
     before = read_user_pack(state_dir)
     exempt = dict(before.get("exempt") or {})
     rules = list(before.get("rules") or [])

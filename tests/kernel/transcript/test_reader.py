@@ -19,8 +19,8 @@ from memory_plugin.kernel.transcript import lines as lines_module
 from memory_plugin.kernel.transcript import reader as reader_module
 from memory_plugin.kernel.transcript.content import tokens_of
 from memory_plugin.kernel.transcript.reader import Reader, open_transcript, turns_since_prompt
+from memory_plugin.kernel.transcript.rows import kind_of, user_text
 from memory_plugin.kernel.transcript.turn import RecentSet, Totals, Turn
-from memory_plugin.kernel.transcript.user_rows import kind_of, user_text
 from tests.kernel.transcript.rows import answer, call, lines, result, row, said, user
 from tests.project import PLUGIN_ROOT
 

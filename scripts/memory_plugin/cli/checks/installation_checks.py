@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ... import VERSION
 from ...hooks.environment import OFF, is_sensitive, switched_off
-from ...kernel.files import Unreadable, read_regular
+from ...kernel.files import read_regular
 from ...kernel.overrides import check_overrides, overridable, override_problems
 from ...kernel.settings.advice import problem_sentence
 from ...kernel.settings.user_file import line_of
@@ -129,7 +129,7 @@ def _line(path: str, name: str) -> str:
     try:
         text = read_regular(path, _MAX_SETTINGS, follow=True)[0].decode("utf-8-sig")
         return str(line_of(text, ("env", name)) or "?")
-    except (FileNotFoundError, Unreadable, ValueError):
+    except (OSError, ValueError):
         return "?"
 
 

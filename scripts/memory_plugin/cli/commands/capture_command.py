@@ -16,7 +16,7 @@ from ..options import require_existing
 if TYPE_CHECKING:
     import argparse
 
-    from ...capture.candidate_file import Candidates
+    from ...capture.candidate_file import CandidateSet
     from ..command_context import CommandContext
 
 HELP = "look for what may be worth keeping in past sessions; list, drop or forget what was found"
@@ -84,7 +84,7 @@ def _manage(action: str, rest: list[str], arguments: argparse.Namespace, context
     return DONE
 
 
-def _close(candidates: Candidates, action: str, names: list[str]) -> int:
+def _close(candidates: CandidateSet, action: str, names: list[str]) -> int:
     before = len(candidates.open)
     if action == _DROP:
         candidates.close(names)

@@ -154,7 +154,7 @@ def _plot(days: Sequence[ScoreGroup], context: CommandContext) -> None:
 def _show_effect(effect: CorrectionEffect, arguments: argparse.Namespace, context: CommandContext) -> None:
     gap = None if effect.gap is None else dict(zip(("difference", "low", "high"), effect.gap))
     record: dict[str, Any] = {"corrected": effect.corrected._asdict(), "control": effect.control._asdict()}
-    record.update(effect=gap, enough=effect.enough, unanswered=effect.unanswered)
+    record.update(effect=gap, enough=effect.is_conclusive, unanswered=effect.unanswered)
     lines = [
         "Next reply without drift",
         "  corrected:      %s" % (effect.corrected,),
@@ -163,7 +163,7 @@ def _show_effect(effect: CorrectionEffect, arguments: argparse.Namespace, contex
     if effect.gap is not None:
         points = tuple(100 * part for part in effect.gap)
         lines.append("  difference:     %+.0f points (%+.0f to %+.0f)" % points)
-    if not effect.enough:
+    if not effect.is_conclusive:
         lines.append(
             "Too few drifting replies for a conclusion: each group needs at least 10."
             " The setting scoring.holdout decides the size of the control group."

@@ -211,7 +211,7 @@ def _replies_json(figures: LedgerFigures) -> dict[str, Any]:
             "corrected": effect.corrected._asdict(),
             "control": effect.control._asdict(),
             "difference": effect.gap,
-            "enough": effect.enough,
+            "enough": effect.is_conclusive,
         },
     }
 

@@ -79,7 +79,7 @@ def _effect(report: Report) -> str:
         for name, one in (("Corrected", effect.corrected), ("Control group", effect.control))
     ]
     parts = table([("Next reply in line", "name"), ("", "barcell"), ("Share", "n"), ("Drifts", "n")], rows)
-    if effect.gap is None or not effect.enough:
+    if effect.gap is None or not effect.is_conclusive:
         return (
             head + parts + about("Too few drifting replies for a conclusion: each group needs at least 10.")
         )

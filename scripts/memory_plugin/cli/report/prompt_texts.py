@@ -10,7 +10,7 @@ from ...kernel.fastjson import loads
 from ...kernel.text.tags import without_private
 from ...kernel.transcript.lines import MAX_LINE
 from ...kernel.transcript.reader import open_transcript
-from ...kernel.transcript.tail import user_input_of
+from ...kernel.transcript.rows import user_input_of
 from ...memories.hygiene import CUT_MARGIN, shown_line
 
 if TYPE_CHECKING:

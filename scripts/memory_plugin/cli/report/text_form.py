@@ -115,7 +115,7 @@ def _print_replies(report: Report, console: Console) -> None:
     for name, number in list(report.ledgers.replies.rules)[:_ROWS]:
         console.line("  %8s  %s" % (count(number), plain(name, 60)))
     effect = report.ledgers.effect
-    if effect.gap is not None and effect.enough:
+    if effect.gap is not None and effect.is_conclusive:
         console.line(
             "  effect of corrections: %+.0f points (%+.0f to %+.0f)" % tuple(100 * one for one in effect.gap)
         )

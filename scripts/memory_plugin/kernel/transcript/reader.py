@@ -18,8 +18,8 @@ import stat as modes
 from ..files import Unreadable
 from .content import CHARACTERS, blocks_of, bounded, joined, media, size_of, tokens_of, words
 from .lines import Lines
+from .rows import SYNTHETIC, Queue, inserted_prompt, is_from_person, kind_of, user_text, without_notes
 from .turn import USAGE, Call, RecentSet, Totals, Turn, UserText
-from .user_rows import Queue, inserted_prompt, is_from_person, kind_of, user_text, without_notes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -31,7 +31,6 @@ __all__ = ["Reader", "open_transcript", "turns_since_prompt"]
 _OPEN = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0)
 _MAX_TURN = 4_000_000  # characters after which a turn is closed although its answer continues
 _MOST_PENDING = 64  # calls whose results may still come after their turn
-_SYNTHETIC = "<synthetic>"
 
 
 def open_transcript(path: str) -> IO[bytes]:
@@ -141,7 +140,7 @@ class Reader:
         if not isinstance(message, dict):
             return
         blocks = blocks_of(message.get("content"))
-        if message.get("model") == _SYNTHETIC or record.get("isApiErrorMessage") is True:
+        if message.get("model") == SYNTHETIC or record.get("isApiErrorMessage") is True:
             self.totals.api_errors += record.get("isApiErrorMessage") is True
             return
         identity = str(message.get("id") or record.get("requestId") or record.get("uuid") or "")
@@ -236,7 +235,7 @@ class Reader:
             kind = "notice"
         self.totals.summaries += kind == "summary"
         text = user_text(kind, text)
-        self._queue.said(text)
+        self._queue.remove(text)
         time = record.get("timestamp")
         if isinstance(time, str) and self._rows.seen((time, text)):  # copied under a new id
             self.totals.repeated += 1

@@ -1,4 +1,4 @@
-"""The end of a transcript: the last rows, what a person and what the model said in them."""
+"""The last rows of a transcript, and what a person and the model wrote in them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_plugin.kernel.transcript.tail import plain_text, records_backwards, reply_text_of, user_input_of
+from memory_plugin.kernel.transcript.rows import plain_text, records_backwards, reply_text_of, user_input_of
 
 
 def row(kind: str, content: object, **fields: object) -> dict[str, Any]:

@@ -1,0 +1,212 @@
+"""The rows of a transcript: who wrote a row and what, and the last rows of a file, read backwards.
+
+A row in the user's place is a prompt, a slash command, or a note of the client. A prompt typed while the model works has no row of its own
+in older clients; only the rows of the queue record it.
+"""
+
+from __future__ import annotations
+
+import os
+
+from ..data import load_data
+from ..fastjson import loads
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+__all__ = [
+    "COMMAND",
+    "PROMPT",
+    "SYNTHETIC",
+    "Queue",
+    "inserted_prompt",
+    "is_from_person",
+    "kind_of",
+    "plain_text",
+    "records_backwards",
+    "reply_text_of",
+    "user_input_of",
+    "user_text",
+    "without_notes",
+]
+
+PROMPT, COMMAND = "prompt", "command"
+SYNTHETIC = "<synthetic>"  # the model's name in replies that the client made up, such as API errors
+# Flags of rows that are not the conversation: of sub-agents, of the client's notes, of the summary after a compaction, of API errors.
+_NOT_CONVERSATION = ("isSidechain", "isMeta", "isCompactSummary", "isApiErrorMessage")
+_PEOPLE = (None, "human", "channel")
+_NAME = ("<command-name>", "</command-name>")
+_ARGUMENTS = ("<command-args>", "</command-args>")
+_MAX_PROMPT = 100_000  # characters
+_MAX_NOTES = 20  # before one prompt
+_MAX_QUEUED = 50
+_beginnings: list[tuple[tuple[str, ...], str]] = []
+_note_tags: list[str] = []
+
+
+def records_backwards(path: str, tail_bytes: int, max_lines: int = 2000) -> Iterator[dict[str, Any]]:
+    """Yield the objects on the last `max_lines` lines of a transcript, within its last `tail_bytes` bytes, the latest first.
+
+    Never raises: a file that is missing, a pipe, or not a transcript yields nothing.
+    """
+    for line in reversed(_last_lines(path, tail_bytes)[-max_lines:]):
+        try:
+            record = loads(line.decode("utf-8"))
+        except ValueError:
+            continue
+        if isinstance(record, dict):
+            yield record
+
+
+def _last_lines(path: str, tail_bytes: int) -> list[bytes]:
+    if not path or not os.path.isfile(path):
+        return []
+    try:
+        with open(path, "rb") as file:
+            size = file.seek(0, os.SEEK_END)
+            file.seek(max(0, size - tail_bytes))
+            lines = file.read(tail_bytes).split(b"\n")
+    except OSError:
+        return []
+    if size > tail_bytes:
+        del lines[0]  # the first line is usually cut
+    return [line for line in lines if line]
+
+
+def user_input_of(record: dict[str, Any]) -> tuple[str, str]:
+    """Return the kind of a row that a person wrote, PROMPT or COMMAND, and its text; for a slash command, its arguments.
+
+    Both are empty for every other row: tool results, interruptions, summaries of compactions, and the client's notes.
+    """
+    message = record.get("message")
+    if record.get("type") != "user" or not isinstance(message, dict) or "toolUseResult" in record:
+        return "", ""
+    if not _is_conversation(record) or not is_from_person(record):
+        return "", ""
+    text = without_notes(plain_text(message.get("content"))).strip()
+    kind = kind_of(text) if text else ""
+    if kind == COMMAND:
+        return COMMAND, user_text(kind, text).partition(" ")[2]
+    return (PROMPT, text) if kind == PROMPT else ("", "")
+
+
+def reply_text_of(record: dict[str, Any]) -> str:
+    """Return the model's text in a row; empty for tool calls, API errors and sub-agents."""
+    message = record.get("message")
+    if record.get("type") != "assistant" or not isinstance(message, dict):
+        return ""
+    if message.get("model") == SYNTHETIC or not _is_conversation(record):
+        return ""
+    return plain_text(message.get("content"))
+
+
+def _is_conversation(record: dict[str, Any]) -> bool:
+    return not any(record.get(flag) for flag in _NOT_CONVERSATION)
+
+
+def is_from_person(record: dict[str, Any]) -> bool:
+    """Return whether a person wrote a row, by its `origin`; True for rows of older clients, which have none."""
+    origin = record.get("origin")
+    return not isinstance(origin, dict) or origin.get("kind") in _PEOPLE
+
+
+def plain_text(content: object) -> str:
+    """Return the text of a message's content, without tool calls, tool results and images."""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return ""
+    texts = [
+        block.get("text") for block in content if isinstance(block, dict) and block.get("type") == "text"
+    ]
+    return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def kind_of(text: str) -> str:
+    """Return the kind of a user row by the beginning of its text: PROMPT, or a kind in `config/transcript/beginnings.json`."""
+    text = text.lstrip()
+    _load()
+    for starts, kind in _beginnings:
+        if text.startswith(starts):
+            return kind
+    return PROMPT
+
+
+def without_notes(text: str) -> str:
+    """Return a prompt without the client's notes before it; unchanged if it consists of notes only."""
+    rest = text.lstrip()
+    if rest[:1] != "<":
+        return text
+    _load()
+    for _ in range(_MAX_NOTES):
+        tag = next((tag for tag in _note_tags if rest.startswith(("<%s>" % tag, "<%s " % tag))), "")
+        end = rest.find("</%s>" % tag) if tag else -1
+        if end < 0:
+            break
+        rest = rest[end + len("</%s>" % tag) :].lstrip()
+    return rest or text
+
+
+def _load() -> None:
+    if not _beginnings:
+        content = load_data("transcript", "beginnings")
+        _note_tags.extend(content["notes"]["tags"])
+        _beginnings.extend((tuple(entry["starts"]), entry["kind"]) for entry in content["beginnings"])
+
+
+def user_text(kind: str, text: str) -> str:
+    """Return what a person wrote in a row: a command's name and arguments, else the text, cut to 100,000 characters."""
+    if kind != COMMAND:
+        return text[:_MAX_PROMPT].strip()
+    name, arguments = _between(text, *_NAME), _between(text, *_ARGUMENTS)
+    return (name + " " + arguments).strip()[:_MAX_PROMPT]
+
+
+def _between(text: str, start: str, end: str) -> str:
+    at = text.find(start)
+    if at < 0:
+        return ""
+    at += len(start)
+    stop = text.find(end, at)
+    return text[at : stop if stop >= 0 else len(text)].strip()
+
+
+def inserted_prompt(attachment: object) -> object:
+    """Return the content of a prompt that the client (since 2.1.4x) inserted into a running turn; None for other attachments."""
+    if not isinstance(attachment, dict) or attachment.get("type") != "queued_command":
+        return None
+    if attachment.get("commandMode") not in (None, "prompt") or attachment.get("isMeta") is True:
+        return None
+    return attachment.get("prompt") if is_from_person(attachment) else None
+
+
+class Queue:
+    """The queue of prompts, from rows of type queue-operation.
+
+    Before 2.1.4x only these rows tell that a prompt was inserted into a running turn.
+    """
+
+    __slots__ = ("_waiting",)
+
+    def __init__(self) -> None:
+        self._waiting: list[str] = []
+
+    def follow(self, record: dict[str, Any]) -> str | None:
+        """Apply one operation; return the prompt that it inserted into the running turn, or None."""
+        operation, text = record.get("operation"), record.get("content")
+        if operation == "enqueue" and isinstance(text, str):
+            if kind_of(text) == PROMPT and not text.startswith("/") and len(self._waiting) < _MAX_QUEUED:
+                self._waiting.append(text)
+        elif operation == "popAll":  # returned to the editor
+            self._waiting.clear()
+        elif operation in ("remove", "dequeue") and self._waiting:
+            text = self._waiting.pop(0)
+            return text if operation == "remove" else None  # a dequeued prompt gets a row of its own
+        return None
+
+    def remove(self, text: str) -> None:
+        """Remove a prompt that has a row of its own."""
+        if text in self._waiting:
+            self._waiting.remove(text)
