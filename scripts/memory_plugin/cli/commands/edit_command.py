@@ -10,7 +10,7 @@ from ...memories.lifecycle import edit, rewrite, supersede, unsupersede
 from ...memories.record import ACTIVE, MAX_TITLE, InvalidMemory, body_content, categories
 from ...memories.similarity import plain_title
 from ...memories.supersession import name_for
-from ...memories.survey import choose, life_cycle_state, naming, shortest_names, successors, survey
+from ...memories.survey import choose, life_cycle_state, shortest_names, successors, superseding, survey
 from ...memories.trust import TRUSTED, load_trust
 from ...memories.writing import Written
 from ..after_change import refresh_index
@@ -218,7 +218,7 @@ def _resupersede(
 ) -> StoredMemory:
     """Set or remove the memory that replaces this one; return the updated memory."""
     if successor is None:
-        return unsupersede(context.paths, item.stored, naming(items, item), approved)
+        return unsupersede(context.paths, item.stored, superseding(items, item), approved)
     if approved:
         return supersede(context.paths, item, successor)
     mark = {"superseded_by": name_for(successor.stored.key, item.stored.key)}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...memories.lifecycle import restore, unsupersede
-from ...memories.survey import SUPERSEDED, choose, life_cycle_state, naming, shortest_names, survey
+from ...memories.survey import SUPERSEDED, choose, life_cycle_state, shortest_names, superseding, survey
 from ..after_change import refresh_index
 from ..memory_view import as_json, status_text
 
@@ -34,7 +34,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     item = choose(before, arguments.id)
     approved = context.approve_saves()
     if life_cycle_state(item) == SUPERSEDED:
-        stored = unsupersede(context.paths, item.stored, naming(before, item), approved)
+        stored = unsupersede(context.paths, item.stored, superseding(before, item), approved)
     else:
         stored = restore(context.paths, item.stored, approved).stored
     refresh_index(context)

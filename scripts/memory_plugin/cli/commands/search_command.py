@@ -71,7 +71,7 @@ def run(arguments: argparse.Namespace, context: CommandContext) -> int:
     if result.problem:
         context.console.error("the index cannot be used (%s); every file was read instead" % result.problem)
     judged = _judged(query, result, context) if arguments.judge else None
-    hits = (result.hits if judged is None else judged.kept)[:limit]
+    hits = (result.hits if judged is None else judged.search_hits)[:limit]
     if arguments.json:
         context.console.json(_document(hits, result, judged))
     else:
@@ -86,7 +86,7 @@ def _judged(query: str, result: Found, context: CommandContext) -> Judged:
     timed = Context(context.paths, context.settings, Deadline(_SECONDS), context.session)
     judged = judge_candidates(candidates, SEARCH, timed, judges_off=context.taint.judges_off)
     if not hits:
-        judged.kept = result.hits
+        judged.search_hits = result.hits
     return judged
 
 
