@@ -44,7 +44,7 @@ def _finish(arguments: argparse.Namespace, context: CommandContext) -> int:
     written = [save_memory(interview, memory, context.paths, approved=approved) for memory in chosen]
     interview.status = FINISHED
     interview.state["next"] = None
-    store.touch(interview)
+    store.update(interview)
     if interview.session:
         Reminder(context.paths, interview.session).delete()
     refresh_index(context)
@@ -120,7 +120,7 @@ def _discard(arguments: argparse.Namespace, context: CommandContext) -> int:
         )
     store = InterviewStore(context.paths.state())
     interview = store.find(arguments.session)
-    store.forget(interview.id)
+    store.delete(interview.id)
     if interview.session:
         Reminder(context.paths, interview.session).delete()
     if arguments.json:

@@ -233,7 +233,7 @@ def _remind(arguments: argparse.Namespace, context: CommandContext, interview: I
         if arguments.action in ("start", "resume"):
             reminder.create(interview.id, interview.topic, approved=interview.approved)
         elif interview.status != OPEN:
-            reminder.silence()
+            reminder.set_active(active=False)  # no question is pending, only the summary
     except OSError as error:
         context.console.error(
             "the next prompt will not mention the interview: %s" % (error.strerror or error)
